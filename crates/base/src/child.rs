@@ -1,0 +1,500 @@
+//! Other programs, run so that none is lost.
+//!
+//! A child gets its own process group, a deadline, closed or given input, bounded output, and an environment without
+//! `GIT_DIR`, `GIT_WORK_TREE` and `GIT_INDEX_FILE`. When it ends, is cancelled or is late, everything that it started ends
+//! with it, in whatever group or session; the same when this process is killed. See [`keeper`] for how, and its limits.
+
+mod keeper;
+
+use rustix::process::{Pid, Signal};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio_util::sync::CancellationToken;
+
+/// Variables that would make git work on another repository.
+pub const GIT_VARIABLES: [&str; 3] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"];
+
+/// How long a child may take to end after it was asked to.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long ending everything may take after that.
+const LAST: Duration = Duration::from_secs(5);
+/// How long to wait for output once the child and all that it started have ended.
+const DRAIN: Duration = Duration::from_millis(300);
+
+/// A last change to a command before it starts, such as putting it into a box; an error keeps it from starting.
+pub type Prepare = Arc<dyn Fn(&mut std::process::Command) -> std::io::Result<()> + Send + Sync>;
+
+/// Variables that every child gets, set once when the program starts (`-B`).
+static FOR_ALL: OnceLock<BTreeMap<String, String>> = OnceLock::new();
+
+/// Sets variables for every child from now on. Only the first call counts.
+pub fn set_for_all(variables: BTreeMap<String, String>) {
+    FOR_ALL.get_or_init(|| variables);
+}
+
+/// What to run, and within which bounds.
+#[derive(Clone)]
+pub struct Child {
+    /// The program; looked for on `PATH` when it has no slash.
+    pub program: OsString,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// Where it runs.
+    pub folder: Option<PathBuf>,
+    /// Variables set on top of this process's environment.
+    pub set: BTreeMap<String, String>,
+    /// Variables taken away (besides [`GIT_VARIABLES`], which always are).
+    pub remove: Vec<String>,
+    /// When false, the child sees only what `set` says.
+    pub inherit: bool,
+    /// What it reads from standard input, which is then closed.
+    pub input: Vec<u8>,
+    /// When it must have ended.
+    pub deadline: Duration,
+    /// How many bytes of each output stream are kept; the rest is read, counted and dropped.
+    pub keep: usize,
+    /// Called on the command before it starts.
+    pub prepare: Option<Prepare>,
+}
+
+impl fmt::Debug for Child {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Child")
+            .field("program", &self.program)
+            .field("arguments", &self.arguments)
+            .field("folder", &self.folder)
+            .field("deadline", &self.deadline)
+            .field("prepared", &self.prepare.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Child {
+    /// A child with a minute to live and a megabyte of output.
+    pub fn new(program: impl Into<OsString>) -> Self {
+        Child {
+            program: program.into(),
+            arguments: Vec::new(),
+            folder: None,
+            set: BTreeMap::new(),
+            remove: Vec::new(),
+            inherit: true,
+            input: Vec::new(),
+            deadline: Duration::from_secs(60),
+            keep: 1024 * 1024,
+            prepare: None,
+        }
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<S: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(Into::into));
+        self
+    }
+}
+
+/// How a child ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By a signal that was not ours.
+    Signalled(i32),
+    /// Ended by us: the deadline passed.
+    Late,
+    /// Ended by us: the run was cancelled.
+    Cancelled,
+}
+
+/// One output stream, bounded.
+#[derive(Debug, Clone, Default)]
+pub struct Output {
+    /// The bytes kept: the beginning and the end.
+    pub head: Vec<u8>,
+    /// The end, when something between was dropped.
+    pub tail: Vec<u8>,
+    /// How many bytes were dropped between head and tail.
+    pub dropped: u64,
+}
+
+impl Output {
+    /// The text, saying what is missing; bytes that are not UTF-8 become `�`.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let head = String::from_utf8_lossy(&self.head);
+        if self.dropped == 0 {
+            return format!("{head}{}", String::from_utf8_lossy(&self.tail));
+        }
+        format!("{head}\n… [{} bytes cut here] …\n{}", self.dropped, String::from_utf8_lossy(&self.tail))
+    }
+}
+
+/// What came of a child.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// How it ended.
+    pub ending: Ending,
+    /// Standard output.
+    pub stdout: Output,
+    /// Standard error.
+    pub stderr: Output,
+    /// How long it ran.
+    pub elapsed: Duration,
+}
+
+/// Why a child could not be run at all.
+#[derive(Debug, thiserror::Error)]
+pub enum ChildError {
+    /// There is no such program.
+    #[error("the program `{0}` is not installed or not on PATH")]
+    Missing(String),
+    /// Anything else.
+    #[error("cannot start `{program}`: {source}")]
+    Start {
+        /// The program.
+        program: String,
+        /// The reason.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// Runs a child to its end, its deadline, or `cancel`, whichever comes first.
+///
+/// # Errors
+/// When the program cannot be started. A child that fails is an [`Outcome`], not an error.
+pub async fn run(child: Child, cancel: &CancellationToken) -> Result<Outcome, ChildError> {
+    let started = std::time::Instant::now();
+    let program = child.program.to_string_lossy().into_owned();
+    let fail = |source: std::io::Error| match source.kind() {
+        std::io::ErrorKind::NotFound => ChildError::Missing(program.clone()),
+        _ => ChildError::Start { program: program.clone(), source },
+    };
+    let mut process = command(&child).and_then(|mut command| command.spawn()).map_err(fail)?;
+    // Ends everything even when this future is dropped.
+    let mut guard = Guard { keeper: process.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)) };
+
+    let stdin = process.stdin.take();
+    let input = child.input;
+    let feed = async move {
+        if let Some(mut stdin) = stdin {
+            // A child that does not read its input is not an error of ours.
+            stdin.write_all(&input).await.ok();
+            stdin.shutdown().await.ok();
+        }
+    };
+    let (stop_sender, stop) = tokio::sync::watch::channel(false);
+    let stdout = tokio::spawn(collect(process.stdout.take(), child.keep, stop.clone()));
+    let stderr = tokio::spawn(collect(process.stderr.take(), child.keep, stop));
+    let feeding = tokio::spawn(feed);
+
+    let ending = tokio::select! {
+        status = process.wait() => ending(status.ok()),
+        () = tokio::time::sleep(child.deadline) => Ending::Late,
+        () = cancel.cancelled() => Ending::Cancelled,
+    };
+    if matches!(ending, Ending::Late | Ending::Cancelled) {
+        guard.tell(keeper::ASK);
+        if tokio::time::timeout(GRACE, process.wait()).await.is_err() {
+            guard.tell(keeper::END);
+            if tokio::time::timeout(LAST, process.wait()).await.is_err() {
+                // Something cannot be ended; it must not hold us.
+                process.kill().await.ok();
+            }
+        }
+    }
+    // It was waited for: its number may soon be somebody else's.
+    guard.keeper = None;
+    feeding.abort();
+    // Somebody outside may have been handed the pipes: wait a moment, then stop reading.
+    let both = async { (stdout.await.unwrap_or_default(), stderr.await.unwrap_or_default()) };
+    tokio::pin!(both);
+    let (stdout, stderr) = match tokio::time::timeout(DRAIN, &mut both).await {
+        Ok(outputs) => outputs,
+        Err(_) => {
+            stop_sender.send(true).ok();
+            both.await
+        }
+    };
+    Ok(Outcome { ending, stdout, stderr, elapsed: started.elapsed() })
+}
+
+fn ending(status: Option<std::process::ExitStatus>) -> Ending {
+    use std::os::unix::process::ExitStatusExt;
+    match status {
+        Some(status) => match (status.code(), status.signal()) {
+            (Some(code), _) => Ending::Exited(code),
+            (None, signal) => Ending::Signalled(signal.unwrap_or(0)),
+        },
+        None => Ending::Signalled(0),
+    }
+}
+
+/// The command as the operating system gets it: keeper, environment, pipes.
+fn command(child: &Child) -> std::io::Result<tokio::process::Command> {
+    let mut command = std::process::Command::new(&child.program);
+    command.args(&child.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    if let Some(folder) = &child.folder {
+        command.current_dir(folder);
+    }
+    if !child.inherit {
+        command.env_clear();
+    }
+    for name in GIT_VARIABLES.iter().copied().chain(child.remove.iter().map(String::as_str)) {
+        command.env_remove(name);
+    }
+    command.envs(FOR_ALL.get().into_iter().flatten());
+    command.envs(&child.set);
+    keeper::keep(&mut command);
+    if let Some(prepare) = &child.prepare {
+        prepare(&mut command)?;
+    }
+    Ok(tokio::process::Command::from(command))
+}
+
+/// Closes `/proc/PID/environ`, `/proc/PID/mem` and tracing of this process to others of the same user: its environment
+/// holds the keys that are taken out of its children's. Lasts until the process ends; core dumps are off with it.
+///
+/// Limits: a process with `CAP_SYS_PTRACE` (root outside the box) still sees it.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn hide_environment() -> std::io::Result<()> {
+    use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+    Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
+}
+
+/// The keeper of a running child, told to end everything when the run is given up.
+struct Guard {
+    keeper: Option<Pid>,
+}
+
+impl Guard {
+    fn tell(&self, signal: Signal) {
+        if let Some(keeper) = self.keeper {
+            // It may have ended already, which is what we want.
+            rustix::process::kill_process(keeper, signal).ok();
+        }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.tell(keeper::END);
+    }
+}
+
+/// Reads a stream to its end, keeping its beginning and its end within `keep` bytes.
+async fn collect(
+    stream: Option<impl AsyncRead + Unpin>,
+    keep: usize,
+    mut stop: tokio::sync::watch::Receiver<bool>,
+) -> Output {
+    let mut output = Output::default();
+    let Some(mut stream) = stream else { return output };
+    let head_limit = keep - keep / 3;
+    let tail_limit = keep / 3;
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let read = tokio::select! {
+            read = stream.read(&mut buffer) => read.unwrap_or(0),
+            _ = stop.changed() => 0,
+        };
+        if read == 0 {
+            break;
+        }
+        let piece = buffer.get(..read).unwrap_or_default();
+        let room = head_limit.saturating_sub(output.head.len()).min(piece.len());
+        let (head, rest) = piece.split_at(room);
+        output.head.extend_from_slice(head);
+        output.tail.extend_from_slice(rest);
+        // Trim in steps of the limit, so that the bytes are moved rarely.
+        if output.tail.len() > tail_limit * 2 {
+            let excess = output.tail.len() - tail_limit;
+            output.tail.drain(..excess);
+            output.dropped += excess as u64;
+        }
+    }
+    if output.tail.len() > tail_limit && output.dropped > 0 {
+        let excess = output.tail.len() - tail_limit;
+        output.tail.drain(..excess);
+        output.dropped += excess as u64;
+    }
+    output
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Child {
+        Child::new("sh").args(["-c", script])
+    }
+
+    async fn outcome(child: Child) -> Outcome {
+        run(child, &CancellationToken::new()).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn output_input_and_code() {
+        let mut child = shell("cat; echo oops >&2; exit 3");
+        child.input = b"hello".to_vec();
+        let outcome = outcome(child).await;
+        assert_eq!(outcome.ending, Ending::Exited(3));
+        assert_eq!(outcome.stdout.text(), "hello");
+        assert_eq!(outcome.stderr.text(), "oops\n");
+    }
+
+    #[tokio::test]
+    async fn a_late_child_ends_with_its_whole_group() {
+        let mut child = shell("sleep 300 & echo $!; trap '' TERM; sleep 300");
+        child.deadline = Duration::from_millis(300);
+        let outcome = outcome(child).await;
+        assert_eq!(outcome.ending, Ending::Late);
+        let grandchild = outcome.stdout.text().trim().to_string();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let state = std::fs::read_to_string(format!("/proc/{grandchild}/stat")).unwrap_or_default();
+        assert!(state.is_empty() || state.contains(") Z"), "the grandchild still runs: {state}");
+    }
+
+    /// Waits until no process has this text in its command line any more.
+    async fn is_gone(mark: &str) -> bool {
+        let runs = || {
+            let processes = std::fs::read_dir("/proc").unwrap().flatten();
+            let mut lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+            lines.any(|line| String::from_utf8_lossy(&line).contains(mark))
+        };
+        for _ in 0..50 {
+            if !runs() {
+                return true;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        false
+    }
+
+    #[tokio::test]
+    async fn what_left_the_group_and_the_session_ends_too() {
+        let ways = [
+            "setsid sh -c 'sleep 71.25; echo x' & echo done",
+            "env -i setsid -f sh -c 'setsid -f sleep 71.25; sleep 71.25' >/dev/null 2>&1 </dev/null; echo done",
+            "(trap '' TERM HUP INT; (sleep 71.25 >/dev/null 2>&1 &) &) ; echo done",
+        ];
+        for way in ways {
+            let outcome = outcome(shell(way)).await;
+            assert_eq!((outcome.ending, outcome.stdout.text().trim()), (Ending::Exited(0), "done"), "{way}");
+            assert!(outcome.elapsed < Duration::from_secs(5), "{way}");
+            assert!(is_gone("sleep\x0071.25").await, "{way}");
+        }
+        let mut late = shell("setsid sleep 72.25 & setsid -f sleep 72.25; sleep 72.25");
+        late.deadline = Duration::from_millis(300);
+        assert_eq!(outcome(late).await.ending, Ending::Late);
+        assert!(is_gone("sleep\x0072.25").await);
+        // A run that is given up.
+        let given_up = outcome(shell("setsid -f sleep 73.25; sleep 73.25"));
+        tokio::time::timeout(Duration::from_millis(300), given_up).await.unwrap_err();
+        assert!(is_gone("sleep\x0073.25").await);
+    }
+
+    #[tokio::test]
+    async fn runs_at_the_same_time_do_not_touch_each_other() {
+        let slow = outcome(shell("(setsid sh -c 'sleep 1; echo late' &) ; sleep 1.5; echo end"));
+        let quick = async {
+            for _ in 0..5 {
+                outcome(shell("setsid -f sleep 74.25; echo a")).await;
+            }
+        };
+        let (slow, ()) = tokio::join!(slow, quick);
+        assert_eq!(slow.stdout.text(), "late\nend\n");
+    }
+
+    #[tokio::test]
+    async fn a_killed_shell_takes_everything_along() {
+        const INNER: &str = "MARVIN_TEST_KILLED_SHELL";
+        if std::env::var_os(INNER).is_some() {
+            outcome(shell("setsid -f sleep 75.25; sleep 75.25")).await;
+            return;
+        }
+        let mut inner = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "child::tests::a_killed_shell_takes_everything_along"])
+            .env(INNER, "1")
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        let started = std::fs::read_dir("/proc").unwrap().flatten();
+        let lines = started.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+        assert_eq!(lines.filter(|line| line.starts_with(b"sleep\x0075.25")).count(), 2);
+        inner.kill().unwrap();
+        inner.wait().unwrap();
+        assert!(is_gone("sleep\x0075.25").await);
+    }
+
+    #[tokio::test]
+    async fn a_signal_is_told() {
+        assert_eq!(outcome(shell("kill -9 $$")).await.ending, Ending::Signalled(9));
+        assert_eq!(outcome(shell("kill -TERM $$")).await.ending, Ending::Signalled(15));
+        assert_eq!(outcome(shell("exit 255")).await.ending, Ending::Exited(255));
+    }
+
+    #[tokio::test]
+    async fn a_background_grandchild_does_not_hold_us() {
+        let outcome = outcome(shell("sleep 300 & echo started")).await;
+        assert_eq!(outcome.ending, Ending::Exited(0));
+        assert_eq!(outcome.stdout.text(), "started\n");
+        assert!(outcome.elapsed < Duration::from_secs(5));
+    }
+
+    #[tokio::test]
+    async fn output_is_bounded_and_says_so() {
+        let mut child = shell("head -c 3000000 /dev/zero | tr '\\0' x; echo end");
+        child.keep = 3000;
+        let outcome = outcome(child).await;
+        let text = outcome.stdout.text();
+        assert!(text.len() < 3200, "{}", text.len());
+        assert!(text.contains("bytes cut here") && text.ends_with("end\n"));
+    }
+
+    #[tokio::test]
+    async fn cancelling_ends_it_and_git_variables_are_gone() {
+        let mut child = shell("echo ${GIT_DIR-none} $A; sleep 300");
+        child.set.insert("A".into(), "b".into());
+        child.set.insert("PATH".into(), std::env::var("PATH").unwrap());
+        let cancel = CancellationToken::new();
+        let later = cancel.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            later.cancel();
+        });
+        let outcome = run(child, &cancel).await.unwrap();
+        assert_eq!(outcome.ending, Ending::Cancelled);
+        assert_eq!(outcome.stdout.text(), "none b\n");
+    }
+
+    #[tokio::test]
+    async fn a_child_is_prepared_or_not_started() {
+        let mut child = shell("echo $A");
+        child.prepare = Some(Arc::new(|command| {
+            command.env("A", "prepared");
+            Ok(())
+        }));
+        assert_eq!(outcome(child.clone()).await.stdout.text(), "prepared\n");
+        child.prepare = Some(Arc::new(|_| Err(std::io::Error::other("no box"))));
+        let error = run(child, &CancellationToken::new()).await.unwrap_err();
+        assert!(error.to_string().contains("no box"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn a_missing_program_is_named() {
+        let error = run(Child::new("no-such-program"), &CancellationToken::new()).await.unwrap_err();
+        assert!(error.to_string().contains("no-such-program"), "{error}");
+    }
+}

@@ -1,0 +1,33 @@
+//! The one clock. Everything that stamps a record asks here, so that a replay can be given another time.
+
+use jiff::Timestamp;
+
+/// The present moment.
+#[must_use]
+pub fn now() -> Timestamp {
+    #[expect(clippy::disallowed_methods, reason = "this is the clock module")]
+    Timestamp::now()
+}
+
+/// A moment as records write it: UTC, milliseconds, ending in `Z`.
+#[must_use]
+pub fn stamp(moment: Timestamp) -> String {
+    format!("{moment:.3}")
+}
+
+/// The present moment as records write it.
+#[must_use]
+pub fn now_stamp() -> String {
+    stamp(now())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_are_utc_with_milliseconds() {
+        let moment: Timestamp = "2026-02-03T04:05:06.789123Z".parse().unwrap();
+        assert_eq!(stamp(moment), "2026-02-03T04:05:06.789Z");
+    }
+}

@@ -1,0 +1,68 @@
+//! Reading a file that somebody else may have put there: only a regular one, never more than asked for, never waiting.
+
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Whether a link in the last place is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Links {
+    /// Follow it: the file is the person's own.
+    Follow,
+    /// Refuse it: the file is a project's, and a link could lead anywhere.
+    Refuse,
+}
+
+/// The text of a regular file of at most `limit` bytes; bytes that are not UTF-8 are an error.
+///
+/// # Errors
+/// When it is not there, not regular, larger, or not text.
+pub fn read_text(path: &Path, limit: u64, links: Links) -> std::io::Result<String> {
+    let bytes = read(path, limit, links)?;
+    if bytes.len() as u64 > limit {
+        return Err(std::io::Error::other(format!("it is larger than {limit} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|_| std::io::Error::other("it is not UTF-8 text"))
+}
+
+/// The first `limit` bytes of a regular file, and one more where there are more.
+///
+/// # Errors
+/// When it is not there or not regular.
+pub fn read(path: &Path, limit: u64, links: Links) -> std::io::Result<Vec<u8>> {
+    // Without O_NONBLOCK a pipe that nobody writes to would be waited for at the opening.
+    let mut flags = libc::O_NONBLOCK;
+    if links == Links::Refuse {
+        flags |= libc::O_NOFOLLOW;
+    }
+    let file = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_regular_files_of_bounded_size() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a");
+        std::fs::write(&file, "hello").unwrap();
+        assert_eq!(read_text(&file, 5, Links::Refuse).unwrap(), "hello");
+        assert!(read_text(&file, 4, Links::Refuse).unwrap_err().to_string().contains("larger"));
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        assert!(read_text(&link, 9, Links::Refuse).is_err());
+        assert_eq!(read_text(&link, 9, Links::Follow).unwrap(), "hello");
+        assert!(read_text(folder.path(), 9, Links::Follow).is_err());
+        assert!(read_text(Path::new("/dev/zero"), 9, Links::Follow).is_err());
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success() && read_text(&pipe, 9, Links::Follow).is_err(), "a pipe is not waited for");
+    }
+}

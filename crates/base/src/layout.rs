@@ -1,0 +1,181 @@
+//! Where things live: the only module that knows a path.
+
+use crate::environment::Environment;
+use std::path::{Path, PathBuf};
+
+/// The folders of one invocation.
+#[derive(Debug, Clone)]
+pub struct Layout {
+    home: PathBuf,
+    user: PathBuf,
+    project: Option<PathBuf>,
+}
+
+impl Layout {
+    /// The layout for a project folder (or none), from the environment: `MARVIN_HOME`, else `XDG_CONFIG_HOME/marvin`,
+    /// else `~/.config/marvin`.
+    #[must_use]
+    pub fn new(environment: &Environment, project: Option<&Path>) -> Self {
+        let home = environment.get("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
+        let user = if let Some(folder) = environment.get("MARVIN_HOME") {
+            PathBuf::from(folder)
+        } else if let Some(folder) = environment.get("XDG_CONFIG_HOME").filter(|p| p.starts_with('/')) {
+            Path::new(folder).join("marvin")
+        } else {
+            home.join(".config/marvin")
+        };
+        Layout { home, user, project: project.map(Path::to_path_buf) }
+    }
+
+    /// The person's home folder.
+    #[must_use]
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// The user folder.
+    #[must_use]
+    pub fn user(&self) -> &Path {
+        &self.user
+    }
+
+    /// The project folder, if this invocation has one.
+    #[must_use]
+    pub fn project(&self) -> Option<&Path> {
+        self.project.as_deref()
+    }
+
+    /// `.marvin` in the project, if there is a project.
+    #[must_use]
+    pub fn record(&self) -> Option<PathBuf> {
+        self.project.as_ref().map(|project| project.join(".marvin"))
+    }
+
+    /// Where runs are kept: in the project, else in the user folder.
+    #[must_use]
+    pub fn runs(&self) -> PathBuf {
+        self.record().unwrap_or_else(|| self.user.clone()).join("runs")
+    }
+
+    /// The person's settings.
+    #[must_use]
+    pub fn user_config(&self) -> PathBuf {
+        self.user.join("config.toml")
+    }
+
+    /// The project's settings.
+    #[must_use]
+    pub fn project_config(&self) -> Option<PathBuf> {
+        self.record().map(|record| record.join("config.toml"))
+    }
+
+    /// The person's own prices.
+    #[must_use]
+    pub fn prices(&self) -> PathBuf {
+        self.user.join("prices.toml")
+    }
+
+    /// Lifetime usage.
+    #[must_use]
+    pub fn usage(&self) -> PathBuf {
+        self.user.join("usage.json")
+    }
+
+    /// The name of the profile that was used last.
+    #[must_use]
+    pub fn last_profile(&self) -> PathBuf {
+        self.user.join("last_profile")
+    }
+
+    /// The folder of a profile.
+    #[must_use]
+    pub fn profile(&self, name: &str) -> PathBuf {
+        self.user.join("profiles").join(name)
+    }
+
+    /// Notes: in the project while coding, else the person's own.
+    #[must_use]
+    pub fn notes(&self, coding: bool) -> PathBuf {
+        match (coding, self.record()) {
+            (true, Some(record)) => record.join("notes"),
+            _ => self.home.join("Notes"),
+        }
+    }
+
+    /// Files with project instructions, in order of precedence; the first that exists wins.
+    #[must_use]
+    pub fn instructions(&self) -> Vec<PathBuf> {
+        let Some(project) = &self.project else { return Vec::new() };
+        let flat = project.display().to_string().replace('/', "_");
+        vec![
+            self.home.join(".marvin/instructions").join(format!("{flat}.md")),
+            project.join(".marvin-instructions"),
+            project.join(".marvin/instructions.md"),
+        ]
+    }
+
+    /// Instructions that other agents use too; each that exists is added.
+    #[must_use]
+    pub fn common_instructions(&self) -> Vec<PathBuf> {
+        let Some(project) = &self.project else { return Vec::new() };
+        vec![project.join("AGENTS.md"), project.join("CLAUDE.md")]
+    }
+
+    /// The project's documents (`spec.md`, `ux.md`, `design.md`), as (heading, file).
+    #[must_use]
+    pub fn documents(&self) -> Vec<(&'static str, PathBuf)> {
+        let Some(record) = self.record() else { return Vec::new() };
+        ["spec.md", "ux.md", "design.md"].into_iter().map(|name| (name, record.join(name))).collect()
+    }
+
+    /// Scratch space for programs that Marvin drives, inside the project.
+    #[must_use]
+    pub fn scratch(project: &Path) -> PathBuf {
+        project.join(".tokimon-tmp")
+    }
+}
+
+/// The project that a folder belongs to: the nearest folder upwards that holds `.marvin`, short of the home folder.
+/// A folder without one is not turned into a project by a question asked in it.
+#[must_use]
+pub fn find_project(from: &Path, home: &Path) -> Option<PathBuf> {
+    from.ancestors()
+        .take_while(|folder| *folder != home && folder.parent().is_some())
+        .find(|folder| folder.join(".marvin").is_dir())
+        .map(Path::to_path_buf)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_user_folder_follows_the_environment() {
+        let plain = Environment::from_iter([("HOME", "/home/a")]);
+        assert_eq!(Layout::new(&plain, None).user(), Path::new("/home/a/.config/marvin"));
+        let xdg = plain.clone().with("XDG_CONFIG_HOME", "/x");
+        assert_eq!(Layout::new(&xdg, None).user(), Path::new("/x/marvin"));
+        let own = xdg.with("MARVIN_HOME", "/m");
+        assert_eq!(Layout::new(&own, None).user(), Path::new("/m"));
+    }
+
+    #[test]
+    fn a_project_is_found_upwards_but_never_the_home_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        let inner = home.join("work/deep");
+        std::fs::create_dir_all(&inner).unwrap();
+        std::fs::create_dir(home.join(".marvin")).unwrap();
+        assert_eq!(find_project(&inner, &home), None);
+        std::fs::create_dir(home.join("work/.marvin")).unwrap();
+        assert_eq!(find_project(&inner, &home), Some(home.join("work")));
+    }
+
+    #[test]
+    fn notes_depend_on_the_mode() {
+        let environment = Environment::from_iter([("HOME", "/h")]);
+        let layout = Layout::new(&environment, Some(Path::new("/p")));
+        assert_eq!(layout.notes(true), Path::new("/p/.marvin/notes"));
+        assert_eq!(layout.notes(false), Path::new("/h/Notes"));
+    }
+}

@@ -1,0 +1,23 @@
+//! Floor 0 of the house: what every other crate stands on.
+//!
+//! Nothing here knows of models, tools or people. It knows how to keep a record that only grows ([`ledger`]), how to
+//! replace a file without ever showing half of it ([`atomic`]), where things live ([`layout`]), what may be set and
+//! by whom ([`settings`]), what must never be written down ([`redact`]), and how to run another program without
+//! losing it ([`child`]).
+
+pub mod atomic;
+pub mod child;
+pub mod clock;
+pub mod environment;
+pub mod exit;
+pub mod files;
+pub mod ids;
+pub mod layout;
+pub mod ledger;
+pub mod redact;
+pub mod run;
+pub mod settings;
+pub mod signature;
+pub mod truncate;
+
+pub use exit::Exit;

@@ -1,0 +1,130 @@
+//! The folder of one run and its `run.json`.
+
+use crate::atomic::{self, WriteError};
+use crate::{clock, ids};
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+
+/// The folder of one run: `run_YYYYMMDD_HHMMSS_<4 hex>`.
+#[derive(Debug, Clone)]
+pub struct RunFolder {
+    id: String,
+    path: PathBuf,
+    started: Timestamp,
+}
+
+impl RunFolder {
+    /// Makes a new run folder below `runs`.
+    ///
+    /// # Errors
+    /// When the folder cannot be made, with the path and the reason.
+    pub fn create(runs: &Path) -> Result<Self, WriteError> {
+        let started = clock::now();
+        let wrap = |path: &Path, source| WriteError { path: path.display().to_string(), source };
+        std::fs::create_dir_all(runs).map_err(|source| wrap(runs, source))?;
+        // Runs are a record of this machine, not part of the project's history.
+        let ignore = runs.join(".gitignore");
+        if !ignore.exists() {
+            std::fs::write(&ignore, "*\n").map_err(|source| wrap(&ignore, source))?;
+        }
+        // Two runs may start within a second and draw the same four digits: then draw again.
+        loop {
+            let id = ids::run_id(started);
+            let path = runs.join(&id);
+            match std::fs::create_dir(&path) {
+                Ok(()) => return Ok(RunFolder { id, path, started }),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(wrap(&path, error)),
+            }
+        }
+    }
+
+    /// The run's id, which is the folder's name.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// When the run began.
+    #[must_use]
+    pub fn started(&self) -> Timestamp {
+        self.started
+    }
+
+    /// The one trace of the run.
+    #[must_use]
+    pub fn trace(&self) -> PathBuf {
+        self.path.join("trace.jsonl")
+    }
+
+    /// What the run cost, line by line, over all its processes.
+    #[must_use]
+    pub fn cost(&self) -> PathBuf {
+        self.path.join("cost.jsonl")
+    }
+
+    /// Which entries of a script have been used, over all processes of the run.
+    #[must_use]
+    pub fn script_state(&self) -> PathBuf {
+        self.path.join("script.json")
+    }
+
+    /// Logs for people.
+    #[must_use]
+    pub fn logs(&self) -> PathBuf {
+        self.path.join("logs")
+    }
+
+    /// Things the run made that are too large for the trace.
+    #[must_use]
+    pub fn artifacts(&self) -> PathBuf {
+        self.path.join("artifacts")
+    }
+
+    /// Writes `run.json`: the keys that every run has, and `facts` on top.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn save(&self, facts: Map<String, Value>) -> Result<(), WriteError> {
+        let mut state = json!({"version": 1, "runId": self.id, "startedAt": clock::stamp(self.started)});
+        if let Some(map) = state.as_object_mut() {
+            map.extend(facts);
+        }
+        let mut text = format!("{state:#}");
+        text.push('\n');
+        atomic::replace(&self.path.join("run.json"), text.as_bytes())
+    }
+}
+
+/// Finds a run by its folder or by its id below `runs`.
+#[must_use]
+pub fn find(name: &str, runs: &Path) -> Option<PathBuf> {
+    [PathBuf::from(name), runs.join(name)].into_iter().find(|path| path.join("run.json").is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_saved_and_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(folder.path()).unwrap();
+        let mut facts = Map::new();
+        facts.insert("goal".into(), "x".into());
+        run.save(facts).unwrap();
+        let text = std::fs::read_to_string(run.path().join("run.json")).unwrap();
+        let state: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(state["runId"], run.id());
+        assert_eq!(state["goal"], "x");
+        assert_eq!(find(run.id(), folder.path()).unwrap(), run.path());
+        assert_eq!(find("run_nothing", folder.path()), None);
+    }
+}

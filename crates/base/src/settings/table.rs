@@ -1,0 +1,303 @@
+//! Every setting there is.
+//!
+//! The seeds' own environment variables are aliases; the first variable of a row is Marvin's name for it.
+
+use super::Kind::{Amount, Choice, Json, List, Secret, Switch, Text, Whole};
+use super::Scope::{Anyone, Person, Process};
+use super::Setting;
+
+/// Names of the providers, in the order in which a key decides when nothing else does.
+pub const PROVIDERS: [&str; 11] = [
+    "anthropic",
+    "openai",
+    "gemini",
+    "groq",
+    "kimi",
+    "copilot",
+    "ollama",
+    "local",
+    "codex",
+    "claude",
+    "mock",
+];
+
+const MANY: i64 = i64::MAX;
+
+macro_rules! settings {
+    ($($name:ident = $key:literal, $kind:expr, $default:literal, $scope:ident, [$($variable:literal),*], $meaning:literal;)*) => {
+        $(#[doc = $meaning] pub static $name: Setting = Setting {
+            key: $key, kind: $kind, default: $default, scope: $scope, variables: &[$($variable),*], meaning: $meaning,
+        };)*
+        /// Every row, in the order of `marvin config`.
+        pub static TABLE: &[&Setting] = &[$(&$name),*];
+    };
+}
+
+settings! {
+    PROVIDER = "model.provider", Choice(&PROVIDERS), "", Person, ["MARVIN_PROVIDER", "LLM_PROVIDER", "TOKIMON_LLM"],
+        "Which provider answers; unset: the first with a key, else mock";
+    MODEL = "model.name", Text, "", Anyone, ["MARVIN_MODEL"],
+        "Which model of the provider answers; unset: the provider's own default";
+    PROTOCOL = "model.protocol", Choice(&["auto", "native", "json"]), "auto", Anyone, ["MARVIN_PROTOCOL"],
+        "How tools are called: native calls, or JSON in text; auto: what the provider can do";
+    SCRIPT = "model.script", Text, "", Person, ["MARVIN_SCRIPT"],
+        "Script that the mock provider plays (JSONL)";
+
+    OPENAI_URL = "provider.openai.url", Text, "https://api.openai.com/v1", Person,
+        ["MARVIN_OPENAI_URL", "OPENAI_COMPAT_URL", "BOB_CHAT_BASE_URL", "OPENAI_BASE_URL"],
+        "Base address of the OpenAI-compatible endpoint; /chat/completions is appended where missing";
+    OPENAI_KEY = "provider.openai.key", Secret, "", Person,
+        ["MARVIN_OPENAI_KEY", "OPENAI_COMPAT_API_KEY", "BOB_CHAT_API_KEY", "OPENAI_API_KEY"],
+        "Key of the OpenAI-compatible endpoint";
+    OPENAI_MODEL = "provider.openai.model", Text, "gpt-5.2", Person,
+        ["MARVIN_OPENAI_MODEL", "OPENAI_COMPAT_MODEL", "BOB_CHAT_MODEL"],
+        "Model of the openai provider";
+    ANTHROPIC_URL = "provider.anthropic.url", Text, "https://api.anthropic.com", Person,
+        ["MARVIN_ANTHROPIC_URL", "ANTHROPIC_BASE_URL"], "Base address of the Anthropic endpoint";
+    ANTHROPIC_KEY = "provider.anthropic.key", Secret, "", Person,
+        ["MARVIN_ANTHROPIC_KEY", "ANTHROPIC_API_KEY"], "Key of the Anthropic endpoint";
+    ANTHROPIC_MODEL = "provider.anthropic.model", Text, "claude-opus-4.6", Person,
+        ["MARVIN_ANTHROPIC_MODEL"], "Model of the anthropic provider";
+    GEMINI_URL = "provider.gemini.url", Text, "https://generativelanguage.googleapis.com", Person,
+        ["MARVIN_GEMINI_URL"], "Base address of the Gemini endpoint";
+    GEMINI_KEY = "provider.gemini.key", Secret, "", Person,
+        ["MARVIN_GEMINI_KEY", "GEMINI_API_KEY"], "Key of the Gemini endpoint (else ~/.ssh/GEMINI_API_KEY)";
+    GEMINI_MODEL = "provider.gemini.model", Text, "gemini-3-pro-preview", Person,
+        ["MARVIN_GEMINI_MODEL", "GEMINI_MODEL"], "Model of the gemini provider";
+    GROQ_URL = "provider.groq.url", Text, "https://api.groq.com/openai/v1", Person,
+        ["MARVIN_GROQ_URL"], "Base address of the Groq endpoint";
+    GROQ_KEY = "provider.groq.key", Secret, "", Person,
+        ["MARVIN_GROQ_KEY", "GROQ_API_KEY"], "Key of the Groq endpoint (else ~/.ssh/GROQ_API_KEY)";
+    GROQ_MODEL = "provider.groq.model", Text, "llama-3.3-70b-versatile", Person,
+        ["MARVIN_GROQ_MODEL", "GROQ_MODEL"], "Model of the groq provider";
+    WHISPER_MODEL = "provider.groq.whisper_model", Text, "whisper-large-v3", Person,
+        ["MARVIN_WHISPER_MODEL", "WHISPER_MODEL"], "Model that turns speech into text";
+    KIMI_URL = "provider.kimi.url", Text, "https://openrouter.ai/api/v1", Person,
+        ["MARVIN_KIMI_URL", "KIMI_URL"], "Base address of the Kimi endpoint";
+    KIMI_KEY = "provider.kimi.key", Secret, "", Person,
+        ["MARVIN_KIMI_KEY", "KIMI_API_KEY", "OPENROUTER_API_KEY", "MOONSHOT_API_KEY"],
+        "Key of the Kimi endpoint (else ~/.ssh/OPENROUTER_API_KEY)";
+    KIMI_MODEL = "provider.kimi.model", Text, "moonshotai/kimi-k2.5", Person,
+        ["MARVIN_KIMI_MODEL", "KIMI_MODEL"], "Model of the kimi provider";
+    COPILOT_URL = "provider.copilot.url", Text, "https://api.githubcopilot.com", Person,
+        ["MARVIN_COPILOT_URL"], "Base address of the Copilot endpoint";
+    COPILOT_TOKEN_URL = "provider.copilot.token_url", Text, "https://api.github.com/copilot_internal/v2/token", Person,
+        ["MARVIN_COPILOT_TOKEN_URL"], "Where a GitHub token is exchanged for a Copilot token";
+    COPILOT_KEY = "provider.copilot.key", Secret, "", Person,
+        ["MARVIN_COPILOT_KEY", "GITHUB_COPILOT_TOKEN", "COPILOT_GITHUB_TOKEN"], "GitHub token with access to Copilot";
+    COPILOT_MODEL = "provider.copilot.model", Text, "gpt-5.2", Person,
+        ["MARVIN_COPILOT_MODEL"], "Model of the copilot provider";
+    OLLAMA_URL = "provider.ollama.url", Text, "http://localhost:11434", Person,
+        ["MARVIN_OLLAMA_URL", "OLLAMA_URL"], "Base address of the Ollama server";
+    OLLAMA_MODEL = "provider.ollama.model", Text, "qwen3-coder:30b", Person,
+        ["MARVIN_OLLAMA_MODEL", "OLLAMA_MODEL"], "Model of the ollama provider";
+    OLLAMA_CONTEXT = "provider.ollama.context", Whole(0, MANY), "32768", Person,
+        ["MARVIN_OLLAMA_CONTEXT"], "Tokens of context that the Ollama server is asked for";
+    LOCAL_URL = "provider.local.url", Text, "http://localhost:1234/v1", Person,
+        ["MARVIN_LOCAL_URL", "BOB_LOCAL_BASE_URL"], "Base address of an OpenAI-compatible server on this machine";
+    LOCAL_KEY = "provider.local.key", Secret, "", Person,
+        ["MARVIN_LOCAL_KEY", "BOB_LOCAL_API_KEY"], "Key of that server, if it wants one";
+    LOCAL_MODEL = "provider.local.model", Text, "local-model", Person,
+        ["MARVIN_LOCAL_MODEL", "BOB_LOCAL_MODEL"], "Model of the local provider";
+
+    CODEX_CLI = "provider.codex.program", Text, "codex", Person, ["MARVIN_CODEX_PROGRAM", "CODEX_CLI"],
+        "The Codex program";
+    CODEX_MODEL = "provider.codex.model", Text, "", Person, ["MARVIN_CODEX_MODEL", "TOKIMON_CODEX_MODEL"],
+        "Model that Codex is told to use";
+    CODEX_PROFILE = "provider.codex.profile", Text, "", Person, ["MARVIN_CODEX_PROFILE", "TOKIMON_CODEX_PROFILE"],
+        "Profile that Codex is told to use";
+    CODEX_SANDBOX = "provider.codex.sandbox", Choice(&["read-only", "workspace-write", "danger-full-access"]), "read-only",
+        Person, ["MARVIN_CODEX_SANDBOX", "TOKIMON_CODEX_SANDBOX"], "Sandbox that Codex is told to use";
+    CODEX_APPROVAL = "provider.codex.approval", Choice(&["untrusted", "on-failure", "on-request", "never"]), "never", Person,
+        ["MARVIN_CODEX_APPROVAL", "TOKIMON_CODEX_APPROVAL"], "Approval policy that Codex is told to use";
+    CODEX_SEARCH = "provider.codex.search", Switch, "false", Person, ["MARVIN_CODEX_SEARCH", "TOKIMON_CODEX_SEARCH"],
+        "Whether Codex may search the web";
+    CODEX_TIMEOUT = "provider.codex.timeout_s", Whole(1, MANY), "900", Person,
+        ["MARVIN_CODEX_TIMEOUT_S", "TOKIMON_CODEX_TIMEOUT_S"], "Seconds that one Codex call may take";
+    CODEX_CONFIG = "provider.codex.config", Json, "", Person, ["MARVIN_CODEX_CONFIG", "TOKIMON_CODEX_CONFIG_JSON"],
+        "Further Codex settings, as a JSON object of key and value";
+    CODEX_RIPGREP_GUARD = "provider.codex.ripgrep_guard", Switch, "true", Person,
+        ["MARVIN_CODEX_RIPGREP_GUARD", "TOKIMON_CODEX_RIPGREP_GUARD"],
+        "Keep Codex's ripgrep out of generated folders";
+    CODEX_RIPGREP_COLUMNS = "provider.codex.ripgrep_max_columns", Whole(0, MANY), "4096", Person,
+        ["MARVIN_CODEX_RIPGREP_MAX_COLUMNS", "TOKIMON_CODEX_RIPGREP_MAX_COLUMNS"],
+        "Longest line that Codex's ripgrep prints; 0: no limit";
+    CLAUDE_CLI = "provider.claude.program", Text, "claude", Person, ["MARVIN_CLAUDE_PROGRAM", "CLAUDE_CODE_CLI"],
+        "The Claude Code program";
+    CLAUDE_MODEL = "provider.claude.model", Text, "", Person, ["MARVIN_CLAUDE_MODEL", "TOKIMON_CLAUDE_MODEL"],
+        "Model that Claude Code is told to use";
+    CLAUDE_TIMEOUT = "provider.claude.timeout_s", Whole(1, MANY), "900", Person,
+        ["MARVIN_CLAUDE_TIMEOUT_S", "TOKIMON_CLAUDE_TIMEOUT_S"], "Seconds that one Claude Code call may take";
+    CLAUDE_SETTINGS_PATH = "provider.claude.settings_path", Text, "", Person,
+        ["MARVIN_CLAUDE_SETTINGS_PATH", "TOKIMON_CLAUDE_SETTINGS_PATH"], "Settings file handed to Claude Code";
+    CLAUDE_SETTINGS_JSON = "provider.claude.settings", Json, "", Person,
+        ["MARVIN_CLAUDE_SETTINGS_JSON", "TOKIMON_CLAUDE_SETTINGS_JSON"], "Settings handed to Claude Code, as JSON";
+    CLAUDE_SKIP_PERMISSIONS = "provider.claude.dangerously_skip_permissions", Switch, "false", Person,
+        ["MARVIN_CLAUDE_DANGEROUSLY_SKIP_PERMISSIONS", "TOKIMON_CLAUDE_DANGEROUSLY_SKIP_PERMISSIONS"],
+        "Let Claude Code run its own tools without asking";
+    CLAUDE_ARGS = "provider.claude.args", Text, "", Person, ["MARVIN_CLAUDE_ARGS", "TOKIMON_CLAUDE_ARGS"],
+        "Further arguments for Claude Code, split as a shell would";
+
+    TIER_CODEX = "tier.codex", Text, "gpt-5.3-codex", Anyone, ["MARVIN_CODE_MODEL_LOW"],
+        "Model for implementation and review fixes";
+    TIER_OPUS = "tier.opus", Text, "claude-opus-4.6", Anyone, ["MARVIN_CODE_MODEL_HIGH"],
+        "Model for code reviews, adversarial QA and plan review";
+    TIER_PLAN = "tier.plan", Text, "gpt-5.2", Anyone, ["MARVIN_CODE_MODEL_PLAN"], "Model for debug loops and QA fixes";
+    TIER_PLAN_GEN = "tier.plan_gen", Text, "gemini-3-pro-preview", Anyone, ["MARVIN_CODE_MODEL_PLAN_GEN"],
+        "Model that writes specification, UX and architecture";
+    TIER_TEST_WRITER = "tier.test_writer", Text, "gemini-3-pro-preview", Anyone, ["MARVIN_CODE_MODEL_TEST_WRITER"],
+        "Model that writes tests";
+    TIER_AUX_REVIEWER = "tier.aux_reviewer", Text, "gpt-5.2", Anyone, ["MARVIN_CODE_MODEL_AUX_REVIEWER"],
+        "Model of the additional reviewers";
+    TIER_FALLBACK = "tier.fallback", Text, "claude-sonnet-4.5", Anyone, ["MARVIN_CODE_MODEL_FALLBACK"],
+        "Model that fixes when the first choice fails";
+
+    MAX_ROUNDS = "limits.rounds", Whole(1, 10_000), "50", Anyone, ["MARVIN_MAX_ROUNDS"],
+        "Tool rounds of one turn while coding";
+    MAX_ROUNDS_CHAT = "limits.rounds_chat", Whole(1, 10_000), "10", Anyone, ["MARVIN_MAX_ROUNDS_CHAT"],
+        "Tool rounds of one turn while chatting";
+    MAX_COST = "limits.cost_usd", Amount, "", Person, ["MARVIN_MAX_COST"],
+        "US dollars that a run with all its sub-agents may cost; unset: no limit";
+    DEADLINE = "limits.deadline_s", Whole(0, MANY), "0", Person, ["MARVIN_DEADLINE_S"],
+        "Seconds that a run may take; 0: no limit";
+    MAX_DEPTH = "limits.depth", Whole(0, 16), "3", Person, ["MARVIN_MAX_DEPTH"], "How deep sub-agents may nest";
+    NO_PROGRESS = "limits.no_progress", Whole(1, 100), "3", Anyone, ["MARVIN_NO_PROGRESS"],
+        "How often the same call may give the same result before the turn stops";
+    RETRIES = "limits.retries", Whole(0, 20), "4", Person, ["MARVIN_RETRIES"],
+        "How often a failed model request is repeated";
+    CONNECT_TIMEOUT = "limits.connect_s", Whole(1, 600), "10", Person, ["MARVIN_CONNECT_S"],
+        "Seconds to connect to a model";
+    IDLE_TIMEOUT = "limits.idle_s", Whole(1, 3600), "300", Person, ["MARVIN_IDLE_S"],
+        "Seconds of silence after which a model's reply counts as lost";
+    REQUEST_TIMEOUT = "limits.request_s", Whole(1, 86_400), "3600", Person, ["MARVIN_REQUEST_S"],
+        "Seconds that one reply of a model may take in all";
+    CONTEXT_WARN = "context.warn_tokens", Whole(1000, MANY), "180000", Anyone, ["MARVIN_CONTEXT_WARN"],
+        "Estimated tokens from which tool results carry a warning";
+    CONTEXT_COMPACT = "context.compact_tokens", Whole(1000, MANY), "200000", Anyone, ["MARVIN_CONTEXT_COMPACT"],
+        "Estimated tokens at which the conversation is compacted";
+    CONTEXT_HARD = "context.hard_tokens", Whole(1000, MANY), "226000", Anyone, ["MARVIN_CONTEXT_HARD"],
+        "Estimated tokens that are never exceeded";
+    HISTORY_COMPACT = "history.compact_tokens", Whole(1000, MANY), "80000", Anyone, ["MARVIN_HISTORY_COMPACT"],
+        "Estimated tokens at which the chat log is compacted";
+    HISTORY_TARGET = "history.target_tokens", Whole(500, MANY), "50000", Anyone, ["MARVIN_HISTORY_TARGET"],
+        "Estimated tokens that the chat log is compacted to";
+
+    DURABILITY = "record.durability", Choice(&["line", "turn", "system"]), "turn", Anyone, ["MARVIN_DURABILITY"],
+        "When the record is forced to the disk: after every line, every turn, or when the system likes";
+    GREP_MAX_BYTES = "tools.grep_max_bytes", Whole(0, MANY), "200000", Anyone,
+        ["MARVIN_GREP_MAX_BYTES", "TOKIMON_GREP_MAX_BYTES"], "Bytes of search results; 0: no limit";
+    COMMAND_TIMEOUT = "tools.command_timeout_s", Whole(1, 86_400), "60", Anyone, ["MARVIN_COMMAND_TIMEOUT_S"],
+        "Seconds that a command may take when the call does not say";
+    TOOL_SANDBOX = "tools.session_grant", Switch, "false", Person, ["MARVIN_TOOL_SANDBOX", "BOB_TOOL_SANDBOX_ENABLED"],
+        "Grant file and command tools to interactive sessions";
+    TOOL_ROOTS = "tools.roots", List, "", Person, ["MARVIN_TOOL_ROOTS", "BOB_TOOL_ROOTS"],
+        "Folders that granted tools may touch";
+    CONTAINMENT = "sandbox.commands", Choice(&["auto", "landlock", "off"]), "auto", Person, ["MARVIN_SANDBOX"],
+        "How the operating system contains commands; auto: Landlock and seccomp, refused where the kernel lacks them";
+    WEB_ORG_ALLOWLIST = "web.org_allowlist", List, "", Person, ["MARVIN_WEB_ORG_ALLOWLIST", "TOKIMON_WEB_ORG_ALLOWLIST"],
+        "Hosts that may be reached at all";
+    WEB_REQUEST_ALLOWLIST = "web.request_allowlist", List, "", Anyone,
+        ["MARVIN_WEB_REQUEST_ALLOWLIST", "TOKIMON_WEB_REQUEST_ALLOWLIST"], "Hosts this run may reach, a part of the former";
+    WEB_DOMAIN_SECRETS = "web.domain_secrets", Json, "", Person,
+        ["MARVIN_WEB_DOMAIN_SECRETS", "TOKIMON_WEB_DOMAIN_SECRETS_JSON"],
+        "Headers added per domain, with $VARIABLE for the secret";
+
+    NTFY_URL = "notify.url", Text, "https://ntfy.sh", Person, ["MARVIN_NTFY_URL"],
+        "Server that notifications are pushed to";
+
+    DEBUG_ROUNDS = "pipeline.debug_rounds", Whole(1, 1000), "50", Anyone, ["MARVIN_DEBUG_ROUNDS"], "Rounds of phase 4a";
+    E2E_ROUNDS = "pipeline.e2e_rounds", Whole(1, 1000), "10", Anyone, ["MARVIN_E2E_ROUNDS"], "Rounds of phase 4b";
+    FE_ROUNDS = "pipeline.frontend_rounds", Whole(1, 1000), "10", Anyone, ["MARVIN_FE_ROUNDS"], "Rounds of phase 4c";
+    QA_ROUNDS = "pipeline.qa_rounds", Whole(1, 1000), "3", Anyone, ["MARVIN_QA_ROUNDS"], "Rounds of phase 5";
+    TICKETS_DIR = "tickets.folder", Text, "", Person, ["MARVIN_TICKETS_DIR", "TICKETS_DIR"],
+        "Folder of the tickets; unset: .tickets here or above";
+
+    MEMORY_DIR = "memory.folder", Text, "", Person, ["MARVIN_MEMORY_DIR", "BOB_RUNTIME_DIR"],
+        "Folder of state, turns and memory; unset: .marvin/memory";
+    MEMORY_TURNS = "memory.turns", Text, "", Person, ["MARVIN_MEMORY_TURNS", "BOB_TURN_LOG"], "File of the turns";
+    MEMORY_STATE = "memory.state", Text, "", Person, ["MARVIN_MEMORY_STATE", "BOB_STATE_FILE"], "File of the state";
+    MEMORY_APPROVALS = "memory.approvals", Text, "", Person, ["MARVIN_MEMORY_APPROVALS", "BOB_APPROVAL_LEDGER"],
+        "Ledger of approvals";
+    MEMORY_LTM = "memory.ltm", Text, "", Person, ["MARVIN_MEMORY_LTM", "BOB_LTM_FILE"], "File of the long-term memory";
+    MEMORY_PRACTICE = "memory.practice", Text, "", Person, ["MARVIN_MEMORY_PRACTICE", "BOB_PRACTICE_CANDIDATES"],
+        "File of candidates that practice proposes";
+    STM_ENABLED = "memory.stm.enabled", Switch, "true", Anyone, ["MARVIN_STM_ENABLED", "BOB_STM_ENABLED"],
+        "Keep a short-term memory";
+    STM_DIR = "memory.stm.folder", Text, "", Person, ["MARVIN_STM_DIR", "BOB_STM_DIR"], "Folder of the short-term memory";
+    STM_COLLECTION = "memory.stm.collection", Text, "stm", Anyone, ["MARVIN_STM_COLLECTION", "BOB_STM_COLLECTION"],
+        "Name of the short-term memory";
+    STM_TTL = "memory.stm.ttl_hours", Whole(1, 72), "72", Anyone, ["MARVIN_STM_TTL_HOURS", "BOB_STM_TTL_HOURS"],
+        "Hours that a short-term entry lives";
+    STM_REFRESH = "memory.stm.refresh_hours", Whole(0, 72), "24", Anyone,
+        ["MARVIN_STM_REFRESH_HOURS", "BOB_STM_INJECT_REFRESH_HOURS"], "Hours before an entry is shown to the model again";
+    STM_TOP = "memory.stm.top", Whole(0, 50), "6", Anyone, ["MARVIN_STM_TOP", "BOB_STM_TOP_K"], "Entries shown to the model";
+    STM_DIMENSIONS = "memory.stm.dimensions", Whole(16, 4096), "256", Anyone, ["MARVIN_STM_DIMENSIONS", "BOB_STM_EMBED_DIM"],
+        "Dimensions of an embedding backend, where one is joined";
+    STM_ENTRIES = "memory.stm.entries", Whole(1, 100_000), "200", Anyone, ["MARVIN_STM_ENTRIES", "BOB_STM_MAX_ENTRIES"],
+        "Entries kept, oldest out first";
+    STM_CHARACTERS = "memory.stm.characters", Whole(100, 100_000), "3072", Anyone,
+        ["MARVIN_STM_CHARACTERS", "BOB_STM_MAX_ENTRY_CHARS"], "Characters of one entry";
+    STM_ACCESS_MIN = "memory.stm.promotion_accesses", Whole(1, 1000), "3", Anyone,
+        ["MARVIN_STM_PROMOTION_ACCESSES", "BOB_STM_PROMOTION_ACCESS_MIN"], "Accesses before an entry may be proposed for long-term memory";
+    STM_SESSIONS_MIN = "memory.stm.promotion_sessions", Whole(1, 1000), "2", Anyone,
+        ["MARVIN_STM_PROMOTION_SESSIONS", "BOB_STM_PROMOTION_SESSIONS_MIN"], "Sessions before an entry may be proposed";
+    STM_PROMOTIONS = "memory.stm.promotions_per_turn", Whole(0, 100), "2", Anyone,
+        ["MARVIN_STM_PROMOTIONS", "BOB_STM_PROMOTION_MAX_PER_TURN"], "Proposals a turn may make from short-term memory";
+    MTG_URL = "mtg.url", Text, "https://api.openai.com/v1", Person, ["MARVIN_MTG_URL", "BOB_MTG_BASE_URL", "OPENAI_BASE_URL"],
+        "Base address of the model that plays Magic";
+    MTG_KEY = "mtg.key", Secret, "", Person, ["MARVIN_MTG_KEY", "BOB_MTG_API_KEY", "OPENAI_API_KEY"],
+        "Key of the model that plays Magic";
+    MTG_MODEL = "mtg.model", Text, "gpt-5", Person, ["MARVIN_MTG_MODEL", "BOB_MTG_MODEL", "BOB_CHAT_MODEL"],
+        "Model that plays Magic";
+    MTG_REMOTE = "mtg.remote", Switch, "false", Person, ["MARVIN_MTG_REMOTE", "BOB_ROUTE_MTG_REMOTE"],
+        "Let a remote model play Magic";
+    ENTRY = "interface.entry", Choice(&["cli", "ui"]), "cli", Person, ["MARVIN_ENTRY", "BOB_ENTRY"],
+        "Which face opens first";
+    WEB_UI = "interface.web", Switch, "false", Person, ["MARVIN_UI", "BOB_UI"], "Open the browser face beside the terminal";
+    PROFILE = "profile", Text, "", Person, ["MARVIN_PROFILE"], "Profile to use; unset: the last one";
+
+    DEPTH = "process.depth", Whole(0, 64), "0", Process, ["MARVIN_DEPTH"], "How deep this process is nested";
+    TICKET = "process.ticket", Text, "", Process, ["MARVIN_TICKET"], "Ticket that this sub-agent works on";
+    READONLY = "process.readonly", Switch, "false", Process, ["MARVIN_READONLY"], "This agent may not write";
+    WRITABLE_FILES = "process.writable_files", List, "", Process, ["MARVIN_WRITABLE_FILES"],
+        "The only files that this agent may write";
+    SUBAGENT_LOG = "process.log", Text, "", Process, ["MARVIN_SUBAGENT_LOG"], "File that records this agent's tool calls";
+    COST_LEDGER = "process.cost_ledger", Text, "", Process, ["MARVIN_COST_LEDGER"],
+        "Cost ledger of the run that this process belongs to";
+    LINEAGE = "process.lineage", List, "", Process, ["MARVIN_LINEAGE"],
+        "Process ids of the agents above this one, outermost first";
+    SCRIPT_STATE = "process.script_state", Text, "", Process, ["MARVIN_SCRIPT_STATE"],
+        "Which script entries the run has used";
+    DELEGATED = "process.delegated", Switch, "false", Process, ["MARVIN_DELEGATED", "TOKIMON_DELEGATED"],
+        "This process was started by an agent program that Marvin started";
+    DELEGATION_DEPTH = "process.delegation_depth", Whole(0, 64), "0", Process,
+        ["MARVIN_DELEGATION_DEPTH", "TOKIMON_DELEGATION_DEPTH"], "How many agent programs stand above this process";
+    SECURITY_EVAL = "process.security_evaluation", Switch, "false", Process,
+        ["MARVIN_SECURITY_EVAL", "MARVEL_SECURITY_EVAL"], "This process judges a command; its own hooks are quiet";
+    HOOK_SESSION = "process.hook_session", Text, "", Process,
+        ["MARVIN_SESSION_ID", "MARVEL_SESSION_ID", "CLAUDE_SESSION_ID", "CLAUDE_CODE_SESSION_ID"], "Session a hook belongs to";
+    HOOK_DAEMON = "process.hook_daemon", Text, "", Process, ["MARVIN_DAEMON_ID", "MARVEL_DAEMON_ID"], "Daemon a hook talks to";
+    HOOK_REQUEST = "process.hook_request", Text, "", Process, ["MARVIN_REQUEST_ID", "MARVEL_REQUEST_ID"], "Request of a hook";
+    HOOK_LOG = "process.hook_log", Text, "", Process, ["MARVIN_LOG_PATH", "MARVEL_LOG_PATH"], "Log of the hook daemon";
+    HOOK_PROJECT = "process.hook_project", Text, "", Process, ["MARVIN_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
+        "Project that a hook speaks for";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TABLE;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn keys_and_first_variables_are_unique() {
+        let keys: BTreeSet<_> = TABLE.iter().map(|setting| setting.key).collect();
+        assert_eq!(keys.len(), TABLE.len());
+        let first: BTreeSet<_> = TABLE.iter().filter_map(|setting| setting.variables.first()).collect();
+        assert_eq!(first.len(), TABLE.len());
+    }
+
+    #[test]
+    fn every_default_fits_its_kind() {
+        crate::settings::Settings::defaults().unwrap();
+    }
+}
