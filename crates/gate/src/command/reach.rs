@@ -1,0 +1,199 @@
+//! Where a path of a command really leads: the disk is asked, since a name inside the workspace may be a link out of it.
+//!
+//! Limits: this is looked up before the command runs; a program that swaps a file for a link in between is stopped only by
+//! the box ([`crate::containment`]). Patterns (`*`) and trees are walked within bounds; beyond them the answer is "unknown".
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+/// Links that are followed on one path, as the kernel does.
+const LINKS: usize = 40;
+/// Entries that the expansion of one pattern looks at.
+const PATTERN_ENTRIES: usize = 20_000;
+/// Entries that a walk over a tree looks at.
+const TREE_ENTRIES: usize = 200_000;
+/// Folders of other people's code and of builds, in which a project keeps no secrets of its own.
+const FOREIGN: [&str; 6] = [".git", "node_modules", ".venv", "venv", "site-packages", "target"];
+
+/// Where a path leads once every link on its way is followed; parts that do not exist are kept as they are.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    let mut waiting: Vec<OsString> = Vec::new();
+    let push = |waiting: &mut Vec<OsString>, path: &Path| {
+        let parts =
+            path.components().filter(|part| matches!(part, Component::Normal(_) | Component::ParentDir));
+        let parts: Vec<OsString> = parts.map(|part| part.as_os_str().to_os_string()).collect();
+        waiting.extend(parts.into_iter().rev());
+    };
+    push(&mut waiting, path);
+    let mut found = PathBuf::from("/");
+    let mut links = 0;
+    while let Some(part) = waiting.pop() {
+        if part == ".." {
+            found.pop();
+            continue;
+        }
+        found.push(&part);
+        let Ok(target) = std::fs::read_link(&found) else { continue };
+        links += 1;
+        if links > LINKS {
+            // A loop: the kernel will not open it either.
+            return found;
+        }
+        found.pop();
+        if target.is_absolute() {
+            found = PathBuf::from("/");
+        }
+        push(&mut waiting, &target);
+    }
+    found
+}
+
+/// The paths that a pattern stands for, links among them not followed; `None` when there are too many to know.
+pub(crate) fn expand(pattern: &Path) -> Option<Vec<PathBuf>> {
+    let mut found = vec![PathBuf::from("/")];
+    let mut looked = 0;
+    for part in pattern.components() {
+        let Component::Normal(name) = part else {
+            if part == Component::ParentDir {
+                found.iter_mut().for_each(|path| path.push(".."));
+            }
+            continue;
+        };
+        if !name.as_bytes().iter().any(|byte| b"*?[".contains(byte)) {
+            found.iter_mut().for_each(|path| path.push(name));
+            continue;
+        }
+        let mut next = Vec::new();
+        for folder in &found {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                looked += 1;
+                if looked > PATTERN_ENTRIES {
+                    return None;
+                }
+                if fits(name.as_bytes(), entry.file_name().as_bytes()) {
+                    next.push(entry.path());
+                }
+            }
+        }
+        found = next;
+    }
+    Some(found)
+}
+
+/// Does a name fit a pattern of the shell? Where it is not certain (`[…]`), it does.
+fn fits(pattern: &[u8], name: &[u8]) -> bool {
+    if name.starts_with(b".") && !pattern.starts_with(b".") {
+        return false;
+    }
+    if pattern.contains(&b'[') || pattern.contains(&b'\\') {
+        return true;
+    }
+    // Where the last `*` stands, and how much of the name it has taken.
+    let (mut at, mut read, mut star) = (0, 0, None);
+    while read < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at, read));
+                at += 1;
+            }
+            // One byte, though the shell means one character: names of several bytes a character fit below all the same.
+            Some(b'?') => {
+                at += 1;
+                read += 1;
+            }
+            Some(byte) if name.get(read) == Some(byte) => {
+                at += 1;
+                read += 1;
+            }
+            _ => match star {
+                Some((mark, taken)) => {
+                    star = Some((mark, taken + 1));
+                    at = mark + 1;
+                    read = taken + 1;
+                }
+                None => return !name.is_ascii() && pattern.contains(&b'?'),
+            },
+        }
+    }
+    pattern.get(at..).unwrap_or_default().iter().all(|byte| *byte == b'*')
+}
+
+/// What a tree holds that a reader of everything in it should not read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Nothing of the kind.
+    Nothing,
+    /// A file of secrets by convention.
+    Secret,
+    /// A link that leads out of the workspace.
+    LeadsOut,
+    /// The tree is too large to know.
+    TooLarge,
+}
+
+/// Looks through a tree: for secret files always, for links that lead out of `workspace` when `links` are followed.
+pub(crate) fn look_through(start: &Path, workspace: &Path, links: bool) -> Found {
+    let mut folders = vec![start.to_path_buf()];
+    let mut looked = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            looked += 1;
+            if looked > TREE_ENTRIES {
+                return Found::TooLarge;
+            }
+            let name = entry.file_name();
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() && !FOREIGN.iter().any(|foreign| name == *foreign) {
+                folders.push(entry.path());
+            } else if kind.is_symlink() && links && !real(&entry.path()).starts_with(workspace) {
+                return Found::LeadsOut;
+            } else if kind.is_file() && crate::secrets::is_project_secret(&name.to_string_lossy()) {
+                return Found::Secret;
+            }
+        }
+    }
+    Found::Nothing
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_are_followed_even_where_they_lead_nowhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("a/b")).unwrap();
+        symlink("/nowhere/at/all", root.join("dangling")).unwrap();
+        symlink("a/b", root.join("deep")).unwrap();
+        symlink("loop", root.join("loop")).unwrap();
+        assert_eq!(real(&root.join("dangling/x")), Path::new("/nowhere/at/all/x"));
+        assert_eq!(
+            real(&root.join("deep/../x")),
+            root.join("a/x"),
+            "as the kernel climbs, not as the text does"
+        );
+        assert_eq!(real(&root.join("a/none/../x")), root.join("a/x"));
+        real(&root.join("loop"));
+    }
+
+    #[test]
+    fn patterns_fit_as_in_the_shell() {
+        for (pattern, name, expected) in [
+            ("*", "a", true),
+            ("*", ".a", false),
+            (".*", ".a", true),
+            ("*.rs", "a.rs", true),
+            ("*.rs", "a.rsx", false),
+            ("a*b*c", "a1b2b3c", true),
+            ("a?c", "abc", true),
+            ("a?c", "ac", false),
+            ("[ab]*", "x", true),
+            ("?.txt", "é.txt", true),
+        ] {
+            assert_eq!(fits(pattern.as_bytes(), name.as_bytes()), expected, "{pattern} {name}");
+        }
+    }
+}

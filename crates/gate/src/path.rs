@@ -1,0 +1,194 @@
+//! Paths that a model may name: relative, plain, and not into places that have their own tools.
+//!
+//! What can be seen in the text alone is judged here; what only the disk knows (symbolic links, pipes) is judged when
+//! the path is opened, see [`crate::workspace`]. A [`WorkspacePath`] can only be made by [`crate::Workspace::path`], so
+//! code that takes one cannot be handed an unchecked string.
+
+use crate::refusal::{Refusal, RefusalKind};
+use std::fmt;
+use std::path::Path;
+
+/// Longest path and longest part of one, as on Linux.
+const LONGEST_PATH: usize = 4096;
+const LONGEST_PART: usize = 255;
+
+/// What lies directly in `.marvin` and only the shell itself writes.
+const RECORD: [&str; 8] =
+    ["runs", "memory", "security", "agents", "logs", "config.toml", "pipeline_state", "upstream"];
+
+/// A checked path, relative to the workspace: no empty parts, no `.` or `..`. The workspace itself is `.`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WorkspacePath {
+    text: String,
+}
+
+impl WorkspacePath {
+    /// The path as text, `/` between its parts.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The path.
+    #[must_use]
+    pub fn as_path(&self) -> &Path {
+        Path::new(&self.text)
+    }
+
+    /// The last part.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.text.rsplit('/').next().unwrap_or_default()
+    }
+
+    /// The folder it lies in.
+    #[must_use]
+    pub fn parent(&self) -> WorkspacePath {
+        let text = self.text.rsplit_once('/').map_or(".", |(parent, _)| parent);
+        WorkspacePath { text: text.to_string() }
+    }
+
+    /// The path from parts that are known to be plain.
+    pub(crate) fn from_parts<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
+        let text = parts.into_iter().collect::<Vec<_>>().join("/");
+        WorkspacePath { text: if text.is_empty() { ".".into() } else { text } }
+    }
+}
+
+impl fmt::Display for WorkspacePath {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
+}
+
+/// What is wrong with a path's text, if anything; the caller adds where the workspace is.
+pub(crate) fn parse(text: &str) -> Result<WorkspacePath, Refusal> {
+    let unusable = |reason: String| {
+        Refusal::new(
+            RefusalKind::Unusable,
+            reason,
+            "Give a path relative to the working directory, for example `src/main.rs`.",
+        )
+    };
+    if text.trim().is_empty() {
+        return Err(unusable("the path is empty".into()));
+    }
+    if text.len() > LONGEST_PATH {
+        return Err(unusable(format!("the path is longer than {LONGEST_PATH} bytes")));
+    }
+    if text.chars().any(char::is_control) {
+        return Err(unusable(format!("the path {text:?} holds control characters")));
+    }
+    if text.starts_with('/') || text == "~" || text.starts_with("~/") {
+        return Err(Refusal::new(
+            RefusalKind::Absolute,
+            format!("`{text}` is an absolute path; paths are relative to the working directory"),
+            String::new(),
+        ));
+    }
+    let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    if parts.contains(&"..") {
+        return Err(Refusal::new(
+            RefusalKind::Climbing,
+            format!("`{text}` climbs with `..`; paths may not leave the working directory"),
+            "Name the file by its path below the working directory, without `..`.",
+        ));
+    }
+    if parts.iter().any(|part| part.len() > LONGEST_PART) {
+        return Err(unusable(format!("a part of the path is longer than {LONGEST_PART} bytes")));
+    }
+    not_tickets(&parts, text)?;
+    Ok(WorkspacePath::from_parts(parts))
+}
+
+/// Refuses `.tickets` and what lies below it.
+pub(crate) fn not_tickets(parts: &[&str], shown: &str) -> Result<(), Refusal> {
+    if parts.first() != Some(&".tickets") {
+        return Ok(());
+    }
+    Err(Refusal::new(
+        RefusalKind::Tickets,
+        format!("`{shown}` belongs to the tickets, which file tools do not touch"),
+        "Use the tk tool, for example: tk ls · tk show ID · tk create \"title\" -d \"what and why\" · tk close ID.",
+    ))
+}
+
+/// Refuses places that are read but never written by tools.
+pub(crate) fn open_for_writing(parts: &[&str], shown: &str) -> Result<(), Refusal> {
+    let closed = |what: &str, mend: &str| {
+        Err(Refusal::new(RefusalKind::Closed, format!("cannot write `{shown}`: {what}"), mend))
+    };
+    if parts.contains(&".git") {
+        return closed("git's own files are closed for writing", "Use git commands through run_command.");
+    }
+    match parts {
+        [] => closed("it is the working directory itself", "Name a file inside it."),
+        [".marvin"] => closed("it is the record's folder", "Name a file elsewhere."),
+        [".marvin", "upstream", ..] => closed(
+            "upstream documents are read-only",
+            "Write your own document and refer to the upstream one.",
+        ),
+        [".marvin", entry, ..] if RECORD.contains(entry) => closed(
+            "the record is written by the shell only",
+            "Write notes with write_note, and project files outside `.marvin`.",
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Is this a file that agents take instructions from? What they are told is a person's decision, not their own.
+pub(crate) fn is_instruction(parts: &[&str]) -> bool {
+    match parts {
+        [".marvin", "packs" | "skills" | "instructions.md", ..] | [".marvin-instructions", ..] => true,
+        _ => matches!(parts.last(), Some(&("AGENTS.md" | "CLAUDE.md"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn plain_paths_are_normalised() {
+        for (text, normal) in [("a", "a"), ("./a//b/", "a/b"), (".", "."), ("a/./b", "a/b"), ("...", "...")] {
+            assert_eq!(parse(text).unwrap().as_str(), normal, "{text}");
+        }
+        assert_eq!(parse("a/b").unwrap().parent().as_str(), "a");
+        assert_eq!(parse("a").unwrap().parent().as_str(), ".");
+    }
+
+    #[test]
+    fn closed_places_are_closed_for_writing_only() {
+        for path in [
+            ".git/config",
+            "sub/.git/hooks/x",
+            ".marvin/runs/r",
+            ".marvin/config.toml",
+            ".marvin/memory/stm.jsonl",
+            ".marvin//./upstream/a.md",
+            ".marvin/pipeline_state",
+            ".marvin/agents/a.md",
+            ".marvin/security/denylist.json",
+            ".marvin",
+        ] {
+            let path = parse(path).unwrap();
+            let parts: Vec<&str> = path.as_str().split('/').collect();
+            assert!(open_for_writing(&parts, path.as_str()).is_err(), "{path}");
+        }
+        for path in [".marvin/spec.md", ".marvin/notes/a.md", ".github/x.yml", ".gitignore", "runs/a"] {
+            let parts: Vec<&str> = path.split('/').collect();
+            open_for_writing(&parts, path).unwrap();
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_accepted_has_plain_parts_only(text in "[./a~\\x00 ]{0,12}|.*") {
+            if let Ok(path) = parse(&text) {
+                prop_assert!(!path.as_str().starts_with('/'));
+                prop_assert!(path.as_str() == "." || path.as_str().split('/').all(|part| !part.is_empty() && part != "." && part != ".."));
+            }
+        }
+    }
+}
