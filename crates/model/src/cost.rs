@@ -1,0 +1,345 @@
+//! What a run costs, over its whole tree of processes.
+//!
+//! Every reply of every process of a run is one line of one ledger. The outermost process makes the ledger; its
+//! sub-agents are told where it is and append to the same file, so a budget holds for all of them together and nothing
+//! is counted twice. A process reports what it and everything below it cost.
+
+use crate::client::Usage;
+use crate::price::dollars;
+use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
+use marvin_base::redact::Redactor;
+use marvin_base::{atomic, clock};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// One reply, as the ledger keeps it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Spend {
+    /// When.
+    pub timestamp: String,
+    /// Which processes, outermost first, the last being the one that asked.
+    pub lineage: Vec<u32>,
+    /// The provider.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// The tokens.
+    #[serde(flatten)]
+    pub usage: Usage,
+    /// Nano-dollars; absent when no price is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_nanos: Option<u64>,
+}
+
+/// The sum of many replies.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Nano-dollars.
+    pub cost: u64,
+    /// Replies.
+    pub turns: u64,
+    /// Replies by model.
+    pub model_turns: BTreeMap<String, u64>,
+    /// Nano-dollars by model.
+    pub model_cost: BTreeMap<String, u64>,
+    /// Tokens by provider, as (input, output).
+    pub tokens: BTreeMap<String, (u64, u64)>,
+    /// Replies by provider.
+    pub provider_turns: BTreeMap<String, u64>,
+    /// Models whose price is not known: their cost is missing from the sum.
+    pub unpriced: BTreeSet<String>,
+}
+
+impl Totals {
+    fn add(&mut self, spend: &Spend) {
+        let cost = spend.cost_nanos.unwrap_or(0);
+        self.cost = self.cost.saturating_add(cost);
+        self.turns += 1;
+        *self.model_turns.entry(spend.model.clone()).or_default() += 1;
+        *self.model_cost.entry(spend.model.clone()).or_default() += cost;
+        *self.provider_turns.entry(spend.provider.clone()).or_default() += 1;
+        let tokens = self.tokens.entry(spend.provider.clone()).or_default();
+        tokens.0 += spend.usage.input;
+        tokens.1 += spend.usage.output;
+        if spend.cost_nanos.is_none() {
+            self.unpriced.insert(spend.model.clone());
+        }
+    }
+
+    /// The object behind `MARVIN_COST:`: exactly four keys.
+    #[must_use]
+    pub fn marvin_cost(&self) -> Value {
+        let by_model: Map<String, Value> =
+            self.model_cost.iter().map(|(model, cost)| (model.clone(), json!(dollars(*cost)))).collect();
+        json!({
+            "session_cost": dollars(self.cost),
+            "llm_turns": self.turns,
+            "model_turns": self.model_turns,
+            "model_cost": by_model,
+        })
+    }
+
+    /// What a result object says of the cost: the four keys, tokens, and what is not priced.
+    #[must_use]
+    pub fn report(&self) -> Value {
+        let mut report = self.marvin_cost();
+        if let Some(map) = report.as_object_mut() {
+            map.insert("tokens".into(), self.tokens_value());
+            map.insert("unpriced_models".into(), json!(self.unpriced));
+        }
+        report
+    }
+
+    fn tokens_value(&self) -> Value {
+        let tokens: Map<String, Value> = self
+            .tokens
+            .iter()
+            .map(|(provider, (input, output))| (provider.clone(), json!({"input": input, "output": output})))
+            .collect();
+        Value::Object(tokens)
+    }
+}
+
+/// The cost ledger as one process sees it.
+#[derive(Debug)]
+pub struct CostLedger {
+    path: PathBuf,
+    lineage: Vec<u32>,
+    limit: Option<u64>,
+    ledger: Mutex<Ledger>,
+    calls: Mutex<BTreeMap<String, u64>>,
+}
+
+impl CostLedger {
+    /// Opens the ledger at `path`. `above` are the processes above this one; `limit` is in nano-dollars.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn open(
+        path: &Path,
+        above: &[u32],
+        limit: Option<u64>,
+        durability: Durability,
+        redactor: Arc<Redactor>,
+    ) -> Result<Self, LedgerError> {
+        let mut lineage = above.to_vec();
+        lineage.push(std::process::id());
+        let ledger = Mutex::new(Ledger::open_shared(path, durability, redactor)?);
+        Ok(CostLedger { path: path.to_path_buf(), lineage, limit, ledger, calls: Mutex::default() })
+    }
+
+    /// Where the ledger is, for sub-agents.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The processes down to this one, for sub-agents.
+    #[must_use]
+    pub fn lineage(&self) -> &[u32] {
+        &self.lineage
+    }
+
+    /// The budget, in nano-dollars.
+    #[must_use]
+    pub fn limit(&self) -> Option<u64> {
+        self.limit
+    }
+
+    /// Writes down one reply.
+    ///
+    /// # Errors
+    /// When the ledger cannot be appended to.
+    pub fn record(
+        &self,
+        provider: &str,
+        model: &str,
+        usage: Usage,
+        cost: Option<u64>,
+    ) -> Result<(), LedgerError> {
+        let spend = Spend {
+            timestamp: clock::now_stamp(),
+            lineage: self.lineage.clone(),
+            provider: provider.to_string(),
+            model: model.to_string(),
+            usage,
+            cost_nanos: cost,
+        };
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner).append(&spend).map(|_| ())
+    }
+
+    /// Counts one call of a tool, for lifetime usage.
+    pub fn count_call(&self, tool: &str) {
+        *self.calls.lock().unwrap_or_else(PoisonError::into_inner).entry(tool.to_string()).or_default() += 1;
+    }
+
+    /// How often each tool was called by this process.
+    #[must_use]
+    pub fn calls(&self) -> BTreeMap<String, u64> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What this process and everything below it cost.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn totals(&self) -> Result<Totals, LedgerError> {
+        self.sum(|spend| spend.lineage.starts_with(&self.lineage))
+    }
+
+    /// What the whole tree cost, sub-agents beside this one included: what a budget is compared with.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn tree(&self) -> Result<Totals, LedgerError> {
+        self.sum(|_| true)
+    }
+
+    fn sum(&self, counts: impl Fn(&Spend) -> bool) -> Result<Totals, LedgerError> {
+        let mut totals = Totals::default();
+        for entry in ledger::read(&self.path)?.entries {
+            if let Ok(spend) = serde_json::from_value::<Spend>(entry)
+                && counts(&spend)
+            {
+                totals.add(&spend);
+            }
+        }
+        Ok(totals)
+    }
+
+    /// Is the budget of the whole tree spent?
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn is_spent(&self) -> Result<bool, LedgerError> {
+        match self.limit {
+            None => Ok(false),
+            Some(limit) => Ok(self.tree()?.cost >= limit),
+        }
+    }
+}
+
+/// Lifetime usage, `usage.json`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Lifetime {
+    /// Dollars.
+    pub total_cost: f64,
+    /// Replies.
+    pub total_llm_turns: u64,
+    /// Replies of Ollama, which are free.
+    pub total_ollama_turns: u64,
+    /// Tokens by provider.
+    pub total_provider_tokens: BTreeMap<String, Tokens>,
+    /// Calls by tool.
+    pub total_calls: BTreeMap<String, u64>,
+    /// Replies by model.
+    pub total_model_turns: BTreeMap<String, u64>,
+}
+
+/// Tokens read and written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tokens {
+    /// Read.
+    pub input: u64,
+    /// Written.
+    pub output: u64,
+}
+
+impl Lifetime {
+    /// Reads `usage.json`; a file that does not exist is all zeros.
+    ///
+    /// # Errors
+    /// When it cannot be read or is not what it should be; it is then left alone.
+    pub fn read(path: &Path) -> std::io::Result<Self> {
+        match std::fs::read_to_string(path) {
+            Ok(text) => serde_json::from_str(&text).map_err(std::io::Error::from),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Lifetime::default()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Adds a run to `usage.json`, safely beside other processes that do the same.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written.
+    pub fn add(path: &Path, totals: &Totals, calls: &BTreeMap<String, u64>) -> std::io::Result<()> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let lock =
+            OpenOptions::new().create(true).truncate(false).write(true).open(path.with_extension("lock"))?;
+        lock.lock()?;
+        let mut lifetime = Lifetime::read(path)?;
+        lifetime.total_cost += dollars(totals.cost);
+        lifetime.total_llm_turns += totals.turns;
+        lifetime.total_ollama_turns += totals.provider_turns.get("ollama").copied().unwrap_or(0);
+        for (model, turns) in &totals.model_turns {
+            *lifetime.total_model_turns.entry(model.clone()).or_default() += turns;
+        }
+        for (provider, (input, output)) in &totals.tokens {
+            let tokens = lifetime.total_provider_tokens.entry(provider.clone()).or_default();
+            tokens.input += input;
+            tokens.output += output;
+        }
+        for (tool, count) in calls {
+            *lifetime.total_calls.entry(tool.clone()).or_default() += count;
+        }
+        let mut text = serde_json::to_string_pretty(&lifetime)?;
+        text.push('\n');
+        atomic::replace(path, text.as_bytes()).map_err(|error| error.source)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(path: &Path, above: &[u32], limit: Option<u64>) -> CostLedger {
+        CostLedger::open(path, above, limit, Durability::System, Arc::new(Redactor::patterns_only())).unwrap()
+    }
+
+    #[test]
+    fn a_tree_shares_one_budget_and_each_reports_its_own_part() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("cost.jsonl");
+        let parent = open(&path, &[], Some(100));
+        let usage = Usage { input: 10, output: 5, cached: 0 };
+        parent.record("openai", "gpt", usage, Some(40)).unwrap();
+        // Another process below: its lineage begins with the parent's.
+        let mut child = open(&path, parent.lineage(), Some(100));
+        child.lineage = vec![parent.lineage[0], 999_999];
+        child.record("ollama", "qwen", usage, Some(50)).unwrap();
+        assert_eq!(child.totals().unwrap().cost, 50);
+        assert_eq!(parent.totals().unwrap().cost, 90);
+        assert!(!parent.is_spent().unwrap());
+        parent.record("openai", "gpt", usage, Some(10)).unwrap();
+        assert!(child.is_spent().unwrap(), "the budget is the tree's");
+        let report = parent.totals().unwrap().marvin_cost();
+        let keys: Vec<&String> = report.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["session_cost", "llm_turns", "model_turns", "model_cost"]);
+        assert_eq!(report["model_turns"], json!({"gpt": 2, "qwen": 1}));
+    }
+
+    #[test]
+    fn lifetime_usage_adds_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("usage.json");
+        let mut totals = Totals { cost: 2_000_000_000, turns: 3, ..Totals::default() };
+        totals.tokens.insert("gemini".into(), (7, 8));
+        Lifetime::add(&path, &totals, &BTreeMap::from([("tree".into(), 2)])).unwrap();
+        Lifetime::add(&path, &totals, &BTreeMap::new()).unwrap();
+        let lifetime = Lifetime::read(&path).unwrap();
+        assert!((lifetime.total_cost - 4.0).abs() < 1e-9);
+        assert_eq!(lifetime.total_provider_tokens["gemini"], Tokens { input: 14, output: 16 });
+        assert_eq!(lifetime.total_calls["tree"], 2);
+        std::fs::write(&path, "not json").unwrap();
+        assert!(Lifetime::add(&path, &totals, &BTreeMap::new()).is_err());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "not json", "nothing is lost");
+    }
+}

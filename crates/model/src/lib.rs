@@ -1,0 +1,24 @@
+//! Floor 1: models, whoever serves them.
+//!
+//! A [`ModelClient`] takes a [`Request`] and streams [`Event`]s until it has a [`Reply`]. Everything above knows only
+//! these types; what a vendor's wire looks like stays in [`wire`], what a vendor's program prints stays in [`program`],
+//! and what models get wrong about arguments is mended in one place, [`arguments`].
+
+pub mod arguments;
+pub mod choose;
+pub mod client;
+pub mod cost;
+mod json;
+pub mod message;
+pub mod mock;
+pub mod price;
+pub mod program;
+pub mod record;
+pub mod retry;
+pub mod script;
+pub mod server;
+pub mod wire;
+
+pub use arguments::Arguments;
+pub use client::{Event, Failure, ModelClient, ModelError, Reply, Request, Stop, ToolSpec, Usage};
+pub use message::{Message, ToolCall};

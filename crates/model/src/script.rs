@@ -1,0 +1,411 @@
+//! Scripts: a deterministic model, written down.
+//!
+//! A script is JSONL, one entry a line. The first unused entry whose `when` matches the request is consumed; `repeat`
+//! keeps it. Consumption is shared by all processes of a run through a small locked file, so a sub-agent never plays
+//! a line that its parent has played.
+//!
+//! ```json
+//! {"when":{"role":"Implementer","step":"s1","contains":"text in the last message"},
+//!  "reply":{"text":"…","tool_calls":[{"name":"create_file","arguments":{"path":"a.txt","content":"hi"}}]}}
+//! {"reply":{"json":{"status":"SUCCESS","summary":"…"}}}
+//! {"fail":{"kind":"http","status":429,"retry_after_s":0}}
+//! ```
+
+use crate::arguments::Arguments;
+use crate::client::{Request, Usage};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// One entry of a script.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// When it applies; all of it must match.
+    #[serde(default, skip_serializing_if = "When::is_empty")]
+    pub when: When,
+    /// What the model answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply: Option<ScriptReply>,
+    /// How the model fails; with a reply: in the middle of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fail: Option<ScriptFailure>,
+    /// Keep the entry after use.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub repeat: bool,
+    /// Wait this long before answering.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub delay_ms: u64,
+    /// Stream the text in this many pieces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunks: Option<usize>,
+    /// The request that was answered, in recordings; replay compares it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Value>,
+}
+
+/// A condition on the request.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct When {
+    /// The role that asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<String>,
+    /// The step that asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// A text that the last message contains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contains: Option<String>,
+}
+
+impl When {
+    fn is_empty(&self) -> bool {
+        *self == When::default()
+    }
+
+    fn matches(&self, request: &Request) -> bool {
+        let same = |wanted: &Option<String>, is: Option<&str>| {
+            wanted.as_deref().is_none_or(|wanted| is == Some(wanted))
+        };
+        same(&self.role, Some(&request.role))
+            && same(&self.step, request.step.as_deref())
+            && self.contains.as_deref().is_none_or(|text| {
+                request.messages.last().is_some_and(|message| message.content().contains(text))
+            })
+    }
+}
+
+/// What the model answers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptReply {
+    /// Text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// An object, sent as text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub json: Option<Value>,
+    /// Calls.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ScriptCall>,
+    /// Tokens; estimated from the text when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
+    /// What the vendor wanted back unchanged, in recordings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opaque: Option<Value>,
+}
+
+impl ScriptReply {
+    /// The text that the model says: `text`, or `json` as text.
+    #[must_use]
+    pub fn spoken(&self) -> String {
+        match &self.json {
+            Some(json) if self.text.is_empty() => json.to_string(),
+            _ => self.text.clone(),
+        }
+    }
+}
+
+/// A call in a script. `arguments` may be an object, JSON text or a patch, as real models send them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptCall {
+    /// The tool.
+    pub name: String,
+    /// The arguments exactly as the model sends them.
+    #[serde(default)]
+    pub arguments: Value,
+    /// The call's id, where it matters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// What the vendor wanted back unchanged with this call, in recordings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opaque: Option<Value>,
+}
+
+impl ScriptCall {
+    /// The arguments as the shell understands them.
+    #[must_use]
+    pub fn understood(&self) -> Arguments {
+        Arguments::from_value(self.arguments.clone())
+    }
+}
+
+/// How the model fails.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptFailure {
+    /// The kind.
+    pub kind: FailureKind,
+    /// The status of an `http` failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// The `Retry-After` of an `http` failure, in seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_s: Option<u64>,
+}
+
+/// Kinds of failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FailureKind {
+    /// An HTTP status.
+    Http,
+    /// No answer at all.
+    Timeout,
+    /// The connection breaks.
+    Disconnect,
+    /// An answer that is not the protocol.
+    Garbage,
+}
+
+fn is_false(b: &bool) -> bool {
+    !*b
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// Why a script cannot be played.
+#[derive(Debug, thiserror::Error)]
+pub enum ScriptError {
+    /// It cannot be read.
+    #[error("cannot read the script {path}: {source}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// The reason.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A line is wrong.
+    #[error(
+        "{path}, line {line}: {reason}\n  hint: an entry is {{\"when\":{{…}},\"reply\":{{\"text\":\"…\"}}}} or {{\"fail\":{{\"kind\":\"http\",\"status\":429}}}}"
+    )]
+    Line {
+        /// The file.
+        path: String,
+        /// The line's number.
+        line: usize,
+        /// The reason.
+        reason: String,
+    },
+    /// The shared state cannot be kept.
+    #[error("cannot keep the script's state in {path}: {source}")]
+    State {
+        /// The file.
+        path: String,
+        /// The reason.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// A script and how far it has been played.
+#[derive(Debug)]
+pub struct Script {
+    entries: Vec<Entry>,
+    used: Mutex<BTreeSet<usize>>,
+    state: Option<PathBuf>,
+}
+
+impl Script {
+    /// A script from entries, played by this process alone.
+    #[must_use]
+    pub fn new(entries: Vec<Entry>) -> Self {
+        Script { entries, used: Mutex::default(), state: None }
+    }
+
+    /// Reads a script; `state` is the file through which the processes of a run share consumption.
+    ///
+    /// # Errors
+    /// When the file cannot be read or a line is not an entry.
+    pub fn load(path: &Path, state: Option<PathBuf>) -> Result<Self, ScriptError> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ScriptError::Unreadable { path: name.clone(), source })?;
+        Ok(Script { entries: parse(&name, &text)?, used: Mutex::default(), state })
+    }
+
+    /// Every entry.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Takes the first unused entry that matches, or `None` when nothing is left for this request.
+    ///
+    /// # Errors
+    /// When the shared state cannot be read or written.
+    pub fn take(&self, request: &Request) -> Result<Option<Entry>, ScriptError> {
+        match &self.state {
+            None => {
+                let mut used = self.used.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                Ok(self.take_from(&mut used, request))
+            }
+            Some(path) => self
+                .take_shared(path, request)
+                .map_err(|source| ScriptError::State { path: path.display().to_string(), source }),
+        }
+    }
+
+    fn take_from(&self, used: &mut BTreeSet<usize>, request: &Request) -> Option<Entry> {
+        let (index, entry) = self
+            .entries
+            .iter()
+            .enumerate()
+            .find(|(index, entry)| !used.contains(index) && entry.when.matches(request))?;
+        if !entry.repeat {
+            used.insert(index);
+        }
+        Some(entry.clone())
+    }
+
+    fn take_shared(&self, path: &Path, request: &Request) -> std::io::Result<Option<Entry>> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let mut file = OpenOptions::new().create(true).read(true).write(true).truncate(false).open(path)?;
+        file.lock()?;
+        let mut used = read_state(&mut file)?;
+        let before = used.len();
+        let entry = self.take_from(&mut used, request);
+        if used.len() != before {
+            let text = serde_json::to_string(&used)?;
+            file.seek(SeekFrom::Start(0))?;
+            // Longer than before, always: the set only grows, so nothing old stays behind the new text.
+            file.write_all(text.as_bytes())?;
+        }
+        file.unlock()?;
+        Ok(entry)
+    }
+}
+
+fn read_state(file: &mut File) -> std::io::Result<BTreeSet<usize>> {
+    let mut text = String::new();
+    file.read_to_string(&mut text)?;
+    if text.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    serde_json::from_str(&text).map_err(std::io::Error::from)
+}
+
+/// Reads the lines of a script; blank lines and lines that begin with `#` or `//` are skipped.
+///
+/// # Errors
+/// Names the first line that is not an entry.
+pub fn parse(path: &str, text: &str) -> Result<Vec<Entry>, ScriptError> {
+    let mut entries = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let trimmed = line.trim();
+        if trimmed.is_empty() || trimmed.starts_with('#') || trimmed.starts_with("//") {
+            continue;
+        }
+        let wrong = |reason: String| ScriptError::Line { path: path.into(), line: index + 1, reason };
+        let entry: Entry = serde_json::from_str(trimmed).map_err(|error| wrong(error.to_string()))?;
+        if entry.reply.is_none() && entry.fail.is_none() {
+            return Err(wrong("the entry has neither `reply` nor `fail`".into()));
+        }
+        entries.push(entry);
+    }
+    Ok(entries)
+}
+
+/// A text in `count` pieces of about equal length, at character boundaries, joined the text again.
+#[must_use]
+pub fn pieces(text: &str, count: usize) -> Vec<&str> {
+    let count = count.max(1);
+    let step = text.len().div_ceil(count).max(1);
+    let mut pieces = Vec::with_capacity(count);
+    let mut start = 0;
+    while start < text.len() {
+        let mut end = (start + step).min(text.len());
+        while !text.is_char_boundary(end) {
+            end += 1;
+        }
+        pieces.extend(text.get(start..end));
+        start = end;
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Message;
+
+    fn request(role: &str, text: &str) -> Request {
+        Request { role: role.into(), messages: vec![Message::user(text)], ..Request::default() }
+    }
+
+    const SCRIPT: &str = r#"
+# a comment
+{"when":{"role":"Planner"},"reply":{"text":"plan"}}
+{"when":{"contains":"again"},"reply":{"text":"same"},"repeat":true}
+{"reply":{"json":{"status":"SUCCESS"}}}
+"#;
+
+    #[test]
+    fn the_first_match_is_consumed() {
+        let script = Script::new(parse("s", SCRIPT).unwrap());
+        let say = |role, text| {
+            let entry = script.take(&request(role, text)).unwrap();
+            entry.map(|entry| entry.reply.unwrap().spoken())
+        };
+        assert_eq!(say("Chat", "again").as_deref(), Some("same"));
+        assert_eq!(say("Chat", "again and again").as_deref(), Some("same"));
+        assert_eq!(say("Chat", "x").as_deref(), Some(r#"{"status":"SUCCESS"}"#));
+        assert_eq!(say("Chat", "x"), None);
+        assert_eq!(say("Planner", "x").as_deref(), Some("plan"));
+    }
+
+    #[test]
+    fn processes_share_consumption_through_the_state_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("s.jsonl");
+        std::fs::write(
+            &file,
+            (0..40).map(|n| format!("{{\"reply\":{{\"text\":\"{n}\"}}}}\n")).collect::<String>(),
+        )
+        .unwrap();
+        let state = folder.path().join("state.json");
+        let seen = Mutex::new(Vec::new());
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let script = Script::load(&file, Some(state.clone())).unwrap();
+                    for _ in 0..10 {
+                        let entry = script.take(&request("", "")).unwrap().unwrap();
+                        seen.lock().unwrap().push(entry.reply.unwrap().text);
+                    }
+                });
+            }
+        });
+        let seen: BTreeSet<String> = seen.into_inner().unwrap().into_iter().collect();
+        assert_eq!(seen.len(), 40);
+    }
+
+    #[test]
+    fn a_bad_line_is_named() {
+        let error =
+            parse("s.jsonl", "{\"reply\":{\"text\":\"a\"}}\n{\"replay\":{}}").unwrap_err().to_string();
+        assert!(error.contains("s.jsonl, line 2") && error.contains("replay"), "{error}");
+        assert!(parse("s", "{}").unwrap_err().to_string().contains("neither"));
+    }
+
+    #[test]
+    fn pieces_join_to_the_text() {
+        for text in ["", "héllo wörld", "日本語テキスト"] {
+            for count in 1..20 {
+                assert_eq!(pieces(text, count).concat(), text);
+            }
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! OpenAI chat completions, and the many servers that imitate them.
+//!
+//! What imitators get differently and is understood here: calls without `index`, arguments as an object, `stop` as the
+//! reason where there are calls, no `[DONE]`, usage inside a choice or under `x_groq`, reasoning under two names.
+
+use super::calls::Calls;
+use super::errors::Fault;
+use super::lines::data;
+use super::text::{First, Text};
+use super::{Draft, Progress, Reader, own};
+use crate::client::{Reply, Request, Sink, Stop, Usage};
+use crate::json::set;
+use crate::message::{Message, ToolCall};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// The key under which this wire keeps what it must send back.
+const OWN: &str = "openai";
+
+/// The body of a request.
+pub(super) fn body(model: &str, request: &Request) -> Value {
+    let mut body = json!({
+        "model": model,
+        "messages": request.messages.iter().map(message).collect::<Vec<_>>(),
+        "stream": true,
+        "stream_options": { "include_usage": true },
+    });
+    if !request.tools.is_empty() {
+        set(&mut body, "tools", tools(request));
+        if request.answer_only {
+            set(&mut body, "tool_choice", "none");
+        }
+    }
+    if let Some(schema) = &request.response_schema {
+        set(
+            &mut body,
+            "response_format",
+            json!({ "type": "json_schema", "json_schema": { "name": "answer", "schema": schema } }),
+        );
+    }
+    body
+}
+
+/// The tools, in the shape that Ollama uses as well.
+pub(super) fn tools(request: &Request) -> Value {
+    request
+        .tools
+        .iter()
+        .map(|tool| {
+            json!({ "type": "function", "function": {
+                "name": tool.name, "description": tool.description, "parameters": tool.parameters,
+            }})
+        })
+        .collect()
+}
+
+fn message(message: &Message) -> Value {
+    match message {
+        Message::System { content } => json!({ "role": "system", "content": content }),
+        Message::User { content } => json!({ "role": "user", "content": content }),
+        Message::Tool { tool_call_id, content, .. } => {
+            json!({ "role": "tool", "tool_call_id": tool_call_id, "content": content })
+        }
+        Message::Assistant { content, tool_calls, opaque } => {
+            let mut value = json!({ "role": "assistant", "content": content });
+            if !tool_calls.is_empty() {
+                set(&mut value, "tool_calls", tool_calls.iter().map(call).collect::<Value>());
+                if content.is_empty() {
+                    // Empty text beside calls is refused by some servers; null is what OpenAI itself sends.
+                    set(&mut value, "content", Value::Null);
+                }
+            }
+            merge(&mut value, own(opaque.as_ref(), OWN));
+            value
+        }
+    }
+}
+
+fn call(call: &ToolCall) -> Value {
+    // Always valid JSON, even where the model's own text was not: servers parse the history's arguments.
+    let arguments = call.arguments.to_object().to_string();
+    let mut value = json!({ "id": call.id, "type": "function", "function": { "name": call.name, "arguments": arguments } });
+    merge(&mut value, own(call.opaque.as_ref(), OWN));
+    value
+}
+
+fn merge(value: &mut Value, more: Option<&Value>) {
+    if let (Some(value), Some(Value::Object(more))) = (value.as_object_mut(), more) {
+        value.extend(more.clone());
+    }
+}
+
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(default, borrow)]
+    model: Option<Text<'a>>,
+    #[serde(default, borrow)]
+    choices: First<Choice<'a>>,
+    #[serde(default)]
+    usage: Option<WireUsage>,
+    #[serde(default)]
+    x_groq: Option<Groq>,
+    #[serde(default, borrow)]
+    error: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(default, borrow)]
+    delta: Option<Delta<'a>>,
+    #[serde(default, borrow)]
+    finish_reason: Option<Text<'a>>,
+    #[serde(default)]
+    usage: Option<WireUsage>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(default, borrow)]
+    content: Option<Text<'a>>,
+    #[serde(default, borrow)]
+    refusal: Option<Text<'a>>,
+    #[serde(default, borrow)]
+    reasoning_content: Option<Text<'a>>,
+    #[serde(default, borrow)]
+    reasoning: Option<Text<'a>>,
+    #[serde(default, borrow)]
+    tool_calls: Option<Vec<CallPiece<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct CallPiece<'a> {
+    #[serde(default)]
+    index: Option<u64>,
+    #[serde(default, borrow)]
+    id: Option<Text<'a>>,
+    #[serde(default, borrow)]
+    function: Option<FunctionPiece<'a>>,
+    #[serde(default, borrow)]
+    extra_content: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct FunctionPiece<'a> {
+    #[serde(default, borrow)]
+    name: Option<Text<'a>>,
+    #[serde(default, borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Groq {
+    #[serde(default)]
+    usage: Option<WireUsage>,
+}
+
+#[derive(Deserialize)]
+struct WireUsage {
+    #[serde(default)]
+    prompt_tokens: Option<u64>,
+    #[serde(default)]
+    completion_tokens: Option<u64>,
+    #[serde(default)]
+    cached_tokens: Option<u64>,
+    #[serde(default)]
+    prompt_tokens_details: Option<Details>,
+    /// US dollars; OpenRouter says it.
+    #[serde(default)]
+    cost: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Details {
+    #[serde(default)]
+    cached_tokens: Option<u64>,
+}
+
+/// A chat stream while it arrives.
+#[derive(Debug, Default)]
+pub(super) struct Stream {
+    draft: Draft,
+    complete: bool,
+    /// Whether reasoning came under the name that its vendor wants back.
+    returns_reasoning: bool,
+}
+
+impl Reader for Stream {
+    fn line(&mut self, line: &[u8], sink: &mut Sink<'_>) -> Result<Progress, Fault> {
+        let Some(data) = data(line)? else { return Ok(Progress::Nothing) };
+        if data.trim_ascii_end() == b"[DONE]" {
+            self.complete = true;
+            return Ok(Progress::Done);
+        }
+        let chunk: Chunk<'_> = serde_json::from_slice(data).map_err(|_| Fault::garbage(data))?;
+        if let Some(error) = chunk.error {
+            return Err(Fault::from_vendor(&serde_json::from_str(error.get()).unwrap_or_default()));
+        }
+        if let Some(model) = &chunk.model {
+            self.draft.model(model);
+        }
+        for usage in [chunk.usage, chunk.x_groq.and_then(|groq| groq.usage)].into_iter().flatten() {
+            self.usage(&usage);
+        }
+        if let Some(choice) = chunk.choices.0 {
+            self.choice(choice, sink);
+        }
+        Ok(Progress::More)
+    }
+
+    fn draft(&self) -> &Draft {
+        &self.draft
+    }
+
+    fn finish(&mut self) -> Result<Reply, Fault> {
+        if !self.complete {
+            return Err(Fault::Cut);
+        }
+        let mut draft = std::mem::take(&mut self.draft);
+        if self.returns_reasoning && !draft.calls.is_empty() {
+            // Kimi and DeepSeek want the reasoning that led to calls back with their results.
+            draft.reply.opaque = Some(json!({ OWN: { "reasoning_content": draft.reasoning } }));
+        }
+        Ok(draft.finish())
+    }
+}
+
+impl Stream {
+    fn choice(&mut self, choice: Choice<'_>, sink: &mut Sink<'_>) {
+        if let Some(usage) = choice.usage {
+            self.usage(&usage);
+        }
+        if let Some(delta) = choice.delta {
+            if let Some(piece) = &delta.reasoning_content {
+                self.returns_reasoning = true;
+                self.draft.reasoning(piece, sink);
+            } else if let Some(piece) = &delta.reasoning {
+                self.draft.reasoning(piece, sink);
+            }
+            for piece in [&delta.content, &delta.refusal].into_iter().flatten() {
+                self.draft.text(piece, sink);
+            }
+            for (position, piece) in delta.tool_calls.iter().flatten().enumerate() {
+                call_piece(&mut self.draft.calls, position, piece);
+            }
+        }
+        if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
+            self.complete = true;
+            self.draft.reply.stop = match &*reason {
+                "length" => Stop::Length,
+                "content_filter" => Stop::Filtered,
+                _ => Stop::End,
+            };
+        }
+    }
+
+    fn usage(&mut self, usage: &WireUsage) {
+        let details = usage.prompt_tokens_details.as_ref().and_then(|details| details.cached_tokens);
+        self.draft.reply.usage = Usage {
+            input: usage.prompt_tokens.unwrap_or_default(),
+            output: usage.completion_tokens.unwrap_or_default(),
+            cached: details.or(usage.cached_tokens).unwrap_or_default(),
+        };
+        self.draft.reply.cost = usage.cost.and_then(nano_dollars).or(self.draft.reply.cost);
+    }
+}
+
+fn call_piece(calls: &mut Calls, position: usize, piece: &CallPiece<'_>) {
+    let function = piece.function.as_ref();
+    let name = function.and_then(|function| function.name.as_deref());
+    let Some(call) = calls.slot(piece.index, piece.id.as_deref(), name, position) else { return };
+    if let Some(arguments) = function.and_then(|function| function.arguments) {
+        call.arguments(arguments);
+    }
+    if let Some(extra) = piece.extra_content.and_then(|extra| serde_json::from_str::<Value>(extra.get()).ok())
+    {
+        call.opaque = Some(json!({ OWN: { "extra_content": extra } }));
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked")]
+fn nano_dollars(dollars: f64) -> Option<u64> {
+    let nano = (dollars * 1e9).round();
+    (0.0..1e18).contains(&nano).then_some(nano as u64)
+}

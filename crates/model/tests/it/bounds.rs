@@ -1,0 +1,90 @@
+//! Servers that do not end: each is a few lines over a real socket, and none of them may hold a request for ever.
+
+use crate::support::{ANTHROPIC, OLLAMA, OPENAI, Outcome, Provider, ask, request};
+use marvin_model::client::Failure;
+use marvin_model::wire::{HttpModel, HttpOptions};
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::time::{Duration, Instant};
+
+const HEADERS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+const TEXT: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"word \"}}]}\n\n";
+
+/// A server that sends `first`, and then `again` after every pause until nobody listens.
+fn endless(first: &str, again: String, pause: Duration) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let start = format!("{HEADERS}{first}");
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 65536]).unwrap();
+        stream.write_all(start.as_bytes()).unwrap();
+        while stream.write_all(again.as_bytes()).is_ok() {
+            std::thread::sleep(pause);
+        }
+    });
+    address
+}
+
+/// What a request brings with these bounds, and how long it took.
+async fn bounded(
+    provider: Provider,
+    server: SocketAddr,
+    idle: Duration,
+    total: Duration,
+) -> (Outcome, Duration) {
+    let options = HttpOptions { idle, total, ..provider.options(server, "m", idle) };
+    let started = Instant::now();
+    let outcome = ask(&HttpModel::new(options).unwrap(), &request("hi")).await;
+    (outcome, started.elapsed())
+}
+
+const SHORT: Duration = Duration::from_millis(600);
+const LONG: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn signs_of_life_are_no_answer() {
+    let ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n";
+    for (provider, sign) in [(OPENAI, ": ping\n\n"), (ANTHROPIC, ping), (OLLAMA, "\n")] {
+        let server = endless("", sign.into(), Duration::from_millis(100));
+        let (outcome, took) = bounded(provider, server, SHORT, LONG).await;
+        let error = outcome.result.unwrap_err();
+        assert_eq!(error.failure, Failure::Timeout, "{}", provider.name);
+        assert!(error.message.contains("limits.idle_s"), "{error}");
+        assert!(took < Duration::from_secs(5), "{took:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_flood_of_signs_of_life_is_no_answer() {
+    let server = endless(TEXT, ": ping\n".repeat(100), Duration::ZERO);
+    let (outcome, took) = bounded(OPENAI, server, SHORT, LONG).await;
+    assert_eq!(outcome.texts, ["word "]);
+    assert!(matches!(outcome.result.unwrap_err().failure, Failure::Timeout | Failure::Garbage));
+    assert!(took < Duration::from_secs(20), "{took:?}");
+}
+
+#[tokio::test]
+async fn a_slow_answer_is_bounded_in_all() {
+    let server = endless(TEXT, TEXT.into(), Duration::from_millis(100));
+    let (outcome, took) = bounded(OPENAI, server, LONG, SHORT).await;
+    assert!(outcome.texts.len() > 1, "{:?}", outcome.texts);
+    let error = outcome.result.unwrap_err();
+    assert_eq!(error.failure, Failure::Timeout);
+    assert!(error.message.contains("limits.request_s"), "{error}");
+    assert!(took < Duration::from_secs(5), "{took:?}");
+}
+
+#[tokio::test]
+async fn an_answer_without_end_is_cut_off() {
+    let piece =
+        format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{}\"}}}}]}}\n\n", "x".repeat(60_000));
+    let server = endless("", piece, Duration::ZERO);
+    let (outcome, _) = bounded(OPENAI, server, LONG, LONG).await;
+    let heard: usize = outcome.texts.iter().map(String::len).sum();
+    assert!(heard <= 64 << 20, "{heard}");
+    let error = outcome.result.unwrap_err();
+    assert_eq!(error.failure, Failure::Garbage);
+    assert_eq!(error.spent().unwrap().output, (heard as u64).div_ceil(4), "every character is paid for");
+    assert!(error.message.contains("larger than 64 MB"), "{error}");
+}
