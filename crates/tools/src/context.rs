@@ -1,0 +1,70 @@
+//! What a tool knows of the world it is called in.
+
+use crate::result::ToolError;
+use marvin_base::layout::Layout;
+use marvin_base::redact::Redactor;
+use marvin_base::settings::Settings;
+use marvin_gate::{Access, Context, Workspace};
+use serde_json::Value;
+use std::fmt;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// The surroundings of a call. Cheap to clone.
+#[derive(Clone)]
+pub struct ToolContext {
+    /// Every setting.
+    pub settings: Arc<Settings>,
+    /// Where things live.
+    pub layout: Layout,
+    /// The workspace, if there is one.
+    pub workspace: Option<Arc<Workspace>>,
+    /// What this agent may write.
+    pub access: Access,
+    /// Whether this is coding mode (notes then stay in the project).
+    pub coding: bool,
+    /// Whether somebody can be asked.
+    pub attended: bool,
+    /// Ends running tools.
+    pub cancel: CancellationToken,
+    /// Keeps secrets out of the tool log.
+    pub redactor: Arc<Redactor>,
+    /// What the session cost so far; the argument says whether to include the lifetime figures.
+    pub usage: Arc<dyn Fn(bool) -> Value + Send + Sync>,
+}
+
+impl fmt::Debug for ToolContext {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ToolContext")
+            .field("workspace", &self.workspace)
+            .field("access", &self.access)
+            .field("coding", &self.coding)
+            .field("attended", &self.attended)
+            .finish_non_exhaustive()
+    }
+}
+
+impl ToolContext {
+    /// The workspace.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn workspace(&self) -> Result<&Workspace, ToolError> {
+        self.workspace.as_deref().ok_or_else(|| {
+            ToolError::Failed("there is no working directory; start with --working-dir PATH".into())
+        })
+    }
+
+    /// The circumstances as the gate wants them.
+    #[must_use]
+    pub fn gate(&self) -> Context<'_> {
+        Context {
+            workspace: self.workspace.as_deref(),
+            home: self.layout.home(),
+            access: &self.access,
+            attended: self.attended,
+            may_execute: self.access == Access::Full,
+        }
+    }
+}

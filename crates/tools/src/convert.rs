@@ -1,0 +1,171 @@
+//! Units, converted exactly.
+
+use crate::context::ToolContext;
+use crate::result::{Output, ToolError};
+use crate::tool::Tool;
+use async_trait::async_trait;
+use marvin_gate::Touches;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use std::time::{Duration, Instant};
+
+/// The currencies that people ask for most; money has no fixed rate, so it is refused by name.
+const CURRENCIES: [&str; 32] = [
+    "AUD", "BGN", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HKD", "HUF", "IDR", "ILS", "INR",
+    "ISK", "JPY", "KRW", "MXN", "MYR", "NOK", "NZD", "PHP", "PLN", "RON", "SEK", "SGD", "THB", "TRY", "USD",
+    "ZAR", "BTC",
+];
+
+/// Converts a value from one unit into another.
+#[derive(Debug, Clone, Copy)]
+pub struct ConvertUnits;
+
+/// A value and two units.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConvertInput {
+    /// The number.
+    value: f64,
+    /// Its unit, for example "miles", "kg", "°C".
+    from_unit: String,
+    /// The wanted unit.
+    to_unit: String,
+}
+
+#[async_trait]
+impl Tool for ConvertUnits {
+    type Input = ConvertInput;
+    const NAME: &'static str = "convert_units";
+    const DESCRIPTION: &'static str =
+        "Convert a value between units of measure (length, mass, temperature, data, …). No currencies.";
+    const EXAMPLE: &'static str = r#"{"value": 26.2, "from_unit": "miles", "to_unit": "km"}"#;
+
+    fn touches() -> Touches {
+        Touches::NOTHING
+    }
+
+    async fn call(&self, input: ConvertInput, _context: &ToolContext) -> Result<Output, ToolError> {
+        let answer = convert(input.value, &input.from_unit, &input.to_unit)?;
+        let summary = format!("{} {} = {answer}", input.value, input.from_unit.trim());
+        let data = json!({"value": input.value, "from_unit": input.from_unit, "to_unit": input.to_unit, "result": answer});
+        Ok(Output::line(summary, data))
+    }
+}
+
+fn convert(value: f64, from: &str, to: &str) -> Result<String, ToolError> {
+    for unit in [from, to] {
+        if CURRENCIES.contains(&unit.trim().to_uppercase().as_str()) {
+            return Err(ToolError::Failed(format!(
+                "`{unit}` is a currency; currencies are not converted yet, since their rates need the network"
+            )));
+        }
+    }
+    if let (Some(from), Some(to)) = (temperature(from), temperature(to)) {
+        return Ok(convert_temperature(value, from, to));
+    }
+    for unit in [from, to] {
+        check_unit(unit)?;
+    }
+    let answer = evaluate(&format!("({value} {}) to ({})", from.trim(), to.trim()))
+        .map_err(|error| ToolError::Failed(format!("cannot convert `{from}` to `{to}`: {error}")))?;
+    Ok(answer.strip_prefix("approx. ").unwrap_or(&answer).to_string())
+}
+
+/// Only what a unit is made of, so that nothing else of the calculator's language gets in.
+fn check_unit(unit: &str) -> Result<(), ToolError> {
+    let plain = |letter: char| letter.is_alphabetic() || " /^*-²³µ°Ω%\"'0123456789".contains(letter);
+    if unit.trim().is_empty() || unit.chars().count() > 40 || !unit.chars().all(plain) {
+        return Err(ToolError::Usage(format!("`{unit}` is not a unit.")));
+    }
+    evaluate(&format!("1 ({})", unit.trim())).map(|_| ()).map_err(|_| {
+        ToolError::Usage(format!(
+            "the unit `{unit}` is not known; use its usual name or symbol, such as km, lb, litre, GiB."
+        ))
+    })
+}
+
+fn evaluate(expression: &str) -> Result<String, String> {
+    let mut context = fend_core::Context::new();
+    let result = fend_core::evaluate_with_interrupt(expression, &mut context, &Deadline::soon())?;
+    Ok(result.get_main_result().to_string())
+}
+
+/// Ends a calculation that takes too long.
+struct Deadline(Instant);
+
+impl Deadline {
+    fn soon() -> Self {
+        Deadline(Instant::now() + Duration::from_secs(2))
+    }
+}
+
+impl fend_core::Interrupt for Deadline {
+    fn should_interrupt(&self) -> bool {
+        Instant::now() > self.0
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Temperature {
+    Celsius,
+    Fahrenheit,
+    Kelvin,
+}
+
+fn temperature(unit: &str) -> Option<Temperature> {
+    let unit = unit.trim().to_lowercase();
+    let unit = unit.trim_start_matches("degrees ").trim_start_matches("degree ").trim_start_matches("deg ");
+    match unit.trim_start_matches('°').trim() {
+        "c" | "celsius" | "centigrade" => Some(Temperature::Celsius),
+        "f" | "fahrenheit" => Some(Temperature::Fahrenheit),
+        "k" | "kelvin" | "kelvins" => Some(Temperature::Kelvin),
+        _ => None,
+    }
+}
+
+/// Points on a scale, not differences: 0 °C is 32 °F.
+fn convert_temperature(value: f64, from: Temperature, to: Temperature) -> String {
+    let kelvin = match from {
+        Temperature::Celsius => value + 273.15,
+        Temperature::Fahrenheit => (value + 459.67) * 5.0 / 9.0,
+        Temperature::Kelvin => value,
+    };
+    let (answer, symbol) = match to {
+        Temperature::Celsius => (kelvin - 273.15, "°C"),
+        Temperature::Fahrenheit => (kelvin * 9.0 / 5.0 - 459.67, "°F"),
+        Temperature::Kelvin => (kelvin, "K"),
+    };
+    // Rounded where binary fractions would show; adding zero turns -0 into 0.
+    format!("{} {symbol}", (answer * 1e6).round() / 1e6 + 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_and_temperatures() {
+        for (value, from, to, expected) in [
+            (1.0, "mile", "km", "1.609344 km"),
+            (26.2, "miles", "km", "42.1648128 km"),
+            (1.0, "GiB", "MiB", "1024 MiB"),
+            (100.0, "°C", "°F", "212 °F"),
+            (-40.0, "C", "F", "-40 °F"),
+            (0.0, "K", "celsius", "-273.15 °C"),
+            (-3.0, "m", "cm", "-300 cm"),
+            (90.0, "km/h", "m/s", "25 m / s"),
+        ] {
+            assert_eq!(convert(value, from, to).unwrap(), expected, "{value} {from} {to}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_converted_is_named() {
+        let message = |from, to| convert(1.0, from, to).unwrap_err().to_string();
+        assert!(message("florbs", "km").contains("`florbs` is not known"));
+        assert!(message("USD", "EUR").contains("currencies are not converted yet"));
+        assert!(message("kg", "km").contains("cannot convert"));
+        assert!(message("1) + (2", "km").contains("not a unit"));
+    }
+}

@@ -1,0 +1,27 @@
+//! Floor 3: what a model can call.
+//!
+//! A [`Tool`] says its name, the type of its input, what it touches, and what it intends for a given input; it never
+//! decides whether it may. The [`Toolbox`] is the one way in: it understands the arguments, asks the gate, runs the tool
+//! where it cannot take the process down with it, and hands back the verdict and the result for the record.
+
+pub mod context;
+pub mod convert;
+pub mod files;
+mod log;
+pub mod notes;
+pub mod notify;
+pub mod patch;
+pub mod registry;
+pub mod result;
+pub mod run_command;
+pub mod schema;
+pub mod search;
+pub mod tool;
+pub mod tree;
+pub mod usage;
+mod walk;
+
+pub use context::ToolContext;
+pub use registry::{Called, MISUNDERSTOOD, Mode, Toolbox};
+pub use result::{Confidence, Output, ToolError, ToolResult};
+pub use tool::{DynTool, Prepared, Tool};

@@ -1,0 +1,45 @@
+//! The tool log of a sub-agent: one line a call, in the shape that the parent reads.
+
+use crate::context::ToolContext;
+use crate::result::ToolResult;
+use marvin_base::ledger::{Durability, Ledger};
+use marvin_base::settings::table;
+use marvin_base::{clock, truncate};
+use marvin_model::Arguments;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Characters of the arguments and of the result that a line keeps.
+const ARGUMENTS: usize = 200;
+const RESULT: usize = 400;
+
+/// Appends a call to the log that the settings name, if they name one. A log that cannot be written is said in the
+/// return value; the call itself stands.
+pub(crate) fn append(
+    tool: &str,
+    arguments: &Arguments,
+    result: &ToolResult,
+    context: &ToolContext,
+) -> Option<String> {
+    let path = context.settings.given(&table::SUBAGENT_LOG)?;
+    // Redacted before it is cut: a secret cut in half would no longer be recognised.
+    let short = |text: &str, limit| truncate::line(&context.redactor.text(text), limit);
+    let entry = json!({
+        "ts": clock::now_stamp(),
+        "tool": tool,
+        "args": short(&flat(arguments), ARGUMENTS),
+        "result": short(&result.for_model(), RESULT),
+        "elapsed_ms": result.elapsed_ms,
+    });
+    let written = Ledger::open_shared(Path::new(path), Durability::System, Arc::clone(&context.redactor))
+        .and_then(|mut ledger| ledger.append(&entry));
+    written.err().map(|error| error.to_string())
+}
+
+/// `path=a, content=b`, or the text as it came.
+fn flat(arguments: &Arguments) -> String {
+    let Some(map) = arguments.object() else { return arguments.to_text() };
+    let show = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
+    map.iter().map(|(key, value)| format!("{key}={}", show(value))).collect::<Vec<_>>().join(", ")
+}

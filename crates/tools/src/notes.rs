@@ -1,0 +1,168 @@
+//! Notes: the person's own in conversation, the project's while coding.
+//!
+//! An agent that codes must not carry knowledge from run to run in the person's notes, so its notes stay in the project.
+//! Both folders are opened like a workspace: no note path leads out of them. In the project no part of the way to the
+//! folder may be a link, since the folder's own closed places (`.git`, the record) would not be known beyond it.
+
+use crate::context::ToolContext;
+use crate::files::LARGEST;
+use crate::result::{FILE_LIMIT, Output, ToolError};
+use crate::tool::Tool;
+use async_trait::async_trait;
+use marvin_gate::{Intent, Touches, Workspace, WorkspacePath};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use std::path::Path;
+
+/// The name of [`WriteNote`].
+pub const WRITE_NOTE: &str = "write_note";
+
+/// Where the project's notes lie in the workspace.
+const PROJECT_NOTES: &str = ".marvin/notes";
+
+/// Writes a note.
+#[derive(Debug, Clone, Copy)]
+pub struct WriteNote;
+
+/// Which note, and what it says.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WriteNoteInput {
+    /// Path below the notes folder; `.md` is added when there is no extension.
+    path: String,
+    /// The text.
+    #[serde(default)]
+    content: String,
+    /// Add to the note instead of replacing it.
+    #[serde(default)]
+    append: bool,
+}
+
+#[async_trait]
+impl Tool for WriteNote {
+    type Input = WriteNoteInput;
+    const NAME: &'static str = WRITE_NOTE;
+    const DESCRIPTION: &'static str =
+        "Write a note (Markdown) into the notes folder; replaces the note unless append is true.";
+    const EXAMPLE: &'static str =
+        r##"{"path": "ideas/garden", "content": "# Garden\n- beans\n", "append": false}"##;
+
+    fn touches() -> Touches {
+        Touches::WRITES
+    }
+
+    fn intents(input: &WriteNoteInput, context: &ToolContext) -> Vec<Intent> {
+        project_note(&input.path, context).map(|path| Intent::Write { path }).into_iter().collect()
+    }
+
+    async fn call(&self, input: WriteNoteInput, context: &ToolContext) -> Result<Output, ToolError> {
+        if input.content.is_empty() {
+            return Err(ToolError::Usage("write_note needs `content`: the text of the note.".into()));
+        }
+        let folder = folder(context, true)?;
+        let path = note_path(&folder, &input.path)?;
+        let bytes = input.content.as_bytes();
+        let done = match (folder.exists(&path), input.append) {
+            (false, _) => folder.create_new(&path, bytes).map(|()| "Wrote"),
+            (true, true) => folder.append(&path, bytes).map(|()| "Appended to"),
+            (true, false) => folder.replace(&path, bytes).map(|()| "Replaced"),
+        }?;
+        let place = folder.root().join(path.as_path());
+        Ok(Output::line(
+            format!("{done} note {} ({} bytes)", place.display(), bytes.len()),
+            json!({"path": path.as_str(), "folder": folder.root().display().to_string(), "bytes": bytes.len()}),
+        ))
+    }
+}
+
+/// Reads a note.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadNote;
+
+/// Which note.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReadNoteInput {
+    /// Path below the notes folder; `.md` is added when there is no extension.
+    path: String,
+}
+
+#[async_trait]
+impl Tool for ReadNote {
+    type Input = ReadNoteInput;
+    const NAME: &'static str = "read_note";
+    const DESCRIPTION: &'static str = "Read a note from the notes folder.";
+    const EXAMPLE: &'static str = r#"{"path": "ideas/garden"}"#;
+
+    fn touches() -> Touches {
+        Touches::READS
+    }
+
+    fn intents(input: &ReadNoteInput, context: &ToolContext) -> Vec<Intent> {
+        project_note(&input.path, context).map(|path| Intent::Read { path }).into_iter().collect()
+    }
+
+    async fn call(&self, input: ReadNoteInput, context: &ToolContext) -> Result<Output, ToolError> {
+        let folder = folder(context, false)?;
+        let path = note_path(&folder, &input.path)?;
+        if !folder.exists(&path) {
+            let names: Vec<String> = folder
+                .read_dir(&path.parent())
+                .unwrap_or_default()
+                .into_iter()
+                .take(20)
+                .map(|entry| if entry.folder { format!("{}/", entry.name) } else { entry.name })
+                .collect();
+            return Err(ToolError::Failed(format!(
+                "there is no note `{path}`. In its folder: {}",
+                if names.is_empty() { "nothing".into() } else { names.join(", ") }
+            )));
+        }
+        let text = folder.read_to_string(&path, LARGEST)?;
+        let data = json!({"path": path.as_str(), "bytes": text.len()});
+        Ok(Output { limit: FILE_LIMIT, ..Output::new(format!("Read note {path}"), text, data) })
+    }
+}
+
+/// Where a note of the project lies in the workspace, for the gate; `None` for the person's own notes.
+fn project_note(path: &str, context: &ToolContext) -> Option<String> {
+    if !context.coding || context.workspace.is_none() {
+        return None;
+    }
+    // An absolute path is refused as what it is.
+    let absolute = path.trim().is_empty() || path.starts_with(['/', '~']);
+    Some(if absolute { path.to_string() } else { format!("{PROJECT_NOTES}/{path}") })
+}
+
+/// The notes folder of this mode, open.
+fn folder(context: &ToolContext, make: bool) -> Result<Workspace, ToolError> {
+    if let (true, Some(workspace)) = (context.coding, &context.workspace) {
+        let path = workspace.path(PROJECT_NOTES)?;
+        if !make && !workspace.exists(&path) {
+            return Err(none(&workspace.root().join(PROJECT_NOTES)));
+        }
+        return Ok(workspace.inner(&path)?);
+    }
+    let place = context.layout.notes(context.coding);
+    if make {
+        std::fs::create_dir_all(&place)
+            .map_err(|error| ToolError::Failed(format!("cannot make {}: {error}", place.display())))?;
+    } else if !place.is_dir() {
+        return Err(none(&place));
+    }
+    Ok(Workspace::open(&place, context.layout.home())?)
+}
+
+fn none(place: &Path) -> ToolError {
+    ToolError::Failed(format!("there are no notes yet ({} does not exist)", place.display()))
+}
+
+fn note_path(folder: &Workspace, text: &str) -> Result<WorkspacePath, ToolError> {
+    let path = folder.path(text)?;
+    if path.as_str() == "." {
+        return Err(ToolError::Usage("name a note, not the folder.".into()));
+    }
+    let has_extension = path.as_path().extension().is_some();
+    Ok(if has_extension { path } else { folder.path(&format!("{path}.md"))? })
+}

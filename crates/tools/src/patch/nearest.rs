@@ -1,0 +1,68 @@
+//! What stands nearest to a text that was not found, so that the next attempt can be right.
+
+use similar::TextDiff;
+use std::collections::BTreeSet;
+
+/// Windows that are compared closely.
+const CANDIDATES: usize = 8;
+/// Characters of a window that are compared.
+const COMPARED: usize = 2_000;
+/// Below this likeness nothing is shown.
+const LIKENESS: f32 = 0.4;
+
+/// A sentence with the nearest lines of `file` to `wanted`, numbered.
+pub(super) fn describe(file: &[&str], wanted: &[&str]) -> String {
+    let Some((at, length)) = nearest(file, wanted) else {
+        return "Nothing like it is in the file; read it with read_file first.".into();
+    };
+    let first = at.saturating_sub(1);
+    let shown: Vec<String> = file
+        .iter()
+        .enumerate()
+        .skip(first)
+        .take(length + 2)
+        .take(40)
+        .map(|(number, line)| format!("{:>5} | {}", number + 1, line.chars().take(200).collect::<String>()))
+        .collect();
+    format!("Nearest in the file:\n{}", shown.join("\n"))
+}
+
+/// Where the nearest window begins, and its length.
+fn nearest(file: &[&str], wanted: &[&str]) -> Option<(usize, usize)> {
+    let length = wanted.len().clamp(1, file.len().max(1));
+    let words: BTreeSet<&str> = wanted.iter().flat_map(|line| pieces(line)).collect();
+    // First by shared words, which is cheap; then closely.
+    let mut windows: Vec<(usize, usize)> = file
+        .windows(length)
+        .enumerate()
+        .map(|(at, window)| {
+            let shared =
+                window.iter().flat_map(|line| pieces(line)).filter(|word| words.contains(word)).count();
+            let equal =
+                window.iter().zip(wanted).filter(|(line, wanted)| line.trim() == wanted.trim()).count();
+            (shared + 5 * equal, at)
+        })
+        .filter(|(score, _)| *score > 0)
+        .collect();
+    windows.sort_by(|one, other| other.0.cmp(&one.0).then(one.1.cmp(&other.1)));
+    let target = cut(wanted);
+    let likeness = |at: usize| {
+        let window = cut(file.get(at..at + length).unwrap_or_default());
+        TextDiff::from_chars(target.as_str(), window.as_str()).ratio()
+    };
+    windows
+        .into_iter()
+        .take(CANDIDATES)
+        .map(|(_, at)| (likeness(at), at))
+        .filter(|(likeness, _)| *likeness >= LIKENESS)
+        .max_by(|one, other| one.0.total_cmp(&other.0).then(other.1.cmp(&one.1)))
+        .map(|(_, at)| (at, length))
+}
+
+fn pieces(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
+}
+
+fn cut(lines: &[&str]) -> String {
+    lines.join("\n").chars().take(COMPARED).collect()
+}

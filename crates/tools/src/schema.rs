@@ -1,0 +1,113 @@
+//! Schemas as every vendor takes them: one plain object, nothing referred to, nothing nullable.
+//!
+//! An optional field is simply not required; models that send `null` for it are understood (see the registry), but they
+//! are not invited to. Vendors differ in which keywords they accept, so only the common ones are left.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+
+/// The schema of a type.
+#[must_use]
+pub fn of<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    simplify(&mut schema);
+    if let Some(map) = schema.as_object_mut() {
+        map.remove("description");
+        map.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    }
+    schema
+}
+
+fn simplify(schema: &mut Value) {
+    let Some(map) = schema.as_object_mut() else { return };
+    for noise in ["$schema", "title", "format"] {
+        map.remove(noise);
+    }
+    plain_type(map);
+    if map.get("default") == Some(&Value::Null) {
+        map.remove("default");
+    }
+    if map.get("type").is_some_and(|kind| kind == "object") {
+        map.insert("additionalProperties".into(), Value::Bool(false));
+    }
+    if let Some(properties) = map.get_mut("properties").and_then(Value::as_object_mut) {
+        properties.values_mut().for_each(simplify);
+    }
+    if let Some(items) = map.get_mut("items") {
+        simplify(items);
+    }
+}
+
+/// `["string", "null"]` becomes `"string"`; `anyOf` of something and null becomes the something.
+fn plain_type(map: &mut Map<String, Value>) {
+    if let Some(Value::Array(kinds)) = map.get("type") {
+        let kinds: Vec<Value> = kinds.iter().filter(|kind| *kind != "null").cloned().collect();
+        if let [kind] = kinds.as_slice() {
+            map.insert("type".into(), kind.clone());
+        }
+    }
+    if let Some(Value::Array(options)) = map.get("anyOf") {
+        let real: Vec<Value> = options
+            .iter()
+            .filter(|option| option.get("type").is_none_or(|kind| kind != "null"))
+            .cloned()
+            .collect();
+        if let [Value::Object(only)] = real.as_slice() {
+            let only = only.clone();
+            map.remove("anyOf");
+            for (key, value) in only {
+                map.entry(key).or_insert(value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Inner {
+        deep: bool,
+    }
+
+    /// Not for the model.
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is looked at")]
+    struct Sample {
+        /// What to read.
+        path: String,
+        start: Option<u32>,
+        #[serde(default)]
+        append: bool,
+        inner: Option<Inner>,
+        list: Vec<Inner>,
+    }
+
+    #[test]
+    fn schemas_are_plain() {
+        assert_eq!(
+            of::<Sample>(),
+            json!({
+                "type": "object",
+                "properties": {
+                    "path": {"description": "What to read.", "type": "string"},
+                    "start": {"type": "integer", "minimum": 0},
+                    "append": {"type": "boolean", "default": false},
+                    "inner": {"type": "object", "properties": {"deep": {"type": "boolean"}}, "required": ["deep"], "additionalProperties": false},
+                    "list": {"type": "array", "items": {"type": "object", "properties": {"deep": {"type": "boolean"}}, "required": ["deep"], "additionalProperties": false}}
+                },
+                "required": ["path", "list"],
+                "additionalProperties": false
+            })
+        );
+    }
+}

@@ -1,0 +1,39 @@
+//! What the session cost so far.
+
+use crate::context::ToolContext;
+use crate::result::{Output, ToolError};
+use crate::tool::Tool;
+use async_trait::async_trait;
+use marvin_gate::Touches;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Tells the model what the session cost.
+#[derive(Debug, Clone, Copy)]
+pub struct GetUsage;
+
+/// How far back.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UsageInput {
+    /// Include the figures over all sessions.
+    #[serde(default)]
+    include_lifetime: bool,
+}
+
+#[async_trait]
+impl Tool for GetUsage {
+    type Input = UsageInput;
+    const NAME: &'static str = "get_usage";
+    const DESCRIPTION: &'static str = "Show turns, tokens and estimated cost of this session.";
+    const EXAMPLE: &'static str = r#"{"include_lifetime": true}"#;
+
+    fn touches() -> Touches {
+        Touches::NOTHING
+    }
+
+    async fn call(&self, input: UsageInput, context: &ToolContext) -> Result<Output, ToolError> {
+        let data = (context.usage)(input.include_lifetime);
+        Ok(Output::new("Usage of this session", format!("{data:#}"), data))
+    }
+}

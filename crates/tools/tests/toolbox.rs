@@ -1,0 +1,768 @@
+//! Tools through the toolbox, on real files and with real processes.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use async_trait::async_trait;
+use marvin_base::environment::Environment;
+use marvin_base::layout::Layout;
+use marvin_base::redact::Redactor;
+use marvin_base::settings::{Settings, Sources};
+use marvin_gate::{Access, Decision, Touches, Workspace};
+use marvin_model::Arguments;
+use marvin_tools::{Called, Mode, Output, Tool, ToolContext, ToolError, Toolbox};
+use serde_json::{Value, json};
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+struct House {
+    _folder: tempfile::TempDir,
+    home: PathBuf,
+    root: PathBuf,
+    toolbox: Toolbox,
+    context: ToolContext,
+}
+
+impl House {
+    fn new() -> Self {
+        House::with(Mode::Coding, &Access::Full, &[])
+    }
+
+    fn with(mode: Mode, access: &Access, variables: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        let root = home.join("work");
+        std::fs::create_dir_all(root.join("src")).unwrap();
+        let mut environment = Environment::from_iter(variables.iter().copied());
+        environment = environment.with("HOME", home.display().to_string());
+        let settings =
+            Settings::load(&Sources { environment: environment.clone(), ..Sources::default() }).unwrap();
+        let context = ToolContext {
+            settings: Arc::new(settings),
+            layout: Layout::new(&environment, Some(&root)),
+            workspace: Some(Arc::new(Workspace::open(&root, &home).unwrap())),
+            access: access.clone(),
+            coding: mode == Mode::Coding,
+            attended: false,
+            cancel: CancellationToken::new(),
+            redactor: Arc::new(Redactor::patterns_only()),
+            usage: Arc::new(|lifetime| json!({"turns": 3, "lifetime": lifetime})),
+        };
+        House { _folder: folder, home, root, toolbox: Toolbox::new(mode, access), context }
+    }
+
+    async fn call(&self, tool: &str, arguments: Value) -> Called {
+        self.toolbox.call(tool, &Arguments::from_value(arguments), &self.context).await
+    }
+
+    #[track_caller]
+    fn write(&self, path: &str, text: &str) {
+        let path = self.root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn read(&self, path: &str) -> String {
+        std::fs::read_to_string(self.root.join(path)).unwrap()
+    }
+
+    async fn good(&self, tool: &str, arguments: Value) -> String {
+        let called = self.call(tool, arguments.clone()).await;
+        assert!(called.result.ok, "{tool} {arguments}: {}", called.result.for_model());
+        called.result.for_model()
+    }
+
+    async fn bad(&self, tool: &str, arguments: Value) -> String {
+        let called = self.call(tool, arguments.clone()).await;
+        assert!(!called.result.ok, "{tool} {arguments}: {}", called.result.for_model());
+        assert_eq!(called.result.error.as_deref(), Some(called.result.text.as_str()));
+        called.result.for_model()
+    }
+}
+
+#[test]
+fn the_offer_depends_on_mode_and_access() {
+    let names = |mode, access: &Access| Toolbox::new(mode, access).names();
+    assert_eq!(
+        names(Mode::Coding, &Access::Full),
+        [
+            "append_file",
+            "apply_patch",
+            "code_grep",
+            "convert_units",
+            "create_file",
+            "get_usage",
+            "read_file",
+            "read_note",
+            "run_command",
+            "tree",
+            "write_note"
+        ]
+    );
+    assert_eq!(
+        names(Mode::Coding, &Access::Readonly),
+        ["code_grep", "convert_units", "get_usage", "read_file", "read_note", "tree"]
+    );
+    assert_eq!(
+        names(Mode::Coding, &Access::writable(["a.md".to_string()])),
+        [
+            "append_file",
+            "apply_patch",
+            "code_grep",
+            "convert_units",
+            "create_file",
+            "get_usage",
+            "read_file",
+            "read_note",
+            "tree"
+        ]
+    );
+    assert_eq!(
+        names(Mode::Assistant, &Access::Full),
+        ["convert_units", "get_usage", "read_note", "write_note"]
+    );
+}
+
+#[test]
+fn every_example_fits_its_schema() {
+    let toolbox = Toolbox::new(Mode::Coding, &Access::Full);
+    for spec in toolbox.specs() {
+        let tool = toolbox.find(&spec.name).unwrap();
+        let example: Value = serde_json::from_str(tool.example()).unwrap();
+        let validator = jsonschema::validator_for(&spec.parameters).unwrap();
+        assert!(validator.is_valid(&example), "{}: {example}", spec.name);
+        tool.prepare(example.as_object().unwrap().clone(), &House::new().context).unwrap();
+        assert_eq!(spec.parameters["type"], "object");
+        assert_eq!(spec.parameters["additionalProperties"], false);
+        assert!(!spec.description.is_empty());
+        let text = spec.parameters.to_string();
+        for noise in ["$ref", "$schema", "$defs", "title", "null", "format"] {
+            assert!(!text.contains(&format!("\"{noise}\"")), "{}: {noise} in {text}", spec.name);
+        }
+    }
+    let schema = toolbox.schema("read_file").unwrap();
+    assert_eq!(schema["required"], json!(["path"]));
+    assert_eq!(toolbox.schema("run_command").unwrap()["properties"]["timeout"]["type"], "integer");
+}
+
+#[tokio::test]
+async fn files_are_read_made_and_extended() {
+    let house = House::new();
+    let made = house.good("create_file", json!({"path": "deep/er/a.txt", "content": "one\ntwo\n"})).await;
+    assert_eq!(made, "Created deep/er/a.txt (8 bytes)");
+    house.good("append_file", json!({"path": "deep/er/a.txt", "content": "three\n"})).await;
+    let text = house.good("read_file", json!({"path": "deep/er/a.txt"})).await;
+    assert_eq!(text, "deep/er/a.txt (3 lines)\n1 | one\n2 | two\n3 | three");
+    let text =
+        house.good("read_file", json!({"path": "deep/er/a.txt", "start_line": 2, "end_line": 9})).await;
+    assert_eq!(text, "deep/er/a.txt (3 lines) [showing 2-3]\n2 | two\n3 | three");
+    assert!(
+        house
+            .bad("create_file", json!({"path": "deep/er/a.txt", "content": "x"}))
+            .await
+            .contains("use apply_patch")
+    );
+    let usage = house.bad("create_file", json!({"path": "b.txt"})).await;
+    assert!(
+        usage.contains("needs `content`") && usage.contains("A correct call of create_file: {"),
+        "{usage}"
+    );
+    assert!(
+        house.bad("append_file", json!({"path": "no.txt", "content": "x"})).await.contains("create_file")
+    );
+    assert!(house.bad("read_file", json!({"path": "no.txt"})).await.contains("no such file"));
+    assert!(
+        house.bad("read_file", json!({"path": "deep/er/a.txt", "start_line": 7})).await.contains("3 lines")
+    );
+    let made = house.good("create_file", json!({"path": "empty.txt", "content": ""})).await;
+    assert_eq!(made, "Created empty.txt (0 bytes)");
+    assert_eq!(house.good("read_file", json!({"path": "empty.txt"})).await, "empty.txt (0 lines)");
+}
+
+#[tokio::test]
+async fn large_files_need_a_range() {
+    let house = House::new();
+    house.write("large.txt", &"0123456789abcdef\n".repeat(1000));
+    let refusal = house.bad("read_file", json!({"path": "large.txt"})).await;
+    assert!(refusal.contains("1000 lines") && refusal.contains("17 KB"), "{refusal}");
+    assert!(
+        refusal.contains("\"start_line\": 1, \"end_line\": 100") && refusal.contains("\"start_line\": 500")
+    );
+    house.good("read_file", json!({"path": "large.txt", "start_line": 5})).await;
+    let shown = house.call("read_file", json!({"path": "large.txt", "end_line": 1000})).await.result;
+    assert!(shown.for_model().ends_with("0123456789abcdef"));
+    house.write("huge.txt", &"x".repeat(100_000));
+    let shown = house.call("read_file", json!({"path": "huge.txt", "start_line": 1})).await.result;
+    assert!(shown.for_model().chars().count() < 60_100 && shown.for_model().contains("more characters cut"));
+    assert_eq!(serde_json::to_value(&shown).unwrap()["confidence"], "summarized");
+    house.write("exact.txt", &"x".repeat(10_000));
+    house.good("read_file", json!({"path": "exact.txt"})).await;
+}
+
+#[tokio::test]
+async fn paths_are_judged_and_the_verdict_is_handed_back() {
+    let house = House::new();
+    std::fs::write(house.home.join("secret"), "s").unwrap();
+    symlink(house.home.join("secret"), house.root.join("link")).unwrap();
+    for (tool, path, rule) in [
+        ("read_file", "/etc/passwd", "path.absolute"),
+        ("read_file", "../secret", "path.climbing"),
+        ("read_file", ".tickets/a", "path.tickets"),
+        ("create_file", ".git/hooks/x", "path.closed"),
+        ("create_file", ".marvin/runs/x", "path.closed"),
+        ("append_file", "link", "path.leads-out"),
+        ("apply_patch", ".marvin/config.toml", "path.closed"),
+        ("tree", "/", "path.absolute"),
+    ] {
+        let mut arguments = json!({"path": path});
+        if tool != "tree" && tool != "read_file" {
+            arguments[if tool == "apply_patch" { "old_str" } else { "content" }] = "x".into();
+        }
+        let called = house.call(tool, arguments).await;
+        assert_eq!(called.verdict.decision, Decision::Deny, "{tool} {path}");
+        assert_eq!(called.verdict.rule, rule, "{tool} {path}");
+        assert!(!called.result.ok && called.result.for_model().contains("refused"), "{:?}", called.result);
+    }
+    assert!(house.bad("read_file", json!({"path": "link"})).await.contains("leads out"));
+    let called = house.call("create_file", json!({"path": "a.txt", "content": "x"})).await;
+    assert_eq!((called.verdict.decision, called.verdict.rule.as_str()), (Decision::Allow, "path.inside"));
+}
+
+#[tokio::test]
+async fn access_is_kept_even_if_a_tool_is_called_that_is_not_offered() {
+    let mut house = House::new();
+    house.context.access = Access::Readonly;
+    for tool in ["create_file", "append_file", "write_note"] {
+        let called = house.call(tool, json!({"path": "a.txt", "content": "x"})).await;
+        assert_eq!(called.verdict.decision, Decision::Deny, "{tool}");
+    }
+    assert!(!house.call("run_command", json!({"command": "ls"})).await.result.ok);
+    let house = House::with(Mode::Coding, &Access::writable(["docs/a.md".to_string()]), &[]);
+    house.good("create_file", json!({"path": "./docs//a.md", "content": "x"})).await;
+    assert!(
+        house.bad("create_file", json!({"path": "docs/b.md", "content": "x"})).await.contains("`docs/a.md`")
+    );
+    let patch = "*** Begin Patch\n*** Add File: docs/c.md\n+x\n*** End Patch";
+    assert!(house.bad("apply_patch", json!(patch)).await.contains("may write only"));
+}
+
+#[tokio::test]
+async fn wrong_arguments_are_explained_with_a_correct_call() {
+    let house = House::new();
+    for (tool, arguments, wanted) in [
+        ("read_file", json!({}), "`path` is missing"),
+        ("read_file", json!({"path": 7}), "the field `path`"),
+        ("read_file", json!({"file_path": "a"}), "no field `file_path`"),
+        ("read_file", json!({"path": "a", "start_line": "x"}), "the field `start_line`"),
+        ("read_file", json!({"path": "a", "start_line": -1}), "the field `start_line`"),
+        ("read_file", json!("{\"path\": "), "must be one JSON object"),
+        ("read_file", json!([1]), "must be one JSON object"),
+        ("read_file", json!("@@ -1 +1 @@\n-a\n+b"), "patches go to apply_patch"),
+        ("code_grep", json!({"pattern": "("}), "not a regular expression"),
+        ("code_grep", json!({"pattern": "a", "glob_filter": "["}), "glob_filter"),
+        ("convert_units", json!({"value": "x", "from_unit": "m", "to_unit": "km"}), "the field `value`"),
+        ("apply_patch", json!({"path": "a"}), "needs `old_str`"),
+        ("run_command", json!({"command": true}), "the field `command`"),
+    ] {
+        let text = house.bad(tool, arguments.clone()).await;
+        assert!(text.contains(wanted), "{tool} {arguments}: {text}");
+        assert!(text.contains(&format!("A correct call of {tool}: {{")), "{text}");
+    }
+    let text = house.bad("read_fil", json!({})).await;
+    assert!(text.contains("Did you mean `read_file`?") && text.contains("apply_patch"), "{text}");
+    let called = house.call("read_file", json!({})).await;
+    assert_eq!(called.verdict.rule, "tool.arguments");
+}
+
+#[tokio::test]
+async fn quirks_and_other_names_are_understood() {
+    let house = House::new();
+    house.write("a.txt", "hello\n");
+    house.good("read_file", json!({"path": "a.txt", "start_line": null, "end_line": null})).await;
+    house.good("read_file", json!("{\"path\": \"a.txt\"}")).await;
+    for line in [json!("1"), json!(1.0), json!(" 1 "), json!("1.0")] {
+        house.good("read_file", json!({"path": "a.txt", "start_line": line})).await;
+    }
+    for line in [json!("1.5"), json!(1.5), json!("one"), json!(""), json!(1e300), json!("NaN"), json!(true)] {
+        house.bad("read_file", json!({"path": "a.txt", "start_line": line})).await;
+    }
+    let miles =
+        house.good("convert_units", json!({"value": "1", "from_unit": "mile", "to_unit": "km"})).await;
+    assert_eq!(miles, "1 mile = 1.609344 km");
+    assert!(
+        house
+            .bad("convert_units", json!({"value": "inf", "from_unit": "m", "to_unit": "km"}))
+            .await
+            .contains("value")
+    );
+    house.good("tree", json!({"respect_gitignore": "true", "max_depth": "2"})).await;
+    house.bad("tree", json!({"respect_gitignore": "yes"})).await;
+    let called = house.call("file.read", json!({"path": "a.txt"})).await;
+    assert!(called.result.ok && called.tool == "read_file");
+    house.good("file.write", json!({"path": "b.txt", "content": "x"})).await;
+    house.good("grep.search", json!({"pattern": "hello", "path": "a.txt"})).await;
+    let diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-hello\n+bye\n";
+    let called = house.call("patch.apply", json!({"patch_text": diff})).await;
+    assert!(called.result.ok && called.tool == "apply_patch", "{:?}", called.result);
+    assert_eq!(house.read("a.txt"), "bye\n");
+}
+
+#[tokio::test]
+async fn one_exact_replacement() {
+    let house = House::new();
+    house.write("a.py", "def greet(name):\n    print('helo', name)\n\ndef other():\n    pass\n");
+    house.good("apply_patch", json!({"path": "a.py", "old_str": "'helo'", "new_str": "'hello'"})).await;
+    assert!(house.read("a.py").contains("print('hello', name)"));
+    let text = house
+        .bad("apply_patch", json!({"path": "a.py", "old_str": "    print('hallo', name)", "new_str": ""}))
+        .await;
+    assert!(text.contains("not in `a.py`") && text.contains("2 |     print('hello', name)"), "{text}");
+    let text = house.bad("apply_patch", json!({"path": "a.py", "old_str": "def ", "new_str": "x"})).await;
+    assert!(text.contains("occurs 2 times"), "{text}");
+    let text = house.bad("apply_patch", json!({"path": "a.py", "old_str": "pass", "new_str": "pass"})).await;
+    assert!(text.contains("changes nothing"), "{text}");
+    assert!(
+        house
+            .bad("apply_patch", json!({"path": "no.py", "old_str": "a", "new_str": "b"}))
+            .await
+            .contains("no such file")
+    );
+    house.write("win.txt", "a\r\nb\r\nc\r\n");
+    house.good("apply_patch", json!({"path": "win.txt", "old_str": "a\nb\n", "new_str": "x\n"})).await;
+    assert_eq!(house.read("win.txt"), "x\r\nc\r\n");
+    house.write("uni.txt", "naïve 日本\nend");
+    house.good("apply_patch", json!({"path": "uni.txt", "old_str": "日本\nend", "new_str": "語"})).await;
+    assert_eq!(house.read("uni.txt"), "naïve 語");
+}
+
+#[tokio::test]
+async fn a_patch_over_several_files_is_whole_or_nothing() {
+    let house = House::new();
+    house.write("a.txt", "a\n");
+    house.write("b.txt", "b\n");
+    let patch = |last: &str| {
+        format!(
+            "*** Begin Patch\n*** Update File: a.txt\n@@\n-a\n+A\n*** Add File: new/c.txt\n+c\n*** Update File: b.txt\n@@\n-{last}\n+B\n*** End Patch"
+        )
+    };
+    let text = house.bad("apply_patch", json!(patch("x"))).await;
+    assert!(text.contains("`b.txt`, hunk 1") && text.contains("Nothing was changed"), "{text}");
+    assert_eq!(house.read("a.txt"), "a\n");
+    assert!(!house.root.join("new").exists());
+    let called = house.call("apply_patch", json!({"input": patch("b")})).await;
+    assert!(called.result.ok, "{:?}", called.result);
+    assert_eq!(
+        (house.read("a.txt").as_str(), house.read("b.txt").as_str(), house.read("new/c.txt").as_str()),
+        ("A\n", "B\n", "c\n")
+    );
+    assert_eq!(called.result.data["files"].as_array().unwrap().len(), 3);
+    // One file of several is closed: nothing is written.
+    let closed =
+        "*** Begin Patch\n*** Update File: a.txt\n@@\n-A\n+x\n*** Add File: .git/hooks/h\n+x\n*** End Patch";
+    let called = house.call("apply_patch", json!(closed)).await;
+    assert_eq!(called.verdict.rule, "path.closed");
+    assert_eq!(house.read("a.txt"), "A\n");
+    let escape = "--- a/../../x\n+++ b/../../x\n@@ -1 +1 @@\n-a\n+b\n";
+    assert_eq!(house.call("apply_patch", json!(escape)).await.verdict.rule, "path.climbing");
+}
+
+#[tokio::test]
+async fn search_is_bounded_and_stays_inside() {
+    let house = House::new();
+    house.write("src/a.rs", "one\nfn Main() {}\nthree\nfour\n");
+    house.write("src/b.py", "def main(): pass\n");
+    house.write("runs/r.txt", "main\n");
+    house.write("log.jsonl", "main\n");
+    house.write("web/node_modules/x.js", "main\n");
+    house.write(".tickets/t.md", "main\n");
+    house.write(".hidden/x.txt", "main\n");
+    house.write("ignored/x.txt", "main\n");
+    house.write(".gitignore", "ignored/\n");
+    std::fs::write(house.home.join("secret.txt"), "main secret\n").unwrap();
+    symlink(house.home.join("secret.txt"), house.root.join("src/link.txt")).unwrap();
+    symlink(&house.home, house.root.join("src/home")).unwrap();
+    let called = house.call("code_grep", json!({"pattern": "main", "context_lines": 1})).await;
+    let text = called.result.for_model();
+    assert_eq!(called.result.data["matches"], 2, "{text}");
+    assert!(text.contains("src/a.rs-1- one\nsrc/a.rs:2: fn Main() {}\nsrc/a.rs-3- three\n"), "{text}");
+    assert_eq!(called.result.data["truncated"], false);
+    assert!(called.result.data["output"].as_str().unwrap().contains("src/b.py:1:"));
+    let only = house.good("code_grep", json!({"pattern": "main", "glob_filter": "*.py"})).await;
+    assert!(!only.contains("a.rs"), "{only}");
+    for path in ["runs", "web", "log.jsonl", "ignored", ".hidden"] {
+        let called = house.call("code_grep", json!({"pattern": "main", "path": path})).await;
+        assert_eq!(called.result.data["matches"], 1, "{path}: {}", called.result.for_model());
+    }
+    assert!(house.bad("code_grep", json!({"pattern": "x", "path": "../"})).await.contains("climbs"));
+    assert!(house.bad("code_grep", json!({"pattern": "x", "path": "src/home"})).await.contains("leads out"));
+    assert!(house.bad("code_grep", json!({"pattern": "x", "path": ".tickets"})).await.contains("tk tool"));
+    assert_eq!(house.good("code_grep", json!({"pattern": "nowhere"})).await, "No matches for `nowhere`.");
+    house.write("many.txt", &"match\n".repeat(100));
+    let called =
+        house.call("code_grep", json!({"pattern": "match", "max_results": 5, "context_lines": 0})).await;
+    assert_eq!(
+        (called.result.data["matches"].clone(), called.result.data["truncated"].clone()),
+        (json!(5), json!(true))
+    );
+    let small = House::with(Mode::Coding, &Access::Full, &[("TOKIMON_GREP_MAX_BYTES", "200")]);
+    small.write("many.txt", &"match\n".repeat(100));
+    let called =
+        small.call("code_grep", json!({"pattern": "match", "max_results": 90, "context_lines": 0})).await;
+    assert_eq!(called.result.data["truncated"], true);
+    assert!(called.result.data["output"].as_str().unwrap().len() <= 200);
+}
+
+#[tokio::test]
+async fn the_tree_honours_gitignore() {
+    let house = House::new();
+    house.write("src/deep/er/x.rs", "");
+    house.write("target/a", "");
+    house.write(".gitignore", "target/\n");
+    house.write(".tickets/t.md", "");
+    let text = house.good("tree", json!({})).await;
+    assert!(text.starts_with("./\n  .gitignore\n  src/\n    deep/\n      er/"), "{text}");
+    assert!(!text.contains("x.rs") && !text.contains("target") && !text.contains("tickets"), "{text}");
+    let text = house.good("tree", json!({"respect_gitignore": false, "max_depth": 9})).await;
+    assert!(text.contains("target/") && text.contains("x.rs"), "{text}");
+    assert!(house.bad("tree", json!({"path": ".gitignore"})).await.contains("read_file"));
+}
+
+#[tokio::test]
+async fn commands_run_contained() {
+    let house = House::new();
+    house.write("Makefile", "all:\n\t@echo built > made.txt; echo out; echo err >&2\nfail:\n\t@exit 3\nout:\n\t@echo x > ../escaped\n");
+    let called = house.call("run_command", json!({"command": "make"})).await;
+    if marvin_gate::containment::available().kind == "none" {
+        assert!(!called.result.ok);
+        return;
+    }
+    assert_eq!(called.result.for_model(), "out\nSTDERR:\nerr\n[exit code: 0]");
+    assert_eq!(
+        called.result.data,
+        json!({"command": "make", "exit_code": 0, "timed_out": false, "sandbox": "landlock+seccomp"})
+    );
+    assert_eq!(house.read("made.txt"), "built\n");
+    let called = house.call("run_command", json!({"command": "make fail | cat"})).await;
+    assert!(
+        !called.result.ok && called.result.for_model().ends_with("[exit code: 2]"),
+        "{:?}",
+        called.result
+    );
+    assert_eq!(called.verdict.decision, Decision::Allow);
+    assert!(!house.call("run_command", json!({"command": "make out"})).await.result.ok);
+    assert!(!house.home.join("escaped").exists());
+    let off = House::with(Mode::Coding, &Access::Full, &[("MARVIN_SANDBOX", "off")]);
+    assert_eq!(off.call("run_command", json!({"command": "pwd"})).await.result.data["sandbox"], "off");
+}
+
+#[tokio::test]
+async fn nothing_of_a_command_goes_on_after_it() {
+    let house = House::new();
+    house.write(
+        "Makefile",
+        "all:\n\t@setsid sh -c 'sleep 1; echo escaped > late.txt; sleep 50' & echo made\n",
+    );
+    let text = house.call("run_command", json!({"command": "make"})).await.result.for_model();
+    if marvin_gate::containment::available().kind == "landlock" {
+        assert!(text.starts_with("made"), "{text}");
+    }
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    assert!(!house.root.join("late.txt").exists());
+}
+
+#[tokio::test]
+async fn commands_are_judged_and_bounded() {
+    let mut house = House::new();
+    for (line, rule) in [
+        ("rm -rf /", "catastrophe.delete"),
+        ("tk create x", "command.tk"),
+        ("rm a", "command.delete"),
+        ("echo x > a", "command.unresolved"),
+        ("pip install x", "command.unknown"),
+    ] {
+        let called = house.call("run_command", json!({"command": line})).await;
+        assert_eq!((called.verdict.decision, called.verdict.rule.as_str()), (Decision::Deny, rule), "{line}");
+    }
+    house.context.attended = true;
+    house.write("a", "x");
+    let arguments = Arguments::from_value(json!({"command": "rm a"}));
+    let called = house.toolbox.call("run_command", &arguments, &house.context).await;
+    assert_eq!(called.verdict.decision, Decision::Ask);
+    assert!(called.result.for_model().contains("needs approval") && house.root.join("a").exists());
+    assert_eq!(house.toolbox.judge("run_command", &arguments, &house.context).decision, Decision::Ask);
+    let called = house.toolbox.call_approved("run_command", &arguments, &house.context).await;
+    if marvin_gate::containment::available().kind == "landlock" {
+        assert!(called.result.ok && !house.root.join("a").exists(), "{:?}", called.result);
+    }
+    let catastrophe = Arguments::from_value(json!({"command": "rm -rf ~"}));
+    let called = house.toolbox.call_approved("run_command", &catastrophe, &house.context).await;
+    assert!(!called.result.ok && called.verdict.decision == Decision::Deny);
+    let started = Instant::now();
+    let called = house.call("run_command", json!({"command": "sleep 60", "timeout": 1})).await;
+    assert!(started.elapsed() < Duration::from_secs(20));
+    if marvin_gate::containment::available().kind == "landlock" {
+        assert_eq!(called.result.data["timed_out"], true, "{:?}", called.result);
+        assert!(called.result.for_model().contains("not done after 1 s"));
+    }
+    let cancel = house.context.cancel.clone();
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        cancel.cancel();
+    });
+    let called = house.call("run_command", json!({"command": "sleep 60"})).await;
+    assert!(!called.result.ok && started.elapsed() < Duration::from_secs(30));
+}
+
+#[tokio::test]
+async fn notes_stay_in_the_folder_of_the_mode() {
+    let house = House::new();
+    house.good("write_note", json!({"path": "plan/a", "content": "one\n"})).await;
+    house.good("write_note", json!({"path": "plan/a", "content": "two\n", "append": true})).await;
+    assert_eq!(house.read(".marvin/notes/plan/a.md"), "one\ntwo\n");
+    assert_eq!(house.good("read_note", json!({"path": "plan/a"})).await, "one\ntwo\n");
+    house.good("write_note", json!({"path": "plan/a.md", "content": "new\n"})).await;
+    assert_eq!(house.read(".marvin/notes/plan/a.md"), "new\n");
+    assert!(house.bad("read_note", json!({"path": "plan/b"})).await.contains("a.md"));
+    for path in ["../x", "/etc/x", "a/../../x"] {
+        house.bad("write_note", json!({"path": path, "content": "x"})).await;
+    }
+    assert!(!house.home.join("Notes").exists());
+    let house = House::with(Mode::Assistant, &Access::Full, &[]);
+    assert!(house.bad("read_note", json!({"path": "a"})).await.contains("no notes yet"));
+    house.good("write_note", json!({"path": "a.txt", "content": "x"})).await;
+    assert_eq!(std::fs::read_to_string(house.home.join("Notes/a.txt")).unwrap(), "x");
+    // A notes folder that is a link out of the project is not followed.
+    let house = House::new();
+    std::fs::create_dir_all(house.root.join(".marvin")).unwrap();
+    symlink(&house.home, house.root.join(".marvin/notes")).unwrap();
+    house.bad("write_note", json!({"path": "a", "content": "x"})).await;
+    assert!(!house.home.join("a.md").exists());
+}
+
+#[tokio::test]
+async fn a_notes_folder_that_is_a_link_opens_nothing() {
+    for (target, note) in [
+        (".", "config.toml"),
+        ("../.git/hooks", "pre-commit.sh"),
+        ("runs/r1", "trace.jsonl"),
+        ("../.tickets", "a.md"),
+        ("../src", "main.rs"),
+    ] {
+        let house = House::new();
+        for folder in [".git/hooks", ".tickets", ".marvin/runs/r1", ".marvin"] {
+            std::fs::create_dir_all(house.root.join(folder)).unwrap();
+        }
+        house.write(".marvin/runs/r1/trace.jsonl", "old");
+        symlink(target, house.root.join(".marvin/notes")).unwrap();
+        let text = house.bad("write_note", json!({"path": note, "content": "new"})).await;
+        assert!(!text.contains("Wrote"), "{target}: {text}");
+        house.bad("read_note", json!({"path": note})).await;
+        let path = house.root.join(".marvin").join(target).join(note);
+        assert_ne!(std::fs::read_to_string(&path).unwrap_or_default(), "new", "{target}");
+    }
+    // A link further up is no better.
+    let house = House::new();
+    std::fs::create_dir_all(house.root.join("other/notes")).unwrap();
+    symlink("other", house.root.join(".marvin")).unwrap();
+    house.bad("write_note", json!({"path": "a", "content": "x"})).await;
+    assert!(!house.root.join("other/notes/a.md").exists());
+    // The verdict speaks of the file.
+    let house = House::new();
+    let called = house.call("write_note", json!({"path": "a", "content": "x"})).await;
+    assert_eq!(called.verdict.rule, "path.inside");
+    let called = house.call("write_note", json!({"path": "../config.toml", "content": "x"})).await;
+    assert_eq!((called.verdict.decision, called.verdict.rule.as_str()), (Decision::Deny, "path.climbing"));
+}
+
+#[tokio::test]
+async fn small_tools() {
+    let house = House::new();
+    assert_eq!(
+        house.good("convert_units", json!({"value": 1, "from_unit": "mile", "to_unit": "km"})).await,
+        "1 mile = 1.609344 km"
+    );
+    let called = house.call("get_usage", json!({"include_lifetime": true})).await;
+    assert_eq!(called.result.data, json!({"turns": 3, "lifetime": true}));
+    let record = serde_json::to_value(&called.result).unwrap();
+    let keys: Vec<&String> = record.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["ok", "summary", "data", "error", "elapsed_ms", "source", "confidence"]);
+    assert_eq!(
+        (record["source"].clone(), record["confidence"].clone()),
+        (json!("tool_output"), json!("verbatim"))
+    );
+}
+
+#[tokio::test]
+async fn calls_are_logged_in_the_seeds_shape() {
+    let log = tempfile::tempdir().unwrap();
+    let path = log.path().join("logs/a.tools.jsonl");
+    let house = House::with(Mode::Coding, &Access::Full, &[("MARVIN_SUBAGENT_LOG", path.to_str().unwrap())]);
+    let content = format!("import {{ App }}\n{}", "x".repeat(500));
+    let called = house.call("create_file", json!({"path": "src/main.ts", "content": content})).await;
+    assert_eq!(called.log_error, None);
+    house.call("read_file", json!({"path": "no"})).await;
+    house.call("nothing", json!("text")).await;
+    house
+        .call(
+            "create_file",
+            json!({"path": "k.txt", "content": "api_key = sk-abcdefghijklmnopqrstuvwxyz123456"}),
+        )
+        .await;
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 4);
+    for line in &lines {
+        let keys: Vec<&String> = line.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["ts", "tool", "args", "result", "elapsed_ms"]);
+        assert!(line["args"].as_str().unwrap().chars().count() <= 200);
+        assert!(line["result"].as_str().unwrap().chars().count() <= 400);
+        assert!(line["ts"].as_str().unwrap().ends_with('Z') && line["elapsed_ms"].is_u64());
+    }
+    assert_eq!(lines[0]["tool"], "create_file");
+    assert!(lines[0]["args"].as_str().unwrap().starts_with("path=src/main.ts, content=import { App }"));
+    assert_eq!(lines[0]["result"], format!("Created src/main.ts ({} bytes)", content.len()));
+    assert!(!text.contains("sk-abcdefghijklmnop"), "{text}");
+}
+
+#[tokio::test]
+async fn a_search_is_bounded_in_size_and_ends_when_cancelled() {
+    let house = House::new();
+    house.write("small.txt", "needle\n");
+    house.write("line.txt", &format!("{}needle", "x".repeat(9 * 1024 * 1024)));
+    // Sparse: no such file is written for real.
+    let huge = std::fs::File::create(house.root.join("huge.txt")).unwrap();
+    huge.set_len(3 << 30).unwrap();
+    let started = Instant::now();
+    let called = house.call("code_grep", json!({"pattern": "needle"})).await;
+    assert!(called.result.ok && started.elapsed() < Duration::from_secs(20), "{:?}", called.result.error);
+    assert_eq!((&called.result.data["too_large"], &called.result.data["matches"]), (&json!(1), &json!(2)));
+    assert!(called.result.for_model().contains("1 files over 10 MB were not searched"));
+    house.context.cancel.cancel();
+    assert!(house.bad("code_grep", json!({"pattern": "needle"})).await.contains("cancelled"));
+}
+
+#[tokio::test]
+async fn files_of_secrets_are_closed_to_every_reader() {
+    let house = House::new();
+    for file in [".env", "deep/.env.local", "tls.key", "certificate.pem", "credentials-prod.json"] {
+        house.write(file, "needle=1\n");
+    }
+    house.write(".env.example", "needle=\n");
+    symlink(".env", house.root.join("plain.txt")).unwrap();
+    for path in [".env", "deep/.env.local", "tls.key", "plain.txt"] {
+        for (tool, arguments) in [
+            ("read_file", json!({"path": path})),
+            ("code_grep", json!({"path": path, "pattern": "needle"})),
+            ("run_command", json!({"command": format!("cat {path}")})),
+        ] {
+            let called = house.call(tool, arguments).await;
+            assert_eq!(called.verdict.decision, Decision::Deny, "{tool} {path}");
+            assert!(called.verdict.rule.ends_with(".secret"), "{tool} {path}: {:?}", called.verdict);
+            assert!(called.verdict.how_to_fix.contains(".env.example"), "{:?}", called.verdict);
+        }
+    }
+    let text = house.bad("apply_patch", json!({"path": ".env", "old_str": "need", "new_str": "x"})).await;
+    assert!(!text.contains("needle"), "{text}");
+    assert_eq!(
+        house.call("run_command", json!({"command": "grep -r needle ."})).await.verdict.rule,
+        "command.tree"
+    );
+    house.good("read_file", json!({"path": ".env.example"})).await;
+    let called = house.call("code_grep", json!({"pattern": "needle"})).await;
+    assert_eq!((&called.result.data["files"], &called.result.data["secret_files"]), (&json!(1), &json!(5)));
+    // A person may say yes.
+    let mut house = house;
+    house.context.attended = true;
+    let arguments = Arguments::from_value(json!({"path": ".env"}));
+    assert_eq!(house.toolbox.judge("read_file", &arguments, &house.context).decision, Decision::Ask);
+    assert!(house.toolbox.call_approved("read_file", &arguments, &house.context).await.result.ok);
+}
+
+#[tokio::test]
+async fn a_secret_at_a_cut_is_not_recorded_in_half() {
+    const SECRET: &str = "sk-proj-Zk3vQ9xLm2Tn8RbW5yHd7JcP4sGf6AeU";
+    let house = House::new();
+    let check = |what: &str, called: &Called| {
+        let record =
+            serde_json::to_string(&called.result).unwrap() + &serde_json::to_string(&called.verdict).unwrap();
+        for piece in ["Zk3vQ9", "2Tn8Rb", "d7JcP4"] {
+            assert!(!record.contains(piece), "{what}: {record}");
+        }
+        // What the model reads is recorded too, redacted once it is cut.
+        let text = house.context.redactor.text(&called.result.for_model()).into_owned();
+        for piece in ["Zk3vQ9", "2Tn8Rb", "d7JcP4"] {
+            assert!(!text.contains(piece), "{what}: {}", called.result.for_model());
+        }
+    };
+    // code_grep: 500 characters a line.
+    let lines: String =
+        (460..505).map(|at| format!("needle {} {SECRET} end\n", "x".repeat(at - 7))).collect();
+    house.write("lines.txt", &lines);
+    let called = house.call("code_grep", json!({"pattern": "needle", "max_results": 100})).await;
+    assert!(called.result.data["output"].as_str().unwrap().contains("lines.txt:1: needle"));
+    check("code_grep", &called);
+    check(
+        "no match",
+        &house.call("code_grep", json!({"pattern": format!("{}{SECRET}", "y ".repeat(20))})).await,
+    );
+    for at in [20usize, 40, 55] {
+        // run_command: 80 characters of the line; and of its output the beginning and the end.
+        let command = format!("echo {} {SECRET} end", "x".repeat(at));
+        check("summary", &house.call("run_command", json!({"command": command})).await);
+    }
+    for at in [5970, 5980, 5990, 5999] {
+        house.write("out.txt", &format!("{} {SECRET} {}", "x ".repeat(at / 2), "y ".repeat(5000)));
+        check("output", &house.call("run_command", json!({"command": "cat out.txt"})).await);
+        house.write("out.txt", &format!("{} {SECRET} {}", "x ".repeat(5000), "y ".repeat((at - 3000) / 2)));
+        check("output", &house.call("run_command", json!({"command": "cat out.txt"})).await);
+    }
+    // read_file: 60,000 characters.
+    for at in [59_950, 59_960, 59_970] {
+        house.write("large.txt", &format!("{} {SECRET} {}", "x ".repeat(at / 2), "y ".repeat(50)));
+        check("read_file", &house.call("read_file", json!({"path": "large.txt", "start_line": 1})).await);
+    }
+    // Errors: 200 characters in summaries, 300 in verdicts, 200 of unreadable arguments, 60 of a field's name.
+    for at in (100..300).step_by(7) {
+        let pad = "x ".repeat(at / 2);
+        check("path", &house.call("read_file", json!({"path": format!("{pad}{SECRET}")})).await);
+        check("unreadable", &house.call("read_file", json!(format!("{pad}{SECRET}"))).await);
+        check(
+            "type",
+            &house.call("read_file", json!({"path": "a", "start_line": format!("{pad}{SECRET}")})).await,
+        );
+        check(
+            "command",
+            &house.call("run_command", json!({"command": format!("nothing {pad}{SECRET}")})).await,
+        );
+    }
+    for at in 30..58 {
+        check("field", &house.call("read_file", json!({format!("{} {SECRET}", "x".repeat(at)): "a"})).await);
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Explosive;
+
+#[async_trait]
+impl Tool for Explosive {
+    type Input = Value;
+    const NAME: &'static str = "explosive";
+    const DESCRIPTION: &'static str = "Fails inside.";
+    const EXAMPLE: &'static str = "{}";
+
+    fn touches() -> Touches {
+        Touches::NOTHING
+    }
+
+    async fn call(&self, _input: Value, _context: &ToolContext) -> Result<Output, ToolError> {
+        panic!("inside");
+    }
+}
+
+#[tokio::test]
+async fn a_panic_inside_a_tool_is_an_error() {
+    let mut house = House::new();
+    house.toolbox.add(Arc::new(Explosive));
+    assert!(house.bad("explosive", json!({})).await.contains("fault of the tool"));
+}
