@@ -1,0 +1,147 @@
+//! The ground that every command stands on, session or not: settings, folders, workspace and redactor; and a call of one
+//! tool outside a turn.
+
+use crate::host::Called;
+use crate::session::SessionError;
+use crate::trace::Trace;
+use crate::turn;
+use marvin_base::clock;
+use marvin_base::environment::Environment;
+use marvin_base::layout::{self, Layout};
+use marvin_base::ledger::{Durability, Ledger};
+use marvin_base::redact::Redactor;
+use marvin_base::run::RunFolder;
+use marvin_base::settings::{Settings, Sources, table};
+use marvin_gate::{Access, Workspace};
+use marvin_model::ToolCall;
+use marvin_model::choose;
+use marvin_model::cost::Lifetime;
+use marvin_tools::ToolContext;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Settings, folders and redactor: what every command needs, session or not.
+#[derive(Debug, Clone)]
+pub struct Ground {
+    /// The environment.
+    pub environment: Environment,
+    /// The folder that the program was started in.
+    pub folder: PathBuf,
+    /// Whether file and command tools are on.
+    pub coding: bool,
+    /// The settings.
+    pub settings: Arc<Settings>,
+    /// The folders.
+    pub layout: Layout,
+    /// What must not be shown.
+    pub redactor: Arc<Redactor>,
+    /// The workspace, if there is one.
+    pub workspace: Option<Arc<Workspace>>,
+}
+
+impl Ground {
+    /// Finds the workspace and reads the settings.
+    ///
+    /// # Errors
+    /// When the working directory is refused or a setting is wrong.
+    pub fn find(
+        environment: Environment,
+        folder: PathBuf,
+        working_dir: Option<&Path>,
+        coding: bool,
+        flags: Vec<(&'static str, String)>,
+    ) -> Result<Self, SessionError> {
+        let coding = coding || working_dir.is_some();
+        let home = Layout::new(&environment, None).home().to_path_buf();
+        let workspace = match working_dir {
+            Some(path) if !folder.join(path).is_dir() => {
+                return Err(SessionError::NoFolder(path.display().to_string()));
+            }
+            Some(path) => Some(Workspace::open(&folder.join(path), &home)?),
+            // Without --working-dir: the folder itself when coding, else the project around it; never `/` or home.
+            None if coding => Workspace::open(&folder, &home).ok(),
+            None => layout::find_project(&folder, &home).and_then(|path| Workspace::open(&path, &home).ok()),
+        };
+        let layout = Layout::new(&environment, workspace.as_ref().map(Workspace::root));
+        for path in layout.record().into_iter().flat_map(|record| [record.join("runs"), record]) {
+            if path.is_symlink() {
+                return Err(SessionError::LinkedRecord(path.display().to_string()));
+            }
+        }
+        let settings = Settings::load(&Sources {
+            flags: flags.into_iter().collect(),
+            environment: environment.clone(),
+            project: layout.project_config(),
+            user: Some(layout.user_config()),
+        })?;
+        let files = choose::key_files(&layout);
+        let further = settings.secrets().chain(files.iter().map(|(name, key)| (name.as_str(), key.as_str())));
+        let redactor = Arc::new(Redactor::new(&environment, further));
+        let workspace = workspace.map(Arc::new);
+        Ok(Ground { environment, folder, coding, settings: Arc::new(settings), layout, redactor, workspace })
+    }
+
+    /// What a tool knows of the world when it is called outside a session.
+    #[must_use]
+    pub fn tool_context(&self, cancel: CancellationToken) -> ToolContext {
+        let lifetime = self.layout.usage();
+        let usage = move |_| {
+            let lifetime = Lifetime::read(&lifetime).unwrap_or_default();
+            json!({ "lifetime": lifetime })
+        };
+        self.context(cancel, Arc::new(usage))
+    }
+
+    pub(crate) fn context(
+        &self,
+        cancel: CancellationToken,
+        usage: Arc<dyn Fn(bool) -> Value + Send + Sync>,
+    ) -> ToolContext {
+        ToolContext {
+            settings: self.settings.clone(),
+            layout: self.layout.clone(),
+            workspace: self.workspace.clone(),
+            // An agent that works on a ticket may write once it has made a child ticket; until there is a tool for
+            // that, it may not write.
+            access: match self.settings.given(&table::TICKET) {
+                Some(_) => Access::Readonly,
+                None => Access::from_settings(&self.settings),
+            },
+            coding: self.coding,
+            attended: false,
+            cancel,
+            redactor: self.redactor.clone(),
+            usage,
+        }
+    }
+}
+
+/// Makes one call outside a turn, with a run of its own as its record.
+///
+/// # Errors
+/// When the record cannot be written.
+pub async fn record_call(
+    ground: &Ground,
+    call: &ToolCall,
+    calling: impl Future<Output = Called>,
+) -> Result<Called, SessionError> {
+    let run = RunFolder::create(&ground.layout.runs())?;
+    let durability = Durability::from_setting(ground.settings.text(&table::DURABILITY));
+    let ledger = Ledger::open(&run.trace(), durability, ground.redactor.clone())?;
+    let trace = Trace::new(ledger, Box::new(|_| {}));
+    let item = turn::call_started(&trace, call)?;
+    let called = calling.await;
+    turn::call_completed(&trace, &item, call, &called, 0)?;
+    trace.sync()?;
+    let mut facts = json!({
+        "manner": "tool", "goal": call.name, "toolCallCount": 1, "endedAt": clock::now_stamp(),
+        "status": if called.ok { "success" } else { "failed" },
+    });
+    ground.redactor.value(&mut facts);
+    if let Value::Object(facts) = facts {
+        run.save(facts)?;
+    }
+    Ok(called)
+}

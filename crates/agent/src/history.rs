@@ -1,0 +1,218 @@
+//! The chat log of a profile: what was said, kept to a bounded size, with backups before anything is cut.
+
+use marvin_base::{atomic, clock, truncate};
+use marvin_model::Message;
+use serde::{Deserialize, Serialize};
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+
+/// Entries kept on disk.
+const KEPT: usize = 100;
+/// Entries that a model sees.
+const SHOWN: usize = 20;
+/// Characters of an entry in the compact history.
+const SHORT: usize = 200;
+/// Entries that compaction leaves whole.
+const WHOLE: usize = 20;
+
+/// One entry of `chat_log.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Said {
+    /// `you`, `assistant` or `system`.
+    pub role: String,
+    /// The text.
+    pub text: String,
+    /// `HH:MM`.
+    #[serde(default)]
+    pub time: String,
+}
+
+/// The chat log.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    path: PathBuf,
+    entries: Vec<Said>,
+}
+
+impl History {
+    /// Reads a chat log; a missing one is empty.
+    ///
+    /// # Errors
+    /// When the file is there but cannot be understood; it is left alone.
+    pub fn read(path: &Path) -> std::io::Result<Self> {
+        let entries = match std::fs::read_to_string(path) {
+            Ok(text) => serde_json::from_str(&text).map_err(std::io::Error::from)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        Ok(History { path: path.to_path_buf(), entries })
+    }
+
+    /// The entries, oldest first.
+    #[must_use]
+    pub fn entries(&self) -> &[Said] {
+        &self.entries
+    }
+
+    /// The last entries, one line each, shortened: for the system message.
+    #[must_use]
+    pub fn compact_lines(&self) -> Vec<String> {
+        self.last().iter().map(|said| format!("{}: {}", said.role, short(&said.text))).collect()
+    }
+
+    /// The last entries as messages: for a conversation that goes on.
+    #[must_use]
+    pub fn messages(&self) -> Vec<Message> {
+        self.last()
+            .iter()
+            .filter_map(|said| match said.role.as_str() {
+                "you" => Some(Message::user(said.text.clone())),
+                "assistant" => Some(Message::assistant(said.text.clone())),
+                _ => None,
+            })
+            .collect()
+    }
+
+    fn last(&self) -> &[Said] {
+        self.entries.get(self.entries.len().saturating_sub(SHOWN)..).unwrap_or_default()
+    }
+
+    /// Adds an entry; blank texts are not kept.
+    fn add(&mut self, role: &str, text: &str) {
+        if !text.trim().is_empty() {
+            let time = clock::now().to_zoned(jiff_zone()).strftime("%H:%M").to_string();
+            self.entries.push(Said { role: role.to_string(), text: text.to_string(), time });
+        }
+    }
+
+    /// Estimated tokens of the log.
+    #[must_use]
+    pub fn tokens(&self) -> usize {
+        self.entries.iter().map(|said| said.text.chars().count()).sum::<usize>() / 4
+    }
+
+    /// Shortens the log to about `target` tokens, after a backup. The last entries stay whole as long as they fit.
+    ///
+    /// # Errors
+    /// When the backup cannot be written; the log is then untouched.
+    fn compact(&mut self, target: usize) -> Result<Option<PathBuf>, atomic::WriteError> {
+        if self.tokens() <= target {
+            return Ok(None);
+        }
+        let stamp = clock::now().to_zoned(jiff_zone()).strftime("%Y%m%d_%H%M%S").to_string();
+        let mut name = self.path.as_os_str().to_owned();
+        name.push(format!(".backup.{stamp}"));
+        let backup = PathBuf::from(name);
+        atomic::replace(&backup, self.text().as_bytes())?;
+        let whole = self.entries.len().saturating_sub(WHOLE);
+        let last: usize = self.entries.iter().skip(whole).map(|said| said.text.chars().count()).sum();
+        let budget = (target * 4).saturating_sub(last);
+        let each = (budget / whole.max(1)).max(40);
+        for said in self.entries.iter_mut().take(whole) {
+            if said.text.chars().count() > each {
+                said.text = truncate::line(&said.text, each);
+            }
+        }
+        while self.tokens() > target && self.entries.len() > 1 {
+            self.entries.remove(0);
+        }
+        Ok(Some(backup))
+    }
+
+    /// Adds what was said to the log on the disk, safely beside other processes that do the same: takes a lock, reads the
+    /// log anew, adds, shortens it to `target` tokens once it is longer than `limit`, and writes it.
+    ///
+    /// # Errors
+    /// When the log cannot be read or written; it is then untouched.
+    pub fn record(path: &Path, said: &[(&str, &str)], limit: usize, target: usize) -> std::io::Result<()> {
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        let lock =
+            OpenOptions::new().create(true).truncate(false).write(true).open(path.with_extension("lock"))?;
+        lock.lock()?;
+        let mut history = History::read(path)?;
+        for (role, text) in said {
+            history.add(role, text);
+        }
+        if history.tokens() > limit {
+            history.compact(target).map_err(|error| error.source)?;
+        }
+        history.save().map_err(|error| error.source)
+    }
+
+    /// Writes the log, trimmed to its last entries.
+    ///
+    /// # Errors
+    /// When it cannot be written; the old file is then untouched.
+    fn save(&mut self) -> Result<(), atomic::WriteError> {
+        let excess = self.entries.len().saturating_sub(KEPT);
+        self.entries.drain(..excess);
+        atomic::replace_private(&self.path, self.text().as_bytes())
+    }
+
+    fn text(&self) -> String {
+        let mut text = serde_json::to_string_pretty(&self.entries).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+}
+
+fn short(text: &str) -> String {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if flat.chars().count() <= SHORT {
+        return flat;
+    }
+    let cut: String = flat.chars().take(SHORT).collect();
+    format!("{cut}...")
+}
+
+fn jiff_zone() -> jiff::tz::TimeZone {
+    jiff::tz::TimeZone::system()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_is_bounded_and_backed_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("chat_log.json");
+        let mut history = History::read(&path).unwrap();
+        for n in 0..150 {
+            history
+                .add(if n % 2 == 0 { "you" } else { "assistant" }, &format!("{n} {}", "word ".repeat(100)));
+        }
+        history.add("you", "  ");
+        history.save().unwrap();
+        let mut history = History::read(&path).unwrap();
+        assert_eq!(history.entries().len(), 100);
+        assert_eq!(history.messages().len(), 20);
+        let lines = history.compact_lines();
+        assert!(lines[19].starts_with("assistant: 149 ") && lines[19].ends_with("..."), "{}", lines[19]);
+        let before = history.tokens();
+        let backup = history.compact(before / 2).unwrap().unwrap();
+        assert!(history.tokens() <= before / 2);
+        assert!(std::fs::read_to_string(backup).unwrap().contains("100 word"));
+        assert_eq!(history.entries().last().unwrap().text, format!("149 {}", "word ".repeat(100)));
+        std::thread::scope(|scope| {
+            for n in 0..8 {
+                let path = path.with_file_name("other.json");
+                scope.spawn(move || {
+                    let said = format!("q{n}");
+                    History::record(&path, &[("you", &said), ("assistant", "a")], 1000, 500).unwrap();
+                });
+            }
+        });
+        assert_eq!(
+            History::read(&path.with_file_name("other.json")).unwrap().entries().len(),
+            16,
+            "nobody is lost"
+        );
+        std::fs::write(&path, "broken").unwrap();
+        assert!(History::read(&path).is_err());
+        assert!(History::record(&path, &[("you", "x")], 9, 9).is_err());
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "broken");
+    }
+}

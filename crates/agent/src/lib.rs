@@ -1,0 +1,25 @@
+//! Floor 4: the one loop.
+//!
+//! A [`session::Session`] is what every face holds; it stands on a [`ground::Ground`]. A turn of it composes the prompt from durable state ([`compose`]),
+//! sends it, understands the reply ([`protocol`]), lets the gate judge and the tools act ([`host`]), feeds the results
+//! back, and ends when there is nothing to feed back or a bound is met ([`turn`]). Everything that happens is an event
+//! of one trace ([`trace`]) before anybody sees it.
+
+pub mod compaction;
+pub mod compose;
+pub mod ground;
+pub mod history;
+pub mod host;
+pub mod outcome;
+pub mod profile;
+pub mod progress;
+pub mod protocol;
+pub mod session;
+pub mod trace;
+pub mod turn;
+
+pub use ground::Ground;
+pub use outcome::{Outcome, Status};
+pub use session::{Session, SessionError, SessionOptions};
+pub use trace::{Notice, Trace};
+pub use turn::Turn;

@@ -1,0 +1,128 @@
+//! The person's profile: preferences, saved places, and which profile is active.
+
+use marvin_base::files::{self, Links};
+use marvin_base::layout::Layout;
+use marvin_base::truncate;
+use serde::Deserialize;
+use std::fs;
+
+/// A profile's file larger than this is not read.
+const LARGEST: u64 = 1024 * 1024;
+
+/// What the system message says of the person.
+#[derive(Debug, Clone, Default)]
+pub struct Profile {
+    /// Its name.
+    pub name: String,
+    /// `preferences.yaml`, as it is.
+    pub preferences: String,
+    /// One line for each saved place.
+    pub places: Vec<String>,
+    /// What could not be read, for the record.
+    pub problems: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Place {
+    #[serde(default)]
+    label: String,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    address: String,
+    #[serde(default)]
+    lat: Option<f64>,
+    #[serde(default)]
+    lng: Option<f64>,
+}
+
+impl Place {
+    fn line(&self) -> String {
+        let mut parts = vec![self.label.clone(), self.name.clone(), self.address.clone()];
+        if let (Some(lat), Some(lng)) = (self.lat, self.lng) {
+            parts.push(format!("({lat}, {lng})"));
+        }
+        parts.retain(|part| !part.is_empty());
+        parts.join(": ")
+    }
+}
+
+/// The name of the active profile: the one asked for, else the last one (if its folder exists), else `default`.
+#[must_use]
+pub fn active(layout: &Layout, wanted: Option<&str>) -> String {
+    if let Some(name) = wanted {
+        return normal(name);
+    }
+    fs::read_to_string(layout.last_profile())
+        .ok()
+        .map(|name| normal(&name))
+        .filter(|name| !name.is_empty() && layout.profile(name).is_dir())
+        .unwrap_or_else(|| "default".to_string())
+}
+
+/// Lower case, spaces to `_`, nothing that could leave the folder of profiles.
+fn normal(name: &str) -> String {
+    name.trim()
+        .to_lowercase()
+        .chars()
+        .map(|c| if c.is_whitespace() { '_' } else { c })
+        .filter(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
+        .take(64)
+        .collect()
+}
+
+impl Profile {
+    /// Reads a profile; a missing file is an empty one, an unreadable one is a problem that is reported.
+    #[must_use]
+    pub fn read(layout: &Layout, name: &str) -> Self {
+        let folder = layout.profile(name);
+        let mut profile = Profile { name: name.to_string(), ..Profile::default() };
+        match files::read_text(&folder.join("preferences.yaml"), LARGEST, Links::Follow) {
+            Ok(text) => profile.preferences = text.trim().to_string(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => profile.problems.push(format!("preferences.yaml: {error}")),
+        }
+        match files::read_text(&folder.join("saved_places.json"), LARGEST, Links::Follow) {
+            Ok(text) => match serde_json::from_str::<Vec<Place>>(&text) {
+                Ok(places) => profile.places = places.iter().map(Place::line).collect(),
+                Err(error) => profile.problems.push(format!("saved_places.json: {error}")),
+            },
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => profile.problems.push(format!("saved_places.json: {error}")),
+        }
+        for problem in &mut profile.problems {
+            *problem = truncate::line(problem, 200);
+        }
+        profile
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use marvin_base::environment::Environment;
+
+    #[test]
+    fn a_profile_is_read_and_damage_is_reported() {
+        let home = tempfile::tempdir().unwrap();
+        let environment = Environment::from_iter([("MARVIN_HOME", home.path().display().to_string())]);
+        let layout = Layout::new(&environment, None);
+        assert_eq!(active(&layout, None), "default");
+        let folder = layout.profile("main");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(layout.last_profile(), "main\n").unwrap();
+        assert_eq!(active(&layout, None), "main");
+        assert_eq!(active(&layout, Some("My Friend/../x")), "my_friendx");
+        fs::write(folder.join("preferences.yaml"), "budget: any\n").unwrap();
+        fs::write(
+            folder.join("saved_places.json"),
+            r#"[{"label":"home","name":"Home","address":"1 Road","lat":1.5,"lng":2.0}]"#,
+        )
+        .unwrap();
+        let profile = Profile::read(&layout, "main");
+        assert_eq!(profile.preferences, "budget: any");
+        assert_eq!(profile.places, ["home: Home: 1 Road: (1.5, 2)"]);
+        fs::write(folder.join("saved_places.json"), "{").unwrap();
+        assert!(Profile::read(&layout, "main").problems[0].starts_with("saved_places.json"));
+    }
+}

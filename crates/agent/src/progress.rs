@@ -1,0 +1,199 @@
+//! Law 2 inside a turn: the same call with the same result, while nothing in the workspace changed, is no progress.
+//!
+//! The second time the model is told so; the third time (a setting) the turn stops. Polling that returns something new
+//! is not a loop, and neither is a test run after an edit. The files themselves are looked at only after a command: what the
+//! other tools write is known.
+
+use marvin_base::signature;
+use marvin_gate::Touches;
+use marvin_model::ToolCall;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+/// Entries looked at when the workspace is compared; a larger workspace counts as changed only in its first part.
+const MOST_ENTRIES: usize = 20_000;
+/// Folders that change without anybody working.
+const IGNORED: [&str; 6] = [".git", ".marvin", "target", "node_modules", ".venv", "__pycache__"];
+
+/// What a repetition calls for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// Nothing.
+    Made,
+    /// A word to the model: this happened before.
+    Repeated(usize),
+    /// An end.
+    Stuck(usize),
+}
+
+/// What stands before the shell's word in a result.
+const NOTE: &str = "\n[The shell notes: this is call number ";
+
+/// A result with the shell's word on its repetition.
+#[must_use]
+pub fn noted(mut result: String, times: usize) -> String {
+    result.push_str(&format!(
+        "{NOTE}{times} with the same arguments and the same result, and nothing in the workspace has changed. Change something: other arguments, another tool, or an answer.]"
+    ));
+    result
+}
+
+/// A recorded result without the shell's word, and what the shell had said.
+#[must_use]
+pub fn unnoted(result: &str) -> (&str, Progress) {
+    match result.split_once(NOTE) {
+        None => (result, Progress::Made),
+        Some((result, note)) => {
+            let times = note.split(' ').next().and_then(|n| n.parse().ok()).unwrap_or(2);
+            (result, Progress::Repeated(times))
+        }
+    }
+}
+
+/// Watches the calls of a turn.
+#[derive(Debug)]
+pub struct Watch {
+    limit: usize,
+    seen: BTreeMap<String, Seen>,
+    now: Workspace,
+}
+
+/// The workspace as far as it is known without looking: what tools wrote, and how it stood after the last command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Workspace {
+    writes: u64,
+    after_command: Option<String>,
+}
+
+#[derive(Debug)]
+struct Seen {
+    times: usize,
+    workspace: Workspace,
+}
+
+impl Watch {
+    /// A watch that lets the same happen `limit` times.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Watch { limit: limit.max(1), seen: BTreeMap::new(), now: Workspace::default() }
+    }
+
+    /// Notes a call, what it touches and its result. Only after a command are the files looked at.
+    pub fn note(
+        &mut self,
+        call: &ToolCall,
+        touches: Touches,
+        called: (&str, bool),
+        workspace: Option<&Path>,
+    ) -> Progress {
+        let (result, ok) = called;
+        if touches.executes {
+            self.now.after_command = workspace.map(fingerprint);
+        } else if touches.writes && ok {
+            self.now.writes += 1;
+        }
+        let key = signature::of(&json!([call.name, call.arguments, result]));
+        let now = &self.now;
+        let seen = self.seen.entry(key).or_insert_with(|| Seen { times: 0, workspace: now.clone() });
+        if seen.workspace != *now {
+            *seen = Seen { times: 0, workspace: now.clone() };
+        }
+        seen.times += 1;
+        match seen.times {
+            times if times >= self.limit => Progress::Stuck(times),
+            1 => Progress::Made,
+            times => Progress::Repeated(times),
+        }
+    }
+}
+
+/// A signature of names, sizes and times of the files of a folder.
+#[must_use]
+pub fn fingerprint(folder: &Path) -> String {
+    let mut facts = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(next) = folders.pop() {
+        let Ok(entries) = fs::read_dir(&next) else { continue };
+        for entry in entries.flatten() {
+            if facts.len() >= MOST_ENTRIES {
+                break;
+            }
+            let name = entry.file_name();
+            let Ok(metadata) = entry.metadata() else { continue };
+            if metadata.is_dir() {
+                if !IGNORED.iter().any(|ignored| name.as_os_str() == *ignored) {
+                    folders.push(entry.path());
+                }
+                continue;
+            }
+            let modified = metadata
+                .modified()
+                .ok()
+                .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
+                .map_or(0, |time| time.as_nanos());
+            facts.push(format!("{} {} {modified}", entry.path().display(), metadata.len()));
+        }
+    }
+    facts.sort_unstable();
+    signature::of_bytes(facts.join("\n").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use marvin_model::Arguments;
+
+    fn call(command: &str) -> ToolCall {
+        ToolCall {
+            id: "x".into(),
+            name: "run_command".into(),
+            arguments: Arguments::from_value(json!({ "command": command })),
+            opaque: None,
+        }
+    }
+
+    #[test]
+    fn the_same_again_is_told_then_stopped() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut watch = Watch::new(3);
+        let mut note = |command: &str, result: &str| {
+            watch.note(&call(command), Touches::EXECUTES, (result, true), Some(folder.path()))
+        };
+        assert_eq!(note("cargo test", "1 failed"), Progress::Made);
+        assert_eq!(note("cargo test", "1 failed"), Progress::Repeated(2));
+        assert_eq!(note("cargo test", "2 failed"), Progress::Made);
+        assert_eq!(note("cargo test", "1 failed"), Progress::Stuck(3));
+    }
+
+    #[test]
+    fn a_changed_workspace_begins_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut watch = Watch::new(3);
+        for round in 0..6 {
+            fs::write(folder.path().join("a.txt"), "x".repeat(round)).unwrap();
+            let progress = watch.note(&call("t"), Touches::EXECUTES, ("same", true), Some(folder.path()));
+            assert_eq!(progress, Progress::Made, "round {round}");
+        }
+        // What a tool wrote is known without looking.
+        let look = |watch: &mut Watch| watch.note(&call("look"), Touches::READS, ("same", true), None);
+        assert_eq!(look(&mut watch), Progress::Made);
+        watch.note(&call("write"), Touches::WRITES, ("written", true), None);
+        assert_eq!(look(&mut watch), Progress::Made);
+        watch.note(&call("write"), Touches::WRITES, ("refused", false), None);
+        assert_eq!(look(&mut watch), Progress::Repeated(2));
+        // Records of ours do not count as a change.
+        fs::create_dir(folder.path().join(".marvin")).unwrap();
+        let before = fingerprint(folder.path());
+        fs::write(folder.path().join(".marvin/trace.jsonl"), "x").unwrap();
+        assert_eq!(before, fingerprint(folder.path()));
+    }
+
+    #[test]
+    fn the_shells_word_comes_off_again() {
+        assert_eq!(unnoted(&noted("result".into(), 4)), ("result", Progress::Repeated(4)));
+        assert_eq!(unnoted("result"), ("result", Progress::Made));
+    }
+}

@@ -1,0 +1,304 @@
+//! Reply protocols: how a reply becomes a message, calls and perhaps an end, and how results go back.
+//!
+//! Two implementations. [`Native`] for models with tool calls of their own; [`JsonText`] for models (and programs) that
+//! write one JSON object: a worker's `{"tool_calls": …}` or `{"status": …}`, or a coordinator's `{"message", "spawn"}`.
+//! Swapping one for the other touches nothing else. A status is read only from its field, never found inside prose.
+
+use marvin_model::{Arguments, Message, Reply, Request, ToolCall};
+use serde_json::{Map, Value, json};
+
+/// How a worker says it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkerStatus {
+    /// The work is done, as far as the worker knows.
+    Success,
+    /// It is not.
+    Failure,
+    /// A person is needed.
+    Blocked,
+    /// Some of it is done.
+    Partial,
+}
+
+/// A reply, understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Understood {
+    /// What to show.
+    pub message: String,
+    /// What to do.
+    pub calls: Vec<ToolCall>,
+    /// Whether and how the reply says it is final.
+    pub status: Option<WorkerStatus>,
+    /// The worker's failure signature, where it gives one.
+    pub failure_signature: Option<String>,
+    /// Everything else the worker's object held.
+    pub data: Map<String, Value>,
+    /// Why the reply cannot be used, if it cannot: (failure signature, sentence for the model).
+    pub invalid: Option<(&'static str, String)>,
+}
+
+impl Understood {
+    fn message(text: &str) -> Self {
+        Understood {
+            message: text.to_string(),
+            calls: Vec::new(),
+            status: None,
+            failure_signature: None,
+            data: Map::new(),
+            invalid: None,
+        }
+    }
+}
+
+/// The result of a call, to be fed back.
+#[derive(Debug, Clone)]
+pub struct Feedback {
+    /// The call.
+    pub call: ToolCall,
+    /// Whether it succeeded.
+    pub ok: bool,
+    /// What the model reads.
+    pub text: String,
+}
+
+/// A way of talking to a model.
+pub trait ReplyProtocol: Send + Sync + std::fmt::Debug {
+    /// Its name in records.
+    fn name(&self) -> &'static str;
+
+    /// Whether text may be shown while it arrives.
+    fn streams(&self) -> bool;
+
+    /// Puts into the request what this protocol needs there.
+    fn prepare(&self, request: Request) -> Request;
+
+    /// Understands a reply.
+    fn understand(&self, reply: &Reply) -> Understood;
+
+    /// The messages that carry a reply and the results of its calls back to the model.
+    fn feed_back(&self, reply: &Reply, results: &[Feedback]) -> Vec<Message>;
+}
+
+/// Tool calls as the vendor's wire carries them.
+#[derive(Debug, Clone, Copy)]
+pub struct Native;
+
+impl ReplyProtocol for Native {
+    fn name(&self) -> &'static str {
+        "native"
+    }
+
+    fn streams(&self) -> bool {
+        true
+    }
+
+    fn prepare(&self, request: Request) -> Request {
+        request
+    }
+
+    fn understand(&self, reply: &Reply) -> Understood {
+        Understood { calls: reply.calls.clone(), ..Understood::message(&reply.text) }
+    }
+
+    fn feed_back(&self, reply: &Reply, results: &[Feedback]) -> Vec<Message> {
+        let said = Message::Assistant {
+            content: reply.text.clone(),
+            tool_calls: results.iter().map(|result| result.call.clone()).collect(),
+            opaque: reply.opaque.clone(),
+        };
+        let results = results.iter().map(|result| Message::Tool {
+            tool_call_id: result.call.id.clone(),
+            name: result.call.name.clone(),
+            content: result.text.clone(),
+            ok: result.ok,
+        });
+        std::iter::once(said).chain(results).collect()
+    }
+}
+
+/// One JSON object as text.
+#[derive(Debug, Clone, Copy)]
+pub struct JsonText {
+    /// Whether the contract and the tools must be written into the system message. Programs render them themselves.
+    pub render_tools: bool,
+}
+
+impl ReplyProtocol for JsonText {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn streams(&self) -> bool {
+        false
+    }
+
+    fn prepare(&self, mut request: Request) -> Request {
+        if !self.render_tools {
+            return request;
+        }
+        let offered = if request.answer_only { [].as_slice() } else { &request.tools };
+        let tools: Vec<Value> = offered
+            .iter()
+            .map(|tool| {
+                json!({"name": tool.name, "description": tool.description, "parameters": tool.parameters.to_string()})
+            })
+            .collect();
+        let contract = crate::compose::render(
+            "json_contract.md",
+            include_str!("../prompts/json_contract.md"),
+            &json!({ "tools": tools }),
+        );
+        match request.messages.first_mut() {
+            Some(Message::System { content }) => content.push_str(&contract),
+            _ => request.messages.insert(0, Message::system(contract)),
+        }
+        request.tools.clear();
+        request
+    }
+
+    fn understand(&self, reply: &Reply) -> Understood {
+        match object_in(&reply.text) {
+            Some(object) => understand_object(&object, &reply.text),
+            // Not an object: shown as it is, nothing to do.
+            None => Understood::message(&reply.text),
+        }
+    }
+
+    fn feed_back(&self, reply: &Reply, results: &[Feedback]) -> Vec<Message> {
+        let records: Vec<Value> = results
+            .iter()
+            .map(|result| {
+                json!({"call_id": result.call.id, "name": result.call.name, "ok": result.ok, "result": result.text})
+            })
+            .collect();
+        vec![
+            Message::assistant(reply.text.clone()),
+            Message::user(json!({ "tool_results": records }).to_string()),
+        ]
+    }
+}
+
+/// A text without the one code fence around it, if there is one.
+pub(crate) fn unfenced(text: &str) -> &str {
+    let trimmed = text.trim();
+    trimmed
+        .strip_prefix("```json")
+        .or_else(|| trimmed.strip_prefix("```"))
+        .and_then(|rest| rest.trim_end().strip_suffix("```"))
+        .unwrap_or(trimmed)
+        .trim()
+}
+
+/// The JSON object that a text is, bare or in one code fence.
+#[must_use]
+pub fn object_in(text: &str) -> Option<Map<String, Value>> {
+    match serde_json::from_str(unfenced(text)) {
+        Ok(Value::Object(map)) => Some(map),
+        _ => None,
+    }
+}
+
+fn understand_object(object: &Map<String, Value>, text: &str) -> Understood {
+    let field = |key: &str| object.get(key).and_then(Value::as_str).map(str::to_string);
+    let message = field("summary").or_else(|| field("message")).unwrap_or_default();
+    let mut data = object.clone();
+    for key in ["status", "summary", "message", "tool_calls", "spawn", "failure_signature"] {
+        data.remove(key);
+    }
+    let mut understood = Understood {
+        failure_signature: field("failure_signature").filter(|signature| !signature.is_empty()),
+        data,
+        ..Understood::message(&message)
+    };
+    if let Some(status) = object.get("status") {
+        // A status makes the reply final, whatever else it holds; one that nobody knows promises nothing.
+        understood.status = Some(match status.as_str().unwrap_or_default() {
+            "SUCCESS" => WorkerStatus::Success,
+            "FAILURE" => WorkerStatus::Failure,
+            "BLOCKED" => WorkerStatus::Blocked,
+            _ => WorkerStatus::Partial,
+        });
+        return understood;
+    }
+    match (object.get("tool_calls"), object.get("spawn")) {
+        (Some(Value::Array(calls)), _) => {
+            understood.calls = calls.iter().enumerate().map(|(index, call)| json_call(index, call)).collect();
+        }
+        (Some(_), _) => {
+            let sentence =
+                "`tool_calls` must be a list: {\"tool_calls\": [{\"name\": \"TOOL\", \"arguments\": {…}}]}";
+            understood.invalid = Some(("worker-invalid-tool-calls", sentence.to_string()));
+        }
+        (None, Some(Value::Object(spawn))) => {
+            understood.calls = vec![ToolCall {
+                id: "spawn_1".into(),
+                name: "summon_servitor".into(),
+                arguments: Arguments::Object(spawn.clone()),
+                opaque: None,
+            }];
+        }
+        (None, _) if understood.message.is_empty() => understood.message = text.to_string(),
+        (None, _) => {}
+    }
+    understood
+}
+
+/// `{"name", "arguments"}`, or `{"tool", "action", "args"}`.
+fn json_call(index: usize, call: &Value) -> ToolCall {
+    let text = |key: &str| call.get(key).and_then(Value::as_str);
+    let name = match (text("name"), text("tool"), text("action")) {
+        (Some(name), ..) => name.to_string(),
+        (None, Some(tool), Some(action)) => format!("{tool}.{action}"),
+        (None, Some(tool), None) => tool.to_string(),
+        (None, None, _) => String::new(),
+    };
+    let arguments = call.get("arguments").or_else(|| call.get("args")).cloned().unwrap_or(Value::Null);
+    ToolCall {
+        id: text("call_id").map_or_else(|| format!("call_{}", index + 1), str::to_string),
+        name,
+        arguments: Arguments::from_value(arguments),
+        opaque: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn understand(text: &str) -> Understood {
+        JsonText { render_tools: true }.understand(&Reply { text: text.into(), ..Reply::default() })
+    }
+
+    #[test]
+    fn a_workers_object_is_understood() {
+        let calls = understand(
+            r#"{"tool_calls":[{"tool":"grep","action":"search","args":{"pattern":"x"},"call_id":"c7"},
+                              {"name":"tree","arguments":"{\"path\":\".\"}"}]}"#,
+        )
+        .calls;
+        assert_eq!((calls[0].name.as_str(), calls[0].id.as_str()), ("grep.search", "c7"));
+        assert_eq!(calls[1].arguments.object().unwrap()["path"], ".");
+        let end = understand(
+            r#"{"status":"SUCCESS","summary":"done","tool_calls":[{"name":"tree"}],"metrics":{"n":1}}"#,
+        );
+        assert_eq!((end.status, end.calls.len()), (Some(WorkerStatus::Success), 0));
+        assert_eq!(end.data["metrics"]["n"], 1);
+        assert_eq!(understand(r#"{"status":"GREAT"}"#).status, Some(WorkerStatus::Partial));
+        assert!(understand(r#"{"tool_calls":"tree"}"#).invalid.is_some());
+    }
+
+    #[test]
+    fn a_coordinators_object_is_understood() {
+        let spawn = understand(r#"{"message":"On it","spawn":{"assignment":"test","name":"Ann"}}"#);
+        assert_eq!((spawn.message.as_str(), spawn.calls[0].name.as_str()), ("On it", "summon_servitor"));
+        let said = understand(r#"{"message":"Hello"}"#);
+        assert_eq!((said.message.as_str(), said.calls.len(), said.status), ("Hello", 0, None));
+    }
+
+    #[test]
+    fn prose_is_prose_even_when_it_says_done() {
+        let prose = understand("I am not DONE, status: SUCCESS");
+        assert_eq!((prose.status, prose.message.as_str()), (None, "I am not DONE, status: SUCCESS"));
+        assert_eq!(understand("```json\n{\"status\":\"FAILURE\"}\n```").status, Some(WorkerStatus::Failure));
+    }
+}

@@ -1,0 +1,115 @@
+//! The one trace: every event is appended to `trace.jsonl` before anybody is told of it.
+//!
+//! A face (text, JSON, terminal, browser) is told through [`Notice`]s. What it is told is what was written, byte for
+//! byte, so the stream that a program reads and the file that an auditor reads never disagree. Pieces of text that are
+//! still arriving are not events: they are told, not kept; the whole text is kept when it is whole.
+
+use marvin_base::ledger::{Ledger, LedgerError};
+use marvin_base::{clock, truncate};
+use serde_json::{Map, Value};
+use std::sync::{Mutex, PoisonError};
+
+/// What a face is told.
+#[derive(Debug)]
+pub enum Notice<'a> {
+    /// Something that was written to the trace.
+    Event(&'a Value),
+    /// A piece of an item that is still arriving.
+    Piece {
+        /// The item.
+        item: &'a str,
+        /// The piece, not redacted yet: the face redacts what it shows.
+        text: &'a str,
+    },
+    /// What was told of this item is void: it begins again.
+    Restart {
+        /// The item.
+        item: &'a str,
+        /// Why.
+        reason: &'a str,
+    },
+    /// Nothing more is at hand just now: what was held for company may be shown.
+    Idle,
+}
+
+/// Whoever wants to know.
+pub type Listener = Box<dyn FnMut(Notice<'_>) + Send>;
+
+/// The trace of a run.
+pub struct Trace {
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    ledger: Ledger,
+    listener: Listener,
+    sequence: u64,
+    items: u64,
+}
+
+impl std::fmt::Debug for Trace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Trace").finish_non_exhaustive()
+    }
+}
+
+impl Trace {
+    /// A trace that is kept in `ledger` and told to `listener`.
+    #[must_use]
+    pub fn new(ledger: Ledger, listener: Listener) -> Self {
+        Trace { inner: Mutex::new(Inner { ledger, listener, sequence: 0, items: 0 }) }
+    }
+
+    fn inner(&self) -> std::sync::MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes an event, then tells it.
+    ///
+    /// # Errors
+    /// When it cannot be written; then nobody is told, and what it announces must not happen.
+    pub fn event(&self, kind: &str, payload: Value) -> Result<(), LedgerError> {
+        let mut inner = self.inner();
+        inner.sequence += 1;
+        let mut event = Map::new();
+        event.insert("type".into(), kind.into());
+        event.insert("seq".into(), inner.sequence.into());
+        event.insert("timestamp".into(), clock::now_stamp().into());
+        if let Value::Object(payload) = payload {
+            event.extend(payload);
+        }
+        let written = inner.ledger.append(&Value::Object(event))?;
+        (inner.listener)(Notice::Event(&written));
+        Ok(())
+    }
+
+    /// A value for an event, its texts within `characters`. Redacted before it is cut: half a secret would no longer be
+    /// recognised when it is written.
+    #[must_use]
+    pub fn within(&self, value: &Value, characters: usize) -> Value {
+        let mut clean = value.clone();
+        self.inner().ledger.redactor().value(&mut clean);
+        truncate::value(&clean, characters, 50, 4)
+    }
+
+    /// Tells a face something that is not kept.
+    pub fn tell(&self, notice: Notice<'_>) {
+        (self.inner().listener)(notice);
+    }
+
+    /// A new item's id: stable, unique within the run.
+    #[must_use]
+    pub fn next_item(&self) -> String {
+        let mut inner = self.inner();
+        inner.items += 1;
+        format!("item_{}", inner.items)
+    }
+
+    /// Forces the trace to the disk.
+    ///
+    /// # Errors
+    /// When the operating system cannot.
+    pub fn sync(&self) -> Result<(), LedgerError> {
+        self.inner().ledger.sync()
+    }
+}
