@@ -1,0 +1,239 @@
+//! The command line: one definition, from which help, completions and the man page are made.
+
+use crate::output;
+use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use marvin_base::Exit;
+use marvin_model::cost::Totals;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  marvin what is 3 km in miles                          ask once, as a person
+  marvin --non-interactive --prompt 'fix the test'      run unattended in this folder
+  echo 'list files' | marvin --non-interactive          the prompt from standard input
+  marvin --non-interactive --prompt-file task.md --working-dir ~/src/app --max-cost 2 --output-format stream-json
+  marvin doctor                                         what is ready, and how to mend the rest
+
+Exit codes: 0 success, 1 the work failed, 2 usage, 3 not verified, 4 blocked, 5 refused by the gate, 6 budget spent, 130 interrupted";
+
+/// A deterministic shell for LLM agents: models propose, the shell decides.
+#[derive(Debug, Parser)]
+#[command(name = "marvin", version, about, after_help = EXAMPLES, subcommand_negates_reqs = true, disable_help_subcommand = true, args_conflicts_with_subcommands = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) turn: TurnArguments,
+}
+
+/// One turn.
+#[derive(Debug, Args)]
+pub(crate) struct TurnArguments {
+    /// What to ask, in words (asks once and exits)
+    #[arg(value_name = "WORDS", conflicts_with = "non_interactive")]
+    pub(crate) words: Vec<String>,
+    /// Run unattended: prompt from --prompt, --prompt-file or standard input, answer on standard output
+    #[arg(long)]
+    pub(crate) non_interactive: bool,
+    /// The prompt
+    #[arg(long, value_name = "TEXT", requires = "non_interactive", conflicts_with = "prompt_file")]
+    pub(crate) prompt: Option<String>,
+    /// A file that holds the prompt (for prompts too long for a command line)
+    #[arg(long, value_name = "PATH", requires = "non_interactive")]
+    pub(crate) prompt_file: Option<PathBuf>,
+    /// The folder to work in; every file and command stays inside it
+    #[arg(long, value_name = "PATH")]
+    pub(crate) working_dir: Option<PathBuf>,
+    /// The model, or the model of a tier: NAME, or TIER=NAME (tiers: low/codex, high/opus, plan, plan_gen, test_writer, aux_reviewer, fallback)
+    #[arg(long, value_name = "[TIER=]MODEL", action = ArgAction::Append)]
+    pub(crate) model: Vec<String>,
+    /// The provider (default: the first with a key, else the built-in mock)
+    #[arg(long, visible_alias = "llm", value_name = "NAME")]
+    pub(crate) provider: Option<String>,
+    /// A script for the mock provider (JSONL)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) script: Option<PathBuf>,
+    /// Save every exchange with the model into this folder, as a script
+    #[arg(long, value_name = "DIR")]
+    pub(crate) record: Option<PathBuf>,
+    /// What standard output carries
+    #[arg(long, value_enum, default_value_t = OutputFormat::Text, value_name = "FORMAT")]
+    pub(crate) output_format: OutputFormat,
+    /// Same as --output-format json
+    #[arg(long, conflicts_with = "output_format")]
+    pub(crate) json: bool,
+    /// A JSON schema that the final answer must have
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output_schema: Option<PathBuf>,
+    /// Stop everything, sub-agents included, when this many US dollars are spent (exit code 6)
+    #[arg(long, value_name = "USD")]
+    pub(crate) max_cost: Option<String>,
+    /// Stop after this many tool rounds
+    #[arg(long, value_name = "N")]
+    pub(crate) max_rounds: Option<String>,
+    /// Stop after this many seconds, the wait for the prompt included; 0: no limit
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) deadline: Option<String>,
+    /// Push the start and the end of the run to this ntfy topic
+    #[arg(long, value_name = "TOPIC", requires = "non_interactive")]
+    pub(crate) ntfy: Option<String>,
+    /// Keep Python children from writing bytecode files
+    #[arg(short = 'B')]
+    pub(crate) no_bytecode: bool,
+}
+
+/// What standard output carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// Raw text, as it arrives
+    Text,
+    /// One result object
+    Json,
+    /// One event a line, the last being the result
+    StreamJson,
+}
+
+/// Everything besides a turn.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show every setting with its value and where it came from
+    #[command(
+        after_help = "Examples:\n  marvin config\n  marvin config limits.rounds\n  marvin config --json | jq '.[] | select(.origin != \"default\")'\n  marvin config --schema > config.schema.json"
+    )]
+    Config {
+        /// Only this setting
+        key: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+        /// The JSON schema of config.toml
+        #[arg(long, conflicts_with_all = ["key", "json"])]
+        schema: bool,
+        /// The reference of all settings, as Markdown
+        #[arg(long, conflicts_with_all = ["key", "json", "schema"])]
+        markdown: bool,
+    },
+    /// Show what is ready on this machine, and how to mend what is not
+    #[command(
+        after_help = "Exit code 1 when something that Marvin needs is missing.\n\nExamples:\n  marvin doctor\n  marvin doctor --json | jq '.problems'"
+    )]
+    Doctor {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List, explain and call tools
+    #[command(subcommand)]
+    Tools(ToolsCommand),
+    /// Serve a script as a model over HTTP (OpenAI chat and responses, Anthropic, Gemini, Ollama)
+    #[command(
+        after_help = "Prints {\"address\":\"http://127.0.0.1:PORT\"} and serves until it is interrupted.\n\nExamples:\n  marvin model-server --script hello.jsonl\n  OPENAI_BASE_URL=http://127.0.0.1:8080/v1 OPENAI_API_KEY=x marvin --provider openai hello"
+    )]
+    ModelServer {
+        /// The script (JSONL)
+        #[arg(long, value_name = "FILE")]
+        script: PathBuf,
+        /// Where to listen; only this machine. Port 0: any free port
+        #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+        listen: String,
+        /// Accepted for symmetry: the address is always printed as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run a recorded run again and show the first point at which it differs
+    #[command(
+        after_help = "The run must have been made with --record. Models and tools answer from the recording; nothing is touched.\n\nExamples:\n  marvin --non-interactive --prompt 'list files' --record tape\n  marvin replay run_20260203_040506_1a2b"
+    )]
+    Replay {
+        /// The run's folder or id
+        #[arg(value_name = "RUN")]
+        run: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print a completion script for a shell
+    #[command(
+        after_help = "Examples:\n  marvin completions bash > ~/.local/share/bash-completion/completions/marvin\n  marvin completions zsh > ~/.zfunc/_marvin"
+    )]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print the man page
+    #[command(after_help = "Example:\n  marvin man > ~/.local/share/man/man1/marvin.1")]
+    Man,
+}
+
+/// Tools.
+#[derive(Debug, Subcommand)]
+pub(crate) enum ToolsCommand {
+    /// List the tools
+    #[command(after_help = "Examples:\n  marvin tools list\n  marvin tools list --json | jq -r '.[].name'")]
+    List {
+        /// As JSON, with schemas
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the schema of a tool's arguments
+    #[command(after_help = "Example:\n  marvin tools schema read_file")]
+    Schema {
+        /// The tool
+        name: String,
+        /// Accepted for symmetry: a schema is always JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Call a tool, judged and recorded as an agent's call would be
+    #[command(
+        after_help = "Examples:\n  marvin tools call convert_units --args '{\"value\":3,\"from_unit\":\"km\",\"to_unit\":\"miles\"}'\n  marvin tools call read_file --args '{\"path\":\"Cargo.toml\"}' --working-dir ~/src/app"
+    )]
+    Call {
+        /// The tool
+        name: String,
+        /// Its arguments, as a JSON object
+        #[arg(long, value_name = "JSON", default_value = "{}")]
+        args: String,
+        /// The folder to work in
+        #[arg(long, value_name = "PATH")]
+        working_dir: Option<PathBuf>,
+        /// The whole result as JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Reads the command line. Help and version are answered here; a mistake is exit code 2.
+pub(crate) fn parse() -> Result<Arguments, Exit> {
+    Arguments::try_parse().map_err(|error| {
+        let text = error.render().to_string();
+        if error.use_stderr() {
+            output::error(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
+            // A program that runs us unattended reads the last line, whatever was wrong.
+            if std::env::args_os().any(|argument| argument == "--non-interactive") {
+                output::talk(&format!("MARVIN_COST:{}", Totals::default().marvin_cost()));
+            }
+            return Exit::Usage;
+        }
+        match output::line(&text) {
+            Ok(exit) => exit,
+            Err(failure) => {
+                output::error(&failure.message);
+                failure.exit
+            }
+        }
+    })
+}
+
+/// The definition itself, for completions and the man page.
+pub(crate) fn definition() -> clap::Command {
+    Arguments::command()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_definition_is_consistent() {
+        super::definition().debug_assert();
+    }
+}

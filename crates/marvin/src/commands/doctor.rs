@@ -1,0 +1,216 @@
+//! `marvin doctor`: what is ready on this machine, and how to mend what is not. It asks no model and sends nothing out.
+
+use crate::commands::{folder, ground, runtime};
+use crate::failure::Failure;
+use crate::output;
+use marvin_agent::Ground;
+use marvin_base::child::{self, Child, Ending};
+use marvin_base::environment::Environment;
+use marvin_base::{Exit, atomic};
+use marvin_model::choose::{self, ProviderStatus};
+use serde::Serialize;
+use serde_json::json;
+use std::path::Path;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Below this much free room a long run may fail in the middle.
+const LITTLE_ROOM_MB: u64 = 500;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Ok,
+    Missing,
+    Problem,
+}
+
+#[derive(Debug, Serialize)]
+struct Check {
+    name: &'static str,
+    state: State,
+    found: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    mend: String,
+}
+
+fn check(name: &'static str, state: State, found: impl Into<String>, mend: impl Into<String>) -> Check {
+    let mend = if state == State::Ok { String::new() } else { mend.into() };
+    Check { name, state, found: found.into(), mend }
+}
+
+/// Looks at everything and reports it.
+pub(super) fn run(as_json: bool) -> Result<Exit, Failure> {
+    let environment = Environment::of_process();
+    let mut checks = vec![check("marvin", State::Ok, env!("CARGO_PKG_VERSION"), "")];
+    let ground = match ground(true) {
+        Ok(ground) => {
+            let files = [Some(ground.layout.user_config()), ground.layout.project_config()];
+            let read: Vec<String> = files
+                .into_iter()
+                .flatten()
+                .filter(|path| path.exists())
+                .map(|path| path.display().to_string())
+                .collect();
+            let found = if read.is_empty() { "defaults only".to_string() } else { read.join(", ") };
+            checks.push(check("settings", State::Ok, found, ""));
+            Some(ground)
+        }
+        Err(failure) => {
+            checks.push(check("settings", State::Problem, failure.message, "mend the setting that is named"));
+            None
+        }
+    };
+    checks.extend(programs(&environment)?);
+    checks.push(sandbox());
+    if let Some(ground) = &ground {
+        checks.extend(places(ground)?);
+    }
+    let unreadable = environment.unreadable();
+    if !unreadable.is_empty() {
+        let found = format!("not UTF-8, ignored: {}", unreadable.join(", "));
+        checks.push(check(
+            "environment",
+            State::Missing,
+            found,
+            "unset these variables or give them UTF-8 values",
+        ));
+    }
+    let providers = ground
+        .as_ref()
+        .map(|ground| choose::survey(&ground.settings, &ground.layout, &environment))
+        .unwrap_or_default();
+    let chosen = ground.as_ref().map(|ground| choose::provider_name(&ground.settings, &ground.layout));
+    let problems = checks.iter().filter(|check| check.state == State::Problem).count();
+    if as_json {
+        output::json(&json!({
+            "ok": problems == 0, "problems": problems, "checks": checks, "providers": providers, "chosen": chosen,
+        }))?;
+    } else {
+        output::line(&text(&checks, &providers, chosen.as_deref(), problems))?;
+    }
+    Ok(if problems == 0 { Exit::Success } else { Exit::Failed })
+}
+
+fn text(checks: &[Check], providers: &[ProviderStatus], chosen: Option<&str>, problems: usize) -> String {
+    let mut text = String::new();
+    for check in checks {
+        let mark = match check.state {
+            State::Ok => "ok      ",
+            State::Missing => "missing ",
+            State::Problem => "PROBLEM ",
+        };
+        text.push_str(&format!("{mark} {:12} {}\n", check.name, check.found));
+        if !check.mend.is_empty() {
+            text.push_str(&format!("         {:12} mend: {}\n", "", check.mend));
+        }
+    }
+    text.push_str("\nProviders (keys by name only):\n");
+    for row in providers {
+        let mark = if row.ready { "ready   " } else { "        " };
+        let what = if row.ready { &row.through } else { &row.mend };
+        let model = if row.model.is_empty() { String::new() } else { format!(" ({})", row.model) };
+        text.push_str(&format!("{mark} {:12} {what}{model}\n", row.provider));
+    }
+    if let Some(chosen) = chosen {
+        text.push_str(&format!("\nPrompts go to: {chosen} (choose with --provider)\n"));
+    }
+    text.push_str(&match problems {
+        0 => "No problems.\n".to_string(),
+        1 => "1 problem.\n".to_string(),
+        n => format!("{n} problems.\n"),
+    });
+    text
+}
+
+/// Programs that tools use. Git and bash are needed; the others are wanted by some tools.
+fn programs(environment: &Environment) -> Result<Vec<Check>, Failure> {
+    runtime()?.block_on(async {
+        let mut checks = Vec::new();
+        for (name, program, arguments, needed, mend) in [
+            ("git", "git", &["--version"][..], true, "install git"),
+            ("shell", "bash", &["--version"][..], true, "install bash"),
+            ("python", "python3", &["--version"][..], false, "install python3, if your projects use it"),
+            (
+                "pytest",
+                "python3",
+                &["-m", "pytest", "--version"][..],
+                false,
+                "pip install pytest, if your projects use it",
+            ),
+        ] {
+            let version = version(program, arguments).await;
+            let state = match (&version, needed) {
+                (Some(_), _) => State::Ok,
+                (None, true) => State::Problem,
+                (None, false) => State::Missing,
+            };
+            checks.push(check(name, state, version.unwrap_or_else(|| "not found".into()), mend));
+        }
+        let browser = ["chromium", "chromium-browser", "google-chrome", "firefox"]
+            .iter()
+            .find_map(|name| choose::find_program(name, environment));
+        let found = browser.as_ref().map_or("not found".into(), |path| path.display().to_string());
+        let state = if browser.is_some() { State::Ok } else { State::Missing };
+        checks.push(check("browser", state, found, "install chromium, if pages need scripts to be read"));
+        Ok(checks)
+    })
+}
+
+/// The first line that a program says of its version.
+async fn version(program: &str, arguments: &[&str]) -> Option<String> {
+    let mut child = Child::new(program).args(arguments.iter().copied());
+    child.deadline = Duration::from_secs(10);
+    let outcome = child::run(child, &CancellationToken::new()).await.ok()?;
+    let text = outcome.stdout.text() + &outcome.stderr.text();
+    let first = text.lines().next()?.trim().to_string();
+    (outcome.ending == Ending::Exited(0) && !first.is_empty()).then_some(first)
+}
+
+fn sandbox() -> Check {
+    let found = marvin_gate::containment::available();
+    if found.kind == "none" {
+        let mend = "commands are refused; use Linux 5.13 or newer with Landlock, or set sandbox.commands = \"off\" knowingly";
+        return check("sandbox", State::Problem, found.note, mend);
+    }
+    check("sandbox", State::Ok, found.note, "")
+}
+
+/// Can the record be written, and is there room for it?
+fn places(ground: &Ground) -> Result<Vec<Check>, Failure> {
+    let mut checks = Vec::new();
+    let runs = ground.layout.runs();
+    let project = ground.layout.project().map_or_else(|| runs.clone(), Path::to_path_buf);
+    for (name, path) in [("user folder", ground.layout.user().to_path_buf()), ("project", project)] {
+        checks.push(match writable(&path) {
+            Ok(()) => check(name, State::Ok, format!("{} is writable", path.display()), ""),
+            Err(error) => {
+                let mend = format!("make {} writable for you", path.display());
+                check(name, State::Problem, format!("{}: {error}", path.display()), mend)
+            }
+        });
+    }
+    let place = folder()?;
+    if let Ok(room) = rustix::fs::statvfs(&place) {
+        let free = room.f_bavail.saturating_mul(room.f_frsize) / 1024 / 1024;
+        let state = if free < LITTLE_ROOM_MB { State::Problem } else { State::Ok };
+        checks.push(check(
+            "disk",
+            state,
+            format!("{free} MB free"),
+            "free some room: records are kept, not deleted",
+        ));
+    }
+    Ok(checks)
+}
+
+/// Whether a file can be made in the folder, or in the nearest folder above it that exists.
+fn writable(folder: &Path) -> Result<(), String> {
+    let existing = folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+    if !existing.is_dir() {
+        return Err(format!("{} is not a folder", existing.display()));
+    }
+    let probe = existing.join(format!(".marvin-probe-{}", std::process::id()));
+    atomic::replace(&probe, b"").map_err(|error| error.source.to_string())?;
+    std::fs::remove_file(&probe).map_err(|error| error.to_string())
+}

@@ -1,0 +1,91 @@
+//! One file a command.
+
+mod completions;
+mod config;
+mod doctor;
+mod model_server;
+mod prompt;
+mod replay;
+mod tools;
+mod turn;
+mod welcome;
+
+use crate::cli::{self, Arguments, Command};
+use crate::failure::Failure;
+use crate::output;
+use marvin_agent::Ground;
+use marvin_base::Exit;
+use marvin_base::environment::Environment;
+use std::path::PathBuf;
+use tokio_util::sync::CancellationToken;
+
+/// Runs the command that was asked for.
+pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
+    match arguments.command {
+        None if arguments.turn.non_interactive => turn::non_interactive(&arguments.turn),
+        None if arguments.turn.words == ["help"] => {
+            output::line(&cli::definition().render_long_help().to_string())
+        }
+        None if !arguments.turn.words.is_empty() => turn::inline(&arguments.turn),
+        None => welcome::run(arguments.turn),
+        Some(Command::Config { key, json, schema, markdown }) => {
+            config::run(key.as_deref(), json, schema, markdown)
+        }
+        Some(Command::Doctor { json }) => doctor::run(json),
+        Some(Command::Tools(command)) => tools::run(command),
+        Some(Command::ModelServer { script, listen, .. }) => model_server::run(&script, &listen),
+        Some(Command::Replay { run, json }) => replay::run(&run, json),
+        Some(Command::Completions { shell }) => completions::completions(shell),
+        Some(Command::Man) => completions::man(),
+    }
+}
+
+/// The folder that the program was started in.
+fn folder() -> Result<PathBuf, Failure> {
+    std::env::current_dir().map_err(|error| {
+        Failure::usage(format!(
+            "the current folder cannot be used: {error}\n  hint: cd to a folder that exists"
+        ))
+    })
+}
+
+/// Settings and folders for a command without a session.
+fn ground(coding: bool) -> Result<Ground, Failure> {
+    Ok(Ground::find(Environment::of_process(), folder()?, None, coding, Vec::new())?)
+}
+
+/// A runtime on this thread. Children are tied to the thread that started them, so it must outlive them.
+fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::failed(format!("cannot start: {error}")))
+}
+
+/// A token that is cancelled by an interrupt or a polite request to end.
+fn cancel_on_signal() -> CancellationToken {
+    let cancel = CancellationToken::new();
+    let token = cancel.clone();
+    tokio::spawn(async move {
+        use tokio::signal::unix::{SignalKind, signal};
+        let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hang_up)) =
+            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()))
+        else {
+            return;
+        };
+        let mut signalled = async || {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+                _ = hang_up.recv() => {}
+            }
+        };
+        signalled().await;
+        token.cancel();
+        // Whoever asks twice does not want to wait for the record to be closed; whole lines are safe anyway.
+        signalled().await;
+        #[expect(clippy::disallowed_methods, reason = "the second interrupt means: now")]
+        std::process::exit(i32::from(Exit::Interrupted.code()));
+    });
+    cancel
+}

@@ -1,0 +1,190 @@
+//! The three non-interactive faces: raw text, one result object, one event a line. They show what the trace holds and
+//! decide nothing.
+
+use crate::cli::OutputFormat;
+use crate::output;
+use marvin_agent::Notice;
+use marvin_agent::trace::Listener;
+use marvin_base::redact::{Redactor, StreamRedactor};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tokio_util::sync::CancellationToken;
+
+/// Text is gathered up to this size while more of it is already at hand.
+const GATHER: usize = 8 * 1024;
+
+/// What a face found out about its reader.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    gone: AtomicBool,
+}
+
+impl Reader {
+    /// Whether standard output could not be written.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Relaxed)
+    }
+}
+
+/// The face for an output format. When its reader goes away it cancels the run: nobody would see what it does.
+pub(crate) fn listener(
+    format: OutputFormat,
+    redactor: Arc<Redactor>,
+    schema: bool,
+    reader: Arc<Reader>,
+    cancel: CancellationToken,
+) -> Listener {
+    let mut face = Face {
+        format,
+        stream: StreamRedactor::new(redactor.clone()),
+        redactor,
+        pending: String::new(),
+        at_line_start: true,
+        schema,
+        item: String::new(),
+        reader,
+        cancel,
+    };
+    Box::new(move |notice| face.show(&notice))
+}
+
+struct Face {
+    format: OutputFormat,
+    stream: StreamRedactor,
+    redactor: Arc<Redactor>,
+    pending: String,
+    at_line_start: bool,
+    schema: bool,
+    item: String,
+    reader: Arc<Reader>,
+    cancel: CancellationToken,
+}
+
+impl Face {
+    fn show(&mut self, notice: &Notice<'_>) {
+        match notice {
+            Notice::Piece { item, text } => {
+                if self.item != *item {
+                    self.end_item();
+                    self.item = (*item).to_string();
+                }
+                if self.format != OutputFormat::Json {
+                    self.stream.push(text);
+                    if self.stream.held() >= GATHER {
+                        self.flow();
+                    }
+                }
+            }
+            Notice::Idle => self.flow(),
+            Notice::Restart { item, reason } => {
+                self.end_item();
+                let reason = self.redactor.text(reason).into_owned();
+                match self.format {
+                    OutputFormat::Text => self.start_line(),
+                    // Whoever joins pieces must know that those before this line are void.
+                    OutputFormat::StreamJson => {
+                        let event = json!({"type": "item.updated", "item": {"id": item, "type": "message", "restarted": reason}});
+                        self.write(&format!("{event}\n"));
+                    }
+                    OutputFormat::Json => {}
+                }
+                output::talk(&format!("marvin: the reply broke off ({reason}); asking again"));
+            }
+            Notice::Event(event) => {
+                self.end_item();
+                self.event(event);
+            }
+        }
+    }
+
+    /// Shows what was held back of the item that just ended.
+    fn end_item(&mut self) {
+        self.stream.finish(&mut self.pending);
+        self.flush();
+    }
+
+    /// Shows what may be shown of the item that is arriving.
+    fn flow(&mut self) {
+        self.stream.drain(&mut self.pending);
+        self.flush();
+    }
+
+    fn flush(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
+        let text = std::mem::take(&mut self.pending);
+        match self.format {
+            OutputFormat::Text => {
+                self.at_line_start = text.ends_with('\n');
+                self.write(&text);
+            }
+            OutputFormat::StreamJson => {
+                let event = json!({"type": "item.updated", "item": {"id": self.item, "type": "message", "delta": text}});
+                self.write(&format!("{event}\n"));
+            }
+            OutputFormat::Json => {}
+        }
+        self.pending = text;
+        self.pending.clear();
+    }
+
+    fn event(&mut self, event: &Value) {
+        let kind = event.get("type").and_then(Value::as_str).unwrap_or_default();
+        match self.format {
+            OutputFormat::StreamJson => self.write(&format!("{event}\n")),
+            OutputFormat::Json if kind == "result" => self.write(&format!("{event}\n")),
+            OutputFormat::Text if kind == "tools.started" => {
+                let names: Vec<&str> = event
+                    .get("tools")
+                    .and_then(Value::as_array)
+                    .map(|tools| tools.iter().filter_map(Value::as_str).collect())
+                    .unwrap_or_default();
+                self.start_line();
+                let names: Vec<String> = names.iter().map(|name| plain_name(name)).collect();
+                self.write(&format!("  🔧 {}\n", names.join(", ")));
+            }
+            OutputFormat::Text if kind == "result" => {
+                if self.schema
+                    && let Some(text) = event.get("text").and_then(Value::as_str)
+                {
+                    self.write(text);
+                    self.at_line_start = text.is_empty();
+                }
+                self.start_line();
+            }
+            OutputFormat::Text if kind == "notice" => {
+                output::talk(&format!(
+                    "note: {}",
+                    event.get("text").and_then(Value::as_str).unwrap_or_default()
+                ));
+            }
+            OutputFormat::Text | OutputFormat::Json => {}
+        }
+    }
+
+    fn start_line(&mut self) {
+        if !self.at_line_start {
+            self.write("\n");
+        }
+        self.at_line_start = true;
+    }
+
+    fn write(&mut self, text: &str) {
+        if self.reader.is_gone() {
+            return;
+        }
+        if let Err(failure) = output::raw(text) {
+            self.reader.gone.store(true, Ordering::Relaxed);
+            output::error(&failure.message);
+            self.cancel.cancel();
+        }
+    }
+}
+
+/// A tool's name as a model wrote it, on one line and without anything that a terminal would obey.
+fn plain_name(name: &str) -> String {
+    let safe: String = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    marvin_base::truncate::line(&safe, 80)
+}

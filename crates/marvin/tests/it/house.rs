@@ -1,0 +1,152 @@
+//! The house itself: which crate may lean on which, how long a file may be, and that every promised variable works.
+
+use crate::support::{World, files_below};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Floors, lowest first. A crate may use only crates on lower floors.
+const FLOORS: [(&str, u32); 15] = [
+    ("base", 0),
+    ("gate", 1),
+    ("model", 1),
+    ("mtg", 1),
+    ("memory", 2),
+    ("tools", 3),
+    ("agent", 4),
+    ("flow", 5),
+    ("pipeline", 6),
+    ("lab", 6),
+    ("hooks", 6),
+    ("tui", 7),
+    ("web", 7),
+    ("mcp", 7),
+    ("marvin", 8),
+];
+
+/// A file that is longer than this has more than one thing to say.
+const LONGEST_FILE: usize = 600;
+
+/// Names in the documents that look like settings and are none, each with its reason.
+const NO_SETTINGS: [(&str, &str); 7] = [
+    ("MARVIN_COST", "the last line on standard error"),
+    ("MARVIN_API_SPEC", "the name of a document"),
+    ("MARVIN_DESIGN", "the name of a document"),
+    ("MARVIN_SPEC", "the name of a document"),
+    ("BOB_LOCAL_", "the beginning of several names"),
+    ("BOB_STM_", "the beginning of several names"),
+    ("TOKIMON_CODEX_", "the beginning of several names"),
+];
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn floor(name: &str) -> u32 {
+    let short = name.strip_prefix("marvin-").unwrap_or(name);
+    let found = FLOORS.iter().find(|(known, _)| *known == short);
+    found.unwrap_or_else(|| panic!("the crate `{name}` has no floor; give it one in the design and here")).1
+}
+
+#[test]
+fn arrows_between_crates_go_down() {
+    let crates = workspace().join("crates");
+    let mut seen = 0;
+    for entry in fs::read_dir(&crates).unwrap() {
+        let path = entry.unwrap().path().join("Cargo.toml");
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        let manifest: toml::Table = toml::from_str(&text).unwrap();
+        let name = manifest["package"]["name"].as_str().unwrap().to_string();
+        let folder = path.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
+        assert!(
+            name == format!("marvin-{folder}") || (name == "marvin" && folder == "marvin"),
+            "{name} in {folder}"
+        );
+        seen += 1;
+        let targets = manifest.get("target").and_then(toml::Value::as_table).into_iter().flatten();
+        let tables = targets.filter_map(|(_, value)| value.as_table()).chain([&manifest]);
+        let kinds = ["dependencies", "dev-dependencies", "build-dependencies"];
+        let used = tables.flat_map(|table| kinds.iter().filter_map(|kind| table.get(*kind)?.as_table()));
+        for dependency in used.flat_map(|table| table.keys()).filter(|key| key.starts_with("marvin")) {
+            assert!(
+                floor(dependency) < floor(&name),
+                "{name} (floor {}) uses {dependency} (floor {})",
+                floor(&name),
+                floor(dependency)
+            );
+        }
+    }
+    assert!(seen >= 6, "only {seen} manifests were found");
+}
+
+#[test]
+fn files_stay_short() {
+    let sources = |folder: &str| files_below(&workspace().join(folder));
+    let rust = sources("crates").into_iter().chain(sources("xtask")).filter(|path| {
+        let text = path.to_string_lossy();
+        text.ends_with(".rs") && !text.contains("/tests/") && !text.ends_with("/tests.rs")
+    });
+    let long: Vec<String> = rust
+        .filter_map(|path| {
+            let lines = fs::read_to_string(&path).unwrap().lines().count();
+            (lines > LONGEST_FILE).then(|| format!("{}: {lines} lines", path.display()))
+        })
+        .collect();
+    assert!(long.is_empty(), "longer than {LONGEST_FILE} lines:\n{}", long.join("\n"));
+}
+
+#[test]
+fn every_promised_variable_is_a_setting() {
+    let given = std::env::var_os("MARVIN_SHARED").map(PathBuf::from);
+    let shared = given.unwrap_or_else(|| workspace().join("../shared"));
+    let mut documents: Vec<PathBuf> = files_below(&shared.join("seeds"));
+    documents.push(shared.join("contracts.md"));
+    if !documents.iter().all(|path| path.is_file()) || documents.len() < 2 {
+        println!("skipped: the documents that promise variables are not beside the workspace");
+        return;
+    }
+    let vendors = "CODEX|CLAUDE|OPENAI|ANTHROPIC|GEMINI|GROQ|KIMI|OLLAMA|COPILOT|LLM|WHISPER|MOONSHOT|OPENROUTER|TICKETS";
+    let name =
+        regex::Regex::new(&format!(r"\b(?:MARVIN|TOKIMON|BOB|MARVEL|{vendors})_[A-Z][A-Z0-9_]*\b")).unwrap();
+    let known: BTreeSet<&str> =
+        marvin_base::settings::TABLE.iter().flat_map(|setting| setting.variables.iter().copied()).collect();
+    let mut missing = BTreeSet::new();
+    for document in documents.iter().filter(|path| path.extension().is_some_and(|kind| kind == "md")) {
+        let text = fs::read_to_string(document).unwrap();
+        for found in name.find_iter(&text).map(|found| found.as_str()) {
+            let excused = NO_SETTINGS.iter().any(|(name, _)| *name == found);
+            if !known.contains(found) && !excused {
+                missing.insert(found.to_string());
+            }
+        }
+    }
+    assert!(missing.is_empty(), "promised, but not in the table of settings: {missing:?}");
+}
+
+#[test]
+fn the_written_reference_is_the_generated_one() {
+    let written = workspace().join("docs/settings.md");
+    let Ok(written) = fs::read_to_string(&written) else {
+        println!("skipped: there is no docs/settings.md");
+        return;
+    };
+    let generated = World::new().marvin(["config", "--markdown"]).run().exits(0);
+    assert_eq!(written, generated.text(), "write it anew: marvin config --markdown > docs/settings.md");
+}
+
+#[test]
+fn every_link_of_the_documents_leads_somewhere() {
+    let root = workspace();
+    let mut pages = vec![root.join("README.md"), root.join("ARCHITECTURE.md"), root.join("CHANGELOG.md")];
+    pages.extend(fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path()));
+    for page in pages {
+        let text = fs::read_to_string(&page).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let target = link.split('#').next().unwrap_or_default();
+            if target.is_empty() || target.contains("://") {
+                continue;
+            }
+            assert!(page.parent().unwrap().join(target).exists(), "{}: {link}", page.display());
+        }
+    }
+}

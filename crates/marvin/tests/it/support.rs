@@ -1,0 +1,434 @@
+//! A small world for one test: a home, a project, and the program started in a hand-made environment.
+
+use serde_json::{Value, json};
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// No call of the program takes this long, however busy the machine is; one that does hangs.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
+
+/// The program under test.
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_marvin");
+
+/// A home and a project that vanish with the test.
+pub(crate) struct World {
+    root: tempfile::TempDir,
+    scripts: AtomicU32,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let root = tempfile::Builder::new().prefix("marvin-it-").tempdir().unwrap();
+        for name in ["home", "project", "tmp"] {
+            fs::create_dir(root.path().join(name)).unwrap();
+        }
+        World { root, scripts: AtomicU32::new(0) }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.root.path()
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.root().join("home")
+    }
+
+    pub(crate) fn user(&self) -> PathBuf {
+        self.home().join(".config/marvin")
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.root().join("project")
+    }
+
+    /// Writes a file of the project.
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        put(&self.project().join(name), text)
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.project().join(name)).unwrap()
+    }
+
+    /// Writes a script beside the project and gives its path.
+    pub(crate) fn script(&self, entries: &[Value]) -> String {
+        let number = self.scripts.fetch_add(1, Ordering::Relaxed);
+        let text: String = entries.iter().map(|entry| format!("{entry}\n")).collect();
+        put(&self.root().join(format!("script-{number}.jsonl")), &text).display().to_string()
+    }
+
+    /// The program, about to be started in the project.
+    pub(crate) fn marvin<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Marvin {
+        let mut command = Command::new(PROGRAM);
+        command.args(arguments).current_dir(self.project());
+        self.bare(&mut command);
+        Marvin { command, input: None }
+    }
+
+    /// Gives a command an environment of its own.
+    pub(crate) fn bare(&self, command: &mut Command) {
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.home())
+            .env("TMPDIR", self.root().join("tmp"))
+            .env("LANG", "C.UTF-8");
+    }
+
+    /// `--non-interactive --prompt go` with a script and further arguments.
+    pub(crate) fn play(&self, script: &[Value], more: &[&str]) -> Marvin {
+        let script = self.script(script);
+        let mut arguments = vec!["--non-interactive", "--prompt", "go", "--script", &script];
+        arguments.extend(more);
+        self.marvin(arguments)
+    }
+
+    /// A scripted model behind HTTP.
+    pub(crate) fn server(&self, script: &[Value]) -> Server {
+        let script = self.script(script);
+        Server::start(self.marvin(["model-server", "--script", &script]))
+    }
+
+    /// The folders of all runs of the project, oldest first.
+    pub(crate) fn runs(&self) -> Vec<PathBuf> {
+        runs_below(&self.project().join(".marvin/runs"))
+    }
+
+    /// The only run of the project.
+    pub(crate) fn run(&self) -> PathBuf {
+        let runs = self.runs();
+        assert_eq!(runs.len(), 1, "{runs:?}");
+        runs[0].clone()
+    }
+
+    /// The trace of the only run.
+    pub(crate) fn trace(&self) -> Vec<Value> {
+        ledger(&self.run().join("trace.jsonl"))
+    }
+
+    /// `run.json` of the only run.
+    pub(crate) fn facts(&self) -> Value {
+        json_file(&self.run().join("run.json"))
+    }
+}
+
+/// Run folders below a `runs` folder, oldest first.
+pub(crate) fn runs_below(runs: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(runs) else { return Vec::new() };
+    let mut runs: Vec<PathBuf> =
+        entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
+    runs.sort();
+    runs
+}
+
+/// The entries of a ledger that nobody tore.
+pub(crate) fn ledger(path: &Path) -> Vec<Value> {
+    let contents = marvin_base::ledger::read(path).unwrap();
+    assert!(contents.damaged.is_empty(), "{}: {:?}", path.display(), contents.damaged);
+    assert_eq!(contents.torn_bytes, 0, "{}", path.display());
+    contents.entries
+}
+
+pub(crate) fn json_file(path: &Path) -> Value {
+    let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}\n{text}", path.display()))
+}
+
+/// Writes a file with its folders.
+pub(crate) fn put(path: &Path, text: &str) -> PathBuf {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+    path.to_path_buf()
+}
+
+/// Every file below a folder.
+pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(&next).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() && !path.is_symlink() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// A script entry that says something.
+pub(crate) fn say(text: &str) -> Value {
+    json!({"reply": {"text": text}})
+}
+
+/// A script entry that calls one tool.
+pub(crate) fn call(tool: &str, arguments: Value) -> Value {
+    let mut entry = json!({"reply": {"tool_calls": [{"name": tool}]}});
+    entry["reply"]["tool_calls"][0]["arguments"] = arguments;
+    entry
+}
+
+/// The program before its start.
+pub(crate) struct Marvin {
+    command: Command,
+    input: Option<Vec<u8>>,
+}
+
+impl Marvin {
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(name, value);
+        self
+    }
+
+    pub(crate) fn args<S: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
+        self.command.args(arguments);
+        self
+    }
+
+    pub(crate) fn folder(mut self, folder: &Path) -> Self {
+        self.command.current_dir(folder);
+        self
+    }
+
+    pub(crate) fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.input = Some(bytes.into());
+        self
+    }
+
+    /// Starts it and leaves its streams to the caller.
+    pub(crate) fn start(mut self) -> Running {
+        self.command.stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() });
+        let mut child = self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        if let Some(input) = self.input {
+            let mut stdin = child.stdin.take().unwrap();
+            // A program that has heard enough closes its end.
+            std::thread::spawn(move || stdin.write_all(&input).ok());
+        }
+        let stdout = Some(BufReader::new(child.stdout.take().unwrap()));
+        let stderr = Some(gather(child.stderr.take().unwrap()));
+        Running { child, stdout, stderr }
+    }
+
+    /// Runs it to its end.
+    pub(crate) fn run(self) -> Ended {
+        self.start().end()
+    }
+}
+
+fn gather(mut stream: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).ok();
+        bytes
+    })
+}
+
+/// The program while it runs. Dropping it kills it.
+pub(crate) struct Running {
+    child: Child,
+    stdout: Option<BufReader<ChildStdout>>,
+    stderr: Option<JoinHandle<Vec<u8>>>,
+}
+
+impl Running {
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The next line of standard output, without its end; `None` when there is no more.
+    pub(crate) fn line(&mut self) -> Option<String> {
+        let mut line = String::new();
+        let read = self.stdout.as_mut().unwrap().read_line(&mut line).unwrap();
+        (read > 0).then(|| line.trim_end_matches('\n').to_string())
+    }
+
+    /// Reads lines until one contains `text`.
+    pub(crate) fn wait_for(&mut self, text: &str) -> String {
+        loop {
+            let line = self.line().unwrap_or_else(|| panic!("the output ended before `{text}`"));
+            if line.contains(text) {
+                return line;
+            }
+        }
+    }
+
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        let id = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(id, signal).unwrap();
+    }
+
+    /// Nobody reads standard output any longer.
+    pub(crate) fn close_stdout(&mut self) {
+        self.stdout = None;
+    }
+
+    /// Waits for the end and gathers what is left on the streams.
+    pub(crate) fn end(mut self) -> Ended {
+        let rest = self.stdout.take().map(gather);
+        let status = wait(&mut self.child, PATIENCE);
+        let stdout = rest.map(|rest| rest.join().unwrap()).unwrap_or_default();
+        let stderr = self.stderr.take().unwrap().join().unwrap();
+        let stderr = String::from_utf8_lossy(&stderr).into_owned();
+        let status =
+            status.unwrap_or_else(|| panic!("hangs\n{}\n{stderr}", String::from_utf8_lossy(&stdout)));
+        Ended { code: status.code(), signal: status.signal(), stdout, stderr }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// Waits for a child; one that takes too long is killed.
+fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
+    let until = Instant::now() + patience;
+    loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            return Some(status);
+        }
+        if Instant::now() > until {
+            child.kill().ok();
+            child.wait().ok();
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Waits until something holds; fails when it never does.
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < end, "never: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// What a run of the program left.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Ended {
+    /// Fails unless the program ended with this code, by itself.
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!((self.code, self.signal), (Some(code), None), "{}", self.whole());
+        assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
+        self
+    }
+
+    /// Everything it said.
+    pub(crate) fn whole(&self) -> String {
+        format!("stdout:\n{}\nstderr:\n{}", String::from_utf8_lossy(&self.stdout), self.stderr)
+    }
+
+    /// Standard output as text.
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.stdout).unwrap()
+    }
+
+    /// Standard output as one JSON value on one line.
+    pub(crate) fn json(&self) -> Value {
+        let text = self.text();
+        assert_eq!(text.matches('\n').count(), 1, "{}", self.whole());
+        serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+
+    /// Standard output as one JSON value a line.
+    pub(crate) fn events(&self) -> Vec<Value> {
+        self.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The object of the last line of standard error, which must be the cost, with exactly its four keys.
+    pub(crate) fn cost(&self) -> Value {
+        let last = self.stderr.lines().last().unwrap_or_default();
+        let cost = last.strip_prefix("MARVIN_COST:");
+        let cost = cost.unwrap_or_else(|| panic!("the last line is not the cost: {}", self.whole()));
+        let cost: Value = serde_json::from_str(cost).unwrap();
+        let keys: Vec<&String> = cost.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["session_cost", "llm_turns", "model_turns", "model_cost"]);
+        assert_eq!(self.stderr.matches("MARVIN_COST:").count(), 1, "{}", self.stderr);
+        cost
+    }
+
+    /// The one message that says what went wrong: everything on standard error besides the cost.
+    pub(crate) fn message(&self) -> String {
+        let messages = self.stderr.lines().filter(|line| line.starts_with("marvin: ")).count();
+        assert_eq!(messages, 1, "not exactly one message\n{}", self.whole());
+        let aside = |line: &&str| line.starts_with("MARVIN_COST:") || line.starts_with("note: ");
+        let lines = self.stderr.lines().filter(|line| !aside(line));
+        let text = lines.collect::<Vec<_>>().join("\n");
+        assert!(text.starts_with("marvin: "), "{}", self.whole());
+        text
+    }
+
+    /// Nothing on standard error besides the cost.
+    pub(crate) fn quiet(self) -> Self {
+        let talk: Vec<&str> = self.stderr.lines().filter(|line| !line.starts_with("MARVIN_COST:")).collect();
+        assert!(talk.is_empty(), "{}", self.whole());
+        self
+    }
+}
+
+/// A running `marvin model-server`. Dropping it kills it.
+pub(crate) struct Server {
+    running: Running,
+    address: String,
+}
+
+impl Server {
+    fn start(marvin: Marvin) -> Self {
+        let mut running = marvin.start();
+        let line = running.line().expect("the server prints its address");
+        let value: Value = serde_json::from_str(&line).unwrap();
+        Server { running, address: value["address"].as_str().unwrap().to_string() }
+    }
+
+    /// `http://127.0.0.1:PORT`
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// `127.0.0.1:PORT`
+    pub(crate) fn socket(&self) -> &str {
+        self.address.strip_prefix("http://").unwrap()
+    }
+
+    /// Stops it politely.
+    pub(crate) fn stop(self) -> Ended {
+        self.running.signal(rustix::process::Signal::TERM);
+        self.running.end()
+    }
+}
+
+/// Whether commands can be run here at all: the tool takes a command, and the system can contain it.
+pub(crate) fn commands_run(world: &World) -> bool {
+    let schema = world.marvin(["tools", "schema", "run_command"]).run();
+    if !schema.text().contains("\"command\"") {
+        println!("skipped: run_command takes no command");
+        return false;
+    }
+    let doctor: Value = world.marvin(["doctor", "--json"]).run().json();
+    let contained = doctor["checks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|check| check["name"] == "sandbox" && check["state"] == "ok");
+    if !contained {
+        println!("skipped: this system cannot contain commands");
+    }
+    contained
+}
