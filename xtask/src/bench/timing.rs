@@ -1,0 +1,62 @@
+//! Running a program and seeing how long it took, how much processor it used and how much memory it had at most.
+
+use crate::tools;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::time::Instant;
+
+/// Compiles a reference program from its source, optimised like ours.
+pub(crate) fn compile(folder: &Path, name: &str, source: &str) -> Result<PathBuf, String> {
+    let (file, program) = (folder.join(format!("{name}.rs")), folder.join(name));
+    std::fs::write(&file, source).map_err(|error| error.to_string())?;
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--edition", "2024", "-O", "-C", "strip=symbols", "-o"]).arg(&program).arg(&file);
+    tools::run(&mut rustc)?;
+    Ok(program)
+}
+
+/// One measured run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Run {
+    /// Milliseconds from start to end.
+    pub(crate) wall: f64,
+    /// Milliseconds of processor, user and system.
+    pub(crate) cpu: f64,
+    /// Peak resident memory in kilobytes.
+    pub(crate) peak: i64,
+}
+
+/// Waits for a child and measures it.
+#[expect(unsafe_code, reason = "wait4 is the only call that gives the resources of one child")]
+pub(crate) fn wait(child: &Child, started: Instant) -> Result<Run, String> {
+    let mut status = 0;
+    // SAFETY: an all-zero rusage is valid, and the child is ours and was not waited for.
+    let (waited, usage) = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        let id = i32::try_from(child.id()).map_err(|error| error.to_string())?;
+        (libc::wait4(id, &raw mut status, 0, &raw mut usage), usage)
+    };
+    let wall = started.elapsed().as_secs_f64() * 1000.0;
+    if waited < 0 {
+        return Err(std::io::Error::last_os_error().to_string());
+    }
+    let status = ExitStatus::from_raw(status);
+    if !status.success() {
+        return Err(format!("the measured program failed: {status}"));
+    }
+    let milliseconds = |time: libc::timeval| time.tv_sec as f64 * 1000.0 + time.tv_usec as f64 / 1000.0;
+    Ok(Run { wall, cpu: milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime), peak: usage.ru_maxrss })
+}
+
+/// The median of some figures.
+pub(crate) fn median(figures: impl Iterator<Item = f64>) -> f64 {
+    let mut figures: Vec<f64> = figures.collect();
+    figures.sort_by(f64::total_cmp);
+    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// Rounded to three decimals, for people.
+pub(crate) fn round(figure: f64) -> f64 {
+    (figure * 1000.0).round() / 1000.0
+}

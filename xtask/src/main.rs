@@ -1,0 +1,49 @@
+//! The project's own chores. `cargo xtask test` installs what the tests need and runs everything; `cargo xtask bench NAME`
+//! measures against a reference in the same run and prints JSON; `cargo xtask deny` checks licences and advisories.
+
+mod bench;
+mod clients;
+mod licences;
+mod test;
+mod tools;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask test            install what the tests need, run everything, end with the counts
+cargo xtask bench NAME      measure; NAME is one of: start, stream, all
+cargo xtask deny            licences, bans, sources and advisories of the dependencies (installs cargo-deny)
+cargo xtask settings        write docs/settings.md anew from the settings table";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["test", rest @ ..] => test::run(rest),
+        ["bench", name] => bench::run(name),
+        ["deny"] => licences::deny(),
+        ["settings"] => tools::settings_reference(),
+        ["-h" | "--help" | "help"] => {
+            say(HELP);
+            Ok(())
+        }
+        _ => Err(format!("unknown chore: {}\n{HELP}", words.join(" "))),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            complain(&message);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "chores talk to the person who runs them")]
+pub(crate) fn say(text: &str) {
+    println!("{text}");
+}
+
+#[expect(clippy::print_stderr, reason = "chores talk to the person who runs them")]
+pub(crate) fn complain(text: &str) {
+    eprintln!("{text}");
+}

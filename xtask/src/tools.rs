@@ -1,0 +1,74 @@
+//! Where things are, and how other programs are run.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The workspace's folder.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_path_buf()
+}
+
+/// The folder that cargo builds into.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// Where programs that the tests need are installed: beside what cargo builds.
+pub(crate) fn folder() -> PathBuf {
+    target().join("tools")
+}
+
+/// A cargo command in the workspace, by the cargo that runs this chore.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root());
+    command
+}
+
+/// Runs a command to its end; anything but success is an error that names it.
+pub(crate) fn run(command: &mut Command) -> Result<(), String> {
+    let status = command.status().map_err(|error| format!("cannot start {command:?}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?} failed ({status})")) }
+}
+
+/// Is a program on `PATH`?
+pub(crate) fn has(program: &str) -> bool {
+    Command::new("sh")
+        .args(["-c", "command -v \"$1\" >/dev/null", "sh", program])
+        .stdin(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// Makes sure that a program is there, by the system's package manager where that is possible.
+pub(crate) fn need(program: &str, package: &str) -> Result<(), String> {
+    if has(program) {
+        return Ok(());
+    }
+    let hint = format!("`{program}` is missing\n  hint: install the package {package}");
+    if !has("apt-get") {
+        return Err(hint);
+    }
+    crate::say(&format!("installing {package} (for `{program}`) …"));
+    let script = format!("apt-get update -qq && apt-get install -y -qq --no-install-recommends {package}");
+    run(Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::null())).map_err(|_| hint)
+}
+
+/// Builds the release binary and gives its path.
+pub(crate) fn release() -> Result<PathBuf, String> {
+    run(cargo().args(["build", "--release", "--locked", "--quiet", "--package", "marvin"]))?;
+    Ok(target().join("release/marvin"))
+}
+
+/// Writes `docs/settings.md` from the settings table.
+pub(crate) fn settings_reference() -> Result<(), String> {
+    let output = cargo()
+        .args(["run", "--quiet", "--locked", "--package", "marvin", "--", "config", "--markdown"])
+        .output()
+        .map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    let path = root().join("docs/settings.md");
+    std::fs::write(&path, output.stdout).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
