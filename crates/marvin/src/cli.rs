@@ -1,9 +1,9 @@
 //! The command line: one definition, from which help, completions and the man page are made.
 
-use crate::output;
+use crate::failure::Failure;
+use crate::{commands, output};
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use marvin_base::Exit;
-use marvin_model::cost::Totals;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -208,11 +208,10 @@ pub(crate) fn parse() -> Result<Arguments, Exit> {
     Arguments::try_parse().map_err(|error| {
         let text = error.render().to_string();
         if error.use_stderr() {
-            output::error(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
-            // A program that runs us unattended reads the last line, whatever was wrong.
-            if std::env::args_os().any(|argument| argument == "--non-interactive") {
-                output::talk(&format!("MARVIN_COST:{}", Totals::default().marvin_cost()));
-            }
+            let message = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+            output::error(message);
+            let words: Vec<std::ffi::OsString> = std::env::args_os().collect();
+            commands::not_understood(&Failure::usage(message), &words);
             return Exit::Usage;
         }
         match output::line(&text) {

@@ -13,6 +13,9 @@ pub fn markdown() -> String {
          Order: flag, environment, the project's `.marvin/config.toml`, the person's `config.toml`, default.\n\
          *person*: not the project's to set, since it decides where keys, traffic or programs go. *process*: only the\n\
          environment; what one process tells another. Of several variables the first that is set wins.\n\n\
+         Checked, but without effect until the parts that they belong to are there: `tier.*`, `web.*`, `pipeline.*`,\n\
+         `tickets.*`, `memory.*`, `mtg.*`, `interface.*`, `tools.session_grant`, `tools.roots`,\n\
+         `provider.groq.whisper_model`, `process.hook_*`, `process.delegated`, `process.security_evaluation`.\n\n\
          | key | default | takes | who | variables | meaning |\n|---|---|---|---|---|---|\n",
     );
     for setting in TABLE {

@@ -10,6 +10,8 @@ mod tools;
 mod turn;
 mod welcome;
 
+pub(crate) use turn::not_understood;
+
 use crate::cli::{self, Arguments, Command};
 use crate::failure::Failure;
 use crate::output;

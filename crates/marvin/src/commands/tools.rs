@@ -1,7 +1,7 @@
 //! `marvin tools`: list them, explain one, call one as an agent would: judged and recorded.
 
 use crate::cli::ToolsCommand;
-use crate::commands::{cancel_on_signal, folder, runtime};
+use crate::commands::{cancel_on_signal, folder, ground, runtime};
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::ground::{Ground, record_call};
@@ -13,6 +13,7 @@ use marvin_model::{Arguments, ToolCall};
 use marvin_tools::{Mode, Toolbox};
 use serde_json::{Value, json};
 use std::path::Path;
+use tokio_util::sync::CancellationToken;
 
 /// Runs one of the tool commands.
 pub(super) fn run(command: ToolsCommand) -> Result<Exit, Failure> {
@@ -29,8 +30,10 @@ fn toolbox() -> Toolbox {
     Toolbox::new(Mode::Coding, &Access::Full)
 }
 
+/// What an agent would be offered here: the access of this process counts.
 fn list(as_json: bool) -> Result<Exit, Failure> {
-    let toolbox = toolbox();
+    let access = ground(true)?.tool_context(CancellationToken::new()).access;
+    let toolbox = Toolbox::new(Mode::Coding, &access);
     if as_json {
         return output::json(&json!(toolbox.specs()));
     }

@@ -14,6 +14,7 @@ use marvin_model::cost::Totals;
 use marvin_tools::notify;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -59,20 +60,38 @@ fn ended(arguments: &TurnArguments, result: Result<(Exit, Outcome), Failure>, to
     };
     output::error(&failure.message);
     if format_of(arguments) != OutputFormat::Text {
-        let reason = if failure.run.is_some() { "record_failed" } else { "not_started" };
-        let run_id = failure.run.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
-        let mut result = json!({
-            "type": "result", "status": "failed", "reason": reason, "exit_code": failure.exit.code(), "text": "",
-            "error": failure.message, "failure_signature": reason.replace('_', "-"), "data": {},
-            "verification": {"status": "none", "commitments": []}, "cost": totals.report(), "rounds": totals.turns,
-            "tool_calls": 0, "duration_ms": 0, "run_id": run_id,
-            "run_path": failure.run.as_ref().map(|path| path.display().to_string()),
-        });
-        output::environment_redactor().value(&mut result);
-        // A reader that is gone was told so already.
-        output::line(&result.to_string()).ok();
+        result_outside_the_record(&failure, totals);
     }
     failure.exit
+}
+
+/// What a command line that cannot be understood owes to a program that runs us unattended: the result, where the words
+/// ask for JSON, and the cost as the last line.
+pub(crate) fn not_understood(failure: &Failure, words: &[OsString]) {
+    if !words.iter().any(|word| word == "--non-interactive") {
+        return;
+    }
+    let json = ["--json", "json", "stream-json", "--output-format=json", "--output-format=stream-json"];
+    if words.iter().any(|word| json.iter().any(|json| word == json)) {
+        result_outside_the_record(failure, &Totals::default());
+    }
+    output::talk(&format!("MARVIN_COST:{}", Totals::default().marvin_cost()));
+}
+
+/// The result of a run that never began, or whose record broke.
+fn result_outside_the_record(failure: &Failure, totals: &Totals) {
+    let reason = if failure.run.is_some() { "record_failed" } else { "not_started" };
+    let run_id = failure.run.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
+    let mut result = json!({
+        "type": "result", "status": "failed", "reason": reason, "exit_code": failure.exit.code(), "text": "",
+        "error": failure.message, "failure_signature": reason.replace('_', "-"), "data": {},
+        "verification": {"status": "none", "commitments": []}, "cost": totals.report(), "rounds": totals.turns,
+        "tool_calls": 0, "duration_ms": 0, "run_id": run_id,
+        "run_path": failure.run.as_ref().map(|path| path.display().to_string()),
+    });
+    output::environment_redactor().value(&mut result);
+    // A reader that is gone was told so already.
+    output::line(&result.to_string()).ok();
 }
 
 fn format_of(arguments: &TurnArguments) -> OutputFormat {
@@ -107,6 +126,7 @@ pub(super) fn turn(
         response_schema,
         ntfy: arguments.ntfy.clone(),
         prompt: prompt.to_string(),
+        tiers: arguments.model.iter().filter(|model| model.contains('=')).cloned().collect(),
     };
     // As a task: what wakes the runtime's main future costs a system call each time, and a stream wakes it often.
     let (result, spent) = runtime()?
@@ -125,6 +145,8 @@ struct Driven {
     response_schema: Option<Value>,
     ntfy: Option<String>,
     prompt: String,
+    /// Tiers that were set by flags.
+    tiers: Vec<String>,
 }
 
 impl Driven {
@@ -155,6 +177,11 @@ impl Driven {
             replay: None,
         })?;
         session.arm_deadline();
+        for tier in &self.tiers {
+            output::talk(&format!(
+                "note: --model {tier}: no agent of this turn uses a tier; --model NAME chooses its model"
+            ));
+        }
         // What is pushed leaves this machine: it is shown like everything else, without secrets.
         let task = session.redacted(&self.prompt);
         push(self.ntfy.as_deref(), &settings, "started", &task).await;

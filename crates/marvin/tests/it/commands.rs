@@ -454,3 +454,30 @@ fn a_coding_turn_uses_every_kind_of_tool() {
     let failed: Vec<Value> = world.trace().into_iter().filter(|event| event["item"]["ok"] == false).collect();
     assert!(failed.is_empty(), "{failed:?}");
 }
+
+#[test]
+fn the_list_of_tools_is_what_an_agent_would_be_offered() {
+    let world = World::new();
+    let names = |name: &str, value: &str| {
+        world.marvin(["tools", "list"]).env(name, value).run().exits(0).text().to_string()
+    };
+    assert!(names("UNRELATED", "1").contains("run_command"));
+    let few = names("MARVIN_WRITABLE_FILES", "a.txt");
+    assert!(
+        few.contains("create_file") && !few.contains("run_command") && !few.contains("write_note"),
+        "{few}"
+    );
+    let none = names("MARVIN_READONLY", "1");
+    assert!(none.contains("read_file") && !none.contains("create_file"), "{none}");
+}
+
+#[test]
+fn a_tier_that_no_agent_uses_is_said() {
+    let world = World::new();
+    let ended = world.play(&[say("x")], &["--model", "high=some-model"]).run().exits(0);
+    assert!(
+        ended.stderr.contains("note: --model high=some-model: no agent of this turn uses a tier"),
+        "{}",
+        ended.whole()
+    );
+}

@@ -779,4 +779,8 @@ fn a_project_cannot_lead_the_shell_elsewhere() {
 fn a_wrong_flag_still_ends_in_the_cost() {
     let world = World::new();
     world.marvin(["--non-interactive", "--no-such-flag"]).run().exits(2).cost();
+    let ended =
+        world.marvin(["--non-interactive", "--no-such-flag", "--output-format", "json"]).run().exits(2);
+    assert_eq!((&ended.json()["reason"], &ended.json()["exit_code"]), (&json!("not_started"), &json!(2)));
+    ended.cost();
 }
