@@ -4,7 +4,9 @@
 //! `GIT_DIR`, `GIT_WORK_TREE` and `GIT_INDEX_FILE`. When it ends, is cancelled or is late, everything that it started ends
 //! with it, in whatever group or session; the same when this process is killed. See [`keeper`] for how, and its limits.
 
+mod forks;
 mod keeper;
+mod tree;
 
 use rustix::process::{Pid, Signal};
 use std::collections::BTreeMap;
@@ -22,8 +24,8 @@ pub const GIT_VARIABLES: [&str; 3] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FIL
 
 /// How long a child may take to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long ending everything may take after that.
-const LAST: Duration = Duration::from_secs(5);
+/// How long ending everything may take after that; the keeper goes on, but nobody waits for it.
+const LAST: Duration = Duration::from_secs(12);
 /// How long to wait for output once the child and all that it started have ended.
 const DRAIN: Duration = Duration::from_millis(300);
 
@@ -36,6 +38,20 @@ static FOR_ALL: OnceLock<BTreeMap<String, String>> = OnceLock::new();
 /// Sets variables for every child from now on. Only the first call counts.
 pub fn set_for_all(variables: BTreeMap<String, String>) {
     FOR_ALL.get_or_init(|| variables);
+}
+
+/// What a child with all that it starts may use. Core dumps are never written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Limits {
+    /// Processes at the same time (and eight times as many threads); with more, everything is ended. `None`: no bound.
+    pub processes: Option<u32>,
+    /// Whether every new process is counted before it begins, so that none is too many; else they are counted now and then.
+    /// The program then gains no rights by what it runs (`sudo`).
+    pub hard: bool,
+    /// Bytes of one file. `None`: no bound of ours.
+    pub file_bytes: Option<u64>,
+    /// Whether the system ends it first when memory runs out.
+    pub expendable: bool,
 }
 
 /// What to run, and within which bounds.
@@ -59,6 +75,8 @@ pub struct Child {
     pub deadline: Duration,
     /// How many bytes of each output stream are kept; the rest is read, counted and dropped.
     pub keep: usize,
+    /// What it may use.
+    pub limits: Limits,
     /// Called on the command before it starts.
     pub prepare: Option<Prepare>,
 }
@@ -89,6 +107,7 @@ impl Child {
             input: Vec::new(),
             deadline: Duration::from_secs(60),
             keep: 1024 * 1024,
+            limits: Limits::default(),
             prepare: None,
         }
     }
@@ -112,6 +131,8 @@ pub enum Ending {
     Late,
     /// Ended by us: the run was cancelled.
     Cancelled,
+    /// Ended by us: it had more processes than [`Limits::processes`].
+    Crowded,
 }
 
 /// One output stream, bounded.
@@ -178,7 +199,7 @@ pub async fn run(child: Child, cancel: &CancellationToken) -> Result<Outcome, Ch
         std::io::ErrorKind::NotFound => ChildError::Missing(program.clone()),
         _ => ChildError::Start { program: program.clone(), source },
     };
-    let mut process = command(&child).and_then(|mut command| command.spawn()).map_err(fail)?;
+    let (mut process, word) = start(&child).map_err(fail)?;
     // Ends everything even when this future is dropped.
     let mut guard = Guard { keeper: process.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)) };
 
@@ -205,12 +226,12 @@ pub async fn run(child: Child, cancel: &CancellationToken) -> Result<Outcome, Ch
         guard.tell(keeper::ASK);
         if tokio::time::timeout(GRACE, process.wait()).await.is_err() {
             guard.tell(keeper::END);
-            if tokio::time::timeout(LAST, process.wait()).await.is_err() {
-                // Something cannot be ended; it must not hold us.
-                process.kill().await.ok();
-            }
+            // Something may take longer, or cannot be ended. It must not hold us; the keeper stays with it.
+            tokio::time::timeout(LAST, process.wait()).await.ok();
         }
     }
+    let ending =
+        if ending != Ending::Cancelled && keeper::was_crowded(word) { Ending::Crowded } else { ending };
     // It was waited for: its number may soon be somebody else's.
     guard.keeper = None;
     feeding.abort();
@@ -238,8 +259,8 @@ fn ending(status: Option<std::process::ExitStatus>) -> Ending {
     }
 }
 
-/// The command as the operating system gets it: keeper, environment, pipes.
-fn command(child: &Child) -> std::io::Result<tokio::process::Command> {
+/// Starts the child: keeper, environment, pipes. Beside it comes what the keeper has to say at the end.
+fn start(child: &Child) -> std::io::Result<(tokio::process::Child, std::io::PipeReader)> {
     let mut command = std::process::Command::new(&child.program);
     command.args(&child.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     if let Some(folder) = &child.folder {
@@ -253,11 +274,11 @@ fn command(child: &Child) -> std::io::Result<tokio::process::Command> {
     }
     command.envs(FOR_ALL.get().into_iter().flatten());
     command.envs(&child.set);
-    keeper::keep(&mut command);
+    let word = keeper::keep(&mut command, child.limits)?;
     if let Some(prepare) = &child.prepare {
         prepare(&mut command)?;
     }
-    Ok(tokio::process::Command::from(command))
+    Ok((tokio::process::Command::from(command).spawn()?, word))
 }
 
 /// Closes `/proc/PID/environ`, `/proc/PID/mem` and tracing of this process to others of the same user: its environment
@@ -332,169 +353,4 @@ async fn collect(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn shell(script: &str) -> Child {
-        Child::new("sh").args(["-c", script])
-    }
-
-    async fn outcome(child: Child) -> Outcome {
-        run(child, &CancellationToken::new()).await.unwrap()
-    }
-
-    #[tokio::test]
-    async fn output_input_and_code() {
-        let mut child = shell("cat; echo oops >&2; exit 3");
-        child.input = b"hello".to_vec();
-        let outcome = outcome(child).await;
-        assert_eq!(outcome.ending, Ending::Exited(3));
-        assert_eq!(outcome.stdout.text(), "hello");
-        assert_eq!(outcome.stderr.text(), "oops\n");
-    }
-
-    #[tokio::test]
-    async fn a_late_child_ends_with_its_whole_group() {
-        let mut child = shell("sleep 300 & echo $!; trap '' TERM; sleep 300");
-        child.deadline = Duration::from_millis(300);
-        let outcome = outcome(child).await;
-        assert_eq!(outcome.ending, Ending::Late);
-        let grandchild = outcome.stdout.text().trim().to_string();
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        let state = std::fs::read_to_string(format!("/proc/{grandchild}/stat")).unwrap_or_default();
-        assert!(state.is_empty() || state.contains(") Z"), "the grandchild still runs: {state}");
-    }
-
-    /// Waits until no process has this text in its command line any more.
-    async fn is_gone(mark: &str) -> bool {
-        let runs = || {
-            let processes = std::fs::read_dir("/proc").unwrap().flatten();
-            let mut lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
-            lines.any(|line| String::from_utf8_lossy(&line).contains(mark))
-        };
-        for _ in 0..50 {
-            if !runs() {
-                return true;
-            }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        false
-    }
-
-    #[tokio::test]
-    async fn what_left_the_group_and_the_session_ends_too() {
-        let ways = [
-            "setsid sh -c 'sleep 71.25; echo x' & echo done",
-            "env -i setsid -f sh -c 'setsid -f sleep 71.25; sleep 71.25' >/dev/null 2>&1 </dev/null; echo done",
-            "(trap '' TERM HUP INT; (sleep 71.25 >/dev/null 2>&1 &) &) ; echo done",
-        ];
-        for way in ways {
-            let outcome = outcome(shell(way)).await;
-            assert_eq!((outcome.ending, outcome.stdout.text().trim()), (Ending::Exited(0), "done"), "{way}");
-            assert!(outcome.elapsed < Duration::from_secs(5), "{way}");
-            assert!(is_gone("sleep\x0071.25").await, "{way}");
-        }
-        let mut late = shell("setsid sleep 72.25 & setsid -f sleep 72.25; sleep 72.25");
-        late.deadline = Duration::from_millis(300);
-        assert_eq!(outcome(late).await.ending, Ending::Late);
-        assert!(is_gone("sleep\x0072.25").await);
-        // A run that is given up.
-        let given_up = outcome(shell("setsid -f sleep 73.25; sleep 73.25"));
-        tokio::time::timeout(Duration::from_millis(300), given_up).await.unwrap_err();
-        assert!(is_gone("sleep\x0073.25").await);
-    }
-
-    #[tokio::test]
-    async fn runs_at_the_same_time_do_not_touch_each_other() {
-        let slow = outcome(shell("(setsid sh -c 'sleep 1; echo late' &) ; sleep 1.5; echo end"));
-        let quick = async {
-            for _ in 0..5 {
-                outcome(shell("setsid -f sleep 74.25; echo a")).await;
-            }
-        };
-        let (slow, ()) = tokio::join!(slow, quick);
-        assert_eq!(slow.stdout.text(), "late\nend\n");
-    }
-
-    #[tokio::test]
-    async fn a_killed_shell_takes_everything_along() {
-        const INNER: &str = "MARVIN_TEST_KILLED_SHELL";
-        if std::env::var_os(INNER).is_some() {
-            outcome(shell("setsid -f sleep 75.25; sleep 75.25")).await;
-            return;
-        }
-        let mut inner = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "child::tests::a_killed_shell_takes_everything_along"])
-            .env(INNER, "1")
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        tokio::time::sleep(Duration::from_millis(700)).await;
-        let started = std::fs::read_dir("/proc").unwrap().flatten();
-        let lines = started.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
-        assert_eq!(lines.filter(|line| line.starts_with(b"sleep\x0075.25")).count(), 2);
-        inner.kill().unwrap();
-        inner.wait().unwrap();
-        assert!(is_gone("sleep\x0075.25").await);
-    }
-
-    #[tokio::test]
-    async fn a_signal_is_told() {
-        assert_eq!(outcome(shell("kill -9 $$")).await.ending, Ending::Signalled(9));
-        assert_eq!(outcome(shell("kill -TERM $$")).await.ending, Ending::Signalled(15));
-        assert_eq!(outcome(shell("exit 255")).await.ending, Ending::Exited(255));
-    }
-
-    #[tokio::test]
-    async fn a_background_grandchild_does_not_hold_us() {
-        let outcome = outcome(shell("sleep 300 & echo started")).await;
-        assert_eq!(outcome.ending, Ending::Exited(0));
-        assert_eq!(outcome.stdout.text(), "started\n");
-        assert!(outcome.elapsed < Duration::from_secs(5));
-    }
-
-    #[tokio::test]
-    async fn output_is_bounded_and_says_so() {
-        let mut child = shell("head -c 3000000 /dev/zero | tr '\\0' x; echo end");
-        child.keep = 3000;
-        let outcome = outcome(child).await;
-        let text = outcome.stdout.text();
-        assert!(text.len() < 3200, "{}", text.len());
-        assert!(text.contains("bytes cut here") && text.ends_with("end\n"));
-    }
-
-    #[tokio::test]
-    async fn cancelling_ends_it_and_git_variables_are_gone() {
-        let mut child = shell("echo ${GIT_DIR-none} $A; sleep 300");
-        child.set.insert("A".into(), "b".into());
-        child.set.insert("PATH".into(), std::env::var("PATH").unwrap());
-        let cancel = CancellationToken::new();
-        let later = cancel.clone();
-        tokio::spawn(async move {
-            tokio::time::sleep(Duration::from_millis(200)).await;
-            later.cancel();
-        });
-        let outcome = run(child, &cancel).await.unwrap();
-        assert_eq!(outcome.ending, Ending::Cancelled);
-        assert_eq!(outcome.stdout.text(), "none b\n");
-    }
-
-    #[tokio::test]
-    async fn a_child_is_prepared_or_not_started() {
-        let mut child = shell("echo $A");
-        child.prepare = Some(Arc::new(|command| {
-            command.env("A", "prepared");
-            Ok(())
-        }));
-        assert_eq!(outcome(child.clone()).await.stdout.text(), "prepared\n");
-        child.prepare = Some(Arc::new(|_| Err(std::io::Error::other("no box"))));
-        let error = run(child, &CancellationToken::new()).await.unwrap_err();
-        assert!(error.to_string().contains("no box"), "{error}");
-    }
-
-    #[tokio::test]
-    async fn a_missing_program_is_named() {
-        let error = run(Child::new("no-such-program"), &CancellationToken::new()).await.unwrap_err();
-        assert!(error.to_string().contains("no-such-program"), "{error}");
-    }
-}
+mod tests;

@@ -30,6 +30,16 @@ pub fn read_text(path: &Path, limit: u64, links: Links) -> std::io::Result<Strin
 /// # Errors
 /// When it is not there or not regular.
 pub fn read(path: &Path, limit: u64, links: Links) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path, links)?.take(limit + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A regular file, opened for reading.
+///
+/// # Errors
+/// When it is not there or not regular.
+pub fn open(path: &Path, links: Links) -> std::io::Result<std::fs::File> {
     // Without O_NONBLOCK a pipe that nobody writes to would be waited for at the opening.
     let mut flags = libc::O_NONBLOCK;
     if links == Links::Refuse {
@@ -39,9 +49,7 @@ pub fn read(path: &Path, limit: u64, links: Links) -> std::io::Result<Vec<u8>> {
     if !file.metadata()?.is_file() {
         return Err(std::io::Error::other("it is not a regular file"));
     }
-    let mut bytes = Vec::new();
-    file.take(limit + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    Ok(file)
 }
 
 #[cfg(test)]

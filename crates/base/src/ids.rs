@@ -18,9 +18,31 @@ pub fn short(n: usize) -> String {
     text
 }
 
+/// `n` random lower-case letters and digits, at most 11.
+#[must_use]
+pub fn base36(n: usize) -> String {
+    // The lower half of a random UUID: 62 random bits, more than eleven digits need.
+    let (_, mut rest) = Uuid::new_v4().as_u64_pair();
+    let mut digit = || {
+        let value = u32::try_from(rest % 36).unwrap_or(0);
+        rest /= 36;
+        char::from_digit(value, 36).unwrap_or('0')
+    };
+    (0..n.min(11)).map(|_| digit()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn base36_uses_every_digit() {
+        let text: String = (0..400).map(|_| base36(4)).collect();
+        assert_eq!(text.len(), 1600);
+        for digit in ('0'..='9').chain('a'..='z') {
+            assert!(text.contains(digit), "{digit}");
+        }
+    }
 
     #[test]
     fn run_ids_have_the_documented_shape() {

@@ -3,6 +3,9 @@
 use crate::environment::Environment;
 use std::path::{Path, PathBuf};
 
+/// The folder of a project's tickets.
+pub const TICKETS: &str = ".tickets";
+
 /// The folders of one invocation.
 #[derive(Debug, Clone)]
 pub struct Layout {
@@ -93,6 +96,12 @@ impl Layout {
         self.user.join("profiles").join(name)
     }
 
+    /// Copies of tickets while a person edits them.
+    #[must_use]
+    pub fn drafts(&self) -> PathBuf {
+        self.user.join("drafts")
+    }
+
     /// Notes: in the project while coding, else the person's own.
     #[must_use]
     pub fn notes(&self, coding: bool) -> PathBuf {
@@ -100,6 +109,18 @@ impl Layout {
             (true, Some(record)) => record.join("notes"),
             _ => self.home.join("Notes"),
         }
+    }
+
+    /// Where downloads go when nobody is coding.
+    #[must_use]
+    pub fn downloads(&self) -> PathBuf {
+        self.home.join("Downloads")
+    }
+
+    /// What tools keep for themselves: in the project, else in the user folder.
+    #[must_use]
+    pub fn tools_cache(&self) -> PathBuf {
+        self.record().unwrap_or_else(|| self.user.clone()).join("tools_cache")
     }
 
     /// Files with project instructions, in order of precedence; the first that exists wins.
@@ -145,9 +166,24 @@ pub fn find_project(from: &Path, home: &Path) -> Option<PathBuf> {
         .map(Path::to_path_buf)
 }
 
+/// The tickets that a folder belongs to: in it, or in the nearest folder upwards that has some.
+#[must_use]
+pub fn find_tickets(from: &Path) -> Option<PathBuf> {
+    from.ancestors().map(|folder| folder.join(TICKETS)).find(|folder| folder.is_dir())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tickets_are_found_upwards() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("a/b");
+        std::fs::create_dir_all(&inner).unwrap();
+        std::fs::create_dir(folder.path().join(TICKETS)).unwrap();
+        assert_eq!(find_tickets(&inner), Some(folder.path().join(TICKETS)));
+    }
 
     #[test]
     fn the_user_folder_follows_the_environment() {

@@ -11,6 +11,7 @@ pub mod clock;
 pub mod environment;
 pub mod exit;
 pub mod files;
+pub mod held;
 pub mod ids;
 pub mod layout;
 pub mod ledger;

@@ -1,6 +1,7 @@
 //! The folder of one run and its `run.json`.
 
 use crate::atomic::{self, WriteError};
+use crate::held::Held;
 use crate::{clock, ids};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -10,7 +11,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 pub struct RunFolder {
     id: String,
-    path: PathBuf,
+    folder: Held,
+    artifacts: Held,
+    logs: Held,
     started: Timestamp,
 }
 
@@ -32,8 +35,13 @@ impl RunFolder {
         loop {
             let id = ids::run_id(started);
             let path = runs.join(&id);
-            match std::fs::create_dir(&path) {
-                Ok(()) => return Ok(RunFolder { id, path, started }),
+            let made = Held::create(&path).and_then(|folder| {
+                // Held from the beginning: no program has run yet.
+                let (artifacts, logs) = (folder.inner("artifacts")?, folder.inner("logs")?);
+                Ok(RunFolder { id, folder, artifacts, logs, started })
+            });
+            match made {
+                Ok(run) => return Ok(run),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(wrap(&path, error)),
             }
@@ -49,7 +57,7 @@ impl RunFolder {
     /// The folder.
     #[must_use]
     pub fn path(&self) -> &Path {
-        &self.path
+        self.folder.path()
     }
 
     /// When the run began.
@@ -61,31 +69,31 @@ impl RunFolder {
     /// The one trace of the run.
     #[must_use]
     pub fn trace(&self) -> PathBuf {
-        self.path.join("trace.jsonl")
+        self.path().join("trace.jsonl")
     }
 
     /// What the run cost, line by line, over all its processes.
     #[must_use]
     pub fn cost(&self) -> PathBuf {
-        self.path.join("cost.jsonl")
+        self.path().join("cost.jsonl")
     }
 
     /// Which entries of a script have been used, over all processes of the run.
     #[must_use]
     pub fn script_state(&self) -> PathBuf {
-        self.path.join("script.json")
+        self.path().join("script.json")
     }
 
     /// Logs for people.
     #[must_use]
-    pub fn logs(&self) -> PathBuf {
-        self.path.join("logs")
+    pub fn logs(&self) -> &Held {
+        &self.logs
     }
 
     /// Things the run made that are too large for the trace.
     #[must_use]
-    pub fn artifacts(&self) -> PathBuf {
-        self.path.join("artifacts")
+    pub fn artifacts(&self) -> &Held {
+        &self.artifacts
     }
 
     /// Writes `run.json`: the keys that every run has, and `facts` on top.
@@ -99,7 +107,8 @@ impl RunFolder {
         }
         let mut text = format!("{state:#}");
         text.push('\n');
-        atomic::replace(&self.path.join("run.json"), text.as_bytes())
+        atomic::replace(&self.folder.place().join("run.json"), text.as_bytes())
+            .map_err(|error| WriteError { path: self.path().join("run.json").display().to_string(), ..error })
     }
 }
 

@@ -6,14 +6,27 @@
 //! there are none. Each run has its own keeper, so runs at the same time do not touch each other. When this process dies,
 //! however it dies, the kernel tells the keeper, which then ends everything too.
 //!
-//! The keeper never runs another program. It is a fork of a process with threads, so it makes system calls only and
-//! allocates nothing; it holds no files open.
+//! It also counts: a program with more processes than its bound is ended with all of them, and the keeper says so through a
+//! pipe. Contained programs ask before each new process ([`forks`]), so that none is too many. For others counting is a
+//! matter of moments: a fork bomb may pass the bound by what it starts between two looks. So that the keeper gets its looks and is faster at ending than a bomb is at starting, programs with
+//! many processes run only when nobody else wants to (`SCHED_IDLE`), the keeper of root runs before everybody, and users
+//! other than root have a hard bound besides (`RLIMIT_NPROC`). While a program grows fast, its process group stands still for
+//! the moment of counting. The keeper does not end before everything has.
 //!
-//! Limits: a process that changed its user (`sudo`) cannot be ended. An uncontained program can kill its own keeper with
-//! `SIGKILL`; a contained one cannot signal outside its box (Linux 6.12 and newer). On a kernel without
-//! `/proc/PID/task/TID/children` only the program's process group is ended.
+//! The keeper never runs another program. It is a fork of a process with threads, so it makes system calls only and
+//! allocates nothing; it holds open only what it needs for its own work.
+//!
+//! Limits: where programs do not ask, root without the right to run before others (`CAP_SYS_NICE`, which containers often
+//! lack) can be outrun by a bomb whose every process begins a session of its own. A process that changed its user (`sudo`)
+//! cannot be ended. An uncontained program can kill its own keeper with `SIGKILL`; a contained one cannot signal outside its
+//! box (Linux 6.12 and newer). On a kernel without `/proc/PID/task/TID/children` only the program's process group is ended.
 
+use super::forks::{self, Heard};
+use super::{Limits, tree};
 use rustix::process::Signal;
+use std::io::{PipeReader, Read};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 
 /// Tells the keeper to ask the program's process group to end.
@@ -23,16 +36,37 @@ pub(super) const END: Signal = Signal::INT;
 
 /// How long what a program left behind may go on writing, in milliseconds.
 const DRAIN: i64 = 300;
-/// How often, and at which distance in nanoseconds, what is left is ended before the keeper gives up.
-const ROUNDS: usize = 1000;
-const DISTANCE: i64 = 2_000_000;
+/// At which distance, in nanoseconds, what is left is ended; the keeper does not give up before nothing is left.
+const DISTANCE: i64 = 500_000;
+const LONGEST_DISTANCE: i64 = 500_000_000;
+/// How often processes are counted, in milliseconds; every so many times even when the machine seems quiet.
+const LOOK: i64 = 25;
+const QUIET_LOOKS: u32 = 20;
+/// Threads for each process of the bound.
+const THREADS: u32 = 8;
+/// What the keeper says when it ended a program for its many processes.
+const CROWDED: u8 = b'c';
 
-/// Puts a keeper between this process and the command.
+/// Did the keeper end the program because it had too many processes? To be asked when the keeper has ended.
+pub(super) fn was_crowded(mut word: PipeReader) -> bool {
+    // Nobody writes any more, but some other child on its way to its program may hold the pipe for a moment.
+    let flags = rustix::fs::fcntl_getfl(word.as_fd()).unwrap_or(rustix::fs::OFlags::empty());
+    if rustix::fs::fcntl_setfl(word.as_fd(), flags | rustix::fs::OFlags::NONBLOCK).is_err() {
+        return false;
+    }
+    let mut byte = [0];
+    matches!(word.read(&mut byte), Ok(1)) && byte == [CROWDED]
+}
+
+/// Puts a keeper between this process and the command. What it has to say at the end can be read from the pipe.
 #[expect(
     unsafe_code,
     reason = "pre_exec runs between fork and exec; the closure makes system calls only and allocates nothing"
 )]
-pub(super) fn keep(command: &mut std::process::Command) {
+pub(super) fn keep(command: &mut std::process::Command, limits: Limits) -> std::io::Result<PipeReader> {
+    let (word, say) = std::io::pipe()?;
+    let ask = (limits.hard && limits.processes.is_some()).then(UnixStream::pair).transpose()?;
+    let hard = limits.processes.and_then(hard_bound);
     let parent = rustix::process::getpid().as_raw_nonzero().get();
     // SAFETY: only async-signal-safe calls are made on both sides of the fork, and no memory is allocated. The keeper's
     // side never returns, so nothing of the standard library runs twice.
@@ -52,11 +86,21 @@ pub(super) fn keep(command: &mut std::process::Command) {
             let keeper = libc::getpid();
             match libc::fork() {
                 -1 => Err(std::io::Error::last_os_error()),
-                0 => begin(keeper, &watched),
-                program => watch(program, &watched),
+                0 => {
+                    begin(keeper, &watched, limits, hard)?;
+                    if let Some((_, theirs)) = &ask {
+                        forks::ask(theirs.as_raw_fd());
+                    }
+                    Ok(())
+                }
+                program => {
+                    let ours = ask.as_ref().map(|(ours, _)| ours.as_raw_fd());
+                    watch(program, &watched, limits.processes, say.as_raw_fd(), ours)
+                }
             }
         });
     }
+    Ok(word)
 }
 
 /// The signals that the keeper waits for.
@@ -75,7 +119,7 @@ fn watched() -> libc::sigset_t {
 
 /// The program's side: a process group of its own, ended with its keeper, signals as they should be.
 #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
-fn begin(keeper: i32, watched: &libc::sigset_t) -> std::io::Result<()> {
+fn begin(keeper: i32, watched: &libc::sigset_t, limits: Limits, hard: Option<u64>) -> std::io::Result<()> {
     // SAFETY: plain system calls; the set is valid.
     unsafe {
         libc::setpgid(0, 0);
@@ -86,29 +130,85 @@ fn begin(keeper: i32, watched: &libc::sigset_t) -> std::io::Result<()> {
             return Err(std::io::Error::from_raw_os_error(libc::ECANCELED));
         }
         libc::sigprocmask(libc::SIG_UNBLOCK, watched, std::ptr::null_mut());
+        if limits.expendable {
+            // Raising the score is allowed to everybody; where it is not there, nothing is lost.
+            let file = libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+            libc::write(file, c"700".as_ptr().cast(), 3);
+            libc::close(file);
+        }
+    }
+    bound(libc::RLIMIT_CORE, 0)?;
+    if let Some(hard) = hard {
+        bound(libc::RLIMIT_NPROC, hard)?;
+    }
+    limits.file_bytes.map_or(Ok(()), |bytes| bound(libc::RLIMIT_FSIZE, bytes))
+}
+
+/// The bound on tasks that the kernel keeps by itself: those that the user has, and as many as the program may have. It does
+/// not bind root. Called before the fork.
+fn hard_bound(most: u32) -> Option<u64> {
+    use std::os::unix::fs::MetadataExt;
+    let own = rustix::process::getuid();
+    if own.is_root() {
+        return None;
+    }
+    let mut tasks = 0;
+    for entry in std::fs::read_dir("/proc").ok()?.flatten() {
+        // The folder of the threads has a link for each, and two of its own.
+        let Ok(facts) = entry.path().join("task").symlink_metadata() else { continue };
+        if facts.uid() == own.as_raw() {
+            tasks += facts.nlink().saturating_sub(2);
+        }
+    }
+    Some(tasks + u64::from(most) * u64::from(THREADS))
+}
+
+/// The kind of a resource, which C libraries do not agree about.
+#[cfg(target_env = "gnu")]
+type Resource = libc::__rlimit_resource_t;
+#[cfg(not(target_env = "gnu"))]
+type Resource = libc::c_int;
+
+/// Lowers a bound of this process and of what it starts; a lower one stays.
+#[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
+fn bound(resource: Resource, most: u64) -> std::io::Result<()> {
+    let mut now = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the structure is ours.
+    unsafe {
+        if libc::getrlimit(resource, &raw mut now) != 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+        let lower = libc::rlimit { rlim_cur: now.rlim_cur.min(most), rlim_max: now.rlim_max.min(most) };
+        if libc::setrlimit(resource, &raw const lower) != 0 {
+            return Err(std::io::Error::last_os_error());
+        }
     }
     Ok(())
 }
 
 /// The keeper's side: waits for the program, then for what it left behind, and ends as the program ended.
 #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
-fn watch(program: i32, watched: &libc::sigset_t) -> ! {
+fn watch(program: i32, watched: &libc::sigset_t, most: Option<u32>, say: i32, ask: Option<i32>) -> ! {
     // SAFETY: plain system calls on numbers and on memory of this function.
     unsafe {
         // Both sides do this, since either may be first. The keeper leaves the terminal's group: Ctrl-C is not for it.
         libc::setpgid(program, program);
         libc::setpgid(0, 0);
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
-        // Pipes of this and of other runs must not be held open; nor must the one that tells of a successful start.
-        if libc::syscall(libc::SYS_close_range, 0u32, u32::MAX, 0u32) != 0 {
-            for handle in 0..4096 {
-                libc::close(handle);
-            }
-        }
+        // Before anything else: the program may be waiting for an answer.
+        let listener = ask.and_then(forks::receive);
+        // The lowest numbers are taken for what stays open; the rest is closed.
+        let (say, mut listener) = keep_open(say, listener);
+        let signals = libc::signalfd(-1, watched, libc::SFD_NONBLOCK | libc::SFD_CLOEXEC);
         libc::prctl(libc::PR_SET_NAME, c"marvin-keeper".as_ptr(), 0, 0, 0);
+        // Among hundreds of busy processes the keeper must still get its turn. Only root may do this; for others, see
+        // `Tree::yield_to_us`.
+        let first = libc::sched_param { sched_priority: 1 };
+        libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first);
+        let Some(mut tree) = tree::Tree::new() else { libc::_exit(127) };
+        let mut looks = Looks::new(most);
         let mut ended: Option<i32> = None;
         let mut deadline = i64::MAX;
-        let mut rounds = 0;
         loop {
             loop {
                 let mut status = 0;
@@ -125,28 +225,139 @@ fn watch(program: i32, watched: &libc::sigset_t) -> ! {
             }
             let rest = deadline.saturating_sub(now());
             if rest <= 0 {
-                if rounds == ROUNDS {
-                    leave(ended);
-                }
-                rounds += 1;
                 if ended.is_none() {
                     libc::kill(-program, libc::SIGKILL);
                 }
-                end_children();
-                let pause = libc::timespec { tv_sec: 0, tv_nsec: DISTANCE };
+                tree.end();
+                // What cannot be ended at all is looked at less and less often.
+                let longer = rest.saturating_neg().saturating_mul(DISTANCE / 100);
+                let pause = libc::timespec { tv_sec: 0, tv_nsec: DISTANCE.max(longer.min(LONGEST_DISTANCE)) };
                 libc::nanosleep(&raw const pause, std::ptr::null_mut());
                 continue;
             }
-            let rest = rest.min(3_600_000);
-            let timeout = libc::timespec { tv_sec: rest / 1000, tv_nsec: (rest % 1000) * 1_000_000 };
-            let signal = libc::sigtimedwait(watched, std::ptr::null_mut(), &raw const timeout);
+            let group = ended.is_none().then_some(program);
+            if listener.is_none() && looks.are_too_many(&mut tree, group) {
+                libc::write(say, [CROWDED].as_ptr().cast(), 1);
+                deadline = now();
+                continue;
+            }
+            let signal = if let Some(open) = listener {
+                match forks::wait(open, signals, rest.min(3_600_000)) {
+                    Heard::Question(id) if looks.has_room(&mut tree) => forks::allow(open, id),
+                    // Whoever asks from here on gets no answer, until it is ended.
+                    Heard::Question(_) => {
+                        libc::write(say, [CROWDED].as_ptr().cast(), 1);
+                        deadline = now();
+                        continue;
+                    }
+                    Heard::Nobody => listener = None,
+                    Heard::Nothing => {}
+                }
+                let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+                libc::sigtimedwait(watched, std::ptr::null_mut(), &raw const at_once)
+            } else {
+                let rest = rest.min(if most.is_some() { LOOK } else { 3_600_000 });
+                let timeout = libc::timespec { tv_sec: rest / 1000, tv_nsec: (rest % 1000) * 1_000_000 };
+                libc::sigtimedwait(watched, std::ptr::null_mut(), &raw const timeout)
+            };
             if signal == END.as_raw() {
-                deadline = 0;
+                deadline = now();
             } else if signal == ASK.as_raw() && ended.is_none() {
                 // Until the program is waited for, its number cannot become somebody else's.
                 libc::kill(-program, libc::SIGTERM);
             }
         }
+    }
+}
+
+/// Moves what stays open to the numbers 0 and 1 and closes the rest: pipes of this and of other runs must not be held open,
+/// nor must the one that tells of a successful start.
+#[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
+fn keep_open(say: i32, listener: Option<i32>) -> (i32, Option<i32>) {
+    // SAFETY: nothing of this process uses the other handles any more.
+    unsafe {
+        // Both may stand in each other's way, so they are first moved out of it.
+        let far = |handle: i32| libc::fcntl(handle, libc::F_DUPFD_CLOEXEC, 3);
+        let (far_say, far_listener) = (far(say), listener.map(far));
+        libc::dup2(far_say, 0);
+        let listener = far_listener.map(|handle| libc::dup2(handle, 1)).filter(|handle| *handle == 1);
+        let first = if listener.is_some() { 2u32 } else { 1 };
+        if libc::syscall(libc::SYS_close_range, first, u32::MAX, 0u32) != 0 {
+            for handle in i32::try_from(first).unwrap_or(2)..4096 {
+                libc::close(handle);
+            }
+        }
+        (0, listener)
+    }
+}
+
+/// When processes are counted, and when there are too many.
+struct Looks {
+    most: Option<u32>,
+    /// When the next look is due.
+    due: i64,
+    /// How many there were, and how many tasks the machine had, at the last count.
+    last: (u32, u32),
+    /// Looks at the machine since then.
+    quiet: u32,
+    /// How many may begin before they are counted again, where each is asked about.
+    room: u32,
+}
+
+impl Looks {
+    fn new(most: Option<u32>) -> Self {
+        Looks { most, due: 0, last: (0, tree::tasks_of_machine()), quiet: 0, room: 0 }
+    }
+
+    /// May one more begin? Asked for each.
+    fn has_room(&mut self, tree: &mut tree::Tree) -> bool {
+        if self.room == 0 {
+            let most = self.most.unwrap_or(u32::MAX);
+            let (processes, threads) = tree.count(most);
+            self.room =
+                most.saturating_sub(processes).min(most.saturating_mul(THREADS).saturating_sub(threads));
+        }
+        let has = self.room > 0;
+        self.room = self.room.saturating_sub(1);
+        has
+    }
+
+    /// `group` is the program's process group, while it has its number for certain.
+    #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
+    fn are_too_many(&mut self, tree: &mut tree::Tree, group: Option<i32>) -> bool {
+        let Some(most) = self.most else { return false };
+        let time = now();
+        if time < self.due {
+            return false;
+        }
+        self.due = time.saturating_add(LOOK);
+        // The machine's own count is one small file. As long as it has not grown much, neither have we.
+        let machine = tree::tasks_of_machine();
+        self.quiet += 1;
+        let grown = machine.saturating_sub(self.last.1);
+        if machine > 0 && self.last.0.saturating_add(grown) < most / 2 && self.quiet < QUIET_LOOKS {
+            return false;
+        }
+        self.quiet = 0;
+        // Somebody grows fast. If it is ours, it must not go on growing while it is counted; it is stopped at once.
+        let stopped = group.filter(|_| grown > most / 4);
+        let tell = |signal| {
+            if let Some(group) = stopped {
+                // SAFETY: a plain system call.
+                unsafe { libc::kill(-group, signal) };
+            }
+        };
+        tell(libc::SIGSTOP);
+        let (processes, threads) = tree.count(most);
+        if processes > most / 4 {
+            tree.yield_to_us();
+        }
+        let too_many = processes > most || threads > most.saturating_mul(THREADS);
+        if !too_many {
+            tell(libc::SIGCONT);
+        }
+        self.last = (processes, machine);
+        too_many
     }
 }
 
@@ -157,32 +368,6 @@ fn now() -> i64 {
     // SAFETY: the structure is ours.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
     time.tv_sec * 1000 + time.tv_nsec / 1_000_000 + 1
-}
-
-/// Ends every child of this process; theirs become its children.
-#[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
-fn end_children() {
-    let mut text = [0u8; 4096];
-    // SAFETY: the buffer is ours, and as long as is said.
-    let read = unsafe {
-        let file = libc::open(c"/proc/thread-self/children".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
-        let read = libc::read(file, text.as_mut_ptr().cast(), text.len());
-        libc::close(file);
-        read
-    };
-    let mut number = 0i32;
-    for byte in text.iter().take(usize::try_from(read).unwrap_or(0)) {
-        if byte.is_ascii_digit() {
-            number = number.saturating_mul(10).saturating_add(i32::from(byte - b'0'));
-        } else {
-            // A number that is cut off at the end of the buffer is not followed by a space, and waits for the next round.
-            if number > 1 {
-                // SAFETY: a plain system call; a child that was not waited for keeps its number.
-                unsafe { libc::kill(number, libc::SIGKILL) };
-            }
-            number = 0;
-        }
-    }
 }
 
 /// Ends as the program ended.

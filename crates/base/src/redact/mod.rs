@@ -26,7 +26,7 @@ const SHORTEST_KNOWN: usize = 6;
 const LONGEST_SWITCH: usize = 10;
 
 /// Keys whose values the shell itself computes: hashes and ids that look like random tokens but are no secrets.
-const STRUCTURAL: [&str; 15] = [
+const STRUCTURAL: [&str; 16] = [
     "run_id",
     "runId",
     "run_path",
@@ -37,6 +37,7 @@ const STRUCTURAL: [&str; 15] = [
     "tools_signature",
     "resultSignature",
     "workspace_hash",
+    "commit",
     "sha256",
     "timestamp",
     "startedAt",
@@ -87,8 +88,9 @@ impl Redactor {
             let is_switch = value.len() < LONGEST_SWITCH && patterns::is_plain_word(value);
             if value.len() >= SHORTEST_KNOWN && !is_switch {
                 // A value may also arrive inside JSON text, where quotes and backslashes look otherwise.
-                let escaped = Value::from(value).to_string();
-                known.insert(escaped.trim_matches('"').to_string(), name.to_string());
+                let quoted = Value::from(value).to_string();
+                let escaped = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+                known.insert(escaped.unwrap_or(&quoted).to_string(), name.to_string());
                 known.insert(value.to_string(), name.to_string());
             }
         }
@@ -101,6 +103,12 @@ impl Redactor {
     #[must_use]
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.redact(text, true)
+    }
+
+    /// Is there a secret in it? Random-looking tokens alone are none here: commit hashes stand in many addresses.
+    #[must_use]
+    pub fn finds(&self, text: &str) -> bool {
+        matches!(self.redact(text, false), Cow::Owned(_))
     }
 
     fn redact<'a>(&self, text: &'a str, tokens: bool) -> Cow<'a, str> {
@@ -191,6 +199,15 @@ mod tests {
             "say [REDACTED:PGPASSWORD] [REDACTED:MY_API_KEY] and [REDACTED:DB_PASSWORD] and [REDACTED:file]"
         );
         assert_eq!(clean.text("true /tmp/agent nano-is-fine"), "true /tmp/agent nano-is-fine");
+    }
+
+    #[test]
+    fn secrets_are_found_and_hashes_are_none() {
+        let clean = redactor();
+        assert!(clean.finds("https://h/?q=correct-horse-battery"));
+        assert!(clean.finds("https://h/ghp_0123456789abcdefghijABCDEFGHIJ456789"));
+        assert!(!clean.finds("https://h/commit/0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"));
+        assert!(!clean.finds("https://example.com/a?page=2"));
     }
 
     #[test]

@@ -95,7 +95,9 @@ static EACH: LazyLock<(RegexSet, Vec<Regex>)> = LazyLock::new(|| {
 
 /// Replaces every shape in `text`; `tokens` says whether long random-looking tokens count.
 pub(super) fn redact(text: &str, tokens: bool) -> Cow<'_, str> {
-    if !ANY.is_match(text) {
+    // Names of fields and plain words: no shape is so short and made of small letters only.
+    let plain = text.len() < 16 && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    if plain || !ANY.is_match(text) {
         return Cow::Borrowed(text);
     }
     let (set, single) = &*EACH;

@@ -192,8 +192,14 @@ settings! {
         "Grant file and command tools to interactive sessions";
     TOOL_ROOTS = "tools.roots", List, "", Person, ["MARVIN_TOOL_ROOTS", "BOB_TOOL_ROOTS"],
         "Folders that granted tools may touch";
-    CONTAINMENT = "sandbox.commands", Choice(&["auto", "landlock", "off"]), "auto", Person, ["MARVIN_SANDBOX"],
+    CONTAINMENT = "sandbox.commands", Choice(&["auto", "landlock", "bubblewrap", "off"]), "auto", Person, ["MARVIN_SANDBOX"],
         "How the operating system contains commands; auto: Landlock and seccomp, refused where the kernel lacks them";
+    SANDBOX_PROCESSES = "sandbox.processes", Whole(8, 100_000), "512", Person, ["MARVIN_SANDBOX_PROCESSES"],
+        "Processes that a command may have at the same time; with more it is ended";
+    SANDBOX_FILE = "sandbox.file_mb", Whole(1, 1_000_000_000), "10240", Person, ["MARVIN_SANDBOX_FILE_MB"],
+        "Megabytes of the largest file that a command may write";
+    SANDBOX_INSTALL = "sandbox.install", Choice(&["ask", "allow", "deny"]), "ask", Person, ["MARVIN_SANDBOX_INSTALL"],
+        "Whether packages may be installed; ask: where nobody can be asked, they are not";
     WEB_ORG_ALLOWLIST = "web.org_allowlist", List, "", Person, ["MARVIN_WEB_ORG_ALLOWLIST", "TOKIMON_WEB_ORG_ALLOWLIST"],
         "Hosts that may be reached at all";
     WEB_REQUEST_ALLOWLIST = "web.request_allowlist", List, "", Anyone,
@@ -201,6 +207,22 @@ settings! {
     WEB_DOMAIN_SECRETS = "web.domain_secrets", Json, "", Person,
         ["MARVIN_WEB_DOMAIN_SECRETS", "TOKIMON_WEB_DOMAIN_SECRETS_JSON"],
         "Headers added per domain, with $VARIABLE for the secret";
+    WEB_SEARCH_URL = "web.search_url", Text, "https://html.duckduckgo.com/html/", Person, ["MARVIN_WEB_SEARCH_URL"],
+        "Address of the search engine (DuckDuckGo's page without scripts, or one of the same shape)";
+    WEB_DOWNLOAD_BYTES = "web.download_max_bytes", Whole(1, MANY), "104857600", Person, ["MARVIN_WEB_DOWNLOAD_MAX_BYTES"],
+        "Bytes of the largest file that is downloaded";
+    WEB_DOWNLOAD_TIMEOUT = "web.download_timeout_s", Whole(1, 86_400), "600", Person, ["MARVIN_WEB_DOWNLOAD_TIMEOUT_S"],
+        "Seconds that a download may take";
+    GITHUB_API_URL = "github.api_url", Text, "https://api.github.com", Person, ["MARVIN_GITHUB_API_URL"],
+        "Base address of GitHub's HTTP interface";
+    GITHUB_CLONE_URL = "github.clone_url", Text, "https://github.com", Person, ["MARVIN_GITHUB_CLONE_URL"],
+        "Base address that repositories are cloned from";
+    GITHUB_TOKEN = "github.token", Secret, "", Person, ["MARVIN_GITHUB_TOKEN", "GITHUB_TOKEN", "GH_TOKEN"],
+        "Token for GitHub's HTTP interface; sent nowhere else";
+    GITHUB_CLONE_TIMEOUT = "github.clone_timeout_s", Whole(1, 86_400), "300", Person, ["MARVIN_GITHUB_CLONE_TIMEOUT_S"],
+        "Seconds that a clone may take";
+    GITHUB_CLONE_BYTES = "github.clone_max_bytes", Whole(1, MANY), "1073741824", Person, ["MARVIN_GITHUB_CLONE_MAX_BYTES"],
+        "Bytes of the largest clone";
 
     NTFY_URL = "notify.url", Text, "https://ntfy.sh", Person, ["MARVIN_NTFY_URL"],
         "Server that notifications are pushed to";
