@@ -1,5 +1,6 @@
 //! What an agent may write: everything in the workspace, nothing, or a list of files.
 
+use crate::intent::Touches;
 use crate::path::WorkspacePath;
 use crate::refusal::{Refusal, RefusalKind};
 use marvin_base::settings::{Settings, table};
@@ -37,6 +38,26 @@ impl Access {
             file.split('/').filter(|part| !part.is_empty() && *part != ".").collect::<Vec<_>>().join("/")
         };
         Access::WritableFiles(files.into_iter().map(normal).collect())
+    }
+
+    /// Is a tool that touches this offered to such an agent? Notes, tickets and downloads are on no list of files.
+    #[must_use]
+    pub fn offers(&self, touches: Touches) -> bool {
+        match self {
+            Access::Full => true,
+            Access::Readonly => touches.changes_nothing(),
+            Access::WritableFiles(_) => !touches.stores && !touches.executes,
+        }
+    }
+
+    /// What such an agent may do, in a few words.
+    #[must_use]
+    pub fn describe(&self) -> &'static str {
+        match self {
+            Access::Full => "it may write everywhere in the working directory",
+            Access::Readonly => "it is read-only",
+            Access::WritableFiles(_) => "it may write only some files and run nothing",
+        }
     }
 
     /// May this agent write there?

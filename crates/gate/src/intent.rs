@@ -2,11 +2,15 @@
 
 use crate::access::Access;
 use crate::command::{self, CommandContext};
-use crate::path;
+use crate::network::{Guard, Service};
+use crate::path::{self, WorkspacePath};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::secrets;
-use crate::verdict::Verdict;
+use crate::ticket::{self, Duty};
+use crate::verdict::{Decision, Verdict};
 use crate::workspace::Workspace;
+use marvin_base::redact::Redactor;
+use marvin_base::settings::Settings;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -17,6 +21,10 @@ pub struct Touches {
     pub reads: bool,
     /// Writes files of the workspace.
     pub writes: bool,
+    /// Writes beside them: notes, tickets, downloads.
+    pub stores: bool,
+    /// What it stores are tickets and nothing else.
+    pub tickets: bool,
     /// Runs programs.
     pub executes: bool,
     /// Reaches the network.
@@ -25,13 +33,32 @@ pub struct Touches {
 
 impl Touches {
     /// Touches nothing outside the conversation.
-    pub const NOTHING: Touches = Touches { reads: false, writes: false, executes: false, network: false };
+    pub const NOTHING: Touches = Touches {
+        reads: false,
+        writes: false,
+        stores: false,
+        tickets: false,
+        executes: false,
+        network: false,
+    };
     /// Reads files.
     pub const READS: Touches = Touches { reads: true, ..Touches::NOTHING };
     /// Reads and writes files.
-    pub const WRITES: Touches = Touches { reads: true, writes: true, ..Touches::NOTHING };
+    pub const WRITES: Touches = Touches { writes: true, ..Touches::READS };
+    /// Reads, and writes beside the workspace's files.
+    pub const STORES: Touches = Touches { stores: true, ..Touches::READS };
+    /// Reads and changes tickets.
+    pub const TICKETS: Touches = Touches { tickets: true, ..Touches::STORES };
     /// Runs programs, which may read and write.
-    pub const EXECUTES: Touches = Touches { reads: true, writes: true, executes: true, network: false };
+    pub const EXECUTES: Touches = Touches { executes: true, ..Touches::WRITES };
+    /// Reaches the network.
+    pub const NETWORK: Touches = Touches { network: true, ..Touches::NOTHING };
+
+    /// Changes nothing: calls of such tools may run side by side.
+    #[must_use]
+    pub const fn changes_nothing(self) -> bool {
+        !(self.writes || self.stores || self.executes)
+    }
 }
 
 /// Something that is about to happen.
@@ -42,6 +69,13 @@ pub enum Intent {
         /// The line as the shell would get it.
         line: String,
     },
+    /// Packages are installed by a command that reaches the network and may run their code.
+    Install {
+        /// The line as the shell would get it.
+        line: String,
+        /// What the person's settings say about installing.
+        setting: Decision,
+    },
     /// A file or folder of the workspace is read.
     Read {
         /// The path as the model wrote it.
@@ -51,6 +85,18 @@ pub enum Intent {
     Write {
         /// The path as the model wrote it.
         path: String,
+    },
+    /// A ticket is made.
+    Ticket {
+        /// The ticket that it is to be a child of; one that means the agent's own duty is spelled like it.
+        parent: Option<String>,
+    },
+    /// Something is fetched from the network.
+    Request {
+        /// The address as the model wrote it.
+        url: String,
+        /// The service that the tool stands for, if it stands for one.
+        service: Option<Service>,
     },
     /// A tool is called.
     Tool {
@@ -74,6 +120,12 @@ pub struct Context<'a> {
     pub attended: bool,
     /// Whether programs may be run at all.
     pub may_execute: bool,
+    /// The ticket that the agent works on.
+    pub duty: &'a Duty,
+    /// Every setting; the lists of hosts are among them.
+    pub settings: &'a Settings,
+    /// Knows the secrets.
+    pub redactor: &'a Redactor,
 }
 
 /// May this happen? The verdict is settled: it is [`crate::Decision::Ask`] only where somebody can be asked.
@@ -81,8 +133,14 @@ pub struct Context<'a> {
 pub fn judge(intent: &Intent, context: &Context<'_>) -> Verdict {
     let verdict = match intent {
         Intent::Command { line } => judge_command(line, context),
+        Intent::Install { line, setting } => judge_install(line, *setting, context),
         Intent::Read { path } => judge_path(path, context, false),
         Intent::Write { path } => judge_path(path, context, true),
+        Intent::Ticket { parent } => ticket::judge_ticket(parent.as_deref(), context.duty, context.access),
+        Intent::Request { url, service } => match Guard::new(context.settings, context.redactor) {
+            Ok(guard) => guard.judge(url, *service),
+            Err(refusal) => refusal.verdict(),
+        },
         Intent::Tool { name, touches } => judge_tool(name, *touches, context),
     };
     verdict.settle(context.attended)
@@ -109,48 +167,68 @@ fn judge_command(line: &str, context: &Context<'_>) -> Verdict {
     command::judge_command(line, &place).verdict
 }
 
-fn judge_path(path: &str, context: &Context<'_>, write: bool) -> Verdict {
+fn judge_install(line: &str, setting: Decision, context: &Context<'_>) -> Verdict {
+    // Whatever the setting says, an agent that may run nothing installs nothing, and what destroys is refused.
+    let as_command = judge_command(line, context);
+    let reason = "installing packages reaches the network, and brings in the code of others";
+    match setting {
+        _ if as_command.decision == Decision::Deny => as_command,
+        Decision::Allow => {
+            Verdict::allow("install.granted", "the person's settings allow installing packages")
+        }
+        Decision::Ask => {
+            Verdict::ask("install.ask", reason, "Say which packages are needed and why, or do without them.")
+        }
+        Decision::Deny => Verdict::deny(
+            "install.denied",
+            format!("{reason}, and the person's settings (sandbox.install) forbid it"),
+            "Do without them, or say which packages are needed and why.",
+        ),
+    }
+}
+
+fn judge_path(text: &str, context: &Context<'_>, write: bool) -> Verdict {
     let Some(workspace) = context.workspace else { return no_workspace().verdict() };
-    let checked = workspace.path(path).and_then(|path| {
+    let checked = workspace.path(text).and_then(|path| {
         if write {
             context.access.may_write(&path)?;
             workspace.writable(&path)?;
         }
-        Ok(())
+        Ok(path)
     });
     match checked {
-        Ok(()) if !write && is_secret(path, workspace) => Verdict::ask(
+        Ok(path) if !write && is_secret(&path, workspace) => Verdict::ask(
             "path.secret",
             format!("`{path}` may hold secrets"),
             "Look at an example file (such as `.env.example`) instead, or ask the person for what is needed.",
         ),
         // A list of files that names it is a person's decision already.
-        Ok(()) if write && *context.access == Access::Full && is_instruction(path, workspace) => {
+        Ok(path) if write && *context.access == Access::Full && is_instruction(&path, workspace) => {
             Verdict::ask(
                 "path.instructions",
                 format!("`{path}` tells agents what to do, and a person decides what agents are told"),
                 "Say in your answer what should stand there and why.",
             )
         }
-        Ok(()) => Verdict::allow("path.inside", "the path lies inside the working directory"),
-        Err(refusal) => refusal.verdict(),
+        Ok(_) => Verdict::allow("path.inside", "the path lies inside the working directory"),
+        Err(refusal) => workspace.explain(refusal).verdict(),
     }
 }
 
 /// Is this a file of secrets by its name, or by the name of what it leads to?
-fn is_secret(path: &str, workspace: &Workspace) -> bool {
-    let Ok(path) = workspace.path(path) else { return false };
-    let real = workspace.resolve(&path).unwrap_or_default();
-    let real = real.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let named = secrets::is_project_secret(path.name()) || secrets::is_project_secret(&real);
+fn is_secret(path: &WorkspacePath, workspace: &Workspace) -> bool {
+    let named = secrets::is_project_secret(path.name()) || {
+        let real = workspace.resolve(path).unwrap_or_default();
+        let real = real.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+        real != path.name() && secrets::is_project_secret(&real)
+    };
     // A folder of such a name is listed like any other.
-    named && !workspace.metadata(&path).is_ok_and(|facts| facts.is_dir())
+    named && !workspace.metadata(path).is_ok_and(|facts| facts.is_dir())
 }
 
 /// Do agents take instructions from this file, or from what it leads to?
-fn is_instruction(path: &str, workspace: &Workspace) -> bool {
-    let Ok(path) = workspace.path(path) else { return false };
-    let real = workspace.resolve(&path).unwrap_or_default();
+fn is_instruction(path: &WorkspacePath, workspace: &Workspace) -> bool {
+    let real = workspace.resolve(path).unwrap_or_default();
     let real: Vec<&str> = real.iter().filter_map(|part| part.to_str()).collect();
     path::is_instruction(&real) || path::is_instruction(&path.as_str().split('/').collect::<Vec<_>>())
 }
@@ -164,10 +242,10 @@ fn judge_tool(name: &str, touches: Touches, context: &Context<'_>) -> Verdict {
         )
     };
     match context.access {
-        Access::Readonly if touches.writes || touches.executes => deny("it is read-only"),
-        Access::WritableFiles(_) if touches.executes => deny("it may write only some files and run nothing"),
+        access if !access.offers(touches) => deny(access.describe()),
         _ if touches.executes && !context.may_execute => deny("it may not run programs"),
-        _ => Verdict::allow("tool.offered", "the tool is offered to this agent"),
+        access => ticket::judge_tool(name, touches, context.duty, access)
+            .unwrap_or_else(|| Verdict::allow("tool.offered", "the tool is offered to this agent")),
     }
 }
 

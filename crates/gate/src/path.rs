@@ -101,9 +101,17 @@ pub(crate) fn parse(text: &str) -> Result<WorkspacePath, Refusal> {
     Ok(WorkspacePath::from_parts(parts))
 }
 
+/// A name as the most forgiving file system reads it: some know no case, some drop dots and spaces at the end, some do not
+/// see characters without width. What is closed by name is closed under all of these.
+fn folded(name: &str) -> String {
+    let unseen = |letter: &char| matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    let seen: String = name.chars().filter(|letter| !unseen(letter)).collect();
+    seen.trim_end_matches(['.', ' ']).to_ascii_lowercase()
+}
+
 /// Refuses `.tickets` and what lies below it.
 pub(crate) fn not_tickets(parts: &[&str], shown: &str) -> Result<(), Refusal> {
-    if parts.first() != Some(&".tickets") {
+    if parts.first().is_none_or(|first| folded(first) != ".tickets") {
         return Ok(());
     }
     Err(Refusal::new(
@@ -118,10 +126,13 @@ pub(crate) fn open_for_writing(parts: &[&str], shown: &str) -> Result<(), Refusa
     let closed = |what: &str, mend: &str| {
         Err(Refusal::new(RefusalKind::Closed, format!("cannot write `{shown}`: {what}"), mend))
     };
-    if parts.contains(&".git") {
+    let folded: Vec<String> = parts.iter().map(|part| folded(part)).collect();
+    let parts: Vec<&str> = folded.iter().map(String::as_str).collect();
+    // `git~1` is what file systems of the old DOS kind call it.
+    if parts.iter().any(|part| matches!(*part, ".git" | "git~1")) {
         return closed("git's own files are closed for writing", "Use git commands through run_command.");
     }
-    match parts {
+    match parts.as_slice() {
         [] => closed("it is the working directory itself", "Name a file inside it."),
         [".marvin"] => closed("it is the record's folder", "Name a file elsewhere."),
         [".marvin", "upstream", ..] => closed(
@@ -171,6 +182,12 @@ mod tests {
             ".marvin/agents/a.md",
             ".marvin/security/denylist.json",
             ".marvin",
+            ".GIT/config",
+            ".Git./hooks/x",
+            "a/.g\u{200c}it/config",
+            "GIT~1/config",
+            ".Marvin/RUNS/r",
+            ".marvin./runs /r",
         ] {
             let path = parse(path).unwrap();
             let parts: Vec<&str> = path.as_str().split('/').collect();
@@ -179,6 +196,17 @@ mod tests {
         for path in [".marvin/spec.md", ".marvin/notes/a.md", ".github/x.yml", ".gitignore", "runs/a"] {
             let parts: Vec<&str> = path.split('/').collect();
             open_for_writing(&parts, path).unwrap();
+        }
+    }
+
+    #[test]
+    fn tickets_are_closed_under_every_spelling() {
+        for path in [".tickets", ".Tickets/a", ".TICKETS", ".tickets./a", ".tickets /a", ".\u{200d}tickets/a"]
+        {
+            assert_eq!(parse(path).unwrap_err().kind, RefusalKind::Tickets, "{path}");
+        }
+        for path in ["tickets", "a/.tickets", ".tickets-old/a", ".ticket"] {
+            parse(path).unwrap();
         }
     }
 

@@ -1,4 +1,4 @@
-//! Why a path was not opened, in words meant for the model: what is wrong, and what to do instead.
+//! Why a path was not opened or a request not made, in words meant for the model: what is wrong, and what to do instead.
 
 use crate::verdict::Verdict;
 
@@ -35,6 +35,20 @@ pub enum RefusalKind {
     Access,
     /// The operating system refused.
     System,
+    /// The address of a request is not plainly an http or https address.
+    Url,
+    /// The address of a machine that is not on the public internet.
+    Address,
+    /// A host that is not on a list.
+    Allowlist,
+    /// A list of hosts that cannot be understood.
+    Lists,
+    /// A redirect to somewhere that may not be fetched.
+    Redirect,
+    /// The address would carry a secret out.
+    SendsSecret,
+    /// A name without an address.
+    Unresolved,
 }
 
 impl RefusalKind {
@@ -57,11 +71,18 @@ impl RefusalKind {
             RefusalKind::NotText => "path.not-text",
             RefusalKind::Access => "path.access",
             RefusalKind::System => "path.system",
+            RefusalKind::Url => "network.url",
+            RefusalKind::Address => "network.address",
+            RefusalKind::Allowlist => "network.allowlist",
+            RefusalKind::Lists => "network.lists",
+            RefusalKind::Redirect => "network.redirect",
+            RefusalKind::SendsSecret => "network.secret",
+            RefusalKind::Unresolved => "network.unresolved",
         }
     }
 }
 
-/// A refused path.
+/// A refused path or request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}\n{how_to_fix}")]
 pub struct Refusal {
@@ -92,10 +113,28 @@ impl Refusal {
         // cap-std reports an escape as a refusal that carries no system error number.
         let escape = error.kind() == ErrorKind::PermissionDenied && error.raw_os_error().is_none();
         match error.kind() {
-            _ if escape || error.raw_os_error() == Some(libc::EXDEV) => Refusal::new(
+            _ if error.raw_os_error() == Some(libc::EXDEV) => Refusal::new(
+                RefusalKind::LeadsOut,
+                format!(
+                    "cannot {doing} `{path}`: another place is mounted there, and a mount leads out of the workspace"
+                ),
+                "Use a path whose files really lie inside the working directory.",
+            ),
+            _ if escape => Refusal::new(
                 RefusalKind::LeadsOut,
                 format!("cannot {doing} `{path}`: a symbolic link on the way leads out of the workspace"),
                 "Use a path whose files really lie inside the working directory.",
+            ),
+            _ if error.raw_os_error() == Some(libc::ELOOP) => Refusal::new(
+                RefusalKind::Link,
+                format!("cannot {doing} `{path}`: a symbolic link on the way leads nowhere or in a circle"),
+                "Use the path of the file itself; the tree tool marks links with `@`.",
+            ),
+            // This is how a socket answers, and a pipe that nobody reads.
+            _ if error.raw_os_error() == Some(libc::ENXIO) => Refusal::new(
+                RefusalKind::NotRegular,
+                format!("cannot {doing} `{path}`: it is not a regular file (a socket, a pipe or a device)"),
+                "Name a regular file; the tree tool lists what is there.",
             ),
             ErrorKind::NotFound => Refusal::new(
                 RefusalKind::Missing,

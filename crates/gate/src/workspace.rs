@@ -4,15 +4,30 @@
 //! system (`openat2` with `RESOLVE_BENEATH` where the kernel has it). So a symbolic link that leads out, or a folder that
 //! is swapped for one between check and use, is refused at the moment of opening; no string comparison is trusted for it.
 //!
-//! Limits: hard links and bind mounts inside the workspace are inside it, whatever they show. That a link inside the
-//! workspace does not lead to a closed place is looked up just before opening, which a concurrent writer could outrun;
-//! agents that write run one at a time.
+//! A path without links lies where its text says, and opening follows none ([`crate::beneath`]). Where there is a link on
+//! the way, it is first looked up where it leads; that place is judged, and then opened as a path without links. So no
+//! link leads out, or into a closed place, however fast it is swapped. Writing is in [`crate::change`].
+//!
+//! What is mounted inside the workspace is not of it. Limit: a hard link is the file itself; one that was made inside the
+//! workspace to a file outside cannot be told from any other file.
 
+mod tickets;
+
+pub use tickets::Held;
+
+use crate::beneath;
 use crate::path::{self, WorkspacePath};
 use crate::refusal::{Refusal, RefusalKind};
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, File, Metadata, OpenOptions, OpenOptionsExt};
-use std::io::{Read, Write};
+use cap_std::fs::Dir;
+use rustix::fs::{FileType, OFlags, RawDir};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::fs::{File, Metadata};
+use std::io::Read;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 /// Bounds of the small tree in refusals.
@@ -34,6 +49,28 @@ pub struct Entry {
     pub name: String,
     /// Whether it is a folder (links are not followed).
     pub folder: bool,
+}
+
+/// One entry of a folder of a walk.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Listed {
+    /// Its name.
+    pub name: OsString,
+    /// What it is.
+    pub kind: ListedKind,
+}
+
+/// What an entry of a folder is; links are not followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ListedKind {
+    /// A folder.
+    Folder,
+    /// A regular file.
+    File,
+    /// A symbolic link.
+    Link,
+    /// A pipe, a device, a socket.
+    Other,
 }
 
 impl Workspace {
@@ -67,6 +104,12 @@ impl Workspace {
                 "Name the folder of a project inside it.",
             ));
         }
+        if home.canonicalize().is_ok_and(|home| home.starts_with(&root)) {
+            return Err(refuse(
+                format!("{} holds the home folder, so it cannot be the working directory", root.display()),
+                "Name the folder of a project.",
+            ));
+        }
         let folder = Dir::open_ambient_dir(&root, ambient_authority())
             .map_err(|error| Refusal::from_io("open", &root.display().to_string(), &error))?;
         Ok(Workspace { root, folder })
@@ -88,14 +131,19 @@ impl Workspace {
             }
         }
         self.folder.create_dir_all(path.as_path()).map_err(fail)?;
-        let folder = self.folder.open_dir(path.as_path()).map_err(fail)?;
-        Ok(Workspace { root: self.root.join(path.as_path()), folder })
+        let folder = self.open_as("open", path, beneath::FOLDER)?;
+        Ok(Workspace { root: self.root.join(path.as_path()), folder: Dir::from_std_file(File::from(folder)) })
     }
 
     /// The folder, canonical.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// The open handle.
+    pub(crate) fn folder(&self) -> &Dir {
+        &self.folder
     }
 
     /// Checks the text of a path.
@@ -117,12 +165,19 @@ impl Workspace {
                     self.root.display(),
                     self.sketch()
                 );
-            } else {
-                refusal.how_to_fix =
-                    format!("{}\nWorking directory: {}", refusal.how_to_fix, self.root.display());
             }
-            refusal
+            self.explain(refusal)
         })
+    }
+
+    /// The refusal with the working directory in it, where it does not say it yet.
+    #[must_use]
+    pub fn explain(&self, mut refusal: Refusal) -> Refusal {
+        let root = self.root.display().to_string();
+        if !refusal.how_to_fix.contains(&root) {
+            refusal.how_to_fix = format!("{}\nWorking directory: {root}", refusal.how_to_fix);
+        }
+        refusal
     }
 
     /// May tools write there at all (whatever the agent's access)?
@@ -147,16 +202,56 @@ impl Workspace {
     ///
     /// # Errors
     /// When there is no such file, it is not a regular one, or a link on the way leads out.
-    pub fn open_read(&self, path: &WorkspacePath) -> Result<std::fs::File, Refusal> {
-        self.resolve(path)?;
-        let mut options = OpenOptions::new();
-        options.read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
-        let file = self
-            .folder
-            .open_with(path.as_path(), &options)
-            .map_err(|error| Refusal::from_io("read", path.as_str(), &error))?;
-        regular(&file, path)?;
-        Ok(file.into_std())
+    pub fn open_read(&self, path: &WorkspacePath) -> Result<File, Refusal> {
+        self.open_sized(path).map(|(file, _)| file)
+    }
+
+    /// The same, with its size.
+    fn open_sized(&self, path: &WorkspacePath) -> Result<(File, u64), Refusal> {
+        let file = File::from(self.open_as("read", path, beneath::READ)?);
+        let facts = rustix::fs::fstat(&file)
+            .map_err(|error| Refusal::from_io("read", path.as_str(), &error.into()))?;
+        if FileType::from_raw_mode(facts.st_mode).is_file() {
+            Ok((file, u64::try_from(facts.st_size).unwrap_or(0)))
+        } else {
+            Err(not_regular(path))
+        }
+    }
+
+    /// Opens whatever a path leads to inside the workspace.
+    fn open_as(&self, doing: &str, path: &WorkspacePath, flags: OFlags) -> Result<OwnedFd, Refusal> {
+        let opened = match beneath::open(self.folder.as_fd(), path.as_path(), flags) {
+            Err(Errno::LOOP) => {
+                let real = self.resolve(path)?;
+                let real = if real.as_os_str().is_empty() { Path::new(".") } else { &real };
+                beneath::open(self.folder.as_fd(), real, flags)
+            }
+            opened => opened,
+        };
+        opened.map_err(|error| Refusal::from_io(doing, path.as_str(), &error.into()))
+    }
+
+    /// Opens a regular file of a walk for reading, if there is one and no link is on the way. For many files: it takes two
+    /// calls of the operating system, and what it refuses it does not explain.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn open_plain(&self, path: &Path) -> std::io::Result<(File, u64)> {
+        let file = File::from(beneath::open(self.folder.as_fd(), path, beneath::READ)?);
+        let facts = rustix::fs::fstat(&file)?;
+        if !FileType::from_raw_mode(facts.st_mode).is_file() {
+            return Err(std::io::ErrorKind::InvalidInput.into());
+        }
+        Ok((file, u64::try_from(facts.st_size).unwrap_or(0)))
+    }
+
+    /// The entries of a folder of a walk, in no order, if no link is on the way.
+    ///
+    /// # Errors
+    /// What the operating system says.
+    pub fn list_plain(&self, path: &Path) -> std::io::Result<Vec<Listed>> {
+        let folder = beneath::open(self.folder.as_fd(), path, beneath::FOLDER)?;
+        list(&folder)
     }
 
     /// The text of a file of at most `limit` bytes.
@@ -164,8 +259,21 @@ impl Workspace {
     /// # Errors
     /// As [`Workspace::open_read`], and when it is larger or not UTF-8.
     pub fn read_to_string(&self, path: &WorkspacePath, limit: u64) -> Result<String, Refusal> {
-        let file = self.open_read(path)?;
-        let mut bytes = Vec::new();
+        let bytes = self.read_bytes(path, limit)?;
+        String::from_utf8(bytes).map_err(|_| {
+            Refusal::new(
+                RefusalKind::NotText,
+                format!("`{path}` is not UTF-8 text"),
+                "This tool works on text files only.",
+            )
+        })
+    }
+
+    /// The bytes of a file of at most `limit` bytes.
+    pub(crate) fn read_bytes(&self, path: &WorkspacePath, limit: u64) -> Result<Vec<u8>, Refusal> {
+        let (file, size) = self.open_sized(path)?;
+        // Room for all of it and the end, so that it is read at once.
+        let mut bytes = Vec::with_capacity(usize::try_from(size.min(limit)).unwrap_or(0) + 1);
         file.take(limit.saturating_add(1))
             .read_to_end(&mut bytes)
             .map_err(|error| Refusal::from_io("read", path.as_str(), &error))?;
@@ -176,78 +284,7 @@ impl Workspace {
                 "Search it with code_grep instead of reading it whole.",
             ));
         }
-        String::from_utf8(bytes).map_err(|_| {
-            Refusal::new(
-                RefusalKind::NotText,
-                format!("`{path}` is not UTF-8 text"),
-                "This tool works on text files only.",
-            )
-        })
-    }
-
-    /// Makes a file that must not exist yet, and the folders on its way. It appears with all of its text or not at all.
-    ///
-    /// # Errors
-    /// When it exists, the place is closed, or a link on the way leads out.
-    pub fn create_new(&self, path: &WorkspacePath, bytes: &[u8]) -> Result<(), Refusal> {
-        self.writable(path)?;
-        let fail = |error| Refusal::from_io("create", path.as_str(), &error);
-        let parent = path.parent();
-        if parent.as_str() != "." {
-            self.folder.create_dir_all(parent.as_path()).map_err(fail)?;
-        }
-        let folder = self.folder.open_dir(parent.as_path()).map_err(fail)?;
-        via_temporary(&folder, |temporary| {
-            write_new(&folder, temporary, bytes)?.sync_all()?;
-            name_new(&folder, temporary, path.name())
-        })
-        .map_err(fail)
-    }
-
-    /// Appends to a regular file that must exist.
-    ///
-    /// # Errors
-    /// When it does not exist, is not a regular file, or the place is closed.
-    pub fn append(&self, path: &WorkspacePath, bytes: &[u8]) -> Result<(), Refusal> {
-        self.writable(path)?;
-        let fail = |error| Refusal::from_io("append to", path.as_str(), &error);
-        let mut options = OpenOptions::new();
-        options.append(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOFOLLOW);
-        let mut file = self.folder.open_with(path.as_path(), &options).map_err(fail)?;
-        regular(&file, path)?;
-        file.write_all(bytes).and_then(|()| file.sync_all()).map_err(fail)
-    }
-
-    /// Replaces a file as a whole: readers see the old text or the new, never a mixture. The mode is kept.
-    ///
-    /// # Errors
-    /// When it is not a regular file, or the place is closed.
-    pub fn replace(&self, path: &WorkspacePath, bytes: &[u8]) -> Result<(), Refusal> {
-        self.writable(path)?;
-        let fail = |error| Refusal::from_io("write", path.as_str(), &error);
-        let facts = self.folder.symlink_metadata(path.as_path()).map_err(fail)?;
-        if !facts.is_file() {
-            return Err(not_regular(path));
-        }
-        let folder = self.folder.open_dir(path.parent().as_path()).map_err(fail)?;
-        via_temporary(&folder, |temporary| {
-            let file = write_new(&folder, temporary, bytes)?;
-            file.set_permissions(facts.permissions())?;
-            file.sync_all()?;
-            folder.rename(temporary, &folder, path.name())
-        })
-        .map_err(fail)
-    }
-
-    /// Deletes a regular file: the way back when one of several writes fails.
-    ///
-    /// # Errors
-    /// When it is not a regular file, or the place is closed.
-    pub fn remove(&self, path: &WorkspacePath) -> Result<(), Refusal> {
-        self.writable(path)?;
-        self.folder
-            .remove_file(path.as_path())
-            .map_err(|error| Refusal::from_io("delete", path.as_str(), &error))
+        Ok(bytes)
     }
 
     /// Size and kind of a file or folder.
@@ -255,10 +292,8 @@ impl Workspace {
     /// # Errors
     /// When there is none, or a link on the way leads out.
     pub fn metadata(&self, path: &WorkspacePath) -> Result<Metadata, Refusal> {
-        self.resolve(path)?;
-        self.folder
-            .metadata(path.as_path())
-            .map_err(|error| Refusal::from_io("look at", path.as_str(), &error))
+        let held = self.open_as("look at", path, beneath::HOLD)?;
+        File::from(held).metadata().map_err(|error| Refusal::from_io("look at", path.as_str(), &error))
     }
 
     /// The entries of a folder, by name.
@@ -266,14 +301,13 @@ impl Workspace {
     /// # Errors
     /// When it is not a folder, or a link on the way leads out.
     pub fn read_dir(&self, path: &WorkspacePath) -> Result<Vec<Entry>, Refusal> {
-        self.resolve(path)?;
-        let fail = |error| Refusal::from_io("list", path.as_str(), &error);
-        let mut entries = Vec::new();
-        for entry in self.folder.read_dir(path.as_path()).map_err(fail)? {
-            let entry = entry.map_err(fail)?;
-            let folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            entries.push(Entry { name: entry.file_name().to_string_lossy().into_owned(), folder });
-        }
+        let folder = self.open_as("list", path, beneath::FOLDER)?;
+        let listed = list(&folder).map_err(|error| Refusal::from_io("list", path.as_str(), &error))?;
+        let entry = |listed: Listed| Entry {
+            name: listed.name.to_string_lossy().into_owned(),
+            folder: listed.kind == ListedKind::Folder,
+        };
+        let mut entries: Vec<Entry> = listed.into_iter().map(entry).collect();
         entries.sort();
         Ok(entries)
     }
@@ -329,6 +363,15 @@ impl Workspace {
     /// # Errors
     /// When a link on the way leads out, or into the tickets.
     pub fn resolve(&self, path: &WorkspacePath) -> Result<PathBuf, Refusal> {
+        // Without a link on the way it lies where its text says, and the text was judged.
+        match beneath::open(self.folder.as_fd(), path.as_path(), beneath::HOLD) {
+            Ok(_) if path.as_str() == "." => return Ok(PathBuf::new()),
+            Ok(_) => return Ok(path.as_path().to_path_buf()),
+            Err(Errno::XDEV) => {
+                return Err(Refusal::from_io("open", path.as_str(), &Errno::XDEV.into()));
+            }
+            Err(_) => {}
+        }
         let mut rest = Vec::new();
         let mut existing = path.as_path();
         let mut real = loop {
@@ -353,38 +396,36 @@ impl Workspace {
     }
 }
 
-/// Does something by way of a temporary file of this name, which does not stay behind when it fails.
-fn via_temporary(folder: &Dir, attempt: impl FnOnce(&str) -> std::io::Result<()>) -> std::io::Result<()> {
-    let temporary = format!(".marvin-{}", marvin_base::ids::short(12));
-    attempt(&temporary).inspect_err(|_| {
-        // The failed attempt is what matters; a leftover temporary file is only untidy.
-        folder.remove_file(&temporary).ok();
-    })
-}
-
-fn write_new(folder: &Dir, name: &str, bytes: &[u8]) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    let mut file = folder.open_with(name, &options)?;
-    file.write_all(bytes)?;
-    Ok(file)
-}
-
-/// Gives a file another name, unless something has that name already.
-fn name_new(folder: &Dir, from: &str, to: &str) -> std::io::Result<()> {
-    use rustix::fs::{RenameFlags, renameat_with};
-    use rustix::io::Errno;
-    match renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE) {
-        // A file system that cannot rename so (NFS) can link.
-        Err(Errno::INVAL | Errno::NOSYS) => {
-            folder.hard_link(from, folder, to).and_then(|()| folder.remove_file(from))
+/// What lies in an open folder, in no order.
+fn list(folder: &OwnedFd) -> std::io::Result<Vec<Listed>> {
+    let mut buffer = [MaybeUninit::uninit(); 32 * 1024];
+    let mut entries = RawDir::new(folder, &mut buffer);
+    let mut listed = Vec::new();
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name == "." || name == ".." {
+            continue;
         }
-        result => result.map_err(std::io::Error::from),
+        let kind = match entry.file_type() {
+            // Some file systems do not say.
+            FileType::Unknown => rustix::fs::statat(folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
+                .map_or(FileType::Unknown, |facts| FileType::from_raw_mode(facts.st_mode)),
+            kind => kind,
+        };
+        let kind = match kind {
+            FileType::Directory => ListedKind::Folder,
+            FileType::RegularFile => ListedKind::File,
+            FileType::Symlink => ListedKind::Link,
+            _ => ListedKind::Other,
+        };
+        listed.push(Listed { name: name.to_os_string(), kind });
     }
+    Ok(listed)
 }
 
 /// The plain parts of a relative path; one that is not UTF-8 cannot be a name that matters.
-fn parts(path: &Path) -> Vec<&str> {
+pub(crate) fn parts(path: &Path) -> Vec<&str> {
     path.components()
         .filter_map(|component| match component {
             Component::Normal(name) => Some(name.to_str().unwrap_or("?")),
@@ -393,15 +434,7 @@ fn parts(path: &Path) -> Vec<&str> {
         .collect()
 }
 
-fn regular(file: &File, path: &WorkspacePath) -> Result<(), Refusal> {
-    match file.metadata() {
-        Ok(facts) if facts.is_file() => Ok(()),
-        Ok(_) => Err(not_regular(path)),
-        Err(error) => Err(Refusal::from_io("look at", path.as_str(), &error)),
-    }
-}
-
-fn not_regular(path: &WorkspacePath) -> Refusal {
+pub(crate) fn not_regular(path: &WorkspacePath) -> Refusal {
     Refusal::new(
         RefusalKind::NotRegular,
         format!("`{path}` is not a regular file (a folder, a pipe or a device)"),

@@ -1,7 +1,9 @@
 //! Ways out of the workspace, each tried on a real disk.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use marvin_gate::{Access, Context, Decision, Intent, Refusal, RefusalKind, Touches, Workspace, judge};
+use marvin_base::redact::Redactor;
+use marvin_base::settings::Settings;
+use marvin_gate::{Access, Context, Decision, Duty, Intent, Refusal, RefusalKind, Touches, Workspace, judge};
 use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -122,7 +124,7 @@ fn links_that_lead_out_are_refused() {
         "loop",
     ] {
         let refusal = read(&place, path).expect_err(path);
-        assert!(matches!(refusal.kind, RefusalKind::LeadsOut | RefusalKind::System), "{path}: {refusal:?}");
+        assert!(matches!(refusal.kind, RefusalKind::LeadsOut | RefusalKind::Link), "{path}: {refusal:?}");
         if path != "loop" {
             assert!(refusal.to_string().contains("leads out"), "{refusal}");
         }
@@ -256,6 +258,7 @@ fn the_one_question() {
     let place = place();
     let full = Access::Full;
     let list = Access::writable(["src/a.txt".to_string()]);
+    let (settings, redactor) = (Settings::defaults().unwrap(), Redactor::patterns_only());
     let ask = |intent: &Intent, access: &Access, attended: bool, may_execute: bool| {
         let context = Context {
             workspace: Some(&place.workspace),
@@ -263,6 +266,9 @@ fn the_one_question() {
             access,
             attended,
             may_execute,
+            duty: &Duty::default(),
+            settings: &settings,
+            redactor: &redactor,
         };
         judge(intent, &context).decision
     };
@@ -302,8 +308,20 @@ fn the_one_question() {
     assert_eq!(ask(&tool(Touches::WRITES), &list, true, true), Decision::Allow);
     assert_eq!(ask(&tool(Touches::EXECUTES), &list, true, true), Decision::Deny);
     assert_eq!(ask(&tool(Touches::READS), &Access::Readonly, true, true), Decision::Allow);
-    let nowhere =
-        Context { workspace: None, home: Path::new("/"), access: &full, attended: true, may_execute: true };
+    let nowhere = Context {
+        workspace: None,
+        home: Path::new("/"),
+        access: &full,
+        attended: true,
+        may_execute: true,
+        duty: &Duty::default(),
+        settings: &settings,
+        redactor: &redactor,
+    };
     assert_eq!(judge(&read("a"), &nowhere).decision, Decision::Deny);
+    let request = |url: &str| Intent::Request { url: url.into(), service: None };
+    assert_eq!(ask(&request("https://example.com/"), &full, true, true), Decision::Ask);
+    assert_eq!(ask(&request("https://example.com/"), &full, false, true), Decision::Deny);
+    assert_eq!(ask(&request("http://127.0.0.1/"), &full, true, true), Decision::Deny);
     assert_eq!(judge(&command("ls"), &nowhere).decision, Decision::Deny);
 }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 /// How deep `bash -c 'bash -c …'` is unfolded; deeper is judged by the raw text only.
-const DEPTH: usize = 4;
+pub(crate) const DEPTH: usize = 4;
 
 /// Programs that run another program named by their arguments.
 const WRAPPERS: [&str; 36] = [
@@ -273,17 +273,7 @@ impl Look<'_> {
 
     /// Judges the text that a shell is told to run.
     fn inner(&self, depth: usize) -> Option<Verdict> {
-        let text = if SHELLS.contains(&self.program) {
-            let at = self.words.iter().position(|word| {
-                word.text.starts_with('-') && !word.text.starts_with("--") && word.text.ends_with('c')
-            })?;
-            let rest = self.words.get(at + 1..)?;
-            rest.iter().find(|word| word.text != "--").map(|word| word.text.clone())?
-        } else if matches!(self.program, "eval" | "trap" | "ssh" | "watch" | "su" | "script") {
-            self.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
-        } else {
-            return None;
-        };
+        let text = inner_text(self.program, self.words)?;
         if depth >= DEPTH {
             return raw(&text);
         }
@@ -293,6 +283,19 @@ impl Look<'_> {
         });
         found.or_else(|| raw(&text))
     }
+}
+
+/// The line that a program runs as a shell does: `bash -c LINE`, `eval LINE`.
+pub(crate) fn inner_text(program: &str, words: &[Word]) -> Option<String> {
+    if SHELLS.contains(&program) {
+        let at = words.iter().position(|word| {
+            word.text.starts_with('-') && !word.text.starts_with("--") && word.text.ends_with('c')
+        })?;
+        let rest = words.get(at + 1..)?;
+        return rest.iter().find(|word| word.text != "--").map(|word| word.text.clone());
+    }
+    matches!(program, "eval" | "trap" | "ssh" | "watch" | "su" | "script")
+        .then(|| words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" "))
 }
 
 /// The commands whose output reaches the command at `at` through pipes.

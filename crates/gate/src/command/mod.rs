@@ -2,7 +2,7 @@
 //!
 //! Layers, in this order, over every simple command of a line; the strictest finding stands:
 //! 1. *Catastrophe* ([`catastrophe`]): destroys what cannot be brought back, or sends secrets out. Nothing lifts it.
-//! 2. *Own tools*: `tk` has a tool; `rm`, `rmdir` and `unlink` are asked about, behind wrappers too.
+//! 2. *Own tools*: tickets have a tool ([`tickets`]); `rm`, `rmdir` and `unlink` are asked about, behind wrappers too.
 //! 3. *Doubts* ([`words`]): what cannot be resolved to literal words is asked about.
 //! 4. *Table* ([`table`]): what the table names is allowed. Everything else is asked about.
 //!
@@ -14,6 +14,7 @@ mod catastrophe;
 mod reach;
 mod table;
 mod target;
+mod tickets;
 mod words;
 
 use crate::verdict::Verdict;
@@ -92,6 +93,7 @@ fn judge_segments(line: &Line, context: &CommandContext) -> Vec<Segment> {
     for (at, command) in line.commands.iter().enumerate() {
         let before = catastrophe::feeders(&line.commands, at);
         let verdict = catastrophe::judge(command, before, &folders, context, 0)
+            .or_else(|| tickets::judge(command, &folders, context, 0))
             .or_else(|| own_tools(command))
             .unwrap_or_else(|| listed(command, &folders, context));
         if verdict.is_allowed() {
@@ -114,17 +116,12 @@ fn entered(command: &Simple, folders: &[PathBuf]) -> Vec<PathBuf> {
     }
 }
 
-/// Commands that have a tool of their own, or that a person decides.
+/// Commands that a person decides.
 fn own_tools(command: &Simple) -> Option<Verdict> {
     let names = catastrophe::beginnings(&command.words);
     let mut programs =
         names.iter().filter_map(|words| words.first()).map(|first| catastrophe::base_name(&first.text));
     programs.find_map(|program| match program {
-        "tk" => Some(Verdict::deny(
-            "command.tk",
-            "tickets are not changed through run_command",
-            "Use the tk tool, with the same arguments.",
-        )),
         "rm" | "rmdir" | "unlink" => Some(Verdict::ask(
             "command.delete",
             format!("`{program}` deletes files"),

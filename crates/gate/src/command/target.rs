@@ -105,6 +105,16 @@ pub(crate) fn leads_out(word: &Word, folders: &[PathBuf], context: &CommandConte
 
 /// Does a word name files that agents take instructions from, by its text or by where it leads?
 pub(crate) fn is_instruction(word: &Word, folders: &[PathBuf], context: &CommandContext) -> bool {
+    names(word, folders, context, crate::path::is_instruction)
+}
+
+/// Does a word name the tickets, by its text or by where it leads?
+pub(crate) fn is_ticket(word: &Word, folders: &[PathBuf], context: &CommandContext) -> bool {
+    names(word, folders, context, |parts| crate::path::not_tickets(parts, "").is_err())
+}
+
+/// Does a word name something of the workspace, by its text or by where it leads?
+fn names(word: &Word, folders: &[PathBuf], context: &CommandContext, what: impl Fn(&[&str]) -> bool) -> bool {
     let text = expand_home(word, context);
     let workspace = reach::real(&context.workspace);
     folders.iter().any(|folder| {
@@ -112,7 +122,7 @@ pub(crate) fn is_instruction(word: &Word, folders: &[PathBuf], context: &Command
         let on_disk = reached(&folder.join(&text), word.glob).unwrap_or_default();
         let named = |path: &Path, root: &Path| {
             let rest = path.strip_prefix(root).unwrap_or(path);
-            crate::path::is_instruction(&rest.iter().filter_map(|part| part.to_str()).collect::<Vec<_>>())
+            what(&rest.iter().filter_map(|part| part.to_str()).collect::<Vec<_>>())
         };
         named(&by_text, &context.workspace) || on_disk.iter().any(|path| named(path, &workspace))
     })

@@ -123,7 +123,6 @@ fn catastrophes_are_denied() {
             "mv a .git/hooks/pre-commit",
             "touch .tickets/a.md",
             "cp a .marvin/config.toml",
-            "echo x > .tickets/a.md",
             "echo x > .git/config",
             "cd src && rm -rf ../.git",
         ],
@@ -132,9 +131,44 @@ fn catastrophes_are_denied() {
 
 #[test]
 fn tickets_have_a_tool() {
-    for line in ["tk create x", "ls && tk close 1", "env tk ls", "bin/tk show 1", "timeout 5 tk ls"] {
+    for line in [
+        "tk create x",
+        "ls && tk close 1",
+        "env tk ls",
+        "bin/tk show 1",
+        "timeout 5 tk ls",
+        "ticket ls",
+        "ticket-edit a",
+        "marvin tk create x",
+        "./target/debug/marvin tk close 1",
+        "git status; marvin tk ls | head",
+        "bash -c 'tk create x'",
+        "sh -c \"bash -c 'marvin tk ls'\"",
+        "eval tk ls",
+        "echo $(tk ls)",
+        "xargs tk close",
+    ] {
         let verdict = decide(line);
         assert_eq!((verdict.decision, verdict.rule.as_str()), (Decision::Deny, "command.tk"), "{line}");
+    }
+    for line in [
+        "cat .tickets/a.md",
+        "ls .tickets",
+        "ls ./.tickets/",
+        "ls src/../.tickets",
+        "cd .tickets && ls",
+        "grep -r x .tickets",
+        "git diff -- .tickets/a.md",
+        "cat < .tickets/a.md",
+        "bash -c 'cat .tickets/a.md'",
+        "cat /home/a/work/.tickets/a.md",
+    ] {
+        let verdict = decide(line);
+        assert_eq!((verdict.decision, verdict.rule.as_str()), (Decision::Deny, "command.tickets"), "{line}");
+    }
+    for line in ["ls tickets", "cat src/.tickets/a", "marvin doctor", "git commit -m 'tk: see .tickets/a'"] {
+        let rule = decide(line).rule;
+        assert!(!rule.starts_with("command.tk") && rule != "command.tickets", "{line}: {rule}");
     }
 }
 

@@ -6,24 +6,28 @@
 //! namespaces, kernel modules, io_uring, injecting keystrokes. It has no capabilities, even as root, and the environment of
 //! this process is closed to it. Everything is prepared before the fork; between fork and
 //! exec the child makes only system calls. Where the kernel cannot do it, [`contain`] fails: nothing runs half contained.
+//! On request [`bubblewrap`] does the same with a view of the file system of its own.
 //!
 //! Limits: Landlock takes lists of what is allowed, so hiding a place means allowing everything around it: the folders on
 //! the way (`/`, `/home`, the home folder) cannot be listed, and what appears in them after the start cannot be read.
 //! Secrets elsewhere stay readable (without a network to send them), and `.git` and the record inside the workspace stay
-//! writable for programs. Landlock does not guard modes, owners and times: a child can `chmod`, `chgrp` and `touch -d`
+//! writable for programs: rights on a folder hold for all below it, so that whoever may make new files in the workspace
+//! may write in `.git` too. [`GUARDED`] names what to look at before and after; bubblewrap closes it. Landlock does not guard modes, owners and times: a child can `chmod`, `chgrp` and `touch -d`
 //! files outside the workspace that its user owns (their contents stay as they are; builds need these calls). Unix sockets that lie in the
 //! file system (a container daemon's) can be connected to on kernels before Landlock's ninth version. `/dev/shm` is
 //! shared with everybody who may use it.
+
+pub mod bubblewrap;
+mod seccomp;
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
     RulesetAttr, RulesetCreatedAttr, Scope,
 };
-use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-};
+use seccomp::Sockets;
+use seccompiler::BpfProgram;
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -59,11 +63,13 @@ pub struct Containment {
 /// What a contained child may do.
 #[derive(Debug, Clone)]
 pub struct Policy {
-    /// The folder it works in, writable.
+    /// The folder it works in, writable unless `readonly`.
     pub workspace: PathBuf,
+    /// Whether it may only read in the workspace.
+    pub readonly: bool,
     /// Its private temporary folder, writable; `TMPDIR` points there.
     pub temporary: PathBuf,
-    /// Further writable folders.
+    /// Further writable folders and files.
     pub writable: Vec<PathBuf>,
     /// Places that it cannot read (see [`crate::secrets::places`]); writable folders inside them are open all the same.
     pub hidden: Vec<PathBuf>,
@@ -72,10 +78,28 @@ pub struct Policy {
 }
 
 impl Policy {
+    /// Nothing writable may hold the workspace, or a place that is hidden: the box would have no walls.
+    pub(crate) fn check(&self) -> Result<(), ContainmentError> {
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let workspace = real(&self.workspace);
+        for folder in self.writable.iter().map(|folder| real(folder)) {
+            let holds = |place: &Path| *place != folder && place.starts_with(&folder);
+            if holds(&workspace) || folder.parent().is_none() || self.hidden.iter().any(|place| holds(place))
+            {
+                return Err(ContainmentError::Rules(format!(
+                    "{} holds what must stay closed, so it is not opened for writing",
+                    folder.display()
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// The usual policy: workspace and temporary folder writable, no network.
     pub fn new(workspace: impl Into<PathBuf>, temporary: impl Into<PathBuf>) -> Self {
         Policy {
             workspace: workspace.into(),
+            readonly: false,
             temporary: temporary.into(),
             writable: Vec::new(),
             hidden: Vec::new(),
@@ -96,6 +120,12 @@ pub enum ContainmentError {
         /// What the kernel has.
         abi: i32,
     },
+    /// Bubblewrap was asked for and cannot be had.
+    #[error(
+        "commands are to run in bubblewrap (sandbox.commands = \"bubblewrap\"), which does not work here: {0}; mend that, or \
+         set sandbox.commands = \"auto\" in the person's config.toml"
+    )]
+    Bubblewrap(String),
     /// A rule could not be made.
     #[error("commands cannot be contained: {0}")]
     Rules(String),
@@ -115,11 +145,23 @@ pub fn available() -> Containment {
     Containment { kind: "landlock", abi, tcp: abi >= 4, note }
 }
 
+/// What contains commands when `sandbox.commands` says this: `landlock`, `bubblewrap`, `off`, or `none` where it cannot be had.
+#[must_use]
+pub fn chosen(setting: &str) -> &'static str {
+    match setting {
+        "off" => "off",
+        "bubblewrap" if bubblewrap::ready().is_ok() => "bubblewrap",
+        "bubblewrap" => "none",
+        _ => available().kind,
+    }
+}
+
 /// Arranges that `command` runs contained, and says by what.
 ///
 /// # Errors
 /// When the kernel cannot do it, or a folder of the policy cannot be opened.
 pub fn contain(command: &mut Command, policy: &Policy) -> Result<&'static str, ContainmentError> {
+    policy.check()?;
     let abi = landlock_version();
     if abi < LEAST_ABI {
         return Err(ContainmentError::Unavailable { abi });
@@ -131,7 +173,7 @@ pub fn contain(command: &mut Command, policy: &Policy) -> Result<&'static str, C
         .clone()
         .map_err(ContainmentError::Rules)?;
     let rules = ruleset(policy)?;
-    let filters = [refusals(policy.network)?, missing_calls()?, unsupported_calls()?];
+    let filters = seccomp::filters(if policy.network { Sockets::Internet } else { Sockets::Unix })?;
     for name in ["TMPDIR", "TMP", "TEMP"] {
         command.env(name, &policy.temporary);
     }
@@ -159,9 +201,11 @@ fn ruleset(policy: &Policy) -> Result<OwnedFd, ContainmentError> {
         let Ok(handle) = open(&place) else { continue };
         created = created.add_rule(PathBeneath::new(handle, rights)).map_err(wrong)?;
     }
-    let folders = [&policy.workspace, &policy.temporary].into_iter().chain(&policy.writable);
-    for folder in folders {
-        created = created.add_rule(PathBeneath::new(open(folder)?, own)).map_err(wrong)?;
+    let in_workspace = if policy.readonly { read } else { own };
+    created = created.add_rule(PathBeneath::new(open(&policy.workspace)?, in_workspace)).map_err(wrong)?;
+    for folder in [&policy.temporary].into_iter().chain(&policy.writable) {
+        let rights = if folder.is_dir() { own } else { AccessFs::from_file(NEWEST_ABI) };
+        created = created.add_rule(PathBeneath::new(open(folder)?, rights)).map_err(wrong)?;
     }
     for device in DEVICES.map(Path::new).into_iter().filter(|device| device.exists()) {
         let rights = if device.is_dir() { own } else { AccessFs::from_file(NEWEST_ABI) };
@@ -202,105 +246,8 @@ fn open(path: &Path) -> Result<PathFd, ContainmentError> {
     PathFd::new(path).map_err(|error| ContainmentError::Rules(format!("{}: {error}", path.display())))
 }
 
-/// System calls that are refused whatever their arguments.
-const REFUSED: &[i64] = &[
-    libc::SYS_ptrace,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_move_mount,
-    libc::SYS_open_tree,
-    libc::SYS_fsopen,
-    libc::SYS_fsmount,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_unshare,
-    libc::SYS_setns,
-    libc::SYS_bpf,
-    libc::SYS_perf_event_open,
-    libc::SYS_userfaultfd,
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_keyctl,
-    libc::SYS_add_key,
-    libc::SYS_request_key,
-    libc::SYS_reboot,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_acct,
-];
-
-/// The main filter: what matches fails with `EPERM`, the rest goes through.
-fn refusals(network: bool) -> Result<BpfProgram, ContainmentError> {
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
-    if !network {
-        let family = condition(0, SeccompCmpOp::Ne, libc::AF_UNIX.unsigned_abs().into())?;
-        rules.insert(libc::SYS_socket, vec![rule(vec![family])?]);
-    }
-    let namespace = u64::from(libc::CLONE_NEWUSER.unsigned_abs());
-    let new_user = condition(0, SeccompCmpOp::MaskedEq(namespace), namespace)?;
-    rules.insert(libc::SYS_clone, vec![rule(vec![new_user])?]);
-    let keystrokes = [libc::TIOCSTI, libc::TIOCLINUX]
-        .into_iter()
-        .map(|request| rule(vec![condition(1, SeccompCmpOp::Eq, request)?]))
-        .collect::<Result<Vec<_>, _>>()?;
-    rules.insert(libc::SYS_ioctl, keystrokes);
-    compile(rules, libc::EPERM)
-}
-
-/// `clone3` hides its flags behind a pointer; told that it does not exist, programs fall back to `clone`.
-fn missing_calls() -> Result<BpfProgram, ContainmentError> {
-    compile(BTreeMap::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)
-}
-
-/// Extended attributes (and access lists, which are such) are not guarded by Landlock; told that the file system does not
-/// know them, programs do without.
-fn unsupported_calls() -> Result<BpfProgram, ContainmentError> {
-    /// `setxattrat` and `removexattrat`, the same on every architecture.
-    const NEW: [i64; 2] = [463, 466];
-    let old = [
-        libc::SYS_setxattr,
-        libc::SYS_lsetxattr,
-        libc::SYS_fsetxattr,
-        libc::SYS_removexattr,
-        libc::SYS_lremovexattr,
-        libc::SYS_fremovexattr,
-    ];
-    compile(old.into_iter().chain(NEW).map(|call| (call, Vec::new())).collect(), libc::EOPNOTSUPP)
-}
-
-fn compile(mut rules: BTreeMap<i64, Vec<SeccompRule>>, error: i32) -> Result<BpfProgram, ContainmentError> {
-    // The x32 variant of x86-64 numbers the same calls with this bit set.
-    if cfg!(target_arch = "x86_64") {
-        let doubled: Vec<_> = rules.iter().map(|(call, rules)| (call | 0x4000_0000, rules.clone())).collect();
-        rules.extend(doubled);
-    }
-    let wrong = |error: seccompiler::BackendError| ContainmentError::Rules(error.to_string());
-    let architecture = std::env::consts::ARCH.try_into().map_err(wrong)?;
-    SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(error.unsigned_abs()), architecture)
-        .and_then(TryInto::try_into)
-        .map_err(wrong)
-}
-
-fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompCondition, ContainmentError> {
-    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
-        .map_err(|error| ContainmentError::Rules(error.to_string()))
-}
-
-fn rule(conditions: Vec<SeccompCondition>) -> Result<SeccompRule, ContainmentError> {
-    SeccompRule::new(conditions).map_err(|error| ContainmentError::Rules(error.to_string()))
-}
+/// What a program in the workspace has no business to change: what git runs by itself, the record, the tickets. Relative.
+pub const GUARDED: [&str; 5] = [".git/config", ".git/config.worktree", ".git/hooks", ".marvin", ".tickets"];
 
 /// The capabilities that the child keeps: none; only where root works in somebody else's folder (a container with a
 /// mounted project) the one that lets it write there.

@@ -1,0 +1,370 @@
+//! Writing: one file or several, all of them or none.
+//!
+//! Every new text is first written beside its place under another name. Only when all of them lie there are they put in
+//! place, one rename each; when one of these fails, the others are put back as they were: the same files, not copies of
+//! them. Folders that were made on the way go again too. A reader sees the old text or the new, never a mixture.
+//!
+//! Each step works in an open handle of a folder, opened by a path that has no links and was judged. So a folder swapped
+//! for a link at the last moment leads neither out nor into a closed place.
+//!
+//! Limits: a machine that loses power between two renames leaves some files old and some new, with the temporary ones
+//! (`.marvin-…`) beside them.
+
+use crate::beneath;
+use crate::path::{self, WorkspacePath};
+use crate::refusal::{Refusal, RefusalKind};
+use crate::workspace::{Workspace, not_regular, parts};
+use cap_std::fs::{Dir, OpenOptions, Permissions};
+use rustix::fs::{Mode, RenameFlags, mkdirat, renameat_with};
+use rustix::io::Errno;
+use std::io::{Error, ErrorKind, Read, Result as IoResult, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+
+/// What is to happen to one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// It is made, with the folders on its way; it must not exist yet.
+    Create {
+        /// Which.
+        path: WorkspacePath,
+        /// With these bytes.
+        bytes: Vec<u8>,
+        /// As executable and readable as this file of the workspace.
+        like: Option<WorkspacePath>,
+    },
+    /// It is replaced; it must be a regular file. Its mode is kept.
+    Replace {
+        /// Which.
+        path: WorkspacePath,
+        /// By these bytes.
+        bytes: Vec<u8>,
+        /// If it still holds these.
+        expected: Option<Vec<u8>>,
+    },
+    /// It is deleted; it must be a regular file.
+    Remove {
+        /// Which.
+        path: WorkspacePath,
+        /// If it still holds these bytes.
+        expected: Option<Vec<u8>>,
+    },
+}
+
+impl Change {
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &WorkspacePath {
+        match self {
+            Change::Create { path, .. } | Change::Replace { path, .. } | Change::Remove { path, .. } => path,
+        }
+    }
+
+    fn verb(&self) -> &'static str {
+        match self {
+            Change::Create { .. } => "create",
+            Change::Replace { .. } => "write",
+            Change::Remove { .. } => "delete",
+        }
+    }
+}
+
+/// A change that is ready to be put in place.
+struct Staged<'a> {
+    change: &'a Change,
+    folder: Dir,
+    /// The new text before, the old one after; of a deletion only the latter.
+    temporary: String,
+}
+
+/// Bytes of a file with a second name that is copied in order to be appended to.
+const LARGEST_COPY: u64 = 64 * 1024 * 1024;
+
+impl Workspace {
+    /// Makes all changes, or none. No file may be named twice.
+    ///
+    /// # Errors
+    /// Which change could not be made, and why. Then everything is as it was; where that could not be brought about, the
+    /// refusal says so.
+    pub fn change(&self, changes: &[Change]) -> Result<(), Refusal> {
+        let mut made = Vec::new();
+        let mut staged = Vec::new();
+        let outcome = changes
+            .iter()
+            .try_for_each(|change| self.stage(change, &mut made).map(|ready| staged.push(ready)))
+            .and_then(|()| commit(&staged));
+        // What is left under the temporary names is the new text of a failure or the old text of a success.
+        for ready in &staged {
+            ready.folder.remove_file(&ready.temporary).ok();
+        }
+        if outcome.is_err() {
+            self.unmake_folders(&made);
+        }
+        outcome
+    }
+
+    /// Makes a file that must not exist yet, and the folders on its way. It appears with all of its text or not at all.
+    ///
+    /// # Errors
+    /// When it exists, the place is closed, or a link on the way leads out.
+    pub fn create_new(&self, path: &WorkspacePath, bytes: &[u8]) -> Result<(), Refusal> {
+        self.change(&[Change::Create { path: path.clone(), bytes: bytes.to_vec(), like: None }])
+    }
+
+    /// Replaces a file as a whole: readers see the old text or the new, never a mixture. The mode is kept.
+    ///
+    /// # Errors
+    /// When it is not a regular file, or the place is closed.
+    pub fn replace(&self, path: &WorkspacePath, bytes: &[u8]) -> Result<(), Refusal> {
+        self.change(&[Change::Replace { path: path.clone(), bytes: bytes.to_vec(), expected: None }])
+    }
+
+    /// Deletes a regular file.
+    ///
+    /// # Errors
+    /// When it is not a regular file, or the place is closed.
+    pub fn remove(&self, path: &WorkspacePath) -> Result<(), Refusal> {
+        self.change(&[Change::Remove { path: path.clone(), expected: None }])
+    }
+
+    /// Makes a folder, with those on its way. One that exists is left as it is.
+    ///
+    /// # Errors
+    /// When a file stands in its place, the place is closed, or a link on the way leads out.
+    pub fn make_folder(&self, path: &WorkspacePath) -> Result<(), Refusal> {
+        let real = self.place_to_write(path)?;
+        let mut made = Vec::new();
+        let fail = |error: Error| Refusal::from_io("make", path.as_str(), &error);
+        let outcome = self
+            .make_folders(&real, &mut made)
+            .and_then(|()| Ok(beneath::open(self.folder().as_fd(), &real, beneath::FOLDER)?));
+        if outcome.is_err() {
+            self.unmake_folders(&made);
+        }
+        outcome.map(drop).map_err(fail)
+    }
+
+    /// Appends to a regular file that must exist.
+    ///
+    /// # Errors
+    /// When it does not exist, is not a regular file, or the place is closed.
+    pub fn append(&self, path: &WorkspacePath, bytes: &[u8]) -> Result<(), Refusal> {
+        use cap_std::fs::OpenOptionsExt;
+        let real = self.place_to_write(path)?;
+        let fail = |error| Refusal::from_io("append to", path.as_str(), &error);
+        let folder = self.folder_of(&real).map_err(fail)?;
+        let mut options = OpenOptions::new();
+        options.append(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOFOLLOW);
+        let mut file = folder.open_with(path.name(), &options).map_err(fail)?;
+        let facts = file.metadata().map_err(fail)?;
+        if !facts.is_file() {
+            return Err(not_regular(path));
+        }
+        // A file with a second name may be somebody else's too: it is replaced, not written through.
+        if cap_std::fs::MetadataExt::nlink(&facts) > 1 {
+            let mut whole = self.read_bytes(path, LARGEST_COPY)?;
+            whole.extend_from_slice(bytes);
+            return self.replace(path, &whole);
+        }
+        file.write_all(bytes).and_then(|()| file.sync_all()).map_err(fail)
+    }
+
+    /// Writes the new text beside its place, and looks whether the place is as the change needs it.
+    fn stage<'a>(&self, change: &'a Change, made: &mut Vec<PathBuf>) -> Result<Staged<'a>, Refusal> {
+        let path = change.path();
+        let real = self.place_to_write(path)?;
+        let fail = |error| Refusal::from_io(change.verb(), path.as_str(), &error);
+        if let (Change::Create { .. }, Some(parent)) = (change, real.parent()) {
+            self.make_folders(parent, made).map_err(fail)?;
+        }
+        let folder = self.folder_of(&real).map_err(fail)?;
+        let temporary = format!(".marvin-{}", marvin_base::ids::short(12));
+        let there = folder.symlink_metadata(path.name());
+        let mode = match (change, there) {
+            (Change::Create { .. }, Ok(_)) => return Err(fail(ErrorKind::AlreadyExists.into())),
+            (Change::Create { like, .. }, Err(_)) => match like {
+                None => None,
+                Some(like) => Some(Permissions::from_std(self.metadata(like)?.permissions())),
+            },
+            (_, Ok(facts)) if facts.is_file() => Some(facts.permissions()),
+            (_, Ok(_)) => return Err(not_regular(path)),
+            (_, Err(error)) => return Err(fail(error)),
+        };
+        if let Change::Create { bytes, .. } | Change::Replace { bytes, .. } = change {
+            write_new(&folder, &temporary, bytes, mode).map_err(|error| {
+                folder.remove_file(&temporary).ok();
+                fail(error)
+            })?;
+        }
+        Ok(Staged { change, folder, temporary })
+    }
+
+    /// Takes back [`Workspace::make_folders`]. A folder in which something was put meanwhile stays.
+    fn unmake_folders(&self, made: &[PathBuf]) {
+        for folder in made.iter().rev() {
+            if let (Ok(parent), Some(name)) = (self.folder_of(folder), folder.file_name()) {
+                parent.remove_dir(name).ok();
+            }
+        }
+    }
+
+    /// The path without links on its way, judged for writing.
+    fn place_to_write(&self, path: &WorkspacePath) -> Result<PathBuf, Refusal> {
+        self.writable(path)?;
+        let real = self.resolve(path)?;
+        path::open_for_writing(&parts(&real), path.as_str())?;
+        Ok(real)
+    }
+
+    /// Makes the folders of a path that are missing, outermost first, and notes each.
+    fn make_folders(&self, path: &Path, made: &mut Vec<PathBuf>) -> IoResult<()> {
+        let root = self.folder().as_fd();
+        if path.as_os_str().is_empty() || beneath::open(root, path, beneath::FOLDER).is_ok() {
+            return Ok(());
+        }
+        let (Some(name), parent) = (path.file_name(), path.parent().unwrap_or(Path::new(""))) else {
+            return Ok(());
+        };
+        self.make_folders(parent, made)?;
+        let parent = beneath::open(root, or_here(parent), beneath::FOLDER)?;
+        match mkdirat(&parent, name, Mode::from_raw_mode(0o777)) {
+            Ok(()) => made.push(path.to_path_buf()),
+            Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// An open handle of the folder that a path without links lies in.
+    fn folder_of(&self, real: &Path) -> IoResult<Dir> {
+        let parent = or_here(real.parent().unwrap_or(Path::new("")));
+        let handle = beneath::open(self.folder().as_fd(), parent, beneath::FOLDER)?;
+        Ok(Dir::from_std_file(std::fs::File::from(handle)))
+    }
+}
+
+/// The path, or `.` for the empty one.
+fn or_here(path: &Path) -> &Path {
+    if path.as_os_str().is_empty() { Path::new(".") } else { path }
+}
+
+/// Puts every change in its place; at the first that fails, puts the ones before it back.
+fn commit(staged: &[Staged<'_>]) -> Result<(), Refusal> {
+    for (done, ready) in staged.iter().enumerate() {
+        let Err(failure) = ready.commit() else { continue };
+        let lost: Vec<String> = staged
+            .iter()
+            .take(done)
+            .rev()
+            .filter_map(|ready| {
+                ready.undo().err().map(|error| format!("`{}` ({error})", ready.change.path()))
+            })
+            .collect();
+        return Err(match lost.as_slice() {
+            [] => failure,
+            _ => Refusal {
+                reason: format!(
+                    "{}; and what was changed before it could not be put back: {}",
+                    failure.reason,
+                    lost.join(", ")
+                ),
+                ..failure
+            },
+        });
+    }
+    Ok(())
+}
+
+impl Staged<'_> {
+    fn commit(&self) -> Result<(), Refusal> {
+        let path = self.change.path();
+        let fail = |error| Refusal::from_io(self.change.verb(), path.as_str(), &error);
+        let expected = match self.change {
+            Change::Create { .. } => {
+                return name_new(&self.folder, &self.temporary, path.name()).map_err(fail);
+            }
+            Change::Replace { expected, .. } => {
+                exchange(&self.folder, &self.temporary, path.name()).map_err(fail)?;
+                expected
+            }
+            Change::Remove { expected, .. } => {
+                name_new(&self.folder, path.name(), &self.temporary).map_err(fail)?;
+                expected
+            }
+        };
+        // What was there is now under the temporary name, where nobody else writes it.
+        let Err(refusal) = self.is_expected(expected.as_deref()) else { return Ok(()) };
+        match self.undo() {
+            Ok(()) => Err(refusal),
+            Err(error) => Err(fail(error)),
+        }
+    }
+
+    fn is_expected(&self, expected: Option<&[u8]>) -> Result<(), Refusal> {
+        let path = self.change.path();
+        let fail = |error| Refusal::from_io(self.change.verb(), path.as_str(), &error);
+        if !self.folder.symlink_metadata(&self.temporary).map_err(fail)?.is_file() {
+            return Err(not_regular(path));
+        }
+        let Some(expected) = expected else { return Ok(()) };
+        let mut found = Vec::new();
+        let file = self.folder.open(&self.temporary).map_err(fail)?;
+        file.take(expected.len() as u64 + 1).read_to_end(&mut found).map_err(fail)?;
+        if found == expected {
+            return Ok(());
+        }
+        Err(Refusal::new(
+            RefusalKind::System,
+            format!("cannot {} `{path}`: it was changed by somebody else meanwhile", self.change.verb()),
+            "Read it again, then make the change anew.",
+        ))
+    }
+
+    /// Puts back what was there.
+    fn undo(&self) -> IoResult<()> {
+        let name = self.change.path().name();
+        match self.change {
+            Change::Create { .. } => self.folder.remove_file(name),
+            Change::Replace { .. } => exchange(&self.folder, &self.temporary, name),
+            Change::Remove { .. } => name_new(&self.folder, &self.temporary, name),
+        }
+    }
+}
+
+fn write_new(folder: &Dir, name: &str, bytes: &[u8], mode: Option<Permissions>) -> IoResult<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    let mut file = folder.open_with(name, &options)?;
+    file.write_all(bytes)?;
+    if let Some(mode) = mode {
+        file.set_permissions(mode)?;
+    }
+    file.sync_all()
+}
+
+/// Gives a file another name, unless something has that name already.
+fn name_new(folder: &Dir, from: &str, to: &str) -> IoResult<()> {
+    match renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE) {
+        // A file system that cannot rename so (NFS) can link.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            folder.hard_link(from, folder, to).and_then(|()| folder.remove_file(from))
+        }
+        result => result.map_err(Error::from),
+    }
+}
+
+/// Lets two files change names.
+fn exchange(folder: &Dir, one: &str, other: &str) -> IoResult<()> {
+    match renameat_with(folder, one, folder, other, RenameFlags::EXCHANGE) {
+        // A file system that cannot do this at once does it in three steps.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            let third = format!(".marvin-{}", marvin_base::ids::short(12));
+            folder.rename(other, folder, &third)?;
+            folder
+                .rename(one, folder, other)
+                .inspect_err(|_| drop(folder.rename(&third, folder, other)))
+                .and_then(|()| folder.rename(&third, folder, one))
+        }
+        result => result.map_err(Error::from),
+    }
+}

@@ -1,0 +1,123 @@
+//! System calls that a contained program cannot make.
+
+use super::ContainmentError;
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+};
+use std::collections::BTreeMap;
+
+/// Which kinds of sockets a program may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sockets {
+    /// Those of the file system and of its own processes.
+    Unix,
+    /// Those of the Internet too, and those that ask the kernel about it; no others (raw devices, virtual machines).
+    Internet,
+}
+
+/// Everything, as filters that are entered one after the other.
+pub(super) fn filters(sockets: Sockets) -> Result<[BpfProgram; 3], ContainmentError> {
+    Ok([refusals(sockets)?, missing_calls()?, unsupported_calls()?])
+}
+
+/// System calls that are refused whatever their arguments.
+const REFUSED: &[i64] = &[
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_move_mount,
+    libc::SYS_open_tree,
+    libc::SYS_fsopen,
+    libc::SYS_fsmount,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_acct,
+];
+
+/// The main filter: what matches fails with `EPERM`, the rest goes through.
+fn refusals(sockets: Sockets) -> Result<BpfProgram, ContainmentError> {
+    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+    let families: &[i32] = match sockets {
+        Sockets::Unix => &[libc::AF_UNIX],
+        Sockets::Internet => &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
+    };
+    let other = families.iter().map(|family| condition(0, SeccompCmpOp::Ne, family.unsigned_abs().into()));
+    rules.insert(libc::SYS_socket, vec![rule(other.collect::<Result<_, _>>()?)?]);
+    let namespace = u64::from(libc::CLONE_NEWUSER.unsigned_abs());
+    let new_user = condition(0, SeccompCmpOp::MaskedEq(namespace), namespace)?;
+    rules.insert(libc::SYS_clone, vec![rule(vec![new_user])?]);
+    let keystrokes = [libc::TIOCSTI, libc::TIOCLINUX]
+        .into_iter()
+        .map(|request| rule(vec![condition(1, SeccompCmpOp::Eq, request)?]))
+        .collect::<Result<Vec<_>, _>>()?;
+    rules.insert(libc::SYS_ioctl, keystrokes);
+    compile(rules, libc::EPERM)
+}
+
+/// `clone3` hides its flags behind a pointer; told that it does not exist, programs fall back to `clone`.
+fn missing_calls() -> Result<BpfProgram, ContainmentError> {
+    compile(BTreeMap::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)
+}
+
+/// Extended attributes (and access lists, which are such) are not guarded by Landlock; told that the file system does not
+/// know them, programs do without.
+fn unsupported_calls() -> Result<BpfProgram, ContainmentError> {
+    /// `setxattrat` and `removexattrat`, the same on every architecture.
+    const NEW: [i64; 2] = [463, 466];
+    let old = [
+        libc::SYS_setxattr,
+        libc::SYS_lsetxattr,
+        libc::SYS_fsetxattr,
+        libc::SYS_removexattr,
+        libc::SYS_lremovexattr,
+        libc::SYS_fremovexattr,
+    ];
+    compile(old.into_iter().chain(NEW).map(|call| (call, Vec::new())).collect(), libc::EOPNOTSUPP)
+}
+
+fn compile(mut rules: BTreeMap<i64, Vec<SeccompRule>>, error: i32) -> Result<BpfProgram, ContainmentError> {
+    // The x32 variant of x86-64 numbers the same calls with this bit set.
+    if cfg!(target_arch = "x86_64") {
+        let doubled: Vec<_> = rules.iter().map(|(call, rules)| (call | 0x4000_0000, rules.clone())).collect();
+        rules.extend(doubled);
+    }
+    let wrong = |error: seccompiler::BackendError| ContainmentError::Rules(error.to_string());
+    let architecture = std::env::consts::ARCH.try_into().map_err(wrong)?;
+    SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(error.unsigned_abs()), architecture)
+        .and_then(TryInto::try_into)
+        .map_err(wrong)
+}
+
+fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompCondition, ContainmentError> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
+        .map_err(|error| ContainmentError::Rules(error.to_string()))
+}
+
+fn rule(conditions: Vec<SeccompCondition>) -> Result<SeccompRule, ContainmentError> {
+    SeccompRule::new(conditions).map_err(|error| ContainmentError::Rules(error.to_string()))
+}
