@@ -1,10 +1,11 @@
 //! What a tool knows of the world it is called in.
 
 use crate::result::ToolError;
+use marvin_base::held::Held;
 use marvin_base::layout::Layout;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::Settings;
-use marvin_gate::{Access, Context, Workspace};
+use marvin_gate::{Access, Context, Duty, Workspace};
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
@@ -21,6 +22,8 @@ pub struct ToolContext {
     pub workspace: Option<Arc<Workspace>>,
     /// What this agent may write.
     pub access: Access,
+    /// The ticket that this process works on.
+    pub duty: Arc<Duty>,
     /// Whether this is coding mode (notes then stay in the project).
     pub coding: bool,
     /// Whether somebody can be asked.
@@ -29,6 +32,8 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// Keeps secrets out of the tool log.
     pub redactor: Arc<Redactor>,
+    /// Where results that are too large for a conversation are kept.
+    pub artifacts: Option<Held>,
     /// What the session cost so far; the argument says whether to include the lifetime figures.
     pub usage: Arc<dyn Fn(bool) -> Value + Send + Sync>,
 }
@@ -65,6 +70,15 @@ impl ToolContext {
             access: &self.access,
             attended: self.attended,
             may_execute: self.access == Access::Full,
+            duty: &self.duty,
+            settings: &self.settings,
+            redactor: &self.redactor,
         }
+    }
+
+    /// The ticket that the work belongs to: the one that this agent made for it, else the one that it was started for.
+    #[must_use]
+    pub fn ticket_id(&self) -> Option<String> {
+        self.duty.current().or_else(|| self.duty.parent().map(str::to_string))
     }
 }

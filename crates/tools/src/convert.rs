@@ -1,13 +1,14 @@
 //! Units, converted exactly.
 
 use crate::context::ToolContext;
+use crate::registry::Mode;
 use crate::result::{Output, ToolError};
-use crate::tool::Tool;
+use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
 use marvin_gate::Touches;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// The currencies that people ask for most; money has no fixed rate, so it is refused by name.
@@ -16,6 +17,11 @@ const CURRENCIES: [&str; 32] = [
     "ISK", "JPY", "KRW", "MXN", "MYR", "NOK", "NZD", "PHP", "PLN", "RON", "SEK", "SGD", "THB", "TRY", "USD",
     "ZAR", "BTC",
 ];
+
+/// The tools of this family.
+pub(crate) fn tools(_mode: Mode) -> Vec<Arc<dyn DynTool>> {
+    vec![Arc::new(ConvertUnits)]
+}
 
 /// Converts a value from one unit into another.
 #[derive(Debug, Clone, Copy)]
@@ -33,9 +39,23 @@ pub struct ConvertInput {
     to_unit: String,
 }
 
+/// The question and its answer.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConvertData {
+    /// The number.
+    value: f64,
+    /// Its unit.
+    from_unit: String,
+    /// The wanted unit.
+    to_unit: String,
+    /// The answer, with its unit.
+    result: String,
+}
+
 #[async_trait]
 impl Tool for ConvertUnits {
     type Input = ConvertInput;
+    type Data = ConvertData;
     const NAME: &'static str = "convert_units";
     const DESCRIPTION: &'static str =
         "Convert a value between units of measure (length, mass, temperature, data, …). No currencies.";
@@ -45,10 +65,19 @@ impl Tool for ConvertUnits {
         Touches::NOTHING
     }
 
-    async fn call(&self, input: ConvertInput, _context: &ToolContext) -> Result<Output, ToolError> {
+    async fn call(
+        &self,
+        input: ConvertInput,
+        _context: &ToolContext,
+    ) -> Result<Output<ConvertData>, ToolError> {
         let answer = convert(input.value, &input.from_unit, &input.to_unit)?;
         let summary = format!("{} {} = {answer}", input.value, input.from_unit.trim());
-        let data = json!({"value": input.value, "from_unit": input.from_unit, "to_unit": input.to_unit, "result": answer});
+        let data = ConvertData {
+            value: input.value,
+            from_unit: input.from_unit,
+            to_unit: input.to_unit,
+            result: answer,
+        };
         Ok(Output::line(summary, data))
     }
 }

@@ -1,13 +1,15 @@
 //! Reading, making and extending text files of the workspace.
 
 use crate::context::ToolContext;
-use crate::result::{FILE_LIMIT, Output, ToolError};
-use crate::tool::Tool;
+use crate::registry::{Mode, coding};
+use crate::result::{Output, ToolError, is_over};
+use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
-use marvin_gate::{Intent, Touches};
+use marvin_gate::{Intent, Refusal, RefusalKind, Touches};
+use memchr::{memchr, memchr_iter};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// The name of [`ReadFile`].
 pub const READ_FILE: &str = "read_file";
@@ -20,6 +22,11 @@ pub const APPEND_FILE: &str = "append_file";
 const GUARD: usize = 10_000;
 /// Bytes of a file that are read at all.
 pub(crate) const LARGEST: u64 = 20 * 1024 * 1024;
+
+/// The tools of this family.
+pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
+    coding(mode, [Arc::new(ReadFile), Arc::new(CreateFile), Arc::new(AppendFile)])
+}
 
 /// Reads a text file, whole or by lines.
 #[derive(Debug, Clone, Copy)]
@@ -37,9 +44,23 @@ pub struct ReadInput {
     end_line: Option<usize>,
 }
 
+/// What was read.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ReadData {
+    /// The file.
+    path: String,
+    /// How many lines it has.
+    lines: usize,
+    /// The first line shown.
+    start_line: usize,
+    /// The last line shown.
+    end_line: usize,
+}
+
 #[async_trait]
 impl Tool for ReadFile {
     type Input = ReadInput;
+    type Data = ReadData;
     const NAME: &'static str = READ_FILE;
     const DESCRIPTION: &'static str = "Read a text file of the working directory, with line numbers. \
         Files over 10 KB need start_line and end_line.";
@@ -53,12 +74,12 @@ impl Tool for ReadFile {
         vec![Intent::Read { path: input.path.clone() }]
     }
 
-    async fn call(&self, input: ReadInput, context: &ToolContext) -> Result<Output, ToolError> {
+    async fn call(&self, input: ReadInput, context: &ToolContext) -> Result<Output<ReadData>, ToolError> {
         let workspace = context.workspace()?;
         let path = workspace.path(&input.path)?;
         let text = workspace.read_to_string(&path, LARGEST)?;
-        let total = text.lines().count();
-        if input.start_line.is_none() && input.end_line.is_none() && text.chars().nth(GUARD).is_some() {
+        if input.start_line.is_none() && input.end_line.is_none() && is_over(&text, GUARD) {
+            let total = line_count(&text);
             let middle = (total / 2).max(1);
             return Err(ToolError::Failed(format!(
                 "`{path}` is large: {total} lines, {} KB. Read it by ranges of lines, for example \
@@ -69,27 +90,91 @@ impl Tool for ReadFile {
                 total.min(middle + 100)
             )));
         }
-        let first = input.start_line.unwrap_or(1).max(1);
-        let last = input.end_line.unwrap_or(total).min(total);
-        if total > 0 && first > total {
-            return Err(ToolError::Usage(format!(
-                "`{path}` has {total} lines; start_line {first} is past its end."
-            )));
-        }
-        if total > 0 && last < first {
-            return Err(ToolError::Usage(format!("end_line {last} lies before start_line {first}.")));
-        }
-        let width = last.max(1).to_string().len();
-        let mut shown = format!("{path} ({total} lines)");
+        let range = Range::of(&text, input.start_line.unwrap_or(1), input.end_line.unwrap_or(usize::MAX))
+            .map_err(|error| ToolError::Usage(format!("`{path}` {error}.")))?;
+        let Range { total, first, last } = range;
+        let mut head = format!("{path} ({total} lines)");
         if input.start_line.is_some() || input.end_line.is_some() {
-            shown.push_str(&format!(" [showing {first}-{last}]"));
+            head.push_str(&format!(" [showing {first}-{last}]"));
         }
-        for (number, line) in text.lines().enumerate().skip(first - 1).take((last + 1).saturating_sub(first))
-        {
-            shown.push_str(&format!("\n{:>width$} | {line}", number + 1));
+        let shown = numbered(head, &text, &range);
+        let data = ReadData { path: path.to_string(), lines: total, start_line: first, end_line: last };
+        Ok(Output::new(format!("Read {path} ({total} lines)"), shown, data).of_file())
+    }
+}
+
+/// Which lines of a text are shown, counted from 1, both ends included.
+pub(crate) struct Range {
+    /// How many lines there are.
+    pub(crate) total: usize,
+    /// The first one shown.
+    pub(crate) first: usize,
+    /// The last one shown; in an empty text the one before the first.
+    pub(crate) last: usize,
+}
+
+impl Range {
+    /// The range, cut to what is there.
+    ///
+    /// # Errors
+    /// What is wrong with it, to go after the name of the file.
+    pub(crate) fn of(text: &str, first: usize, last: usize) -> Result<Range, String> {
+        let total = line_count(text);
+        let range = Range { total, first: first.max(1), last: last.min(total) };
+        if total > 0 && range.first > total {
+            return Err(format!("has {total} lines; line {first} is past its end"));
         }
-        let data = json!({"path": path.as_str(), "lines": total, "start_line": first, "end_line": last});
-        Ok(Output { limit: FILE_LIMIT, ..Output::new(format!("Read {path} ({total} lines)"), shown, data) })
+        if total > 0 && range.last < range.first {
+            return Err(format!(
+                "cannot be shown from line {first} to line {last}: the last comes before the first"
+            ));
+        }
+        Ok(range)
+    }
+}
+
+/// How many lines a text has.
+fn line_count(text: &str) -> usize {
+    let ended = memchr_iter(b'\n', text.as_bytes()).count();
+    ended + usize::from(!text.is_empty() && !text.ends_with('\n'))
+}
+
+/// Lines of a text with their numbers, under a heading. Every reading of a file goes through here: the number is counted
+/// up as digits, since formatting it anew for each line took longer than reading the file.
+pub(crate) fn numbered(mut head: String, text: &str, range: &Range) -> String {
+    let Range { first, last, .. } = range;
+    let width = (*last).max(1).to_string().len();
+    let count = (last + 1).saturating_sub(*first);
+    let mut prefix = format!("\n{first:>width$} | ").into_bytes();
+    head.reserve(text.len() + count * prefix.len());
+    let mut rest = text;
+    for number in 1..=*last {
+        let end = memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+        let (line, more) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        rest = more.strip_prefix('\n').unwrap_or_default();
+        if number >= *first {
+            head.push_str(std::str::from_utf8(&prefix).unwrap_or_default());
+            head.push_str(line.strip_suffix('\r').unwrap_or(line));
+            count_up(prefix.get_mut(1..=width).unwrap_or_default());
+        }
+    }
+    head
+}
+
+/// The next number, in a place that is wide enough for it.
+fn count_up(digits: &mut [u8]) {
+    for digit in digits.iter_mut().rev() {
+        match digit {
+            b'9' => *digit = b'0',
+            b' ' => {
+                *digit = b'1';
+                return;
+            }
+            _ => {
+                *digit += 1;
+                return;
+            }
+        }
     }
 }
 
@@ -107,9 +192,19 @@ pub struct WriteInput {
     content: Option<String>,
 }
 
+/// What was written.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WriteData {
+    /// The file.
+    path: String,
+    /// How many bytes were written.
+    bytes: usize,
+}
+
 #[async_trait]
 impl Tool for CreateFile {
     type Input = WriteInput;
+    type Data = WriteData;
     const NAME: &'static str = CREATE_FILE;
     const DESCRIPTION: &'static str = "Create a new text file in the working directory, with its folders. \
         To change a file that exists, use apply_patch.";
@@ -123,7 +218,7 @@ impl Tool for CreateFile {
         vec![Intent::Write { path: input.path.clone() }]
     }
 
-    async fn call(&self, input: WriteInput, context: &ToolContext) -> Result<Output, ToolError> {
+    async fn call(&self, input: WriteInput, context: &ToolContext) -> Result<Output<WriteData>, ToolError> {
         let Some(content) = input.content else {
             return Err(ToolError::Usage(
                 "create_file needs `content`: the whole text of the new file (\"\" for an empty one).".into(),
@@ -132,16 +227,18 @@ impl Tool for CreateFile {
         let workspace = context.workspace()?;
         let path = workspace.path(&input.path)?;
         context.access.may_write(&path)?;
-        if workspace.exists(&path) {
-            return Err(ToolError::Failed(format!(
-                "`{path}` exists already; use apply_patch to change it, or append_file to add to it."
-            )));
-        }
-        workspace.create_new(&path, content.as_bytes())?;
+        workspace.create_new(&path, content.as_bytes()).map_err(|refusal| match refusal.kind {
+            RefusalKind::Exists => Refusal::new(
+                RefusalKind::Exists,
+                format!("`{path}` exists already"),
+                "To change it use apply_patch, to add to it append_file.",
+            ),
+            _ => refusal,
+        })?;
         let bytes = content.len();
         Ok(Output::line(
             format!("Created {path} ({bytes} bytes)"),
-            json!({"path": path.as_str(), "bytes": bytes}),
+            WriteData { path: path.to_string(), bytes },
         ))
     }
 }
@@ -153,6 +250,7 @@ pub struct AppendFile;
 #[async_trait]
 impl Tool for AppendFile {
     type Input = WriteInput;
+    type Data = WriteData;
     const NAME: &'static str = APPEND_FILE;
     const DESCRIPTION: &'static str =
         "Append text to the end of a file that exists in the working directory.";
@@ -166,21 +264,49 @@ impl Tool for AppendFile {
         vec![Intent::Write { path: input.path.clone() }]
     }
 
-    async fn call(&self, input: WriteInput, context: &ToolContext) -> Result<Output, ToolError> {
+    async fn call(&self, input: WriteInput, context: &ToolContext) -> Result<Output<WriteData>, ToolError> {
         let Some(content) = input.content.filter(|content| !content.is_empty()) else {
             return Err(ToolError::Usage("append_file needs `content`: the text to add.".into()));
         };
         let workspace = context.workspace()?;
         let path = workspace.path(&input.path)?;
         context.access.may_write(&path)?;
-        if !workspace.exists(&path) {
-            return Err(ToolError::Failed(format!("`{path}` does not exist; use create_file to make it.")));
-        }
-        workspace.append(&path, content.as_bytes())?;
+        workspace.append(&path, content.as_bytes()).map_err(|refusal| match refusal.kind {
+            RefusalKind::Missing => Refusal::new(
+                RefusalKind::Missing,
+                format!("`{path}` does not exist"),
+                "To make it use create_file.",
+            ),
+            _ => refusal,
+        })?;
         let bytes = content.len();
         Ok(Output::line(
             format!("Appended {bytes} bytes to {path}"),
-            json!({"path": path.as_str(), "bytes": bytes}),
+            WriteData { path: path.to_string(), bytes },
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_numbered_and_counted_like_any_other_way() {
+        for text in ["", "\n", "a", "a\n", "a\nb", "\n\n", "a\r\nb\r\n", &"x\n".repeat(1234)] {
+            assert_eq!(line_count(text), text.lines().count(), "{text:?}");
+            let total = line_count(text);
+            for first in [1, 2, 9, 10, 99, 100, 999] {
+                let Ok(range) = Range::of(text, first, usize::MAX) else { continue };
+                let width = total.max(1).to_string().len();
+                let plain: String = text
+                    .lines()
+                    .enumerate()
+                    .skip(range.first - 1)
+                    .map(|(number, line)| format!("\n{:>width$} | {line}", number + 1))
+                    .collect();
+                assert_eq!(numbered(String::new(), text, &range), plain);
+            }
+        }
     }
 }

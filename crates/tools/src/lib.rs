@@ -4,23 +4,30 @@
 //! decides whether it may. The [`Toolbox`] is the one way in: it understands the arguments, asks the gate, runs the tool
 //! where it cannot take the process down with it, and hands back the verdict and the result for the record.
 
+pub mod artifact;
+pub mod command;
 pub mod context;
 pub mod convert;
 pub mod files;
+pub mod git;
+mod github;
+pub mod here;
 mod log;
 pub mod notes;
 pub mod notify;
 pub mod patch;
 pub mod registry;
 pub mod result;
-pub mod run_command;
 pub mod schema;
 pub mod search;
+pub mod tickets;
 pub mod tool;
 pub mod tree;
 pub mod usage;
 mod walk;
+pub mod web;
 
+pub use artifact::Artifact;
 pub use context::ToolContext;
 pub use registry::{Called, MISUNDERSTOOD, Mode, Toolbox};
 pub use result::{Confidence, Output, ToolError, ToolResult};

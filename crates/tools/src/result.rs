@@ -1,5 +1,6 @@
 //! What comes of a call: for the record, and for the model.
 
+use crate::artifact::Artifact;
 use marvin_base::redact::Redactor;
 use marvin_base::truncate;
 use marvin_gate::Refusal;
@@ -8,7 +9,7 @@ use serde_json::Value;
 
 /// Characters of a result that a model gets to see.
 pub const TEXT_LIMIT: usize = 20_000;
-/// The same for tools that read files.
+/// The same for texts of files.
 pub const FILE_LIMIT: usize = 60_000;
 
 /// How faithful a result is to what the tool saw.
@@ -22,29 +23,40 @@ pub enum Confidence {
     Summarized,
 }
 
+/// What the shell itself read or ran.
+pub const FROM_TOOL: &str = "tool_output";
+/// What somebody else on the network said.
+pub const FROM_WEB: &str = "web";
+
 /// What a tool hands back.
 #[derive(Debug, Clone)]
-pub struct Output {
+pub struct Output<D = Value> {
     /// One line for lists and records.
     pub summary: String,
     /// The text that the model reads.
     pub text: String,
+    /// The whole text, where `text` is only a part of it; it is kept as an artifact of the run.
+    pub whole: Option<String>,
     /// Facts for the record.
-    pub data: Value,
+    pub data: D,
     /// Set when the tool did its work but the work failed (a command that exits with 1).
     pub error: Option<String>,
     /// Whether something was left out.
     pub confidence: Confidence,
     /// Characters of `text` that a model gets to see.
     pub limit: usize,
+    /// Where the facts come from: [`FROM_TOOL`] or [`FROM_WEB`].
+    pub source: &'static str,
 }
 
-impl Output {
+impl<D> Output<D> {
     /// A success.
-    pub fn new(summary: impl Into<String>, text: impl Into<String>, data: Value) -> Self {
+    pub fn new(summary: impl Into<String>, text: impl Into<String>, data: D) -> Self {
         Output {
             summary: summary.into(),
             text: text.into(),
+            whole: None,
+            source: FROM_TOOL,
             data,
             error: None,
             confidence: Confidence::Verbatim,
@@ -53,9 +65,30 @@ impl Output {
     }
 
     /// A success whose text is its summary.
-    pub fn line(summary: impl Into<String>, data: Value) -> Self {
+    pub fn line(summary: impl Into<String>, data: D) -> Self {
         let summary = summary.into();
         Output::new(summary.clone(), summary, data)
+    }
+
+    /// The text of a file, cut here: the whole lies in the file, so it is not kept once more.
+    #[must_use]
+    pub fn of_file(mut self) -> Self {
+        if is_over(&self.text, FILE_LIMIT) {
+            self.text = truncate::head_whole(&self.text, FILE_LIMIT);
+            self.confidence = Confidence::Summarized;
+        }
+        self.limit = usize::MAX;
+        self
+    }
+}
+
+impl<D: Serialize> Output<D> {
+    /// The same with its facts as JSON.
+    pub(crate) fn erased(self) -> Result<Output, ToolError> {
+        let data = serde_json::to_value(&self.data)
+            .map_err(|error| ToolError::Failed(format!("the facts of the result are no JSON: {error}")))?;
+        let Output { summary, text, whole, error, confidence, limit, source, .. } = self;
+        Ok(Output { summary, text, whole, data, error, confidence, limit, source })
     }
 }
 
@@ -90,12 +123,20 @@ pub struct ToolResult {
     pub source: &'static str,
     /// How faithful they are.
     pub confidence: Confidence,
+    /// Where the whole text is kept, when the model got only a part of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<Artifact>,
     /// The whole text, before the bound for models.
     #[serde(skip)]
     pub text: String,
     /// Characters of the text that a model gets to see.
     #[serde(skip)]
     pub limit: usize,
+}
+
+/// Is the text longer than this many characters?
+pub(crate) fn is_over(text: &str, limit: usize) -> bool {
+    text.len() > limit && text.chars().nth(limit).is_some()
 }
 
 /// An error as a summary.
@@ -107,14 +148,15 @@ impl ToolResult {
     /// The result of a tool that worked.
     #[must_use]
     pub fn from_output(output: Output, elapsed_ms: u64) -> Self {
-        let cut = output.text.chars().nth(output.limit).is_some();
+        let cut = is_over(&output.text, output.limit);
         ToolResult {
             ok: output.error.is_none(),
             summary: output.summary,
             data: output.data,
             error: output.error,
             elapsed_ms,
-            source: "tool_output",
+            source: output.source,
+            artifact: None,
             confidence: if cut { Confidence::Summarized } else { output.confidence },
             text: output.text,
             limit: output.limit,
@@ -131,7 +173,8 @@ impl ToolResult {
             data: Value::Null,
             error: Some(error.clone()),
             elapsed_ms,
-            source: "tool_output",
+            source: FROM_TOOL,
+            artifact: None,
             confidence: Confidence::Verbatim,
             text: error,
             limit: TEXT_LIMIT,
@@ -141,7 +184,11 @@ impl ToolResult {
     /// The text for the model, within its bound; what was cut is said, and no token is cut in half.
     #[must_use]
     pub fn for_model(&self) -> String {
-        truncate::head_whole(&self.text, self.limit)
+        let mut text = truncate::head_whole(&self.text, self.limit);
+        if let Some(artifact) = &self.artifact {
+            text.push_str(&artifact.note());
+        }
+        text
     }
 
     /// Takes secrets out of what is recorded (summary, facts, error); the text for the model stays as it is. The summary of

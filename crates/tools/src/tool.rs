@@ -6,6 +6,7 @@ use crate::schema;
 use async_trait::async_trait;
 use marvin_gate::{Intent, Touches};
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::fmt;
@@ -17,6 +18,8 @@ use std::pin::Pin;
 pub trait Tool: Clone + Send + Sync + 'static {
     /// What it takes.
     type Input: DeserializeOwned + JsonSchema + Send + 'static;
+    /// The facts that it hands back for the record.
+    type Data: Serialize + JsonSchema + Send + 'static;
 
     /// Its name.
     const NAME: &'static str;
@@ -36,18 +39,18 @@ pub trait Tool: Clone + Send + Sync + 'static {
     }
 
     /// Does it.
-    async fn call(&self, input: Self::Input, context: &ToolContext) -> Result<Output, ToolError>;
+    async fn call(&self, input: Self::Input, context: &ToolContext) -> Result<Output<Self::Data>, ToolError>;
 }
 
 /// The future of a running tool.
-pub type Running = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send>>;
+pub type Running<'a> = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send + 'a>>;
 
 /// A call whose arguments are understood, and that was not made yet.
 pub struct Prepared {
     /// What it would do.
     pub intents: Vec<Intent>,
     /// Does it.
-    pub start: Box<dyn FnOnce(ToolContext) -> Running + Send>,
+    pub start: Box<dyn for<'a> FnOnce(&'a ToolContext) -> Running<'a> + Send>,
 }
 
 impl fmt::Debug for Prepared {
@@ -70,6 +73,8 @@ pub trait DynTool: Send + Sync {
     fn touches(&self) -> Touches;
     /// JSON schema of its input.
     fn schema(&self) -> Value;
+    /// JSON schema of the facts that it hands back.
+    fn data_schema(&self) -> Value;
     /// Understands the arguments, and says what a call with them would do in these surroundings.
     ///
     /// # Errors
@@ -102,13 +107,19 @@ impl<T: Tool> DynTool for T {
         schema::of::<T::Input>()
     }
 
+    fn data_schema(&self) -> Value {
+        schema::whole::<T::Data>()
+    }
+
     fn prepare(&self, arguments: Map<String, Value>, context: &ToolContext) -> Result<Prepared, String> {
         let input: T::Input =
             serde_json::from_value(Value::Object(arguments)).map_err(|error| error.to_string())?;
         let tool = self.clone();
         Ok(Prepared {
             intents: T::intents(&input, context),
-            start: Box::new(move |context| Box::pin(async move { tool.call(input, &context).await })),
+            start: Box::new(move |context| {
+                Box::pin(async move { tool.call(input, context).await?.erased() })
+            }),
         })
     }
 }

@@ -1,17 +1,26 @@
 //! What lies where.
 
 use crate::context::ToolContext;
+use crate::registry::{Mode, coding};
 use crate::result::{Confidence, Output, ToolError};
-use crate::tool::Tool;
-use crate::walk;
+use crate::tool::{DynTool, Tool};
+use crate::walk::{self, Met, Walk};
 use async_trait::async_trait;
-use marvin_gate::{Intent, Touches};
+use marvin_gate::{Intent, ListedKind, Touches, Workspace, WorkspacePath};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
 /// Entries shown at most.
 const ENTRIES: usize = 500;
+/// Further entries that are counted; beyond them it is only said that there are more.
+const COUNTED: usize = 10_000;
+
+/// The tools of this family.
+pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
+    coding(mode, [Arc::new(Tree)])
+}
 
 /// Lists files and folders as a tree.
 #[derive(Debug, Clone, Copy)]
@@ -44,9 +53,23 @@ fn yes() -> bool {
     true
 }
 
+/// What was listed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TreeData {
+    /// The folder.
+    path: String,
+    /// How many entries are shown.
+    entries: usize,
+    /// How many are not, as far as they were counted.
+    left_out: usize,
+    /// Whether all of them were counted.
+    all_counted: bool,
+}
+
 #[async_trait]
 impl Tool for Tree {
     type Input = TreeInput;
+    type Data = TreeData;
     const NAME: &'static str = "tree";
     const DESCRIPTION: &'static str = "List files and folders of the working directory as a tree.";
     const EXAMPLE: &'static str = r#"{"path": "src", "max_depth": 2}"#;
@@ -59,47 +82,69 @@ impl Tool for Tree {
         vec![Intent::Read { path: input.path.clone() }]
     }
 
-    async fn call(&self, input: TreeInput, context: &ToolContext) -> Result<Output, ToolError> {
-        let workspace = context.workspace()?;
-        let path = workspace.path(&input.path)?;
-        if !workspace.metadata(&path)?.is_dir() {
-            return Err(ToolError::Failed(format!("`{path}` is a file; read_file shows it.")));
-        }
-        let start = workspace.root().join(workspace.resolve(&path)?);
-        let mut lines = vec![format!("{path}/")];
-        let mut more = 0usize;
-        let walk = walk::builder(workspace.root(), &start, input.respect_gitignore, false)
-            .max_depth(Some(input.max_depth.clamp(1, 20)))
-            .build();
-        // Entries that cannot be looked at are left out: the tree is for orientation.
-        for entry in walk.filter_map(Result::ok).filter(|entry| entry.depth() > 0) {
-            if lines.len() > ENTRIES {
-                more += 1;
-                continue;
-            }
-            let mark = match entry.file_type() {
-                Some(kind) if kind.is_dir() => "/",
-                Some(kind) if kind.is_symlink() => "@",
-                _ => "",
-            };
-            lines.push(format!(
-                "{}{}{mark}",
-                "  ".repeat(entry.depth()),
-                entry.file_name().to_string_lossy()
-            ));
-        }
-        let entries = lines.len() - 1;
-        if entries == 0 {
-            lines.push("  (empty)".into());
-        }
-        if more > 0 {
-            lines.push(format!("… {more} more entries; name a folder or lower max_depth"));
-        }
-        let data = json!({"path": path.as_str(), "entries": entries, "left_out": more});
-        let confidence = if more > 0 { Confidence::Summarized } else { Confidence::Verbatim };
-        Ok(Output {
-            confidence,
-            ..Output::new(format!("{entries} entries in {path}"), lines.join("\n"), data)
-        })
+    async fn call(&self, input: TreeInput, context: &ToolContext) -> Result<Output<TreeData>, ToolError> {
+        let path = context.workspace()?.path(&input.path)?;
+        let Some(workspace) = context.workspace.clone() else {
+            return Err(ToolError::Failed("there is no working directory".into()));
+        };
+        let cancel = context.cancel.child_token();
+        let _guard = cancel.clone().drop_guard();
+        // A large tree takes a while: not on a thread that others wait for.
+        tokio::task::spawn_blocking(move || list(&input, &path, &workspace, &cancel))
+            .await
+            .map_err(|_| ToolError::Failed("the listing failed inside".into()))?
     }
+}
+
+fn list(
+    input: &TreeInput,
+    path: &WorkspacePath,
+    workspace: &Workspace,
+    cancel: &CancellationToken,
+) -> Result<Output<TreeData>, ToolError> {
+    if !workspace.metadata(path)?.is_dir() {
+        return Err(workspace.open_read(path).map_or_else(ToolError::Refused, |_| {
+            ToolError::Failed(format!("`{path}` is a file; read_file shows it."))
+        }));
+    }
+    let plan = walk::Plan {
+        gitignore: input.respect_gitignore,
+        max_depth: input.max_depth.clamp(1, 20),
+        ..walk::Plan::default()
+    };
+    let mut lines = vec![format!("{path}/")];
+    let (mut more, mut all) = (0usize, true);
+    for met in Walk::new(workspace, &workspace.resolve(path)?, plan) {
+        if cancel.is_cancelled() {
+            return Err(ToolError::Failed("the listing was cancelled".into()));
+        }
+        // Folders that cannot be looked into are shown without what is in them: the tree is for orientation.
+        let Met::Entry(entry) = met else { continue };
+        if lines.len() > ENTRIES {
+            if more == COUNTED {
+                all = false;
+                break;
+            }
+            more += 1;
+            continue;
+        }
+        let mark = match entry.kind {
+            ListedKind::Folder => "/",
+            ListedKind::Link => "@",
+            ListedKind::File | ListedKind::Other => "",
+        };
+        let name = walk::shown(entry.path.file_name().unwrap_or_default());
+        lines.push(format!("{}{name}{mark}", "  ".repeat(entry.depth)));
+    }
+    let entries = lines.len() - 1;
+    if entries == 0 {
+        lines.push("  (empty)".into());
+    }
+    if more > 0 {
+        let least = if all { "" } else { "more than " };
+        lines.push(format!("… {least}{more} more entries; name a folder or lower max_depth"));
+    }
+    let data = TreeData { path: path.to_string(), entries, left_out: more, all_counted: all };
+    let confidence = if more > 0 { Confidence::Summarized } else { Confidence::Verbatim };
+    Ok(Output { confidence, ..Output::new(format!("{entries} entries in {path}"), lines.join("\n"), data) })
 }

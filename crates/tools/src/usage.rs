@@ -1,12 +1,20 @@
 //! What the session cost so far.
 
 use crate::context::ToolContext;
+use crate::registry::Mode;
 use crate::result::{Output, ToolError};
-use crate::tool::Tool;
+use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
 use marvin_gate::Touches;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
+use std::sync::Arc;
+
+/// The tools of this family.
+pub(crate) fn tools(_mode: Mode) -> Vec<Arc<dyn DynTool>> {
+    vec![Arc::new(GetUsage)]
+}
 
 /// Tells the model what the session cost.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +32,7 @@ pub struct UsageInput {
 #[async_trait]
 impl Tool for GetUsage {
     type Input = UsageInput;
+    type Data = Value;
     const NAME: &'static str = "get_usage";
     const DESCRIPTION: &'static str = "Show turns, tokens and estimated cost of this session.";
     const EXAMPLE: &'static str = r#"{"include_lifetime": true}"#;

@@ -1,38 +1,199 @@
-//! Walking the workspace the way ripgrep does, without ever following a link.
+//! Walking the workspace: in the order of names, by the rules of `.gitignore`, without ever leaving it.
+//!
+//! Every folder and every `.gitignore` is opened beneath the workspace's own handle, and links and mounts are not
+//! followed. So a folder that is swapped for a link during the walk is not listed, which walks by path cannot promise.
+//! The rules themselves are ripgrep's (`ignore::gitignore`).
 
-use ignore::{DirEntry, WalkBuilder};
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use marvin_gate::{Listed, ListedKind, Workspace};
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
+use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// Folders that are never worth a look unless they are named.
 const SKIPPED: [&str; 4] = ["node_modules", "__pycache__", "venv", ".venv"];
 /// Hidden folders that people do look into.
 const SHOWN: [&str; 2] = [".marvin", ".github"];
+/// Bytes of a file of ignore rules that are read.
+const RULES: u64 = 1024 * 1024;
+/// Folders in folders that are looked into; a path deeper than this is longer than the system takes.
+const DEEPEST: usize = 2048;
 
-/// A walk from `start`, which lies in `root`; entries come in the order of their names. With `everything`, only git's own
-/// files and the tickets are left out.
-pub(crate) fn builder(root: &Path, start: &Path, respect_gitignore: bool, everything: bool) -> WalkBuilder {
-    let mut builder = WalkBuilder::new(start);
-    builder
-        .hidden(false)
-        .parents(false)
-        .ignore(false)
-        .git_global(false)
-        .git_exclude(respect_gitignore)
-        .git_ignore(respect_gitignore)
-        .require_git(false)
-        .follow_links(false)
-        .sort_by_file_name(Ord::cmp);
-    let (root, start): (PathBuf, PathBuf) = (root.to_path_buf(), start.to_path_buf());
-    builder.filter_entry(move |entry| entry.path() == start || shown(entry, &root, everything));
-    builder
+/// What is walked, and what is left out.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    /// Whether the rules of `.gitignore` count.
+    pub(crate) gitignore: bool,
+    /// Whether generated and hidden folders are looked into; git's own files and the tickets never are.
+    pub(crate) everything: bool,
+    /// Names of further folders that are not looked into.
+    pub(crate) without: &'static [&'static str],
+    /// Levels to go down.
+    pub(crate) max_depth: usize,
 }
 
-fn shown(entry: &DirEntry, root: &Path, everything: bool) -> bool {
-    let name = entry.file_name().to_string_lossy();
-    let folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-    // A worktree's `.git` is a file.
-    if name == ".git" || entry.path() == root.join(".tickets") {
-        return false;
+impl Default for Plan {
+    fn default() -> Self {
+        Plan { gitignore: true, everything: false, without: &[], max_depth: DEEPEST }
     }
-    everything || !folder || SHOWN.contains(&&*name) || !(name.starts_with('.') || SKIPPED.contains(&&*name))
+}
+
+/// What was met on the way.
+#[derive(Debug)]
+pub(crate) enum Met {
+    /// An entry of a folder.
+    Entry(Entry),
+    /// A folder that could not be listed.
+    Unreadable,
+}
+
+/// One entry.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// Its path in the workspace.
+    pub(crate) path: PathBuf,
+    /// What it is.
+    pub(crate) kind: ListedKind,
+    /// 1 for what lies in the folder where the walk began.
+    pub(crate) depth: usize,
+}
+
+/// A name as it is shown: on one line, whatever it holds.
+pub(crate) fn shown(name: &OsStr) -> Cow<'_, str> {
+    let text = name.to_string_lossy();
+    if text.chars().any(char::is_control) { Cow::Owned(text.escape_debug().to_string()) } else { text }
+}
+
+/// A walk; entries come in the order of their names, what lies in a folder right after it.
+pub(crate) struct Walk<'a> {
+    workspace: &'a Workspace,
+    plan: Plan,
+    frames: Vec<Frame>,
+    unreadable: bool,
+}
+
+/// A folder whose entries are being handed out.
+struct Frame {
+    path: PathBuf,
+    entries: std::vec::IntoIter<Listed>,
+    rules: Option<Rc<Rules>>,
+}
+
+/// The rules of a folder, and those of the folders above it.
+struct Rules {
+    own: Gitignore,
+    above: Option<Rc<Rules>>,
+}
+
+impl Rules {
+    /// The innermost rule that says anything decides.
+    fn ignore(&self, path: &Path, folder: bool) -> bool {
+        let mut rules = Some(self);
+        while let Some(here) = rules {
+            let found = here.own.matched(path, folder);
+            if !found.is_none() {
+                return found.is_ignore();
+            }
+            rules = here.above.as_deref();
+        }
+        false
+    }
+}
+
+impl<'a> Walk<'a> {
+    /// A walk from a folder of the workspace, given by a path without links (the empty path is the workspace).
+    pub(crate) fn new(workspace: &'a Workspace, start: &Path, plan: Plan) -> Self {
+        let mut walk = Walk { workspace, plan, frames: Vec::new(), unreadable: false };
+        walk.enter(start.to_path_buf(), None);
+        walk
+    }
+
+    fn enter(&mut self, path: PathBuf, above: Option<Rc<Rules>>) {
+        let here = if path.as_os_str().is_empty() { Path::new(".") } else { &path };
+        let Ok(mut entries) = self.workspace.list_plain(here) else {
+            self.unreadable = true;
+            return;
+        };
+        entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        let rules = if self.plan.gitignore { self.rules(&path, &entries, above) } else { None };
+        self.frames.push(Frame { path, entries: entries.into_iter(), rules });
+    }
+
+    /// The rules that hold in a folder.
+    fn rules(&self, path: &Path, entries: &[Listed], above: Option<Rc<Rules>>) -> Option<Rc<Rules>> {
+        let has = |name: &str| entries.binary_search_by(|entry| entry.name.as_os_str().cmp(OsStr::new(name)));
+        let mut rules = above;
+        for (there, file) in [(".git", ".git/info/exclude"), (".gitignore", ".gitignore")] {
+            if has(there).is_ok()
+                && let Some(own) = self.read_rules(path, file)
+            {
+                rules = Some(Rc::new(Rules { own, above: rules }));
+            }
+        }
+        rules
+    }
+
+    fn read_rules(&self, folder: &Path, file: &str) -> Option<Gitignore> {
+        let (file, _) = self.workspace.open_plain(&folder.join(file)).ok()?;
+        let mut bytes = Vec::new();
+        file.take(RULES).read_to_end(&mut bytes).ok()?;
+        let root = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let mut builder = GitignoreBuilder::new(root);
+        for line in String::from_utf8_lossy(&bytes).lines() {
+            // A rule that cannot be understood is no rule.
+            builder.add_line(None, line).ok();
+        }
+        builder.build().ok().filter(|rules| !rules.is_empty())
+    }
+
+    fn offers(&self, entry: &Listed, path: &Path) -> bool {
+        let name = &entry.name;
+        // A worktree's `.git` is a file.
+        if name == ".git" || (path.as_os_str().is_empty() && name.eq_ignore_ascii_case(".tickets")) {
+            return false;
+        }
+        entry.kind != ListedKind::Folder || self.looked_into(name)
+    }
+
+    fn looked_into(&self, name: &OsString) -> bool {
+        let is = |names: &[&str]| names.iter().any(|known| name == known);
+        if is(self.plan.without) {
+            return false;
+        }
+        let hidden = name.as_encoded_bytes().first() == Some(&b'.');
+        self.plan.everything || is(&SHOWN) || !(hidden || is(&SKIPPED))
+    }
+}
+
+impl Iterator for Walk<'_> {
+    type Item = Met;
+
+    fn next(&mut self) -> Option<Met> {
+        loop {
+            if std::mem::take(&mut self.unreadable) {
+                return Some(Met::Unreadable);
+            }
+            let depth = self.frames.len();
+            let frame = self.frames.last_mut()?;
+            let Some(entry) = frame.entries.next() else {
+                self.frames.pop();
+                continue;
+            };
+            let folder = entry.kind == ListedKind::Folder;
+            let path = frame.path.join(&entry.name);
+            let rules = frame.rules.clone();
+            if rules.as_ref().is_some_and(|rules| rules.ignore(&path, folder)) {
+                continue;
+            }
+            if !self.offers(&entry, path.parent().unwrap_or(Path::new(""))) {
+                continue;
+            }
+            if folder && depth < self.plan.max_depth {
+                self.enter(path.clone(), rules);
+            }
+            return Some(Met::Entry(Entry { path, kind: entry.kind, depth }));
+        }
+    }
 }

@@ -1,8 +1,11 @@
 //! Pieces of change, and how they are put into a text.
 //!
 //! Both patch languages come down to this: a list of hunks, each a run of lines that stay, go or come. The lines that
-//! stay and go must stand in the file exactly, once, after the hunk before. Lines are compared without their line end, and
-//! new lines take the line end that the file uses, so a patch with plain line feeds fits a file from Windows.
+//! stay and go must stand in the file exactly, once, after the hunk before.
+//!
+//! Line ends: a patch that a program made says them exactly, and is taken at its word. A patch that a model made has plain
+//! line feeds, whatever the file has; where its lines fit only without regard to carriage returns, new lines take the ends
+//! of the lines around them.
 
 /// What happens to a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,9 +25,9 @@ pub(super) struct Hunk {
     pub(super) anchors: Vec<String>,
     /// The line (from 1) at which it should stand; of several places the nearest is taken.
     pub(super) line: Option<usize>,
-    /// The lines.
+    /// The lines, without their line feeds.
     pub(super) lines: Vec<(Kind, String)>,
-    /// Whether the last line that comes has no line end; unset means that the file keeps what it had.
+    /// Whether the last line of the new text has a line end; unset means that the file keeps what it had.
     pub(super) final_newline: Option<bool>,
     /// Whether it stands at the end of the file.
     pub(super) at_end: bool,
@@ -36,29 +39,34 @@ impl Hunk {
     }
 }
 
-/// A line of a file, and how it ends.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Line {
-    text: String,
-    end: &'static str,
+/// A line of a file without its line feed, and whether it has one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Line<'a> {
+    text: &'a str,
+    /// A carriage return that comes on top: of a new line in a file from Windows.
+    carriage: bool,
+    newline: bool,
 }
 
-fn lines_of(text: &str) -> Vec<Line> {
+fn lines_of(text: &str) -> Vec<Line<'_>> {
     text.split_inclusive('\n')
         .map(|line| match line.strip_suffix('\n') {
-            None => Line { text: line.to_string(), end: "" },
-            Some(line) => match line.strip_suffix('\r') {
-                Some(line) => Line { text: line.to_string(), end: "\r\n" },
-                None => Line { text: line.to_string(), end: "\n" },
-            },
+            None => Line { text: line, carriage: false, newline: false },
+            Some(line) => Line { text: line, carriage: false, newline: true },
         })
         .collect()
 }
 
-/// The line end that most lines have.
-fn usual_end(lines: &[Line]) -> &'static str {
-    let windows = lines.iter().filter(|line| line.end == "\r\n").count();
-    if windows * 2 > lines.len() { "\r\n" } else { "\n" }
+/// The line without the carriage return of a line end.
+fn plain(text: &str) -> &str {
+    text.strip_suffix('\r').unwrap_or(text)
+}
+
+/// Do most of these lines end as on Windows? `None` when none of them has an end.
+fn mostly_windows(lines: &[Line<'_>]) -> Option<bool> {
+    let ended = || lines.iter().filter(|line| line.newline);
+    let windows = ended().filter(|line| line.carriage || line.text.ends_with('\r')).count();
+    ended().next().map(|_| windows * 2 > ended().count())
 }
 
 /// The text with every hunk put in.
@@ -67,103 +75,154 @@ fn usual_end(lines: &[Line]) -> &'static str {
 /// Which hunk does not fit, and what stands nearest to it.
 pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<String, String> {
     let mut lines = lines_of(text);
-    let end = usual_end(&lines);
+    let windows = mostly_windows(&lines).unwrap_or(false);
     let had_final_newline = text.is_empty() || text.ends_with('\n');
     let mut final_newline = None;
     let mut cursor = 0;
     let mut shift: isize = 0;
     for (number, hunk) in hunks.iter().enumerate() {
-        let at =
-            find(&lines, hunk, cursor, shift).map_err(|error| format!("hunk {}: {error}", number + 1))?;
+        let place = find(&lines, hunk, cursor, shift)
+            .map_err(|error| format!("hunk {}: {error}{}", number + 1, overlap(text, hunk, number)))?;
         let old = hunk.old().len();
-        let touches_end = at + old >= lines.len();
-        let mut kept = lines.get(at..at + old).unwrap_or_default().iter().cloned();
-        let mut fresh = Vec::new();
-        for (kind, text) in &hunk.lines {
-            match kind {
-                Kind::Keep => fresh.extend(kept.next()),
-                Kind::Remove => {
-                    kept.next();
-                }
-                Kind::Add => fresh.push(Line { text: text.clone(), end }),
-            }
-        }
-        cursor = at + fresh.len();
+        let window = lines.get(place.at..place.at + old).unwrap_or_default();
+        let touches_end = place.at + old >= lines.len();
+        let fresh = put(hunk, window, &place, windows);
+        cursor = place.at + fresh.len();
         shift += fresh.len().cast_signed() - old.cast_signed();
-        lines.splice(at..at + old, fresh);
+        lines.splice(place.at..place.at + old, fresh);
         if touches_end {
             final_newline = hunk.final_newline;
         }
     }
+    let wanted = final_newline.unwrap_or(had_final_newline);
     let count = lines.len();
-    for (number, line) in lines.iter_mut().enumerate() {
-        if number + 1 < count {
-            if line.end.is_empty() {
-                line.end = end;
-            }
-        } else {
-            let wanted = final_newline.unwrap_or(had_final_newline);
-            line.end = match (wanted, line.end) {
-                (true, "") => end,
-                (true, end) => end,
-                (false, _) => "",
-            };
+    let mut result = String::with_capacity(text.len() + 256);
+    for (number, line) in lines.iter().enumerate() {
+        let last = number + 1 == count;
+        result.push_str(line.text);
+        // A line that was the last one without a line end, and is no longer, gets the end that the others have.
+        let missing = !line.newline && windows && !line.text.ends_with('\r');
+        if (!last || wanted) && (line.carriage || missing) {
+            result.push('\r');
+        }
+        if !last || wanted {
+            result.push('\n');
         }
     }
-    Ok(lines.iter().flat_map(|line| [line.text.as_str(), line.end]).collect())
+    Ok(result)
 }
 
-/// Where a hunk stands.
-fn find(lines: &[Line], hunk: &Hunk, cursor: usize, shift: isize) -> Result<usize, String> {
+/// Says it if a hunk that does not fit would have fitted before the hunks before it were put in.
+fn overlap(text: &str, hunk: &Hunk, number: usize) -> String {
+    let (lines, old) = (lines_of(text), hunk.old());
+    let there =
+        |window: &[Line<'_>]| window.iter().zip(&old).all(|(line, wanted)| plain(line.text) == plain(wanted));
+    match lines.windows(old.len().max(1)).position(there) {
+        Some(at) if number > 0 && !old.is_empty() => format!(
+            "\nIts lines stand at line {} of the file as it is, where the hunks before it have been already: hunks must not \
+             overlap, and must stand in the order of the file.",
+            at + 1
+        ),
+        _ => String::new(),
+    }
+}
+
+/// The lines that stand in the place of a hunk afterwards.
+fn put<'a>(hunk: &'a Hunk, window: &[Line<'a>], place: &Place, windows: bool) -> Vec<Line<'a>> {
+    let mut kept = window.iter().copied();
+    let carriage = match mostly_windows(window) {
+        Some(_) if place.exact => false,
+        Some(windows) => windows,
+        // Nothing around it says how lines end here.
+        None => windows && !hunk.lines.iter().any(|(_, text)| text.ends_with('\r')),
+    };
+    let mut fresh = Vec::new();
+    for (kind, text) in &hunk.lines {
+        match kind {
+            Kind::Keep => fresh.extend(kept.next()),
+            Kind::Remove => {
+                kept.next();
+            }
+            Kind::Add => {
+                let text = if place.exact { text } else { plain(text) };
+                fresh.push(Line { text, carriage, newline: true });
+            }
+        }
+    }
+    fresh
+}
+
+/// Where a hunk stands, and whether its lines stand there to the letter.
+struct Place {
+    at: usize,
+    exact: bool,
+}
+
+/// Finds the place of a hunk.
+fn find(lines: &[Line<'_>], hunk: &Hunk, cursor: usize, shift: isize) -> Result<Place, String> {
+    let start = after_anchors(lines, hunk, cursor)?;
+    let old = hunk.old();
+    if old.is_empty() {
+        return Ok(Place { at: insertion(lines, hunk, start, shift), exact: true });
+    }
+    let wanted = hunk.line.map(|line| line.saturating_sub(1).saturating_add_signed(shift));
+    let fits = |at: usize, same: fn(&str, &str) -> bool| {
+        (!hunk.at_end || at + old.len() == lines.len())
+            && lines
+                .get(at..at + old.len())
+                .is_some_and(|window| window.iter().zip(&old).all(|(line, wanted)| same(line.text, wanted)))
+    };
+    let letter: fn(&str, &str) -> bool = |line, wanted| line == wanted;
+    let loose: fn(&str, &str) -> bool = |line, wanted| plain(line) == plain(wanted);
+    // Lines that a program counted are where it says.
+    if let Some(at) = wanted.filter(|at| *at >= start && fits(*at, letter)) {
+        return Ok(Place { at, exact: true });
+    }
+    let last = lines.len().saturating_sub(old.len());
+    for (same, exact) in [(letter, true), (loose, false)] {
+        let places: Vec<usize> = (start..=last).filter(|at| fits(*at, same)).collect();
+        let at = match (places.as_slice(), wanted) {
+            ([], _) => continue,
+            ([only], _) => *only,
+            (several, Some(wanted)) => {
+                several.iter().copied().min_by_key(|at| at.abs_diff(wanted)).unwrap_or(wanted)
+            }
+            ([first, ..], None) if !hunk.anchors.is_empty() => *first,
+            (several, None) => {
+                return Err(format!(
+                    "its lines stand in the file {} times (lines {}); add lines around them, or a line after `@@`, to say which",
+                    several.len(),
+                    several.iter().take(5).map(|at| (at + 1).to_string()).collect::<Vec<_>>().join(", ")
+                ));
+            }
+        };
+        return Ok(Place { at, exact });
+    }
+    let text: Vec<&str> = lines.iter().map(|line| plain(line.text)).collect();
+    Err(format!(
+        "its lines are not in the file{}. {}",
+        if start > 0 { format!(" from line {}", start + 1) } else { String::new() },
+        super::nearest::describe(&text, &old)
+    ))
+}
+
+/// Where to look from, once the lines after `@@` were found.
+fn after_anchors(lines: &[Line<'_>], hunk: &Hunk, cursor: usize) -> Result<usize, String> {
     let mut start = cursor;
     for anchor in &hunk.anchors {
         let rest = lines.get(start..).unwrap_or_default();
-        let exact = rest.iter().position(|line| line.text == *anchor);
+        let exact = rest.iter().position(|line| plain(line.text) == *anchor);
         let found = exact.or_else(|| rest.iter().position(|line| line.text.trim() == anchor.trim()));
         start += 1 + found.ok_or_else(|| {
             format!("the line `{anchor}` after `@@` is not in the file from line {}", cursor + 1)
         })?;
     }
     // An anchor may itself be the first line of the hunk.
-    let start = if hunk.anchors.is_empty() { start } else { start - 1 };
-    let old = hunk.old();
-    if old.is_empty() {
-        return Ok(insertion(lines, hunk, start, shift));
-    }
-    let fits = |at: &usize| {
-        lines.get(*at..*at + old.len()).is_some_and(|window| {
-            window.iter().zip(&old).all(|(line, wanted)| line.text == wanted.trim_end_matches('\r'))
-        })
-    };
-    let mut places: Vec<usize> = (start..=lines.len().saturating_sub(old.len())).filter(fits).collect();
-    if hunk.at_end {
-        places.retain(|at| at + old.len() == lines.len());
-    }
-    match (places.as_slice(), hunk.line) {
-        ([only], _) => Ok(*only),
-        ([], _) => {
-            let text: Vec<&str> = lines.iter().map(|line| line.text.as_str()).collect();
-            Err(format!(
-                "its lines are not in the file{}. {}",
-                if start > 0 { format!(" from line {}", start + 1) } else { String::new() },
-                super::nearest::describe(&text, &old)
-            ))
-        }
-        (several, Some(line)) => {
-            let wanted = line.saturating_sub(1).saturating_add_signed(shift);
-            Ok(several.iter().copied().min_by_key(|at| at.abs_diff(wanted)).unwrap_or(wanted))
-        }
-        ([first, ..], None) if !hunk.anchors.is_empty() => Ok(*first),
-        (several, None) => Err(format!(
-            "its lines stand in the file {} times (lines {}); add lines around them, or a line after `@@`, to say which",
-            several.len(),
-            several.iter().take(5).map(|at| (at + 1).to_string()).collect::<Vec<_>>().join(", ")
-        )),
-    }
+    Ok(if hunk.anchors.is_empty() { start } else { start - 1 })
 }
 
 /// Where lines come that have nothing around them.
-fn insertion(lines: &[Line], hunk: &Hunk, start: usize, shift: isize) -> usize {
+fn insertion(lines: &[Line<'_>], hunk: &Hunk, start: usize, shift: isize) -> usize {
     match hunk.line {
         // `@@ -5,0 +6,2 @@` comes after line 5.
         Some(line) => line.saturating_add_signed(shift).clamp(start.min(lines.len()), lines.len()),

@@ -1,26 +1,35 @@
 //! Changing files that exist: one exact replacement, or a whole patch.
 //!
 //! Models that were trained on patches send patches, whatever the schema says; so `apply_patch` takes the seed's three
-//! fields, and also Codex patches and unified diffs. A patch over several files is applied whole or not at all: every new
-//! text is computed before the first is written, and what was written is taken back when a later write fails.
+//! fields, and also Codex patches and unified diffs, which may make, delete and move files too. A patch over several files
+//! is applied whole or not at all: every new text is computed before the first is written, and the workspace writes all
+//! of them or none ([`Workspace::change`]).
 
 mod hunk;
 mod nearest;
 mod parse;
+mod unified;
 
 use crate::context::ToolContext;
 use crate::files::LARGEST;
+use crate::registry::{Mode, coding};
 use crate::result::{Output, ToolError};
-use crate::tool::Tool;
+use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
-use marvin_gate::{Intent, Refusal, Touches, Workspace, WorkspacePath};
+use hunk::Hunk;
+use marvin_gate::{Change, Intent, Refusal, RefusalKind, Touches, Workspace, WorkspacePath};
 use parse::FilePatch;
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// The name of [`ApplyPatch`].
 pub const APPLY_PATCH: &str = "apply_patch";
+
+/// The tools of this family.
+pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
+    coding(mode, [Arc::new(ApplyPatch)])
+}
 
 /// Changes files.
 #[derive(Debug, Clone, Copy)]
@@ -43,19 +52,76 @@ pub struct PatchInput {
     patch: Option<String>,
 }
 
-/// A file with its new text.
-struct Change {
+/// What was changed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PatchData {
+    /// File by file.
+    files: Vec<Changed>,
+}
+
+/// What was changed in one file.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Changed {
+    /// The file.
+    path: String,
+    /// Whether it was not there before.
+    new_file: bool,
+    /// Whether it is gone.
+    deleted: bool,
+    /// Where it was moved to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved_to: Option<String>,
+    /// Its lines before.
+    lines_before: usize,
+    /// Its lines after.
+    lines_after: usize,
+}
+
+/// A file with its text before and after.
+struct Edit {
     path: WorkspacePath,
     old: Option<String>,
-    new: String,
+    /// The new text, unless it is deleted.
+    new: Option<String>,
+    moved: Option<WorkspacePath>,
+}
+
+impl Edit {
+    /// The steps that make it so.
+    fn changes(&self) -> Vec<Change> {
+        let (path, bytes) = (self.path.clone(), self.new.clone().unwrap_or_default().into_bytes());
+        let expected = self.old.clone().map(String::into_bytes);
+        match (&self.old, &self.new, &self.moved) {
+            (None, _, _) => vec![Change::Create { path, bytes, like: None }],
+            (Some(_), None, _) => vec![Change::Remove { path, expected }],
+            (Some(_), Some(_), None) => vec![Change::Replace { path, bytes, expected }],
+            (Some(_), Some(_), Some(to)) => vec![
+                Change::Create { path: to.clone(), bytes, like: Some(path.clone()) },
+                Change::Remove { path, expected },
+            ],
+        }
+    }
+
+    fn fact(&self) -> Changed {
+        let lines = |text: &Option<String>| text.as_deref().unwrap_or_default().lines().count();
+        Changed {
+            path: self.path.to_string(),
+            new_file: self.old.is_none(),
+            deleted: self.new.is_none(),
+            moved_to: self.moved.as_ref().map(ToString::to_string),
+            lines_before: lines(&self.old),
+            lines_after: lines(&self.new),
+        }
+    }
 }
 
 #[async_trait]
 impl Tool for ApplyPatch {
     type Input = PatchInput;
+    type Data = PatchData;
     const NAME: &'static str = APPLY_PATCH;
     const DESCRIPTION: &'static str = "Change a file: replace old_str, which must occur exactly once, by new_str. \
-        Or give `patch`: a *** Begin Patch patch or a unified diff, over one or several files, applied whole or not at all.";
+        Or give `patch`: a *** Begin Patch patch or a unified diff, over one or several files, applied whole or not at all; it may also add, delete and move files.";
     const EXAMPLE: &'static str =
         r#"{"path": "src/main.py", "old_str": "print('helo')", "new_str": "print('hello')"}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[
@@ -81,31 +147,31 @@ impl Tool for ApplyPatch {
         };
         match files_of(input) {
             // A patch that cannot be read writes nothing; the call says what is wrong with it.
-            Some(files) => files.unwrap_or_default().iter().flat_map(|file| touch(file.path())).collect(),
+            Some(files) => {
+                files.unwrap_or_default().iter().flat_map(FilePatch::paths).flat_map(touch).collect()
+            }
             None => touch(&input.path).collect(),
         }
     }
 
-    async fn call(&self, input: PatchInput, context: &ToolContext) -> Result<Output, ToolError> {
+    async fn call(&self, input: PatchInput, context: &ToolContext) -> Result<Output<PatchData>, ToolError> {
         let workspace = context.workspace()?;
-        let changes = match files_of(&input) {
+        let edits = match files_of(&input) {
             Some(files) => {
                 let files = files.map_err(|error| ToolError::Usage(format!("{error}.")))?;
-                files.iter().map(|file| change(file, workspace, context)).collect::<Result<Vec<_>, _>>()?
+                files.iter().map(|file| edit(file, workspace, context)).collect::<Result<Vec<_>, _>>()?
             }
             None => vec![replacement(&input, workspace, context)?],
         };
-        write(workspace, &changes)?;
-        let names: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
-        let delta: Vec<_> = changes
-            .iter()
-            .map(|change| {
-                let before = change.old.as_deref().unwrap_or_default().lines().count();
-                json!({"path": change.path.as_str(), "new_file": change.old.is_none(),
-                       "lines_before": before, "lines_after": change.new.lines().count()})
-            })
-            .collect();
-        Ok(Output::line(format!("Patched {}", names.join(", ")), json!({"files": delta})))
+        workspace.change(&edits.iter().flat_map(Edit::changes).collect::<Vec<_>>())?;
+        let done = |edit: &Edit| match (&edit.new, &edit.moved) {
+            (None, _) => format!("{} (deleted)", edit.path),
+            (_, Some(to)) => format!("{} (now {to})", edit.path),
+            _ => edit.path.to_string(),
+        };
+        let names: Vec<String> = edits.iter().map(done).collect();
+        let files = edits.iter().map(Edit::fact).collect();
+        Ok(Output::line(format!("Patched {}", names.join(", ")), PatchData { files }))
     }
 }
 
@@ -116,31 +182,48 @@ fn files_of(input: &PatchInput) -> Option<Result<Vec<FilePatch>, String>> {
     Some(parse::parse(patch, path))
 }
 
-fn change(file: &FilePatch, workspace: &Workspace, context: &ToolContext) -> Result<Change, ToolError> {
+fn edit(file: &FilePatch, workspace: &Workspace, context: &ToolContext) -> Result<Edit, ToolError> {
     let path = open(file.path(), workspace, context)?;
+    let exists = |path: &WorkspacePath, mend: &str| {
+        Refusal::new(RefusalKind::Exists, format!("`{path}` exists already; nothing was changed"), mend)
+    };
+    let apply = |old: &str, hunks: &[Hunk]| {
+        hunk::apply(old, hunks)
+            .map_err(|error| ToolError::Failed(format!("`{path}`, {error}\nNothing was changed.")))
+    };
     match file {
         FilePatch::Add { content, .. } => {
             if workspace.exists(&path) {
+                return Err(exists(&path, "Update it instead of adding it.").into());
+            }
+            Ok(Edit { path, old: None, new: Some(content.clone()), moved: None })
+        }
+        FilePatch::Update { hunks, moved, .. } => {
+            let old = workspace.read_to_string(&path, LARGEST)?;
+            let new = if hunks.is_empty() { old.clone() } else { apply(&old, hunks)? };
+            let moved = moved.as_deref().map(|to| open(to, workspace, context)).transpose()?;
+            match &moved {
+                None => changed(path, old, new),
+                Some(to) if workspace.exists(to) => {
+                    Err(exists(to, "Move the file to a name that is free.").into())
+                }
+                Some(_) => Ok(Edit { path, old: Some(old), new: Some(new), moved }),
+            }
+        }
+        FilePatch::Delete { hunks, .. } => {
+            let old = workspace.read_to_string(&path, LARGEST)?;
+            // A diff shows all that goes; a file that holds more than that is not the one that was meant.
+            if !hunks.is_empty() && !apply(&old, hunks)?.is_empty() {
                 return Err(ToolError::Failed(format!(
-                    "`{path}` exists already; update it instead of adding it"
+                    "`{path}` holds lines that the patch does not show, so it is not deleted. Nothing was changed; read it again."
                 )));
             }
-            Ok(Change { path, old: None, new: content.clone() })
-        }
-        FilePatch::Update { hunks, .. } => {
-            let old = workspace.read_to_string(&path, LARGEST)?;
-            let new = hunk::apply(&old, hunks)
-                .map_err(|error| ToolError::Failed(format!("`{path}`, {error}\nNothing was changed.")))?;
-            changed(path, old, new)
+            Ok(Edit { path, old: Some(old), new: None, moved: None })
         }
     }
 }
 
-fn replacement(
-    input: &PatchInput,
-    workspace: &Workspace,
-    context: &ToolContext,
-) -> Result<Change, ToolError> {
+fn replacement(input: &PatchInput, workspace: &Workspace, context: &ToolContext) -> Result<Edit, ToolError> {
     if input.old_str.is_empty() {
         return Err(ToolError::Usage(
             "apply_patch needs `old_str`: the exact text to replace, with enough around it to occur once. \
@@ -156,7 +239,7 @@ fn replacement(
         let windows = |text: &str| text.replace("\r\n", "\n").replace('\n', "\r\n");
         (wanted, fresh) = (windows(&wanted), windows(&fresh));
     }
-    match old.matches(&wanted).count() {
+    match occurrences(&old, &wanted) {
         1 => {
             let new = old.replacen(&wanted, &fresh, 1);
             changed(path, old, new)
@@ -173,6 +256,33 @@ fn replacement(
     }
 }
 
+/// The text with a patch put in, which may speak of one file only, whatever it calls it.
+///
+/// # Errors
+/// What is wrong with the patch, or what does not fit.
+pub fn apply_to_text(text: &str, patch: &str) -> Result<String, ToolError> {
+    let files = parse::parse(patch, Some("note")).map_err(|error| ToolError::Usage(format!("{error}.")))?;
+    match files.as_slice() {
+        [FilePatch::Update { hunks, moved: None, .. }] => hunk::apply(text, hunks)
+            .map_err(|error| ToolError::Failed(format!("{error}\nNothing was changed."))),
+        _ => Err(ToolError::Usage(
+            "the patch must change one text; it cannot add, delete or move files.".into(),
+        )),
+    }
+}
+
+/// How often a text occurs, places that overlap included: of two such places neither is the one that was meant.
+fn occurrences(text: &str, wanted: &str) -> usize {
+    let step = wanted.chars().next().map_or(1, char::len_utf8);
+    let mut rest = text;
+    let mut count = 0;
+    while let Some(at) = rest.find(wanted) {
+        count += 1;
+        rest = rest.get(at + step..).unwrap_or_default();
+    }
+    count
+}
+
 fn open(path: &str, workspace: &Workspace, context: &ToolContext) -> Result<WorkspacePath, ToolError> {
     let path = workspace.path(path)?;
     context.access.may_write(&path)?;
@@ -180,41 +290,16 @@ fn open(path: &str, workspace: &Workspace, context: &ToolContext) -> Result<Work
     Ok(path)
 }
 
-fn changed(path: WorkspacePath, old: String, new: String) -> Result<Change, ToolError> {
+fn changed(path: WorkspacePath, old: String, new: String) -> Result<Edit, ToolError> {
     if old == new {
         return Err(ToolError::Failed(format!(
             "the patch changes nothing in `{path}`: old and new text are the same"
         )));
     }
-    Ok(Change { path, old: Some(old), new })
+    Ok(Edit { path, old: Some(old), new: Some(new), moved: None })
 }
 
-/// Writes all, or takes back what was written.
-fn write(workspace: &Workspace, changes: &[Change]) -> Result<(), ToolError> {
-    for (done, change) in changes.iter().enumerate() {
-        let written = match &change.old {
-            None => workspace.create_new(&change.path, change.new.as_bytes()),
-            Some(_) => workspace.replace(&change.path, change.new.as_bytes()),
-        };
-        if let Err(refusal) = written {
-            let lost = take_back(workspace, changes.get(..done).unwrap_or_default());
-            return Err(match lost {
-                Ok(()) => refusal.into(),
-                Err(error) => ToolError::Failed(format!(
-                    "{refusal}\nAnd the files before it could not be restored: {error}"
-                )),
-            });
-        }
-    }
-    Ok(())
-}
-
-fn take_back(workspace: &Workspace, changes: &[Change]) -> Result<(), Refusal> {
-    changes.iter().rev().try_for_each(|change| match &change.old {
-        None => workspace.remove(&change.path),
-        Some(old) => workspace.replace(&change.path, old.as_bytes()),
-    })
-}
-
+#[cfg(test)]
+mod properties;
 #[cfg(test)]
 mod tests;

@@ -3,10 +3,13 @@
 use similar::TextDiff;
 use std::collections::BTreeSet;
 
+/// Lines of the wanted text that are looked for, and words of a line.
+const LINES: usize = 40;
+const PIECES: usize = 500;
 /// Windows that are compared closely.
-const CANDIDATES: usize = 8;
+const CANDIDATES: usize = 5;
 /// Characters of a window that are compared.
-const COMPARED: usize = 2_000;
+const COMPARED: usize = 1_000;
 /// Below this likeness nothing is shown.
 const LIKENESS: f32 = 0.4;
 
@@ -29,18 +32,22 @@ pub(super) fn describe(file: &[&str], wanted: &[&str]) -> String {
 
 /// Where the nearest window begins, and its length.
 fn nearest(file: &[&str], wanted: &[&str]) -> Option<(usize, usize)> {
+    let wanted = wanted.get(..LINES).unwrap_or(wanted);
     let length = wanted.len().clamp(1, file.len().max(1));
     let words: BTreeSet<&str> = wanted.iter().flat_map(|line| pieces(line)).collect();
     // First by shared words, which is cheap; then closely.
+    let shared: Vec<usize> = file
+        .iter()
+        .map(|line| pieces(line).take(PIECES).filter(|word| words.contains(word)).count())
+        .collect();
     let mut windows: Vec<(usize, usize)> = file
         .windows(length)
+        .zip(shared.windows(length))
         .enumerate()
-        .map(|(at, window)| {
-            let shared =
-                window.iter().flat_map(|line| pieces(line)).filter(|word| words.contains(word)).count();
+        .map(|(at, (window, shared))| {
             let equal =
                 window.iter().zip(wanted).filter(|(line, wanted)| line.trim() == wanted.trim()).count();
-            (shared + 5 * equal, at)
+            (shared.iter().sum::<usize>() + 5 * equal, at)
         })
         .filter(|(score, _)| *score > 0)
         .collect();

@@ -1,9 +1,10 @@
-//! Two patch languages, read strictly: Codex patches and unified diffs.
+//! Two patch languages, read strictly: Codex patches here, unified diffs in [`unified`](super::unified).
 //!
 //! Whatever does not fit the language is an error with its line, and nothing is guessed: a patch that was cut off must
-//! not be applied by half. Deleting and renaming files is refused: agents do not delete (see the gate's `rm`).
+//! not be applied by half.
 
 use super::hunk::{Hunk, Kind};
+use super::unified;
 
 /// What a patch does to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,41 +20,95 @@ pub(super) enum FilePatch {
     Update {
         /// Which.
         path: String,
-        /// How.
+        /// How; may be empty when it is only moved.
+        hunks: Vec<Hunk>,
+        /// Where to.
+        moved: Option<String>,
+    },
+    /// Deletes it.
+    Delete {
+        /// Which.
+        path: String,
+        /// What stood in it; none when the patch does not say.
         hunks: Vec<Hunk>,
     },
 }
 
 impl FilePatch {
+    /// An update without hunks so far.
+    pub(super) fn update(path: &str) -> Self {
+        FilePatch::Update { path: path.to_string(), hunks: Vec::new(), moved: None }
+    }
+
     pub(super) fn path(&self) -> &str {
         match self {
-            FilePatch::Add { path, .. } | FilePatch::Update { path, .. } => path,
+            FilePatch::Add { path, .. } | FilePatch::Update { path, .. } | FilePatch::Delete { path, .. } => {
+                path
+            }
         }
     }
-}
 
-const NO_DELETION: &str =
-    "patches may not delete or rename files; leave the old file, or say that it should go";
+    /// Every path that is written.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        let moved = match self {
+            FilePatch::Update { moved, .. } => moved.as_deref(),
+            _ => None,
+        };
+        std::iter::once(self.path()).chain(moved)
+    }
+
+    /// Says it if this changes nothing.
+    fn changes_something(&self) -> Result<(), String> {
+        let FilePatch::Update { path, hunks, moved: None } = self else { return Ok(()) };
+        if hunks.iter().all(|hunk| hunk.lines.is_empty()) {
+            return Err(format!("the patch changes nothing in `{path}`: it has no hunks"));
+        }
+        let kept = |hunk: &Hunk| hunk.lines.iter().all(|(kind, _)| *kind == Kind::Keep);
+        // A line that stays may still lose its line end.
+        if hunks.iter().all(|hunk| kept(hunk) && hunk.final_newline.is_none()) {
+            return Err(format!("the patch changes nothing in `{path}`: it has no `+` or `-` lines"));
+        }
+        Ok(())
+    }
+}
 
 /// Reads a patch; `path` names the file of a diff that does not name one.
 pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, String> {
     let text = unfence(text);
-    let files =
-        if text.trim_start().starts_with("*** Begin Patch") { codex(text)? } else { unified(text, path)? };
+    let lines = lines_of(text);
+    let codex = text.trim_start().starts_with("*** Begin Patch");
+    let files = if codex { codex_files(&lines)? } else { unified::files(&lines, path)? };
     if files.is_empty() {
         return Err("the patch changes nothing: it names no file".into());
     }
-    for (number, file) in files.iter().enumerate() {
-        if files.iter().take(number).any(|other| other.path() == file.path()) {
-            return Err(format!("`{}` stands in the patch twice; put all its hunks together", file.path()));
+    let mut named: Vec<&str> = Vec::new();
+    for file in &files {
+        for path in file.paths() {
+            if named.contains(&path) {
+                return Err(format!("`{path}` stands in the patch twice; put all its hunks together"));
+            }
+            named.push(path);
         }
-        if let FilePatch::Update { path, hunks } = file
-            && hunks.iter().all(|hunk| hunk.lines.iter().all(|(kind, _)| *kind == Kind::Keep))
-        {
-            return Err(format!("the patch changes nothing in `{path}`: it has no `+` or `-` lines"));
-        }
+        file.changes_something()?;
     }
     Ok(files)
+}
+
+/// The lines of a patch. In one that came with carriage returns throughout, they are not part of the lines.
+fn lines_of(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    if lines.last() == Some(&"") {
+        lines.pop();
+    }
+    let (last, before) = lines.split_last().map_or((&"", [].as_slice()), |(last, before)| (last, before));
+    let throughout = !before.is_empty() && before.iter().all(|line| line.ends_with('\r'));
+    // The last line may have lost its end on the way.
+    if throughout || (before.is_empty() && last.ends_with('\r')) {
+        for line in &mut lines {
+            *line = line.strip_suffix('\r').unwrap_or(line);
+        }
+    }
+    lines
 }
 
 /// Takes a code fence away.
@@ -64,13 +119,11 @@ fn unfence(text: &str) -> &str {
     inner.trim_end().strip_suffix("```").unwrap_or(inner)
 }
 
-fn plain(line: &str) -> &str {
-    line.strip_suffix('\r').unwrap_or(line)
-}
-
-fn codex(text: &str) -> Result<Vec<FilePatch>, String> {
-    let lines: Vec<&str> = text.trim().lines().map(plain).collect();
-    let [_, body @ .., last] = lines.as_slice() else {
+fn codex_files(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
+    let blank = |line: &&&str| line.trim().is_empty();
+    let first = lines.iter().take_while(blank).count();
+    let end = lines.len() - lines.iter().rev().take_while(blank).count();
+    let Some([_, body @ .., last]) = lines.get(first..end) else {
         return Err("the patch has no `*** End Patch`".into());
     };
     if last.trim_end() != "*** End Patch" {
@@ -78,13 +131,20 @@ fn codex(text: &str) -> Result<Vec<FilePatch>, String> {
     }
     let mut files: Vec<FilePatch> = Vec::new();
     for (number, line) in body.iter().enumerate() {
-        let wrong = |what: &str| Err(format!("line {} of the patch: {what}: `{line}`", number + 2));
+        let wrong = |what: &str| Err(format!("line {} of the patch: {what}: `{line}`", first + number + 2));
         if let Some(path) = line.strip_prefix("*** Add File: ") {
             files.push(FilePatch::Add { path: path.trim().into(), content: String::new() });
         } else if let Some(path) = line.strip_prefix("*** Update File: ") {
-            files.push(FilePatch::Update { path: path.trim().into(), hunks: Vec::new() });
-        } else if line.starts_with("*** Delete File: ") || line.starts_with("*** Move to: ") {
-            return wrong(NO_DELETION);
+            files.push(FilePatch::update(path.trim()));
+        } else if let Some(path) = line.strip_prefix("*** Delete File: ") {
+            files.push(FilePatch::Delete { path: path.trim().into(), hunks: Vec::new() });
+        } else if let Some(path) = line.strip_prefix("*** Move to: ") {
+            match files.last_mut() {
+                Some(FilePatch::Update { hunks, moved: moved @ None, .. }) if hunks.is_empty() => {
+                    *moved = Some(path.trim().to_string());
+                }
+                _ => return wrong("`*** Move to:` stands right after `*** Update File:`"),
+            }
         } else {
             match files.last_mut() {
                 None => return wrong("expected `*** Update File: path` or `*** Add File: path`"),
@@ -95,6 +155,9 @@ fn codex(text: &str) -> Result<Vec<FilePatch>, String> {
                     }
                     None => return wrong("every line of a new file begins with `+`"),
                 },
+                Some(FilePatch::Delete { .. }) => {
+                    return wrong("after `*** Delete File:` no lines are expected");
+                }
                 Some(FilePatch::Update { hunks, .. }) => {
                     if let Err(what) = codex_line(line, hunks) {
                         return wrong(what);
@@ -104,14 +167,10 @@ fn codex(text: &str) -> Result<Vec<FilePatch>, String> {
         }
     }
     for file in &files {
-        match file {
-            FilePatch::Update { path, hunks } if hunks.iter().all(|hunk| hunk.lines.is_empty()) => {
-                return Err(format!("the patch changes nothing in `{path}`: it has no hunks"));
-            }
-            FilePatch::Add { path, content } if content.is_empty() => {
-                return Err(format!("the new file `{path}` has no lines"));
-            }
-            _ => {}
+        if let FilePatch::Add { path, content } = file
+            && content.is_empty()
+        {
+            return Err(format!("the new file `{path}` has no lines"));
         }
     }
     Ok(files)
@@ -147,153 +206,13 @@ fn codex_line(line: &str, hunks: &mut Vec<Hunk>) -> Result<(), &'static str> {
 }
 
 /// A line of a hunk; an empty one is an empty line that stays.
-fn body_line(line: &str) -> Option<(Kind, String)> {
+pub(super) fn body_line(line: &str) -> Option<(Kind, String)> {
     let (kind, text) = match line.chars().next() {
-        None => (Kind::Keep, ""),
+        None | Some('\r') => (Kind::Keep, line),
         Some(' ') => (Kind::Keep, line.get(1..)?),
         Some('+') => (Kind::Add, line.get(1..)?),
         Some('-') => (Kind::Remove, line.get(1..)?),
         Some(_) => return None,
     };
     Some((kind, text.to_string()))
-}
-
-fn unified(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, String> {
-    let lines: Vec<&str> = text.lines().map(plain).collect();
-    let mut files: Vec<FilePatch> = Vec::new();
-    if let (Some(path), true) = (path, text.trim_start().starts_with("@@")) {
-        files.push(FilePatch::Update { path: path.to_string(), hunks: Vec::new() });
-    }
-    let mut at = 0;
-    while let Some(line) = lines.get(at) {
-        let wrong = |what: &str| Err(format!("line {} of the diff: {what}: `{line}`", at + 1));
-        let header =
-            lines.get(at + 1).and_then(|next| Some((line.strip_prefix("--- ")?, next.strip_prefix("+++ ")?)));
-        if let Some((old, new)) = header {
-            files.push(file_of(name(old), name(new))?);
-            at += 2;
-        } else if line.starts_with("@@") {
-            let (hunk, next) = unified_hunk(&lines, at)?;
-            match files.last_mut() {
-                None => {
-                    return wrong(
-                        "the diff does not say which file this is (`--- a/path` and `+++ b/path`, or the field `path`)",
-                    );
-                }
-                Some(FilePatch::Update { hunks, .. }) => hunks.push(hunk),
-                Some(FilePatch::Add { path, content }) => {
-                    if !content.is_empty() || hunk.lines.iter().any(|(kind, _)| *kind != Kind::Add) {
-                        return Err(format!("the new file `{path}` has lines that are not new"));
-                    }
-                    *content = hunk.lines.iter().flat_map(|(_, text)| [text.as_str(), "\n"]).collect();
-                    if hunk.final_newline == Some(false) {
-                        content.pop();
-                    }
-                }
-            }
-            at = next;
-        } else if ["rename ", "copy ", "deleted file"].iter().any(|start| line.starts_with(start)) {
-            return wrong(NO_DELETION);
-        } else if line.starts_with("GIT binary patch") || line.starts_with("Binary files ") {
-            return wrong("binary files cannot be patched");
-        } else if line.starts_with(['+', '-', ' ']) && !line.trim().is_empty() {
-            return wrong("a line outside of any hunk; check the numbers in the `@@ -a,b +c,d @@` before it");
-        } else {
-            at += 1;
-        }
-    }
-    for file in &files {
-        let empty = match file {
-            FilePatch::Add { content, .. } => content.is_empty(),
-            FilePatch::Update { hunks, .. } => hunks.is_empty(),
-        };
-        if empty {
-            return Err(format!("the diff changes nothing in `{}`: it has no hunks", file.path()));
-        }
-    }
-    Ok(files)
-}
-
-/// The file name of a header, without the time stamp some programs add.
-fn name(header: &str) -> &str {
-    header.split('\t').next().unwrap_or(header).trim().trim_matches('"')
-}
-
-fn file_of(old: &str, new: &str) -> Result<FilePatch, String> {
-    let strip = |name: &str, prefix: &str| name.strip_prefix(prefix).unwrap_or(name).to_string();
-    if new == "/dev/null" {
-        return Err(format!("`{old}`: {NO_DELETION}"));
-    }
-    let path = strip(new, "b/");
-    if old == "/dev/null" {
-        return Ok(FilePatch::Add { path, content: String::new() });
-    }
-    let before = strip(old, "a/");
-    if before != path {
-        return Err(format!("`{before}` and `{path}`: {NO_DELETION}"));
-    }
-    Ok(FilePatch::Update { path, hunks: Vec::new() })
-}
-
-/// Reads the hunk whose `@@` stands at `at`; returns it and the line after it.
-fn unified_hunk(lines: &[&str], at: usize) -> Result<(Hunk, usize), String> {
-    let head = lines.get(at).copied().unwrap_or_default();
-    let Some((line, old, new)) = ranges(head) else {
-        return Err(format!(
-            "line {} of the diff: expected `@@ -start,count +start,count @@`: `{head}`",
-            at + 1
-        ));
-    };
-    let mut hunk = Hunk { line: Some(line), ..Hunk::default() };
-    let (mut old_left, mut new_left) = (old, new);
-    let mut next = at + 1;
-    while old_left > 0 || new_left > 0 {
-        let short = || {
-            format!(
-                "line {}: the hunk ends too early: `{head}` says {old} old and {new} new lines; count them again",
-                at + 1
-            )
-        };
-        let text = lines.get(next).ok_or_else(short)?;
-        next += 1;
-        if text.starts_with('\\') {
-            hunk.final_newline = mark(&hunk, hunk.final_newline);
-            continue;
-        }
-        let (kind, text) = body_line(text).ok_or_else(short)?;
-        let takes_old = usize::from(kind != Kind::Add);
-        let takes_new = usize::from(kind != Kind::Remove);
-        old_left = old_left.checked_sub(takes_old).ok_or_else(short)?;
-        new_left = new_left.checked_sub(takes_new).ok_or_else(short)?;
-        hunk.lines.push((kind, text));
-    }
-    while lines.get(next).is_some_and(|line| line.starts_with('\\')) {
-        hunk.final_newline = mark(&hunk, hunk.final_newline);
-        next += 1;
-    }
-    Ok((hunk, next))
-}
-
-/// `\ No newline at end of file` speaks of the line before it.
-fn mark(hunk: &Hunk, before: Option<bool>) -> Option<bool> {
-    match hunk.lines.last() {
-        Some((Kind::Remove, _)) => Some(true),
-        Some(_) => Some(false),
-        None => before,
-    }
-}
-
-/// First old line, old count, new count.
-fn ranges(head: &str) -> Option<(usize, usize, usize)> {
-    let inner = head.strip_prefix("@@ ")?.split(" @@").next()?;
-    let (old, new) = inner.split_once(' ')?;
-    let pair = |text: &str| -> Option<(usize, usize)> {
-        match text.split_once(',') {
-            Some((start, count)) => Some((start.parse().ok()?, count.parse().ok()?)),
-            None => Some((text.parse().ok()?, 1)),
-        }
-    };
-    let (start, old) = pair(old.strip_prefix('-')?)?;
-    let (_, new) = pair(new.strip_prefix('+')?)?;
-    Some((start, old, new))
 }

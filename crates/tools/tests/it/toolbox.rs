@@ -1,127 +1,62 @@
 //! Tools through the toolbox, on real files and with real processes.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
+use crate::support::House;
 use async_trait::async_trait;
-use marvin_base::environment::Environment;
-use marvin_base::layout::Layout;
-use marvin_base::redact::Redactor;
-use marvin_base::settings::{Settings, Sources};
-use marvin_gate::{Access, Decision, Touches, Workspace};
+use marvin_gate::{Access, Decision, Touches};
 use marvin_model::Arguments;
 use marvin_tools::{Called, Mode, Output, Tool, ToolContext, ToolError, Toolbox};
 use serde_json::{Value, json};
 use std::os::unix::fs::symlink;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio_util::sync::CancellationToken;
-
-struct House {
-    _folder: tempfile::TempDir,
-    home: PathBuf,
-    root: PathBuf,
-    toolbox: Toolbox,
-    context: ToolContext,
-}
-
-impl House {
-    fn new() -> Self {
-        House::with(Mode::Coding, &Access::Full, &[])
-    }
-
-    fn with(mode: Mode, access: &Access, variables: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let home = folder.path().canonicalize().unwrap();
-        let root = home.join("work");
-        std::fs::create_dir_all(root.join("src")).unwrap();
-        let mut environment = Environment::from_iter(variables.iter().copied());
-        environment = environment.with("HOME", home.display().to_string());
-        let settings =
-            Settings::load(&Sources { environment: environment.clone(), ..Sources::default() }).unwrap();
-        let context = ToolContext {
-            settings: Arc::new(settings),
-            layout: Layout::new(&environment, Some(&root)),
-            workspace: Some(Arc::new(Workspace::open(&root, &home).unwrap())),
-            access: access.clone(),
-            coding: mode == Mode::Coding,
-            attended: false,
-            cancel: CancellationToken::new(),
-            redactor: Arc::new(Redactor::patterns_only()),
-            usage: Arc::new(|lifetime| json!({"turns": 3, "lifetime": lifetime})),
-        };
-        House { _folder: folder, home, root, toolbox: Toolbox::new(mode, access), context }
-    }
-
-    async fn call(&self, tool: &str, arguments: Value) -> Called {
-        self.toolbox.call(tool, &Arguments::from_value(arguments), &self.context).await
-    }
-
-    #[track_caller]
-    fn write(&self, path: &str, text: &str) {
-        let path = self.root.join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, text).unwrap();
-    }
-
-    fn read(&self, path: &str) -> String {
-        std::fs::read_to_string(self.root.join(path)).unwrap()
-    }
-
-    async fn good(&self, tool: &str, arguments: Value) -> String {
-        let called = self.call(tool, arguments.clone()).await;
-        assert!(called.result.ok, "{tool} {arguments}: {}", called.result.for_model());
-        called.result.for_model()
-    }
-
-    async fn bad(&self, tool: &str, arguments: Value) -> String {
-        let called = self.call(tool, arguments.clone()).await;
-        assert!(!called.result.ok, "{tool} {arguments}: {}", called.result.for_model());
-        assert_eq!(called.result.error.as_deref(), Some(called.result.text.as_str()));
-        called.result.for_model()
-    }
-}
 
 #[test]
 fn the_offer_depends_on_mode_and_access() {
-    let names = |mode, access: &Access| Toolbox::new(mode, access).names();
-    assert_eq!(
-        names(Mode::Coding, &Access::Full),
-        [
-            "append_file",
-            "apply_patch",
-            "code_grep",
-            "convert_units",
-            "create_file",
-            "get_usage",
-            "read_file",
-            "read_note",
-            "run_command",
-            "tree",
-            "write_note"
-        ]
-    );
-    assert_eq!(
-        names(Mode::Coding, &Access::Readonly),
-        ["code_grep", "convert_units", "get_usage", "read_file", "read_note", "tree"]
-    );
-    assert_eq!(
-        names(Mode::Coding, &Access::writable(["a.md".to_string()])),
-        [
-            "append_file",
-            "apply_patch",
-            "code_grep",
-            "convert_units",
-            "create_file",
-            "get_usage",
-            "read_file",
-            "read_note",
-            "tree"
-        ]
-    );
-    assert_eq!(
-        names(Mode::Assistant, &Access::Full),
-        ["convert_units", "get_usage", "read_note", "write_note"]
-    );
+    let full = Toolbox::new(Mode::Coding, &Access::Full);
+    let offered = |access: &Access| Toolbox::new(Mode::Coding, access).names();
+    let readonly = offered(&Access::Readonly);
+    let list = offered(&Access::writable(["a.md".to_string()]));
+    for name in full.names() {
+        let touches = full.find(name).unwrap().touches();
+        assert_eq!(readonly.contains(&name), touches.changes_nothing(), "{name}");
+        assert_eq!(list.contains(&name), !touches.stores && !touches.executes, "{name}");
+    }
+    for name in ["append_file", "apply_patch", "create_file", "run_command", "write_note"] {
+        assert!(full.names().contains(&name) && !readonly.contains(&name), "{name}");
+    }
+    for name in ["code_grep", "read_file", "read_note", "tree"] {
+        assert!(readonly.contains(&name) && list.contains(&name), "{name}");
+    }
+    for name in ["append_file", "apply_patch", "create_file"] {
+        assert!(list.contains(&name), "{name}");
+    }
+    let assistant = Toolbox::new(Mode::Assistant, &Access::Full).names();
+    for name in ["code_grep", "create_file", "read_file", "run_command", "tree"] {
+        assert!(!assistant.contains(&name), "{name}");
+    }
+    assert!(assistant.contains(&"write_note"));
+    assert!(assistant.iter().all(|name| full.names().contains(name)));
+}
+
+/// Every word of a schema that is not the name of a property, or text for people.
+fn keywords<'a>(schema: &'a Value, words: &mut Vec<&'a str>) {
+    match schema {
+        Value::Object(map) => {
+            for (key, value) in map {
+                words.push(key);
+                match (key.as_str(), value) {
+                    ("properties", Value::Object(properties)) => {
+                        properties.values().for_each(|schema| keywords(schema, words));
+                    }
+                    ("description" | "default" | "required", _) => {}
+                    _ => keywords(value, words),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| keywords(item, words)),
+        Value::String(text) => words.push(text),
+        _ => {}
+    }
 }
 
 #[test]
@@ -136,9 +71,10 @@ fn every_example_fits_its_schema() {
         assert_eq!(spec.parameters["type"], "object");
         assert_eq!(spec.parameters["additionalProperties"], false);
         assert!(!spec.description.is_empty());
-        let text = spec.parameters.to_string();
+        let mut words = Vec::new();
+        keywords(&spec.parameters, &mut words);
         for noise in ["$ref", "$schema", "$defs", "title", "null", "format"] {
-            assert!(!text.contains(&format!("\"{noise}\"")), "{}: {noise} in {text}", spec.name);
+            assert!(!words.contains(&noise), "{}: {noise} in {}", spec.name, spec.parameters);
         }
     }
     let schema = toolbox.schema("read_file").unwrap();
@@ -600,7 +536,7 @@ async fn calls_are_logged_in_the_seeds_shape() {
     let house = House::with(Mode::Coding, &Access::Full, &[("MARVIN_SUBAGENT_LOG", path.to_str().unwrap())]);
     let content = format!("import {{ App }}\n{}", "x".repeat(500));
     let called = house.call("create_file", json!({"path": "src/main.ts", "content": content})).await;
-    assert_eq!(called.log_error, None);
+    assert_eq!(called.notice, None);
     house.call("read_file", json!({"path": "no"})).await;
     house.call("nothing", json!("text")).await;
     house
@@ -747,6 +683,7 @@ struct Explosive;
 #[async_trait]
 impl Tool for Explosive {
     type Input = Value;
+    type Data = Value;
     const NAME: &'static str = "explosive";
     const DESCRIPTION: &'static str = "Fails inside.";
     const EXAMPLE: &'static str = "{}";
@@ -765,4 +702,27 @@ async fn a_panic_inside_a_tool_is_an_error() {
     let mut house = House::new();
     house.toolbox.add(Arc::new(Explosive));
     assert!(house.bad("explosive", json!({})).await.contains("fault of the tool"));
+}
+
+#[tokio::test]
+async fn a_large_result_is_kept_whole_and_referred_to() {
+    let house = House::new().with_run();
+    let secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
+    let lines: String = (0..3000).map(|number| format!("line {number}\n")).collect();
+    house.write("long.txt", &format!("{secret}\n{lines}"));
+    let called = house.call("run_command", json!({"command": "cat long.txt"})).await;
+    assert!(called.result.ok, "{}", called.result.for_model());
+    let artifact = called.result.artifact.clone().unwrap();
+    assert!(called.result.for_model().contains(&artifact.path), "{}", called.result.for_model());
+    let kept = house.read(&artifact.path);
+    assert!(kept.contains("line 1500\n") && !kept.contains(secret), "{}", kept.len());
+    assert_eq!((kept.len(), kept.lines().count()), (artifact.bytes, artifact.lines));
+    assert!(!called.result.for_model().contains("line 1500\n"));
+    // The agent reads the rest of it with its own tools.
+    let range = json!({"path": artifact.path, "start_line": 1501, "end_line": 1503});
+    assert!(house.good("read_file", range).await.contains("line 1500"));
+    let found = house.good("code_grep", json!({"pattern": "line 2999", "path": artifact.path})).await;
+    assert!(found.contains("line 2999"), "{found}");
+    // What fits is not kept.
+    assert_eq!(house.call("run_command", json!({"command": "echo short"})).await.result.artifact, None);
 }

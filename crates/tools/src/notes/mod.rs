@@ -4,22 +4,38 @@
 //! Both folders are opened like a workspace: no note path leads out of them. In the project no part of the way to the
 //! folder may be a link, since the folder's own closed places (`.git`, the record) would not be known beyond it.
 
+mod blocks;
+mod folders;
+mod lines;
+
 use crate::context::ToolContext;
 use crate::files::LARGEST;
-use crate::result::{FILE_LIMIT, Output, ToolError};
-use crate::tool::Tool;
+use crate::registry::Mode;
+use crate::result::{Output, ToolError};
+use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
-use marvin_gate::{Intent, Touches, Workspace, WorkspacePath};
+pub use folders::{NotesLs, NotesMkdir};
+pub use lines::{FileApplyPatch, FileReadLines};
+use marvin_gate::{Entry, Intent, Touches, Workspace, WorkspacePath};
 use schemars::JsonSchema;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 use std::path::Path;
-
-/// The name of [`WriteNote`].
-pub const WRITE_NOTE: &str = "write_note";
+use std::sync::Arc;
 
 /// Where the project's notes lie in the workspace.
 const PROJECT_NOTES: &str = ".marvin/notes";
+
+/// The tools of this family.
+pub(crate) fn tools(_mode: Mode) -> Vec<Arc<dyn DynTool>> {
+    vec![
+        Arc::new(WriteNote),
+        Arc::new(ReadNote),
+        Arc::new(NotesMkdir),
+        Arc::new(NotesLs),
+        Arc::new(FileReadLines),
+        Arc::new(FileApplyPatch),
+    ]
+}
 
 /// Writes a note.
 #[derive(Debug, Clone, Copy)]
@@ -39,24 +55,40 @@ pub struct WriteNoteInput {
     append: bool,
 }
 
+/// What was written.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WriteNoteData {
+    /// The note, below its folder.
+    path: String,
+    /// The notes folder.
+    folder: String,
+    /// How many bytes were written.
+    bytes: usize,
+}
+
 #[async_trait]
 impl Tool for WriteNote {
     type Input = WriteNoteInput;
-    const NAME: &'static str = WRITE_NOTE;
+    type Data = WriteNoteData;
+    const NAME: &'static str = "write_note";
     const DESCRIPTION: &'static str =
         "Write a note (Markdown) into the notes folder; replaces the note unless append is true.";
     const EXAMPLE: &'static str =
         r##"{"path": "ideas/garden", "content": "# Garden\n- beans\n", "append": false}"##;
 
     fn touches() -> Touches {
-        Touches::WRITES
+        Touches::STORES
     }
 
     fn intents(input: &WriteNoteInput, context: &ToolContext) -> Vec<Intent> {
         project_note(&input.path, context).map(|path| Intent::Write { path }).into_iter().collect()
     }
 
-    async fn call(&self, input: WriteNoteInput, context: &ToolContext) -> Result<Output, ToolError> {
+    async fn call(
+        &self,
+        input: WriteNoteInput,
+        context: &ToolContext,
+    ) -> Result<Output<WriteNoteData>, ToolError> {
         if input.content.is_empty() {
             return Err(ToolError::Usage("write_note needs `content`: the text of the note.".into()));
         }
@@ -71,7 +103,11 @@ impl Tool for WriteNote {
         let place = folder.root().join(path.as_path());
         Ok(Output::line(
             format!("{done} note {} ({} bytes)", place.display(), bytes.len()),
-            json!({"path": path.as_str(), "folder": folder.root().display().to_string(), "bytes": bytes.len()}),
+            WriteNoteData {
+                path: path.to_string(),
+                folder: folder.root().display().to_string(),
+                bytes: bytes.len(),
+            },
         ))
     }
 }
@@ -88,9 +124,19 @@ pub struct ReadNoteInput {
     path: String,
 }
 
+/// What was read.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ReadNoteData {
+    /// The note, below its folder.
+    path: String,
+    /// Its size.
+    bytes: usize,
+}
+
 #[async_trait]
 impl Tool for ReadNote {
     type Input = ReadNoteInput;
+    type Data = ReadNoteData;
     const NAME: &'static str = "read_note";
     const DESCRIPTION: &'static str = "Read a note from the notes folder.";
     const EXAMPLE: &'static str = r#"{"path": "ideas/garden"}"#;
@@ -103,26 +149,36 @@ impl Tool for ReadNote {
         project_note(&input.path, context).map(|path| Intent::Read { path }).into_iter().collect()
     }
 
-    async fn call(&self, input: ReadNoteInput, context: &ToolContext) -> Result<Output, ToolError> {
+    async fn call(
+        &self,
+        input: ReadNoteInput,
+        context: &ToolContext,
+    ) -> Result<Output<ReadNoteData>, ToolError> {
         let folder = folder(context, false)?;
-        let path = note_path(&folder, &input.path)?;
-        if !folder.exists(&path) {
-            let names: Vec<String> = folder
-                .read_dir(&path.parent())
-                .unwrap_or_default()
-                .into_iter()
-                .take(20)
-                .map(|entry| if entry.folder { format!("{}/", entry.name) } else { entry.name })
-                .collect();
-            return Err(ToolError::Failed(format!(
-                "there is no note `{path}`. In its folder: {}",
-                if names.is_empty() { "nothing".into() } else { names.join(", ") }
-            )));
-        }
+        let path = existing(&folder, &input.path)?;
         let text = folder.read_to_string(&path, LARGEST)?;
-        let data = json!({"path": path.as_str(), "bytes": text.len()});
-        Ok(Output { limit: FILE_LIMIT, ..Output::new(format!("Read note {path}"), text, data) })
+        let data = ReadNoteData { path: path.to_string(), bytes: text.len() };
+        Ok(Output::new(format!("Read note {path}"), text, data).of_file())
     }
+}
+
+/// The path of a note that must be there.
+fn existing(folder: &Workspace, text: &str) -> Result<WorkspacePath, ToolError> {
+    let path = note_path(folder, text)?;
+    if folder.exists(&path) {
+        return Ok(path);
+    }
+    let names: Vec<String> =
+        folder.read_dir(&path.parent()).unwrap_or_default().into_iter().take(20).map(name_of).collect();
+    Err(ToolError::Failed(format!(
+        "there is no note `{path}`. In its folder: {}",
+        if names.is_empty() { "nothing".into() } else { names.join(", ") }
+    )))
+}
+
+/// A name for lists; folders end in `/`.
+fn name_of(entry: Entry) -> String {
+    if entry.folder { format!("{}/", entry.name) } else { entry.name }
 }
 
 /// Where a note of the project lies in the workspace, for the gate; `None` for the person's own notes.

@@ -1,0 +1,100 @@
+//! Results that are too large for a conversation: kept whole in the run's folder, and referred to.
+
+use crate::result::{ToolResult, is_over};
+use marvin_base::held::Held;
+use marvin_base::redact::Redactor;
+use marvin_gate::Workspace;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Bytes of one artifact at most; what is beyond them is cut, and said.
+const LARGEST: usize = 16 * 1024 * 1024;
+
+/// A text that is kept in the run's folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Artifact {
+    /// Where it is, relative to the working directory when it lies there.
+    pub path: String,
+    /// How large it is.
+    pub bytes: usize,
+    /// How many lines it has.
+    pub lines: usize,
+    /// The hash of its bytes.
+    pub sha256: String,
+}
+
+impl Artifact {
+    /// What the model is told.
+    pub(crate) fn note(&self) -> String {
+        let Artifact { path, bytes, lines, .. } = self;
+        format!(
+            "\n… [this is a part; the whole, {lines} lines and {bytes} bytes, is kept in {path}: \
+             read_file shows ranges of its lines, code_grep with this path finds some]"
+        )
+    }
+}
+
+/// Keeps the whole text of a result in `folder` when the model gets only a part of it. Secrets are taken out first. A
+/// folder that cannot be written loses nothing but the rest of the text; why is returned.
+pub(crate) fn keep(
+    result: &mut ToolResult,
+    whole: Option<&str>,
+    folder: &Held,
+    tool: &str,
+    workspace: Option<&Workspace>,
+    redactor: &Redactor,
+) -> Option<String> {
+    if whole.is_none() && !is_over(&result.text, result.limit) {
+        return None;
+    }
+    let text = redactor.text(whole.unwrap_or(&result.text));
+    let mut bytes = text.as_bytes();
+    let note = format!("\n… [{} bytes were cut here]\n", bytes.len().saturating_sub(LARGEST));
+    let cut = bytes.len() > LARGEST;
+    if cut {
+        bytes = bytes.get(..text.floor_char_boundary(LARGEST)).unwrap_or(bytes);
+    }
+    let pieces: &[&[u8]] = if cut { &[bytes, note.as_bytes()] } else { &[bytes] };
+    match write(&folder.place(), tool, pieces) {
+        Ok(name) => {
+            let mut hash = Sha256::new();
+            pieces.iter().for_each(|piece| hash.update(piece));
+            let path = folder.path().join(name);
+            let shown = workspace.and_then(|workspace| path.strip_prefix(workspace.root()).ok());
+            result.artifact = Some(Artifact {
+                path: shown.unwrap_or(&path).display().to_string(),
+                bytes: pieces.iter().map(|piece| piece.len()).sum(),
+                lines: text.lines().count(),
+                sha256: hex::encode(hash.finalize()),
+            });
+            None
+        }
+        Err(error) => {
+            Some(format!("the whole result could not be kept in {}: {error}", folder.path().display()))
+        }
+    }
+}
+
+/// Writes a new file and gives its name: `tool-N-NAME.txt`, N counting up.
+fn write(folder: &Path, tool: &str, pieces: &[&[u8]]) -> std::io::Result<String> {
+    let plain: String = tool.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    let taken = std::fs::read_dir(folder)?.count();
+    for number in taken + 1.. {
+        let name = format!("tool-{number}-{plain}.txt");
+        let opened =
+            std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.join(&name));
+        match opened {
+            Ok(mut file) => {
+                pieces.iter().try_for_each(|piece| file.write_all(piece))?;
+                file.sync_data()?;
+                return Ok(name);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(std::io::Error::other("no name is left"))
+}

@@ -1,0 +1,217 @@
+//! The one way in which a tool runs a program: bounded, without the shell's secrets, in the box that the settings ask for.
+
+use super::guard::Guard;
+use crate::context::ToolContext;
+use crate::result::ToolError;
+use marvin_base::child::{self, Child, Ending, Limits, Outcome};
+use marvin_base::environment::Environment;
+use marvin_base::redact;
+use marvin_base::settings::table;
+use marvin_gate::containment::{self, Policy, bubblewrap};
+use marvin_gate::secrets;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Variables that would make bash run or find something else than the line says.
+const SHELL_VARIABLES: [&str; 5] = ["BASH_ENV", "ENV", "CDPATH", "SHELLOPTS", "BASHOPTS"];
+/// Variables of git that say who somebody is; all others say which repository and which programs, and are taken away.
+const IDENTITY: [&str; 2] = ["GIT_AUTHOR_", "GIT_COMMITTER_"];
+/// Variables that name the folder in which cargo builds.
+const BUILD_FOLDERS: [&str; 2] = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"];
+/// The longest that a call may ask for.
+const LONGEST: u64 = 86_400;
+
+/// A private temporary folder for one program. It goes with this value.
+#[derive(Debug)]
+pub(crate) struct Room {
+    folder: tempfile::TempDir,
+}
+
+impl Room {
+    /// An empty one.
+    pub(crate) fn new() -> Result<Self, ToolError> {
+        let folder = tempfile::Builder::new().prefix("marvin-").tempdir();
+        folder
+            .map(|folder| Room { folder })
+            .map_err(|error| ToolError::Failed(format!("cannot make a temporary folder: {error}")))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The usual policy: workspace and this folder writable, places of credentials hidden, no network.
+    pub(crate) fn policy(&self, context: &ToolContext) -> Result<Policy, ToolError> {
+        let mut policy = Policy::new(context.workspace()?.root(), self.path());
+        policy.hidden = secrets::places(context.layout.home());
+        Ok(policy)
+    }
+}
+
+/// What came of a program.
+#[derive(Debug)]
+pub(crate) struct Done {
+    /// How it ended and what it said.
+    pub(crate) outcome: Outcome,
+    /// What contained it.
+    pub(crate) sandbox: &'static str,
+    /// What it changed and should not have: git's configuration and hooks, the record, the tickets.
+    pub(crate) tampered: Vec<String>,
+    /// The seconds that it had.
+    deadline: Duration,
+    /// The processes that it might have.
+    processes: u32,
+}
+
+impl Done {
+    /// Its exit code; none when it was ended.
+    pub(crate) fn code(&self) -> Option<i32> {
+        match self.outcome.ending {
+            Ending::Exited(code) => Some(code),
+            _ => None,
+        }
+    }
+
+    /// Whether its deadline passed.
+    pub(crate) fn timed_out(&self) -> bool {
+        self.outcome.ending == Ending::Late
+    }
+
+    /// What went wrong, unless it exited with 0.
+    pub(crate) fn error(&self) -> Option<String> {
+        match self.outcome.ending {
+            Ending::Exited(0) => None,
+            Ending::Exited(code) => Some(format!("exit code {code}")),
+            Ending::Signalled(signal) => Some(format!("ended by signal {signal}")),
+            Ending::Late => Some(format!("not done after {} s, so it was ended", self.deadline.as_secs())),
+            Ending::Cancelled => Some("cancelled".to_string()),
+            Ending::Crowded => Some(format!(
+                "it had more than {} processes at the same time (sandbox.processes), so it was ended with all of them",
+                self.processes
+            )),
+        }
+    }
+
+    /// A sentence about what it should not have changed; empty when there is nothing.
+    pub(crate) fn warning(&self) -> String {
+        if self.tampered.is_empty() {
+            return String::new();
+        }
+        format!("[changed while it ran, which commands should not do: {}]", self.tampered.join(", "))
+    }
+}
+
+/// How long a program may take: what the call asks for within bounds, else the setting.
+pub(crate) fn seconds(asked: Option<u64>, context: &ToolContext) -> Duration {
+    match asked {
+        Some(seconds) => Duration::from_secs(seconds.clamp(1, LONGEST)),
+        None => context.settings.seconds(&table::COMMAND_TIMEOUT),
+    }
+}
+
+/// Runs a program in the workspace, in the box. Its deadline, its input and what it adds to the environment are the
+/// caller's.
+pub(crate) async fn contained(
+    mut child: Child,
+    policy: Policy,
+    context: &ToolContext,
+) -> Result<Done, ToolError> {
+    let root = context.workspace()?.root().to_path_buf();
+    child.folder.get_or_insert_with(|| root.clone());
+    let environment = Environment::of_process();
+    let of_git = |name: &str| {
+        name.starts_with("GIT_") && !IDENTITY.iter().any(|beginning| name.starts_with(beginning))
+    };
+    let names = environment.iter().map(|(name, _)| name);
+    let taken = names.filter(|name| redact::is_secret_name(name) || of_git(name)).chain(SHELL_VARIABLES);
+    child.remove.extend(taken.map(str::to_string));
+    // Builds into a folder elsewhere could not be written; the usual one lies in the workspace.
+    let elsewhere =
+        |name: &&str| environment.get(name).is_some_and(|folder| !Path::new(folder).starts_with(&root));
+    child.remove.extend(BUILD_FOLDERS.into_iter().filter(elsewhere).map(str::to_string));
+    let processes = u32::try_from(context.settings.whole(&table::SANDBOX_PROCESSES)).unwrap_or(u32::MAX);
+    let megabytes = u64::try_from(context.settings.whole(&table::SANDBOX_FILE)).unwrap_or(u64::MAX);
+    child.limits = Limits {
+        processes: Some(processes),
+        hard: false,
+        file_bytes: Some(megabytes.saturating_mul(1024 * 1024)),
+        expendable: true,
+    };
+    let readonly = policy.readonly;
+    let sandbox = contain(&mut child, policy, context).await?;
+    let run = context.artifacts.as_ref().and_then(|artifacts| artifacts.path().parent());
+    let guard = (!readonly).then(|| Guard::begin(&root, run));
+    let deadline = child.deadline;
+    let outcome =
+        child::run(child, &context.cancel).await.map_err(|error| ToolError::Failed(error.to_string()))?;
+    let tampered = guard.map(|guard| guard.changed()).unwrap_or_default();
+    Ok(Done { outcome, sandbox, tampered, deadline, processes })
+}
+
+/// Puts the child into the box that the settings ask for, and says which. What cannot be had is not replaced by less.
+pub(crate) async fn contain(
+    child: &mut Child,
+    policy: Policy,
+    context: &ToolContext,
+) -> Result<&'static str, ToolError> {
+    let failed = |error: containment::ContainmentError| ToolError::Failed(error.to_string());
+    match context.settings.text(&table::CONTAINMENT) {
+        "off" => Ok("off"),
+        "bubblewrap" => {
+            // Tried once, which takes a moment. What it found is asked for again below.
+            tokio::task::spawn_blocking(bubblewrap::ready).await.ok();
+            let environment = Environment::of_process();
+            find(&child.program, child.set.get("PATH").map(String::as_str).or(environment.get("PATH")))?;
+            bubblewrap::wrap(child, &policy).map_err(failed)
+        }
+        _ => {
+            let available = containment::available();
+            if available.kind == "none" {
+                return Err(failed(containment::ContainmentError::Unavailable { abi: available.abi }));
+            }
+            child.limits.hard = true;
+            child.prepare = Some(Arc::new(move |command| {
+                containment::contain(command, &policy).map(|_| ()).map_err(std::io::Error::other)
+            }));
+            Ok(containment::LANDLOCK)
+        }
+    }
+}
+
+/// A program that is not there is said to be missing, not that something inside the box failed.
+fn find(program: &OsStr, path: Option<&str>) -> Result<(), ToolError> {
+    let given = Path::new(program);
+    let there = match path {
+        _ if given.components().count() > 1 => given.exists(),
+        Some(path) => path.split(':').any(|folder| Path::new(folder).join(given).exists()),
+        None => true,
+    };
+    let missing = || child::ChildError::Missing(program.to_string_lossy().into_owned());
+    if there { Ok(()) } else { Err(ToolError::Failed(missing().to_string())) }
+}
+
+/// Words as a line that the shell reads back as the same words.
+pub(crate) fn line_of<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./_-".contains(c);
+    let quoted = |word: &str| {
+        if !word.is_empty() && word.chars().all(plain) {
+            word.to_string()
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    };
+    words.into_iter().map(|word| quoted(word.as_ref())).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_they_must_be() {
+        assert_eq!(line_of(["cargo", "test", "-p", "a"]), "cargo test -p a");
+        assert_eq!(line_of(["a b", "", "it's", "$(x)", "*"]), r#"'a b' '' 'it'\''s' '$(x)' '*'"#);
+    }
+}

@@ -1,0 +1,150 @@
+//! Installing packages: `install_packages`, by the project's own package manager.
+//!
+//! This is the one tool that runs a program with a network. A person is asked (`sandbox.install`), names of packages are
+//! names and nothing else ([`names`]), and what packages bring is not run where the manager can leave it: no install
+//! scripts, no source distributions. The box is the same as for every command otherwise.
+
+mod manager;
+mod names;
+
+pub use manager::Manager;
+
+use super::contained::{Room, contained, seconds};
+use super::run::{Said, shell};
+use crate::context::ToolContext;
+use crate::result::{Confidence, Output, ToolError};
+use crate::tool::Tool;
+use async_trait::async_trait;
+use manager::{Plan, plan};
+use marvin_base::settings::table;
+use marvin_base::truncate;
+use marvin_gate::{Decision, Intent, Touches};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Seconds that an installation has when neither the call nor the setting gives it more.
+const LEAST: u64 = 600;
+
+/// Installs packages.
+#[derive(Debug, Clone, Copy)]
+pub struct InstallPackages;
+
+/// What to install.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InstallInput {
+    /// Names of packages, with a version where it matters (`requests`, `requests==2.32.0`, `left-pad@1.3.0`).
+    #[serde(default)]
+    packages: Vec<String>,
+    /// Only needed for development.
+    #[serde(default)]
+    dev: bool,
+    /// For which part of a project that has several; auto finds it from the project's files.
+    #[serde(default)]
+    ecosystem: Ecosystem,
+    /// Seconds after which it is ended (600).
+    timeout: Option<u64>,
+}
+
+/// Where packages come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Ecosystem {
+    /// Found out from the project's files.
+    #[default]
+    Auto,
+    Python,
+    Node,
+    Rust,
+    Go,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct InstallData {
+    /// The program that installs.
+    manager: Manager,
+    /// What was asked for.
+    packages: Vec<String>,
+    /// Whether only for development.
+    dev: bool,
+    /// The line that was run.
+    command: String,
+    /// Its exit code; none when it was ended.
+    exit_code: Option<i32>,
+    /// Whether its deadline passed.
+    timed_out: bool,
+    /// It had a network.
+    network: bool,
+    /// What contained it.
+    sandbox: &'static str,
+    /// What it changed and should not have: git's configuration and hooks, the record, the tickets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tampered: Vec<String>,
+}
+
+#[async_trait]
+impl Tool for InstallPackages {
+    type Input = InstallInput;
+    type Data = InstallData;
+    const NAME: &'static str = "install_packages";
+    const DESCRIPTION: &'static str = "Install packages with the project's own package manager (uv or pip, npm, pnpm, yarn, \
+        bun, cargo, go), which also writes them into the project's list of dependencies. A person is asked first.";
+    const EXAMPLE: &'static str = r#"{"packages": ["requests"], "dev": false}"#;
+
+    fn touches() -> Touches {
+        Touches { network: true, stores: true, ..Touches::EXECUTES }
+    }
+
+    fn intents(input: &InstallInput, context: &ToolContext) -> Vec<Intent> {
+        let setting = match context.settings.text(&table::SANDBOX_INSTALL) {
+            "allow" => Decision::Allow,
+            "deny" => Decision::Deny,
+            _ => Decision::Ask,
+        };
+        // Without a plan nothing is run; why, is said by the call.
+        plan(input, context)
+            .map(|plan| vec![Intent::Install { line: plan.line, setting }])
+            .unwrap_or_default()
+    }
+
+    async fn call(
+        &self,
+        input: InstallInput,
+        context: &ToolContext,
+    ) -> Result<Output<InstallData>, ToolError> {
+        let Plan { manager, line, notes } = plan(&input, context)?;
+        let room = Room::new()?;
+        let mut policy = room.policy(context)?;
+        policy.network = true;
+        let mut child = shell(&line);
+        manager.prepare(&mut child, &mut policy, room.path(), context)?;
+        child.deadline = seconds(input.timeout, context);
+        if input.timeout.is_none() {
+            child.deadline = child.deadline.max(Duration::from_secs(LEAST));
+        }
+        let done = contained(child, policy, context).await?;
+        let said = Said::of(&done);
+        let error = done.error();
+        let shown = truncate::line(&context.redactor.text(&line), 100);
+        let summary = format!("`{shown}`: {}", error.as_deref().unwrap_or("installed"));
+        let mut text = said.text;
+        for note in notes {
+            text.push_str(&format!("\n{note}"));
+        }
+        let data = InstallData {
+            manager,
+            packages: input.packages,
+            dev: input.dev,
+            command: line,
+            exit_code: done.code(),
+            timed_out: done.timed_out(),
+            network: true,
+            sandbox: done.sandbox,
+            tampered: done.tampered,
+        };
+        let confidence = if said.whole.is_some() { Confidence::Summarized } else { Confidence::Verbatim };
+        Ok(Output { error, confidence, whole: said.whole, ..Output::new(summary, text, data) })
+    }
+}

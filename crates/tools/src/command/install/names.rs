@@ -1,0 +1,165 @@
+//! Names of packages, and nothing else: no flags, no addresses, no paths, no aliases.
+
+use super::Ecosystem;
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// What managers take for a file of this name, where one lies there.
+const ARCHIVES: [&str; 8] = [".tgz", ".tar", ".tar.gz", ".tar.bz2", ".tar.xz", ".zip", ".whl", ".egg"];
+/// Longer ones are no names.
+const LONGEST: usize = 200;
+
+macro_rules! pattern {
+    ($name:ident, $text:expr) => {
+        static $name: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new($text).ok());
+    };
+}
+
+// A name, extras in brackets, versions after comparisons.
+pattern!(
+    PYTHON,
+    r"^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?(?:\[[A-Za-z0-9._-]+(?:,[A-Za-z0-9._-]+)*\])?(?:(?:===|==|~=|!=|<=|>=|<|>)[A-Za-z0-9.*+!_-]+(?:,(?:==|~=|!=|<=|>=|<|>)[A-Za-z0-9.*+!_-]+)*)?$"
+);
+// A name, perhaps of a group, and a version or a tag.
+pattern!(
+    NODE,
+    r"^(?:@[a-z0-9][a-z0-9._~-]*/)?[A-Za-z0-9][A-Za-z0-9._~-]*(?:@[~^]?[A-Za-z0-9][A-Za-z0-9.+_-]*)?$"
+);
+pattern!(RUST, r"^[A-Za-z][A-Za-z0-9_-]*(?:@[~^=]?[0-9][A-Za-z0-9.*+-]*)?$");
+// A host with a dot, a path without dots at the beginning of its parts, and a version.
+pattern!(
+    GO,
+    r"^[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)+(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*(?:@[A-Za-z0-9][A-Za-z0-9.+_-]*)?$"
+);
+
+/// Is each of these the name of a package?
+///
+/// # Errors
+/// What is wrong with the first that is not.
+pub(super) fn check(packages: &[String], ecosystem: Ecosystem) -> Result<(), String> {
+    if packages.is_empty() {
+        return Err("install_packages needs `packages`: a list of names.".to_string());
+    }
+    if packages.len() > 100 {
+        return Err("more than a hundred packages at once; install them in smaller steps.".to_string());
+    }
+    let pattern = match ecosystem {
+        Ecosystem::Python | Ecosystem::Auto => &PYTHON,
+        Ecosystem::Node => &NODE,
+        Ecosystem::Rust => &RUST,
+        Ecosystem::Go => &GO,
+    };
+    let is_file = |name: &str| ARCHIVES.iter().any(|ending| name.to_ascii_lowercase().ends_with(ending));
+    let matches = |name: &str| pattern.as_ref().is_some_and(|pattern| pattern.is_match(name));
+    let fits = |name: &str| name.len() <= LONGEST && matches(name) && !is_file(name);
+    match packages.iter().find(|name| !fits(name)) {
+        None => Ok(()),
+        Some(name) => Err(format!(
+            "`{}` is not the name of a package: a name with a version at most (no flags, addresses or paths).",
+            marvin_base::truncate::line(name, 80)
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_name(name: &str, ecosystem: Ecosystem) -> bool {
+        check(&[name.to_string()], ecosystem).is_ok()
+    }
+
+    #[test]
+    fn names_are_names() {
+        for name in [
+            "requests",
+            "requests==2.32.0",
+            "uvicorn[standard]>=0.30,<1",
+            "zope.interface",
+            "a",
+            "Django~=5.0",
+            "x==1!2.0",
+        ] {
+            assert!(is_name(name, Ecosystem::Python), "{name}");
+        }
+        for name in
+            ["left-pad", "left-pad@1.3.0", "@types/node", "@types/node@^20.1.0", "react@latest", "lodash.get"]
+        {
+            assert!(is_name(name, Ecosystem::Node), "{name}");
+        }
+        for name in ["serde", "serde_json@1.0", "tokio@^1.40.0", "x@=1.2.3-rc.1"] {
+            assert!(is_name(name, Ecosystem::Rust), "{name}");
+        }
+        for name in ["golang.org/x/net", "github.com/stretchr/testify@v1.9.0", "example.com/a/v2@latest"] {
+            assert!(is_name(name, Ecosystem::Go), "{name}");
+        }
+    }
+
+    #[test]
+    fn nothing_else_is() {
+        let everywhere = [
+            "",
+            " ",
+            "-r",
+            "--index-url=http://x",
+            "-e .",
+            ".",
+            "..",
+            "./a",
+            "../a",
+            "/etc/passwd",
+            "a b",
+            "a;b",
+            "a&b",
+            "$(a)",
+            "`a`",
+            "a|b",
+            "a\nb",
+            "a\0b",
+            "http://x/a.tgz",
+            "https://x",
+            "git+https://x/y",
+            "file:a",
+            "file:///a",
+            "a@http://x",
+            "a @ http://x",
+            "a/../b",
+            "a'b",
+            "a\"b",
+            "a*",
+            "a?",
+            "~",
+            "a=b",
+            "é",
+            "npm:a@1",
+            "a@npm:b",
+            "workspace:a",
+            "a@../b",
+            "github:a/b",
+            "a#b",
+            "@a",
+            "@a/",
+            "a@",
+            "a==",
+            "[x]",
+            "a[]",
+            "a,b",
+            "a.tgz",
+            "a-1.0.WHL",
+            "a.zip",
+        ];
+        for name in everywhere {
+            for ecosystem in [Ecosystem::Python, Ecosystem::Node, Ecosystem::Rust, Ecosystem::Go] {
+                assert!(!is_name(name, ecosystem), "{name:?} {ecosystem:?}");
+            }
+        }
+        assert!(
+            !is_name("a/b", Ecosystem::Node)
+                && !is_name("a/b", Ecosystem::Python)
+                && !is_name("a/b", Ecosystem::Go)
+        );
+        assert!(!is_name("example.com/../x", Ecosystem::Go) && !is_name("example.com/.git", Ecosystem::Go));
+        assert!(!is_name(&"a".repeat(201), Ecosystem::Rust));
+        assert!(check(&[], Ecosystem::Python).is_err());
+    }
+}

@@ -1,0 +1,25 @@
+//! Programs: run a line, run the tests, install packages. Judged before they are called, contained always (unless the
+//! person switched that off), bounded in time, output, processes and files.
+//!
+//! [`contained`] is the one way in which a tool runs a program.
+
+mod contained;
+mod guard;
+mod install;
+mod run;
+mod testing;
+
+pub(crate) use contained::{Done, Room, contain, contained};
+pub use install::{Ecosystem, InstallPackages, Manager};
+pub use run::RunCommand;
+pub(crate) use testing::RUN_TESTS;
+pub use testing::{RunTests, Runner};
+
+use crate::registry::{Mode, coding};
+use crate::tool::DynTool;
+use std::sync::Arc;
+
+/// The tools of this family.
+pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
+    coding(mode, [Arc::new(RunCommand) as Arc<dyn DynTool>, Arc::new(RunTests), Arc::new(InstallPackages)])
+}

@@ -1,0 +1,152 @@
+//! Running a shell command.
+//!
+//! The verdict comes from the registry, which puts the line to the gate before this tool is called.
+
+use super::contained::{Done, Room, contained, seconds};
+use crate::context::ToolContext;
+use crate::result::{Confidence, Output, ToolError};
+use crate::tool::Tool;
+use async_trait::async_trait;
+use marvin_base::child::Child;
+use marvin_base::truncate;
+use marvin_gate::{Intent, Touches};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Bytes of each stream that the model gets to see; the beginning and the end, where the failures stand.
+const STREAM: usize = 9_000;
+
+/// Runs a shell command in the workspace.
+#[derive(Debug, Clone, Copy)]
+pub struct RunCommand;
+
+/// What to run.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CommandInput {
+    /// The command line, for bash.
+    command: String,
+    /// Seconds after which it is ended.
+    timeout: Option<u64>,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CommandData {
+    /// The line that was run.
+    command: String,
+    /// Its exit code; none when it was ended.
+    exit_code: Option<i32>,
+    /// Whether its deadline passed.
+    timed_out: bool,
+    /// What contained it.
+    sandbox: &'static str,
+    /// What it changed and should not have: git's configuration and hooks, the record, the tickets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tampered: Vec<String>,
+}
+
+#[async_trait]
+impl Tool for RunCommand {
+    type Input = CommandInput;
+    type Data = CommandData;
+    const NAME: &'static str = "run_command";
+    const DESCRIPTION: &'static str = "Run a shell command in the working directory: reading, git, builds and tests. \
+        It has no network and can write only there. Files are made with create_file, not with redirections.";
+    const EXAMPLE: &'static str = r#"{"command": "cargo test 2>&1 | tail -40", "timeout": 120}"#;
+    const FIELDS: &'static [(&'static str, &'static str)] = &[("cmd", "command"), ("timeout_s", "timeout")];
+
+    fn touches() -> Touches {
+        Touches::EXECUTES
+    }
+
+    fn intents(input: &CommandInput, _context: &ToolContext) -> Vec<Intent> {
+        vec![Intent::Command { line: input.command.clone() }]
+    }
+
+    async fn call(
+        &self,
+        input: CommandInput,
+        context: &ToolContext,
+    ) -> Result<Output<CommandData>, ToolError> {
+        if input.command.trim().is_empty() {
+            return Err(ToolError::Usage("run_command needs `command`: the line to run.".into()));
+        }
+        let room = Room::new()?;
+        let mut child = shell(&input.command);
+        child.deadline = seconds(input.timeout, context);
+        let done = contained(child, room.policy(context)?, context).await?;
+        let mut output = describe(&input, &done);
+        // Redacted before it is cut: half of a secret is not recognised.
+        let command = truncate::line(&context.redactor.text(&input.command), 80);
+        output.summary = format!("`{command}`: {}", output.error.as_deref().unwrap_or("done"));
+        Ok(output)
+    }
+}
+
+/// A line for bash, as every tool runs one.
+pub(super) fn shell(line: &str) -> Child {
+    Child::new("bash").args(["-o", "pipefail", "-c", line])
+}
+
+fn describe(input: &CommandInput, done: &Done) -> Output<CommandData> {
+    let said = Said::of(done);
+    let data = CommandData {
+        command: input.command.clone(),
+        exit_code: done.code(),
+        timed_out: done.timed_out(),
+        sandbox: done.sandbox,
+        tampered: done.tampered.clone(),
+    };
+    let confidence = if said.whole.is_some() { Confidence::Summarized } else { Confidence::Verbatim };
+    let error = done.error();
+    Output { error, confidence, whole: said.whole, ..Output::new(String::new(), said.text, data) }
+}
+
+/// What a program said, for the model: both streams within bounds, and how it ended.
+#[derive(Debug)]
+pub(crate) struct Said {
+    /// The text for the model.
+    pub(crate) text: String,
+    /// Everything that was kept, where that is more.
+    pub(crate) whole: Option<String>,
+}
+
+impl Said {
+    pub(crate) fn of(done: &Done) -> Said {
+        Said::of_text(done.outcome.stdout.text(), done)
+    }
+
+    /// The same with another text in place of the standard output.
+    pub(crate) fn of_text(stdout: String, done: &Done) -> Said {
+        let outcome = &done.outcome;
+        let (stdout, stderr) = (visible(stdout), visible(outcome.stderr.text()));
+        let dropped = outcome.stdout.dropped + outcome.stderr.dropped;
+        let cut = stdout.len() > STREAM || stderr.len() > STREAM || dropped > 0;
+        let mut text = truncate::middle_whole(&stdout, STREAM);
+        let mut part = |piece: &str| {
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(piece);
+        };
+        if !stderr.trim().is_empty() {
+            part(&format!("STDERR:\n{}", truncate::middle_whole(&stderr, STREAM)));
+        }
+        match done.code() {
+            Some(code) => part(&format!("[exit code: {code}]")),
+            None => part(&format!("[{}]", done.error().as_deref().unwrap_or("ended"))),
+        }
+        if !done.tampered.is_empty() {
+            part(&done.warning());
+        }
+        let whole =
+            cut.then(|| if stderr.is_empty() { stdout } else { format!("{stdout}\nSTDERR:\n{stderr}") });
+        Said { text, whole }
+    }
+}
+
+/// Zero bytes as a sign for them: they would end the text in places that count on it.
+fn visible(text: String) -> String {
+    if text.contains('\0') { text.replace('\0', "\u{2400}") } else { text }
+}

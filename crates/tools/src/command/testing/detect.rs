@@ -1,0 +1,182 @@
+//! Which runner a project has, and the line for it.
+
+use super::{Runner, TestsInput, line_of};
+use crate::context::ToolContext;
+use crate::result::ToolError;
+use marvin_base::child::Child;
+use marvin_base::environment::Environment;
+use marvin_gate::Workspace;
+use serde_json::Value;
+use std::path::Path;
+
+/// Bytes of a `package.json` that are read.
+const LARGEST: u64 = 1024 * 1024;
+/// Flags that would send the report elsewhere.
+const REPORT_FLAGS: [&str; 4] =
+    ["--junitxml", "--junit-xml", "--test-reporter", "--test-reporter-destination"];
+
+/// What is to be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Plan {
+    pub(super) runner: Runner,
+    /// The program and its words; none for a line of the shell.
+    pub(super) words: Vec<String>,
+    /// The same as a line, which the gate judges.
+    pub(super) line: String,
+    /// Other runners that the project has files of.
+    pub(super) others: Vec<Runner>,
+}
+
+impl Runner {
+    /// As it is written.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Runner::Auto => "auto",
+            Runner::Pytest => "pytest",
+            Runner::Cargo => "cargo",
+            Runner::Go => "go",
+            Runner::Node => "node",
+            Runner::Command => "command",
+        }
+    }
+}
+
+/// What a call means in this workspace.
+pub(super) fn plan(input: &TestsInput, context: &ToolContext) -> Result<Plan, ToolError> {
+    let workspace = context.workspace()?;
+    let command = input.command.as_deref().map(str::trim).filter(|line| !line.is_empty());
+    if let Some(word) = input.args.iter().find(|word| word.contains('\0')) {
+        return Err(ToolError::Usage(format!("`{}` holds a zero byte.", word.escape_debug())));
+    }
+    match (input.runner, command) {
+        (Runner::Command | Runner::Auto, Some(line)) => {
+            let line = match input.args.as_slice() {
+                [] => line.to_string(),
+                words => format!("{line} {}", line_of(words)),
+            };
+            Ok(Plan { runner: Runner::Command, words: Vec::new(), line, others: Vec::new() })
+        }
+        (Runner::Command, None) => {
+            Err(ToolError::Usage("the runner `command` needs `command`: the line to run.".into()))
+        }
+        (runner, Some(_)) => Err(ToolError::Usage(format!(
+            "`command` goes with the runner `command`; the runner `{}` takes `args`.",
+            runner.name()
+        ))),
+        (Runner::Auto, None) => {
+            let found = found(workspace);
+            let Some((first, others)) = found.split_first() else {
+                return Err(ToolError::Failed(
+                    "no tests were recognised in the working directory (no Cargo.toml, go.mod, package.json, Python tests); \
+                     name a runner, or give the line: {\"runner\": \"command\", \"command\": \"make test\"}"
+                        .into(),
+                ));
+            };
+            let mut plan = of_runner(*first, &input.args, workspace)?;
+            plan.others = others.to_vec();
+            Ok(plan)
+        }
+        (runner, None) => of_runner(runner, &input.args, workspace),
+    }
+}
+
+fn of_runner(runner: Runner, args: &[String], workspace: &Workspace) -> Result<Plan, ToolError> {
+    let takes = |flag: &&str, word: &String| {
+        word == flag || word.strip_prefix(*flag).is_some_and(|rest| rest.starts_with('='))
+    };
+    if let Some(flag) = REPORT_FLAGS.iter().find(|flag| args.iter().any(|word| takes(flag, word))) {
+        return Err(ToolError::Usage(format!("leave `{flag}` out: the report is read for you.")));
+    }
+    let has = |name: &str| workspace.root().join(name).exists();
+    let start: Vec<&str> = match runner {
+        Runner::Pytest => vec!["python3", "-m", "pytest"],
+        Runner::Cargo if has(".config/nextest.toml") && !args.iter().any(|word| word == "--doc") => {
+            vec!["cargo", "nextest", "run", "--no-fail-fast"]
+        }
+        Runner::Cargo => vec!["cargo", "test", "--no-fail-fast"],
+        Runner::Go if args.iter().all(|word| word.starts_with('-')) => vec!["go", "test", "-json", "./..."],
+        Runner::Go => vec!["go", "test", "-json"],
+        Runner::Node => match script(workspace) {
+            Some(program) if args.is_empty() => {
+                let line = format!("{program} test");
+                return Ok(Plan { runner: Runner::Command, words: Vec::new(), line, others: Vec::new() });
+            }
+            _ => vec!["node", "--test"],
+        },
+        Runner::Auto | Runner::Command => {
+            return Err(ToolError::Usage("name a runner: pytest, cargo, go, node or command.".into()));
+        }
+    };
+    let mut words: Vec<String> = start.into_iter().map(str::to_string).collect();
+    if runner == Runner::Go && words.last().is_some_and(|last| last == "./...") {
+        // Flags stand before the packages.
+        words.splice(3..3, args.iter().cloned());
+    } else {
+        words.extend(args.iter().cloned());
+    }
+    Ok(Plan { runner, line: line_of(&words), words, others: Vec::new() })
+}
+
+/// The runners that the project has files of, the likeliest first.
+fn found(workspace: &Workspace) -> Vec<Runner> {
+    let root = workspace.root();
+    let has = |name: &str| root.join(name).is_file();
+    let mut found = Vec::new();
+    if has("Cargo.toml") {
+        found.push(Runner::Cargo);
+    }
+    if has("go.mod") {
+        found.push(Runner::Go);
+    }
+    let python = [
+        "pytest.ini",
+        "conftest.py",
+        "tests/conftest.py",
+        "pyproject.toml",
+        "setup.cfg",
+        "setup.py",
+        "tox.ini",
+    ];
+    if python.iter().any(|name| has(name))
+        || [".", "tests", "test"].iter().any(|folder| has_python_tests(&root.join(folder)))
+    {
+        found.push(Runner::Pytest);
+    }
+    if has("package.json") {
+        found.push(Runner::Node);
+    }
+    found
+}
+
+fn has_python_tests(folder: &Path) -> bool {
+    let mut names = std::fs::read_dir(folder).into_iter().flatten().flatten().take(1000);
+    names.any(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        name.ends_with(".py") && (name.starts_with("test_") || name.ends_with("_test.py"))
+    })
+}
+
+/// The program that runs the project's own `test` script, if `package.json` has one that is not node's own runner.
+fn script(workspace: &Workspace) -> Option<&'static str> {
+    let path = workspace.path("package.json").ok()?;
+    let package: Value = serde_json::from_str(&workspace.read_to_string(&path, LARGEST).ok()?).ok()?;
+    let script = package.get("scripts")?.get("test")?.as_str()?.trim();
+    // What `npm init` writes, and what is better run without npm between.
+    if script.is_empty() || script.contains("no test specified") || script == "node --test" {
+        return None;
+    }
+    let locked =
+        [("pnpm-lock.yaml", "pnpm"), ("yarn.lock", "yarn"), ("bun.lockb", "bun"), ("bun.lock", "bun")];
+    let program = locked.iter().find(|(lock, _)| workspace.root().join(lock).exists());
+    Some(program.map_or("npm", |(_, program)| program))
+}
+
+/// Lets the project's own Python come first, as after `activate`.
+pub(super) fn with_virtual_environment(child: &mut Child, root: &Path) {
+    let folders = [".venv", "venv"].map(|name| root.join(name));
+    let Some(folder) = folders.iter().find(|folder| folder.join("bin/python3").exists()) else { return };
+    let path = Environment::of_process().get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin").to_string();
+    child.set.insert("PATH".into(), format!("{}:{path}", folder.join("bin").display()));
+    child.set.insert("VIRTUAL_ENV".into(), folder.display().to_string());
+}

@@ -1,0 +1,324 @@
+//! Running tests: what passed, what failed and which, for the runners of several languages.
+//!
+//! The counts come from the runner's own report where it can write one ([`junit`] for pytest, [`tap`] for node,
+//! [`gotest`] for go), kept in the private temporary folder; else from what it prints ([`libtest`], [`summary`]). Text that
+//! a test prints is not taken for a report. A run in which no test was executed is no success.
+
+mod detect;
+mod gotest;
+mod junit;
+mod libtest;
+mod summary;
+mod tap;
+
+use super::contained::{Done, Room, contained, line_of, seconds};
+use super::run::{Said, shell};
+use crate::context::ToolContext;
+use crate::result::{Confidence, Output, ToolError};
+use crate::tool::Tool;
+use async_trait::async_trait;
+use detect::{Plan, plan};
+use marvin_base::child::Child;
+use marvin_base::files::{self, Links};
+use marvin_base::truncate;
+use marvin_gate::{Intent, Touches};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The name of the tool.
+pub(crate) const RUN_TESTS: &str = "run_tests";
+
+/// Seconds that tests have when neither the call nor the setting gives them more.
+const LEAST: u64 = 300;
+/// Bytes of each stream that are kept, for counting.
+const KEEP: usize = 8 * 1024 * 1024;
+/// Failing tests that are listed for the model, and in the facts.
+const SHOWN: usize = 50;
+const LISTED: usize = 500;
+
+/// What runs the tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Runner {
+    /// Found out from the project's files.
+    #[default]
+    Auto,
+    Pytest,
+    Cargo,
+    Go,
+    Node,
+    /// A line of one's own.
+    Command,
+}
+
+/// What a run came to, as far as it is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Counts {
+    passed: u64,
+    failed: u64,
+    skipped: u64,
+    /// Tests that could not be run: a file that cannot be loaded, a fixture that breaks.
+    errors: u64,
+    failing: Vec<String>,
+}
+
+impl Counts {
+    fn collected(&self) -> u64 {
+        self.passed + self.failed + self.skipped + self.errors
+    }
+
+    fn executed(&self) -> u64 {
+        self.passed + self.failed + self.errors
+    }
+
+    fn words(&self) -> String {
+        let mut words = vec![format!("{} passed", self.passed), format!("{} failed", self.failed)];
+        if self.errors > 0 {
+            words.push(format!("{} errors", self.errors));
+        }
+        if self.skipped > 0 {
+            words.push(format!("{} skipped", self.skipped));
+        }
+        words.join(", ")
+    }
+}
+
+/// Runs tests.
+#[derive(Debug, Clone, Copy)]
+pub struct RunTests;
+
+/// Which tests, and how.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TestsInput {
+    /// Which runner; auto finds it from the project's files.
+    #[serde(default)]
+    runner: Runner,
+    /// Further words for the runner, such as files or names of tests.
+    #[serde(default)]
+    args: Vec<String>,
+    /// The line to run, for the runner `command`.
+    command: Option<String>,
+    /// Seconds after which it is ended (300).
+    timeout: Option<u64>,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TestsData {
+    /// Which runner.
+    runner: Runner,
+    /// The line that was run, without the flags for the report.
+    command: String,
+    /// Its exit code; none when it was ended.
+    exit_code: Option<i32>,
+    /// Figures; none where they are not known.
+    passed: Option<u64>,
+    failed: Option<u64>,
+    skipped: Option<u64>,
+    errors: Option<u64>,
+    /// All of them together.
+    collected: Option<u64>,
+    /// Names of the tests that failed or broke.
+    failing_tests: Vec<String>,
+    /// Where the figures come from: junit, tap, json, text, or none.
+    report: &'static str,
+    /// Seconds that it took.
+    duration: f64,
+    /// Whether its deadline passed.
+    timed_out: bool,
+    /// What contained it.
+    sandbox: &'static str,
+    /// What it changed and should not have: git's configuration and hooks, the record, the tickets.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tampered: Vec<String>,
+}
+
+#[async_trait]
+impl Tool for RunTests {
+    type Input = TestsInput;
+    type Data = TestsData;
+    const NAME: &'static str = RUN_TESTS;
+    const DESCRIPTION: &'static str = "Run the project's tests and get counts and the names of failing tests. The runner \
+        (pytest, cargo, go, node, or a command of your own) is found from the project's files unless you name it. No \
+        network.";
+    const EXAMPLE: &'static str =
+        r#"{"runner": "pytest", "args": ["tests/test_dates.py", "-k", "zone"], "timeout": 300}"#;
+    const FIELDS: &'static [(&'static str, &'static str)] =
+        &[("timeout_s", "timeout"), ("arguments", "args"), ("cmd", "command")];
+
+    fn touches() -> Touches {
+        Touches::EXECUTES
+    }
+
+    fn intents(input: &TestsInput, context: &ToolContext) -> Vec<Intent> {
+        // Without a plan nothing is run; why, is said by the call.
+        plan(input, context).map(|plan| vec![Intent::Command { line: plan.line }]).unwrap_or_default()
+    }
+
+    async fn call(&self, input: TestsInput, context: &ToolContext) -> Result<Output<TestsData>, ToolError> {
+        let plan = plan(&input, context)?;
+        let room = Room::new()?;
+        let mut child = child(&plan, room.path(), context)?;
+        child.deadline = seconds(input.timeout, context);
+        if input.timeout.is_none() {
+            child.deadline = child.deadline.max(std::time::Duration::from_secs(LEAST));
+        }
+        child.keep = KEEP;
+        let done = contained(child, room.policy(context)?, context).await?;
+        let (counts, report) = count(&plan, &done, room.path(), context)?;
+        Ok(describe(plan, &done, counts.as_ref(), report, context))
+    }
+}
+
+/// The report that a runner writes, in the private folder.
+const REPORT: &str = "marvin-report";
+
+/// The program with the flags that make it report.
+fn child(plan: &Plan, room: &Path, context: &ToolContext) -> Result<Child, ToolError> {
+    let report = room.join(REPORT).display().to_string();
+    let mut words = plan.words.clone();
+    match plan.runner {
+        Runner::Pytest => words.push(format!("--junitxml={report}")),
+        Runner::Node => {
+            // After `node --test`.
+            let flags = [
+                "--test-reporter=tap".to_string(),
+                format!("--test-reporter-destination={report}"),
+                "--test-reporter=spec".to_string(),
+                "--test-reporter-destination=stdout".to_string(),
+            ];
+            words.splice(2..2, flags);
+        }
+        Runner::Auto | Runner::Cargo | Runner::Go | Runner::Command => {}
+    }
+    let mut child = match words.split_first() {
+        Some((program, rest)) => Child::new(program).args(rest),
+        None => shell(&plan.line),
+    };
+    for (name, value) in [("NO_COLOR", "1"), ("FORCE_COLOR", "0"), ("CARGO_TERM_COLOR", "never"), ("CI", "1")]
+    {
+        child.set.insert(name.into(), value.into());
+    }
+    child.set.insert("PYTHONUNBUFFERED".into(), "1".into());
+    if plan.runner == Runner::Go {
+        // Its usual cache lies outside the workspace, where nothing can be written.
+        child.set.insert("GOCACHE".into(), room.join("go-build").display().to_string());
+    }
+    detect::with_virtual_environment(&mut child, context.workspace()?.root());
+    Ok(child)
+}
+
+/// A report of more bytes is no report.
+const LARGEST_REPORT: u64 = 64 * 1024 * 1024;
+
+/// The figures, and where they come from.
+fn count(
+    plan: &Plan,
+    done: &Done,
+    room: &Path,
+    context: &ToolContext,
+) -> Result<(Option<Counts>, &'static str), ToolError> {
+    let root = context.workspace()?.root();
+    let report = || {
+        // The tests could put anything there: a link, a pipe, a report without end.
+        let bytes = files::read(&room.join(REPORT), LARGEST_REPORT, Links::Refuse).ok()?;
+        (bytes.len() as u64 <= LARGEST_REPORT).then_some(bytes)
+    };
+    let report = || report().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let from_report = match plan.runner {
+        Runner::Pytest => report().and_then(|text| junit::read(&text, root)).map(|counts| (counts, "junit")),
+        Runner::Node => report().and_then(|text| tap::read(&text)).map(|counts| (counts, "tap")),
+        Runner::Go => gotest::read(&done.outcome.stdout.text()).map(|counts| (counts, "json")),
+        Runner::Auto | Runner::Cargo | Runner::Command => None,
+    };
+    if let Some((counts, kind)) = from_report {
+        return Ok((Some(counts), kind));
+    }
+    let (stdout, stderr) = (done.outcome.stdout.text(), done.outcome.stderr.text());
+    let counts = summary::read(&stdout, &stderr);
+    Ok(match counts {
+        Some(counts) => (Some(counts), "text"),
+        // These always say how many tests they ran, unless they ran none or were ended before they could.
+        None if plan.runner != Runner::Command && done.code().is_some() => (Some(Counts::default()), "none"),
+        None => (None, "none"),
+    })
+}
+
+/// Why the run is no success; none when it is one.
+fn verdict(done: &Done, counts: Option<&Counts>) -> Option<String> {
+    let ended = done.error();
+    let Some(counts) = counts else { return ended };
+    let wrong = counts.failed + counts.errors > 0;
+    match ended {
+        Some(ended) if wrong => Some(format!("{} ({ended})", counts.words())),
+        // It failed although no test did.
+        Some(ended) if counts.executed() > 0 => {
+            Some(format!("{ended}, though no test failed: {}", counts.words()))
+        }
+        Some(ended) => Some(format!("{ended}; no test was executed")),
+        None if wrong => Some(format!("{}, though the exit code is 0", counts.words())),
+        None if counts.executed() == 0 && counts.skipped > 0 => {
+            Some(format!("no test was executed: {} skipped", counts.skipped))
+        }
+        None if counts.executed() == 0 => Some("no test was executed: none was found".to_string()),
+        None => None,
+    }
+}
+
+fn describe(
+    plan: Plan,
+    done: &Done,
+    counts: Option<&Counts>,
+    report: &'static str,
+    context: &ToolContext,
+) -> Output<TestsData> {
+    let error = verdict(done, counts);
+    let figures = match (counts, &error) {
+        (_, Some(error)) => error.clone(),
+        (Some(counts), None) => counts.words(),
+        (None, None) => "done; it does not say how many tests it ran".to_string(),
+    };
+    let line = truncate::line(&context.redactor.text(&plan.line), 80);
+    let summary = format!("`{line}`: {figures}");
+    let mut text = format!("{summary}\n");
+    if !plan.others.is_empty() {
+        let others = plan.others.iter().map(|runner| runner.name()).collect::<Vec<_>>().join(", ");
+        text.push_str(&format!("(also found here: {others}; name it with `runner` to run those)\n"));
+    }
+    let failing = counts.map(|counts| counts.failing.clone()).unwrap_or_default();
+    if !failing.is_empty() {
+        text.push_str("failing:\n");
+        for name in failing.iter().take(SHOWN) {
+            text.push_str(&format!("  {name}\n"));
+        }
+        if failing.len() > SHOWN {
+            text.push_str(&format!("  … and {} more\n", failing.len() - SHOWN));
+        }
+    }
+    let said = match plan.runner {
+        Runner::Go => Said::of_text(gotest::text(&done.outcome.stdout.text()), done),
+        _ => Said::of(done),
+    };
+    text.push_str(&said.text);
+    let number = |pick: fn(&Counts) -> u64| counts.map(pick);
+    let data = TestsData {
+        runner: plan.runner,
+        command: plan.line,
+        exit_code: done.code(),
+        passed: number(|counts| counts.passed),
+        failed: number(|counts| counts.failed),
+        skipped: number(|counts| counts.skipped),
+        errors: number(|counts| counts.errors),
+        collected: number(Counts::collected),
+        failing_tests: failing.into_iter().take(LISTED).collect(),
+        report,
+        duration: done.outcome.elapsed.as_secs_f64(),
+        timed_out: done.timed_out(),
+        sandbox: done.sandbox,
+        tampered: done.tampered.clone(),
+    };
+    let confidence = if said.whole.is_some() { Confidence::Summarized } else { Confidence::Verbatim };
+    Output { error, confidence, whole: said.whole, ..Output::new(summary, text, data) }
+}

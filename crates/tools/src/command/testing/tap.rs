@@ -1,0 +1,81 @@
+//! Reports in the Test Anything Protocol, as node writes them: indented subtests, and figures at the end.
+
+use super::Counts;
+
+/// Reads a report of node; `None` when it has no figures at its end.
+pub(super) fn read(text: &str) -> Option<Counts> {
+    let figure = |name: &str| {
+        // The figures are the last comments; what tests print stands before them.
+        let lines = text.lines().rev().take_while(|line| line.starts_with("# ") || line.is_empty());
+        let mut found =
+            lines.filter_map(|line| line.strip_prefix("# ")?.strip_prefix(name)?.trim().parse::<u64>().ok());
+        found.next()
+    };
+    figure("tests ")?;
+    Some(Counts {
+        passed: figure("pass ")?,
+        failed: figure("fail ")?,
+        skipped: figure("skipped ").unwrap_or(0) + figure("todo ").unwrap_or(0),
+        errors: figure("cancelled ").unwrap_or(0),
+        failing: failing(text),
+    })
+}
+
+/// The names of tests that failed by themselves, with the names of those around them.
+fn failing(text: &str) -> Vec<String> {
+    let mut around: Vec<(usize, String)> = Vec::new();
+    let mut failing: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let trimmed = line.trim_start();
+        let depth = line.len() - trimmed.len();
+        if let Some(name) = trimmed.strip_prefix("# Subtest: ") {
+            around.retain(|(other, _)| *other < depth);
+            around.push((depth, plain(name)));
+        } else if let Some(name) = not_ok(trimmed) {
+            around.retain(|(other, _)| *other < depth);
+            let path = around.iter().map(|(_, name)| name.clone()).chain([plain(name)]);
+            failing.push(path.collect::<Vec<_>>().join(" > "));
+        } else if trimmed == "failureType: 'subtestsFailed'" {
+            // The one inside says what is wrong.
+            failing.pop();
+        }
+    }
+    failing
+}
+
+/// The name in `not ok 3 - name`, unless it is one that need not pass.
+pub(super) fn not_ok(line: &str) -> Option<&str> {
+    let name = line.strip_prefix("not ok")?;
+    let name = name.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
+    let name = name.strip_prefix("- ").unwrap_or(name).trim();
+    (!is_excused(name)).then_some(name)
+}
+
+/// Does a directive say that the test need not pass?
+pub(super) fn is_excused(name: &str) -> bool {
+    let directive = name.rsplit_once(" # ").map_or("", |(_, directive)| directive).to_ascii_uppercase();
+    directive.starts_with("TODO") || directive.starts_with("SKIP")
+}
+
+fn plain(name: &str) -> String {
+    name.replace("\\#", "#").replace("\\\\", "\\")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_figures_at_the_end_count_and_the_innermost_names() {
+        let text = "TAP version 13\n# pass 100\n# tests 100\n# Subtest: adds\nok 1 - adds\n  ---\n  ...\n\
+            # Subtest: fails \\# hard\nnot ok 2 - fails \\# hard\n  ---\n  failureType: 'testCodeFailure'\n  ...\n\
+            # Subtest: suite\n    # Subtest: in\n    ok 1 - in\n    # Subtest: bad\n    not ok 2 - bad\n      ---\n      \
+            failureType: 'testCodeFailure'\n      ...\n    1..2\nnot ok 5 - suite\n  ---\n  failureType: 'subtestsFailed'\n  ...\n\
+            not ok 6 - later # TODO\n1..6\n# tests 6\n# suites 1\n# pass 2\n# fail 2\n# cancelled 0\n# skipped 1\n# todo 1\n\
+            # duration_ms 4.1\n";
+        let counts = read(text).unwrap();
+        assert_eq!((counts.passed, counts.failed, counts.skipped, counts.errors), (2, 2, 2, 0));
+        assert_eq!(counts.failing, ["fails # hard", "suite > bad"]);
+        assert_eq!(read("TAP version 13\nok 1 - a\n"), None);
+    }
+}

@@ -1,0 +1,115 @@
+//! Changing branches: `git_checkout`.
+
+use super::repository::{Repository, complaint};
+use crate::context::ToolContext;
+use crate::result::{Output, ToolError};
+use crate::tool::Tool;
+use async_trait::async_trait;
+use marvin_gate::Touches;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Checks out a branch or a commit.
+#[derive(Debug, Clone, Copy)]
+pub struct GitCheckout;
+
+/// What to check out.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CheckoutInput {
+    /// A branch, tag or commit; with create_branch the name of the new branch.
+    #[serde(default)]
+    target: String,
+    /// Make a new branch at the present commit.
+    #[serde(default)]
+    create_branch: bool,
+}
+
+/// Where the workspace is now.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct CheckoutData {
+    /// The branch; none when no branch is checked out.
+    branch: Option<String>,
+    /// The commit, shortened; none before the first.
+    head: Option<String>,
+    /// What contained git and the project's hooks.
+    sandbox: &'static str,
+    /// What a hook changed and should not have.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tampered: Vec<String>,
+}
+
+#[async_trait]
+impl Tool for GitCheckout {
+    type Input = CheckoutInput;
+    type Data = CheckoutData;
+    const NAME: &'static str = "git_checkout";
+    const DESCRIPTION: &'static str = "Check out a branch, tag or commit, or make a new branch. Changes that are not \
+        committed are kept; where they are in the way, nothing happens. It does not restore files.";
+    const EXAMPLE: &'static str = r#"{"target": "fix-dates", "create_branch": true}"#;
+    const FIELDS: &'static [(&'static str, &'static str)] =
+        &[("branch", "target"), ("create", "create_branch")];
+
+    fn touches() -> Touches {
+        Touches::EXECUTES
+    }
+
+    async fn call(
+        &self,
+        input: CheckoutInput,
+        context: &ToolContext,
+    ) -> Result<Output<CheckoutData>, ToolError> {
+        let target = input.target.trim();
+        check(target).map_err(ToolError::Usage)?;
+        let repository = Repository::open(context).await?;
+        repository.check_folder(context).await?;
+        // The two dashes at the end: what comes before them is never a path.
+        let words: &[&str] = if input.create_branch {
+            &["checkout", "--quiet", "--no-recurse-submodules", "-b", target, "--"]
+        } else {
+            &["checkout", "--quiet", "--no-recurse-submodules", "--no-overwrite-ignore", target, "--"]
+        };
+        let done = repository.change(words, Vec::new(), &[], context).await?;
+        if done.code() != Some(0) {
+            return Err(complaint(&done));
+        }
+        let status = super::read::status(&repository, "no", context).await?;
+        let place = status.place();
+        let data = CheckoutData {
+            branch: status.branch,
+            head: status.head,
+            sandbox: done.sandbox,
+            tampered: done.tampered.clone(),
+        };
+        let mut text = place.clone();
+        let kept = status.changes.len();
+        if kept > 0 {
+            text.push_str(&format!("\n{kept} changed files were kept as they are"));
+        }
+        if !done.tampered.is_empty() {
+            text.push_str(&format!("\n{}", done.warning()));
+        }
+        Ok(Output::new(place, text, data))
+    }
+}
+
+/// A name, and nothing that git would take for a flag or a path.
+fn check(target: &str) -> Result<(), String> {
+    if target.is_empty() {
+        return Err("git_checkout needs `target`: a branch, tag or commit.".into());
+    }
+    let strange = target.chars().any(|c| c.is_whitespace() || c.is_control() || "?*[\\:".contains(c));
+    if target.starts_with('-') && target != "-" || strange {
+        return Err(format!(
+            "`{}` is not the name of a branch, tag or commit.",
+            marvin_base::truncate::line(target, 80)
+        ));
+    }
+    if target == "-" || target == "." {
+        return Err(
+            "name the branch, tag or commit; files are restored with apply_patch, not with a checkout."
+                .into(),
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! Git: look at the workspace's repository, commit, change branches.
+//!
+//! The real git runs contained, without pager, prompts, network and automatic maintenance, and only on the workspace's own
+//! repository ([`repository`]). The tools that read run nothing of the project: configuration that would start programs
+//! (hooks, file system monitors, filters, external diffs) is overruled, and the box lets them write nothing. `git_commit`
+//! and `git_checkout` run the project's hooks and filters, contained like any command.
+
+mod checkout;
+mod commit;
+mod read;
+mod repository;
+mod status;
+
+pub use checkout::GitCheckout;
+pub use commit::GitCommit;
+pub use read::{Commit, DiffFile, GitDiff, GitLog, GitStatus};
+
+use crate::registry::{Mode, coding};
+use crate::tool::DynTool;
+use std::sync::Arc;
+
+/// The tools of this family.
+pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
+    coding(
+        mode,
+        [
+            Arc::new(GitStatus) as Arc<dyn DynTool>,
+            Arc::new(GitDiff),
+            Arc::new(GitLog),
+            Arc::new(GitCommit),
+            Arc::new(GitCheckout),
+        ],
+    )
+}

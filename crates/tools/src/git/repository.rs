@@ -1,0 +1,253 @@
+//! The workspace's own repository, and how git is called on it.
+
+use crate::command::{Done, Room, contained};
+use crate::context::ToolContext;
+use crate::result::ToolError;
+use marvin_base::child::Child;
+use marvin_base::environment::Environment;
+use marvin_base::files::{self, Links};
+use marvin_base::truncate;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long git may take to show something, and to change something (hooks run tests).
+const READING: Duration = Duration::from_secs(60);
+const CHANGING: Duration = Duration::from_secs(600);
+/// Bytes of an answer that are kept.
+const KEEP: usize = 4 * 1024 * 1024;
+
+/// Configuration that overrules the repository's own, whatever is done.
+const ALWAYS: [(&str, &str); 12] = [
+    ("core.fsmonitor", "false"),
+    ("core.pager", "cat"),
+    ("core.editor", "false"),
+    ("core.askPass", ""),
+    ("core.sshCommand", "false"),
+    ("core.quotePath", "false"),
+    ("color.ui", "false"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("protocol.allow", "never"),
+    ("submodule.recurse", "false"),
+    // Keys are out of reach in the box.
+    ("commit.gpgSign", "false"),
+];
+
+/// The same for reading, where nothing of the project may run.
+const FOR_READING: [(&str, &str); 5] = [
+    ("core.hooksPath", "/dev/null"),
+    ("diff.ignoreSubmodules", "all"),
+    ("status.submoduleSummary", "false"),
+    ("log.showSignature", "false"),
+    ("gpg.program", "false"),
+];
+
+/// The repository of the workspace.
+#[derive(Debug)]
+pub(super) struct Repository {
+    root: PathBuf,
+    git: PathBuf,
+    /// Where its files lie; a linked worktree's lie in the repository that it belongs to.
+    folders: Folders,
+    /// Filters that the configuration names; they are programs.
+    filters: Vec<String>,
+}
+
+impl Repository {
+    /// Finds it: `.git` in the workspace itself, never a repository further up.
+    pub(super) async fn open(context: &ToolContext) -> Result<Self, ToolError> {
+        let root = context.workspace()?.root().to_path_buf();
+        let git = find_git(&root, &Environment::of_process())?;
+        let folders = check(&root).map_err(ToolError::Failed)?;
+        let mut repository = Repository { root, git, folders, filters: Vec::new() };
+        let names = ["config", "--null", "--name-only", "--get-regexp", r"^filter\."];
+        let done = repository.show(&names, context).await?;
+        let text = done.outcome.stdout.text();
+        let of_filter = |name: &str| Some(name.rsplit_once('.')?.0.to_string());
+        repository.filters = text.split('\0').filter_map(of_filter).collect();
+        repository.filters.sort();
+        repository.filters.dedup();
+        Ok(repository)
+    }
+
+    /// Runs git for an answer: it can write nothing, and starts nothing of the project.
+    pub(super) async fn show(&self, words: &[&str], context: &ToolContext) -> Result<Done, ToolError> {
+        let room = Room::new()?;
+        let mut policy = room.policy(context)?;
+        policy.readonly = true;
+        let mut overrules: Vec<(String, String)> = Vec::new();
+        let fixed = ALWAYS.iter().chain(&FOR_READING);
+        overrules.extend(fixed.map(|(key, value)| ((*key).to_string(), (*value).to_string())));
+        for filter in &self.filters {
+            for (part, value) in [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")] {
+                overrules.push((format!("{filter}.{part}"), value.to_string()));
+            }
+        }
+        let mut child = self.child(overrules);
+        child.arguments.extend(["--work-tree".into(), self.root.clone().into()]);
+        child.set.insert("GIT_OPTIONAL_LOCKS".into(), "0".into());
+        child.deadline = READING;
+        contained(child.args(words.iter().copied()), policy, context).await
+    }
+
+    /// Runs git to change something; hooks and filters of the project run with it.
+    pub(super) async fn change(
+        &self,
+        words: &[&str],
+        input: Vec<u8>,
+        more: &[(&str, &str)],
+        context: &ToolContext,
+    ) -> Result<Done, ToolError> {
+        let room = Room::new()?;
+        let mut policy = room.policy(context)?;
+        if self.folders.common.as_path() != self.root.join(".git") {
+            policy.writable.push(self.folders.common.clone());
+        }
+        let mut child = self
+            .child(ALWAYS.iter().map(|(key, value)| ((*key).to_string(), (*value).to_string())).collect());
+        child.set.extend(more.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string())));
+        child.input = input;
+        child.deadline = CHANGING;
+        contained(child.args(words.iter().copied()), policy, context).await
+    }
+
+    fn child(&self, mut overrules: Vec<(String, String)>) -> Child {
+        // A person pointed the shell at this folder, whoever owns it.
+        overrules.push(("safe.directory".to_string(), self.root.display().to_string()));
+        let mut child = Child::new(&self.git).args(["--no-pager"]);
+        child.keep = KEEP;
+        let mut set = BTreeMap::from([("GIT_CONFIG_COUNT".to_string(), overrules.len().to_string())]);
+        for (number, (key, value)) in overrules.into_iter().enumerate() {
+            set.insert(format!("GIT_CONFIG_KEY_{number}"), key);
+            set.insert(format!("GIT_CONFIG_VALUE_{number}"), value);
+        }
+        // What was looked at, not what stands in files that may be changed meanwhile.
+        set.insert("GIT_DIR".into(), self.folders.own.display().to_string());
+        set.insert("GIT_COMMON_DIR".into(), self.folders.common.display().to_string());
+        let above = self.root.parent().unwrap_or(&self.root).display().to_string();
+        for (name, value) in [
+            // Never a repository further up.
+            ("GIT_CEILING_DIRECTORIES", above.as_str()),
+            ("GIT_ALLOW_PROTOCOL", "none"),
+            ("GIT_PROTOCOL_FROM_USER", "0"),
+            ("GIT_NO_LAZY_FETCH", "1"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("GIT_ADVICE", "0"),
+            ("GIT_EDITOR", "false"),
+            ("LC_ALL", "C.UTF-8"),
+        ] {
+            set.insert(name.to_string(), value.to_string());
+        }
+        child.set = set;
+        child
+    }
+
+    /// Is the folder that git would work in the workspace? Its configuration may name another.
+    pub(super) async fn check_folder(&self, context: &ToolContext) -> Result<(), ToolError> {
+        let words = ["rev-parse", "--show-toplevel"];
+        let done = self.change(&words, Vec::new(), &[("GIT_OPTIONAL_LOCKS", "0")], context).await?;
+        let found = done.outcome.stdout.text();
+        if done.code() == Some(0) && Path::new(found.trim()) == self.root {
+            return Ok(());
+        }
+        Err(ToolError::Failed(format!(
+            "git does not take the working directory for its own: {}. Mend `.git/config` (core.worktree, core.bare), or \
+             work in the folder that it names.",
+            first_line(&done, found.trim())
+        )))
+    }
+
+    /// The answer of git, or what it complained about.
+    pub(super) async fn ask(&self, words: &[&str], context: &ToolContext) -> Result<String, ToolError> {
+        let done = self.show(words, context).await?;
+        if done.code() == Some(0) { Ok(done.outcome.stdout.text()) } else { Err(complaint(&done)) }
+    }
+}
+
+/// What git said when it failed.
+pub(super) fn complaint(done: &Done) -> ToolError {
+    let said = done.outcome.stderr.text() + &done.outcome.stdout.text();
+    let said = truncate::middle_whole(said.trim(), 4000);
+    let ended = done.error().unwrap_or_else(|| "it failed".to_string());
+    ToolError::Failed(if said.is_empty() {
+        format!("git: {ended}")
+    } else {
+        format!("git: {said}\n[{ended}]")
+    })
+}
+
+fn first_line(done: &Done, otherwise: &str) -> String {
+    let said = done.outcome.stderr.text();
+    said.lines().next().map_or_else(|| otherwise.to_string(), str::to_string)
+}
+
+/// Git itself, from a folder that is not the project's.
+fn find_git(root: &Path, environment: &Environment) -> Result<PathBuf, ToolError> {
+    let folders = environment.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin").split(':').map(Path::new);
+    let outside = |folder: &&Path| {
+        folder.is_absolute() && folder.canonicalize().is_ok_and(|folder| !folder.starts_with(root))
+    };
+    let mut found = folders.filter(outside).map(|folder| folder.join("git"));
+    found
+        .find(|git| git.is_file())
+        .ok_or_else(|| ToolError::Failed("the program `git` is not installed or not on PATH".into()))
+}
+
+/// Where git's own files lie.
+#[derive(Debug)]
+struct Folders {
+    /// Those of this working directory.
+    own: PathBuf,
+    /// Those of the repository; the same unless this is a linked worktree.
+    common: PathBuf,
+}
+
+/// Is there a repository in the workspace, and where?
+fn check(root: &Path) -> Result<Folders, String> {
+    let git = root.join(".git");
+    let facts = git.symlink_metadata().map_err(|_| {
+        "there is no git repository in the working directory; one further up is not used. Ask the person to run `git init` \
+         here, or start in the repository's own folder."
+            .to_string()
+    })?;
+    if facts.is_dir() {
+        return Ok(Folders { own: git.clone(), common: git });
+    }
+    if facts.is_symlink() {
+        return Err(
+            "`.git` is a symbolic link, which is not followed; work in the repository's own folder.".into()
+        );
+    }
+    // A linked worktree. What stands in the working directory could be forged, so the repository must lie elsewhere, and
+    // its own note of its worktrees must name this one.
+    let wrong = || {
+        "`.git` is a file that does not name a worktree of a repository elsewhere (submodules are not handled); work in the \
+         repository's own folder."
+            .to_string()
+    };
+    let text = line_of(&git).ok_or_else(wrong)?;
+    let place = text.strip_prefix("gitdir: ").filter(|place| *place == place.trim()).ok_or_else(wrong)?;
+    let place = root.join(place).canonicalize().map_err(|_| wrong())?;
+    let back = line_of(&place.join("gitdir")).ok_or_else(wrong)?;
+    let back = place.join(back).canonicalize().map_err(|_| wrong())?;
+    let common = line_of(&place.join("commondir")).ok_or_else(wrong)?;
+    let common = place.join(common).canonicalize().map_err(|_| wrong())?;
+    let named = place.parent() == Some(common.join("worktrees").as_path());
+    let apart = !place.starts_with(root) && !common.starts_with(root) && !root.starts_with(&common);
+    let whole =
+        ["objects", "refs"].iter().all(|part| common.join(part).is_dir()) && common.join("HEAD").is_file();
+    if back != git.canonicalize().map_err(|_| wrong())? || !named || !apart || !whole {
+        return Err(wrong());
+    }
+    Ok(Folders { own: place, common })
+}
+
+/// The one line of a small file, read as git reads it: only the end of the line is taken off. Blanks at either end are
+/// refused, since not every reader sees them alike.
+fn line_of(path: &Path) -> Option<String> {
+    let text = files::read_text(path, 4096, Links::Refuse).ok()?;
+    let line = text.strip_suffix('\n').unwrap_or(&text);
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    (!line.is_empty() && line == line.trim() && !line.contains(['\n', '\r', '\0'])).then(|| line.to_string())
+}

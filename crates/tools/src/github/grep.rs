@@ -1,0 +1,76 @@
+//! Searching a clone.
+
+use super::Repository;
+use super::clone::{not_cloned, owner_folder};
+use crate::context::ToolContext;
+use crate::result::{FROM_WEB, Output, ToolError};
+use crate::search::{CodeGrep, GrepData, GrepInput};
+use crate::tool::Tool;
+use async_trait::async_trait;
+use marvin_gate::Touches;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use std::sync::Arc;
+
+/// Searches a clone.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct GithubGrep;
+
+/// What to look for, and in which clone.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CloneGrepInput {
+    /// The repository, `owner/name`; it must be cloned.
+    repo: String,
+    /// Regular expression, case-insensitive.
+    pattern: String,
+    /// Only files whose name matches, such as "*.rs".
+    #[serde(default)]
+    glob_filter: String,
+    /// Matches at most.
+    #[serde(default = "thirty")]
+    max_results: usize,
+}
+
+fn thirty() -> usize {
+    30
+}
+
+#[async_trait]
+impl Tool for GithubGrep {
+    type Input = CloneGrepInput;
+    type Data = GrepData;
+    const NAME: &'static str = "github_grep";
+    const DESCRIPTION: &'static str = "Search the files of a repository that github_clone cloned.";
+    const EXAMPLE: &'static str = r#"{"repo": "rust-lang/log", "pattern": "fn\\s+set_logger", "glob_filter": "*.rs", "max_results": 30}"#;
+    const FIELDS: &'static [(&'static str, &'static str)] = &[("glob", "glob_filter"), ("query", "pattern")];
+
+    fn touches() -> Touches {
+        Touches::READS
+    }
+
+    async fn call(
+        &self,
+        input: CloneGrepInput,
+        context: &ToolContext,
+    ) -> Result<Output<GrepData>, ToolError> {
+        let repository = Repository::parse(&input.repo, &context.settings)?;
+        let owner = owner_folder(&repository, context, false)?;
+        let path = owner.path(&repository.name)?;
+        if !owner.exists(&path) {
+            return Err(not_cloned(&repository));
+        }
+        let clone = owner.inner(&path)?;
+        let glob = if input.glob_filter.trim().is_empty() { "*" } else { input.glob_filter.trim() };
+        let wanted: GrepInput = serde_json::from_value(json!({
+            "pattern": input.pattern,
+            "glob_filter": glob,
+            "max_results": input.max_results.clamp(1, 500),
+        }))
+        .map_err(|error| ToolError::Usage(error.to_string()))?;
+        let inside = ToolContext { workspace: Some(Arc::new(clone)), ..context.clone() };
+        let output = CodeGrep.call(wanted, &inside).await?;
+        Ok(Output { source: FROM_WEB, ..output })
+    }
+}

@@ -1,0 +1,50 @@
+//! Where the agent is.
+
+use crate::context::ToolContext;
+use crate::registry::{Mode, coding};
+use crate::result::{Output, ToolError};
+use crate::tool::{DynTool, Tool};
+use async_trait::async_trait;
+use marvin_gate::Touches;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// The tools of this family.
+pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
+    coding(mode, [Arc::new(GetWorkingDir)])
+}
+
+/// Says which folder is worked in.
+#[derive(Debug, Clone, Copy)]
+pub struct GetWorkingDir;
+
+/// Nothing.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoInput {}
+
+/// The folder.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WorkingDir {
+    /// Its absolute path.
+    path: String,
+}
+
+#[async_trait]
+impl Tool for GetWorkingDir {
+    type Input = NoInput;
+    type Data = WorkingDir;
+    const NAME: &'static str = "get_working_dir";
+    const DESCRIPTION: &'static str = "Show the working directory. Paths of other tools are relative to it.";
+    const EXAMPLE: &'static str = "{}";
+
+    fn touches() -> Touches {
+        Touches::NOTHING
+    }
+
+    async fn call(&self, _input: NoInput, context: &ToolContext) -> Result<Output<WorkingDir>, ToolError> {
+        let path = context.workspace()?.root().display().to_string();
+        Ok(Output::line(path.clone(), WorkingDir { path }))
+    }
+}

@@ -1,0 +1,123 @@
+//! Folders of notes: making them, and looking into them.
+
+use super::{folder, name_of, project_note};
+use crate::context::ToolContext;
+use crate::result::{Confidence, Output, ToolError};
+use crate::tool::Tool;
+use async_trait::async_trait;
+use marvin_gate::{Intent, Touches};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Entries shown at most.
+const ENTRIES: usize = 200;
+
+/// Makes a folder of notes.
+#[derive(Debug, Clone, Copy)]
+pub struct NotesMkdir;
+
+/// Which folder.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MkdirInput {
+    /// Path below the notes folder.
+    path: String,
+}
+
+/// The folder.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MkdirData {
+    /// The folder, below the notes folder.
+    path: String,
+    /// The notes folder.
+    folder: String,
+}
+
+#[async_trait]
+impl Tool for NotesMkdir {
+    type Input = MkdirInput;
+    type Data = MkdirData;
+    const NAME: &'static str = "notes_mkdir";
+    const DESCRIPTION: &'static str = "Make a folder in the notes folder, with those on its way.";
+    const EXAMPLE: &'static str = r#"{"path": "ideas/garden"}"#;
+
+    fn touches() -> Touches {
+        Touches::STORES
+    }
+
+    fn intents(input: &MkdirInput, context: &ToolContext) -> Vec<Intent> {
+        project_note(&input.path, context).map(|path| Intent::Write { path }).into_iter().collect()
+    }
+
+    async fn call(&self, input: MkdirInput, context: &ToolContext) -> Result<Output<MkdirData>, ToolError> {
+        let notes = folder(context, true)?;
+        let path = notes.path(&input.path)?;
+        notes.make_folder(&path)?;
+        let data = MkdirData { path: path.to_string(), folder: notes.root().display().to_string() };
+        Ok(Output::line(format!("Folder {} is there", notes.root().join(path.as_path()).display()), data))
+    }
+}
+
+/// Lists notes.
+#[derive(Debug, Clone, Copy)]
+pub struct NotesLs;
+
+/// Which folder.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LsInput {
+    /// Folder below the notes folder; empty for the notes folder itself.
+    #[serde(default)]
+    path: String,
+}
+
+impl LsInput {
+    fn place(&self) -> &str {
+        if self.path.trim().is_empty() { "." } else { &self.path }
+    }
+}
+
+/// What lies there.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LsData {
+    /// The folder, below the notes folder.
+    path: String,
+    /// Names; folders end in `/`.
+    entries: Vec<String>,
+    /// How many are not shown.
+    left_out: usize,
+}
+
+#[async_trait]
+impl Tool for NotesLs {
+    type Input = LsInput;
+    type Data = LsData;
+    const NAME: &'static str = "notes_ls";
+    const DESCRIPTION: &'static str = "List the notes and folders in the notes folder.";
+    const EXAMPLE: &'static str = r#"{"path": "ideas"}"#;
+
+    fn touches() -> Touches {
+        Touches::READS
+    }
+
+    fn intents(input: &LsInput, context: &ToolContext) -> Vec<Intent> {
+        project_note(input.place(), context).map(|path| Intent::Read { path }).into_iter().collect()
+    }
+
+    async fn call(&self, input: LsInput, context: &ToolContext) -> Result<Output<LsData>, ToolError> {
+        let notes = folder(context, false)?;
+        let path = notes.path(input.place())?;
+        let mut entries: Vec<String> = notes.read_dir(&path)?.into_iter().map(name_of).collect();
+        let left_out = entries.len().saturating_sub(ENTRIES);
+        entries.truncate(ENTRIES);
+        let mut text = if entries.is_empty() { "(nothing)".to_string() } else { entries.join("\n") };
+        if left_out > 0 {
+            text.push_str(&format!("\n… {left_out} more"));
+        }
+        let place = notes.root().join(path.as_path());
+        let summary = format!("{} entries in {}", entries.len(), place.display());
+        let confidence = if left_out > 0 { Confidence::Summarized } else { Confidence::Verbatim };
+        let data = LsData { path: path.to_string(), entries, left_out };
+        Ok(Output { confidence, ..Output::new(summary, text, data) })
+    }
+}

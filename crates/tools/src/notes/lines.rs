@@ -1,0 +1,170 @@
+//! Notes by their lines: reading some of them, changing some of them.
+
+use super::blocks;
+use super::{existing, folder, project_note};
+use crate::context::ToolContext;
+use crate::files::{LARGEST, Range, numbered};
+use crate::patch;
+use crate::result::{Output, ToolError};
+use crate::tool::Tool;
+use async_trait::async_trait;
+use marvin_gate::{Change, Intent, Touches};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Reads lines of a note.
+#[derive(Debug, Clone, Copy)]
+pub struct FileReadLines;
+
+/// Which lines.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReadLinesInput {
+    /// Path below the notes folder; `.md` is added when there is no extension.
+    path: String,
+    /// First line to show, from 1.
+    #[serde(default = "one")]
+    start: usize,
+    /// Last line to show, inclusive; 0 for the last one.
+    #[serde(default)]
+    end: usize,
+}
+
+fn one() -> usize {
+    1
+}
+
+/// What was read.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ReadLinesData {
+    /// The note, below its folder.
+    path: String,
+    /// How many lines it has.
+    lines: usize,
+    /// The first line shown.
+    start: usize,
+    /// The last line shown.
+    end: usize,
+}
+
+#[async_trait]
+impl Tool for FileReadLines {
+    type Input = ReadLinesInput;
+    type Data = ReadLinesData;
+    const NAME: &'static str = "file_read_lines";
+    const DESCRIPTION: &'static str = "Read lines of a note, with their numbers.";
+    const EXAMPLE: &'static str = r#"{"path": "ideas/garden", "start": 1, "end": 40}"#;
+
+    fn touches() -> Touches {
+        Touches::READS
+    }
+
+    fn intents(input: &ReadLinesInput, context: &ToolContext) -> Vec<Intent> {
+        project_note(&input.path, context).map(|path| Intent::Read { path }).into_iter().collect()
+    }
+
+    async fn call(
+        &self,
+        input: ReadLinesInput,
+        context: &ToolContext,
+    ) -> Result<Output<ReadLinesData>, ToolError> {
+        let notes = folder(context, false)?;
+        let path = existing(&notes, &input.path)?;
+        let text = notes.read_to_string(&path, LARGEST)?;
+        let range = Range::of(&text, input.start, if input.end == 0 { usize::MAX } else { input.end })
+            .map_err(|error| ToolError::Usage(format!("`{path}` {error}.")))?;
+        let Range { total, first, last } = range;
+        let head = format!("{path} ({total} lines) [showing {first}-{last}]");
+        let data = ReadLinesData { path: path.to_string(), lines: total, start: first, end: last };
+        let summary = format!("Read lines {first}-{last} of {path}");
+        Ok(Output::new(summary, numbered(head, &text, &range), data).of_file())
+    }
+}
+
+/// Changes lines of a note.
+#[derive(Debug, Clone, Copy)]
+pub struct FileApplyPatch;
+
+/// Which note, and how it changes.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ApplyInput {
+    /// Path below the notes folder; `.md` is added when there is no extension.
+    path: String,
+    /// The hunks of a unified diff; or blocks with a line `---` between them, each beginning with `REPLACE n` (line n gives
+    /// way to the lines that follow), `INSERT n` (they come before line n) or `DELETE n [count]`. Line numbers are those of
+    /// the note as it is now.
+    patch: String,
+    /// Only say what would come of it.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+/// What was changed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ApplyData {
+    /// The note, below its folder.
+    path: String,
+    /// Whether it was only tried.
+    dry_run: bool,
+    /// Its lines before.
+    lines_before: usize,
+    /// Its lines after.
+    lines_after: usize,
+}
+
+#[async_trait]
+impl Tool for FileApplyPatch {
+    type Input = ApplyInput;
+    type Data = ApplyData;
+    const NAME: &'static str = "file_apply_patch";
+    const DESCRIPTION: &'static str = "Change lines of a note, by a unified diff or by blocks: REPLACE n, INSERT n, \
+        DELETE n [count], with a line `---` between blocks.";
+    const EXAMPLE: &'static str =
+        r#"{"path": "ideas/garden", "patch": "REPLACE 2\n- peas\n---\nDELETE 5 2", "dry_run": false}"#;
+
+    fn touches() -> Touches {
+        Touches::STORES
+    }
+
+    fn intents(input: &ApplyInput, context: &ToolContext) -> Vec<Intent> {
+        let path = project_note(&input.path, context);
+        // What does not fit is answered with the text that is there.
+        path.into_iter()
+            .flat_map(|path| [Intent::Write { path: path.clone() }, Intent::Read { path }])
+            .collect()
+    }
+
+    async fn call(&self, input: ApplyInput, context: &ToolContext) -> Result<Output<ApplyData>, ToolError> {
+        if input.patch.trim().is_empty() {
+            return Err(ToolError::Usage("file_apply_patch needs `patch`: what to change.".into()));
+        }
+        let notes = folder(context, false)?;
+        let path = existing(&notes, &input.path)?;
+        let old = notes.read_to_string(&path, LARGEST)?;
+        let new = if blocks::are(&input.patch) {
+            blocks::apply(&old, &input.patch).map_err(|error| ToolError::Usage(format!("{error}.")))?
+        } else {
+            patch::apply_to_text(&old, &input.patch)?
+        };
+        if old == new {
+            return Err(ToolError::Failed(format!("the patch changes nothing in `{path}`")));
+        }
+        let (before, after) = (old.lines().count(), new.lines().count());
+        let data = ApplyData {
+            path: path.to_string(),
+            dry_run: input.dry_run,
+            lines_before: before,
+            lines_after: after,
+        };
+        if input.dry_run {
+            let summary =
+                format!("The patch fits {path} ({before} lines, then {after}); nothing was written");
+            let text = format!("{summary}. The note would be:\n{new}");
+            return Ok(Output::new(summary, text, data).of_file());
+        }
+        let expected = Some(old.into_bytes());
+        notes.change(&[Change::Replace { path: path.clone(), bytes: new.into_bytes(), expected }])?;
+        Ok(Output::line(format!("Patched note {path} ({before} lines, now {after})"), data))
+    }
+}

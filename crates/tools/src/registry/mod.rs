@@ -1,0 +1,270 @@
+//! The tools on offer, and the one way to call them.
+//!
+//! [`Toolbox::call`] does, in this order: find the tool (or the nearest name), understand the arguments (or show a correct
+//! call), put every intent to the gate, run the tool in a task of its own, and log the call where the settings ask for
+//! it. Whatever happens, the model gets a sentence it can act on, and the record gets the verdict.
+
+mod aliases;
+mod arguments;
+mod families;
+
+pub(crate) use families::coding;
+
+use crate::context::ToolContext;
+use crate::result::{Confidence, ToolError, ToolResult};
+use crate::tool::{DynTool, Prepared};
+use crate::{artifact, log};
+use futures_util::FutureExt;
+use marvin_base::settings::nearest_of;
+use marvin_base::truncate;
+use marvin_gate::{Access, Decision, Intent, Verdict, judge};
+use marvin_model::{Arguments, ToolSpec};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+/// The rule that refuses a call nobody could understand: no such tool, or arguments that do not fit it.
+pub const MISUNDERSTOOD: &str = "tool.arguments";
+
+/// Which tools there are to begin with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Conversation: notes, units, usage.
+    Assistant,
+    /// Work in a workspace: files, search and commands on top.
+    Coding,
+}
+
+/// A call that was made, or refused.
+#[derive(Debug, Clone)]
+pub struct Called {
+    /// The tool, by its own name; as the model wrote it when there is none.
+    pub tool: String,
+    /// What the gate said.
+    pub verdict: Verdict,
+    /// What came of it.
+    pub result: ToolResult,
+    /// What a person should know besides: why the call could not be logged, or its whole result not be kept.
+    pub notice: Option<String>,
+}
+
+struct Slot {
+    tool: Arc<dyn DynTool>,
+    schema: Value,
+    /// Made at the first call: most tools of a turn are never called.
+    validator: OnceLock<Option<jsonschema::Validator>>,
+}
+
+impl Slot {
+    /// A schema of ours always compiles (a test sees to it); without a validator serde's checks remain.
+    fn validator(&self) -> Option<&jsonschema::Validator> {
+        self.validator.get_or_init(|| jsonschema::validator_for(&self.schema).ok()).as_ref()
+    }
+}
+
+/// The tools on offer to one agent.
+pub struct Toolbox {
+    slots: BTreeMap<&'static str, Slot>,
+}
+
+impl fmt::Debug for Toolbox {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Toolbox").field(&self.names()).finish()
+    }
+}
+
+impl Toolbox {
+    /// The tools of a mode, less those that the access forbids.
+    #[must_use]
+    pub fn new(mode: Mode, access: &Access) -> Self {
+        let mut toolbox = Toolbox { slots: BTreeMap::new() };
+        for tool in families::of(mode).into_iter().filter(|tool| access.offers(tool.touches())) {
+            toolbox.add(tool);
+        }
+        toolbox
+    }
+
+    /// Adds a tool; one of the same name is replaced.
+    pub fn add(&mut self, tool: Arc<dyn DynTool>) {
+        let schema = tool.schema();
+        self.slots.insert(tool.name(), Slot { tool, schema, validator: OnceLock::new() });
+    }
+
+    /// Names, in a stable order.
+    #[must_use]
+    pub fn names(&self) -> Vec<&'static str> {
+        self.slots.keys().copied().collect()
+    }
+
+    /// The tools as a model is told of them, in a stable order.
+    #[must_use]
+    pub fn specs(&self) -> Vec<ToolSpec> {
+        let spec = |slot: &Slot| ToolSpec {
+            name: slot.tool.name().to_string(),
+            description: slot.tool.description().to_string(),
+            parameters: slot.schema.clone(),
+        };
+        self.slots.values().map(spec).collect()
+    }
+
+    /// The schema of a tool's arguments.
+    #[must_use]
+    pub fn schema(&self, name: &str) -> Option<&Value> {
+        self.slot(name).ok().map(|slot| &slot.schema)
+    }
+
+    /// The tool of this name or alias.
+    ///
+    /// # Errors
+    /// A sentence with the nearest name and all names.
+    pub fn find(&self, name: &str) -> Result<&Arc<dyn DynTool>, String> {
+        self.slot(name).map(|slot| &slot.tool)
+    }
+
+    fn slot(&self, name: &str) -> Result<&Slot, String> {
+        let name = name.trim();
+        let canonical = aliases::canonical(name);
+        self.slots.get(canonical).ok_or_else(|| {
+            let near = nearest_of(canonical, self.slots.keys().copied())
+                .map(|near| format!(" Did you mean `{near}`?"))
+                .unwrap_or_default();
+            format!(
+                "there is no tool `{}`.{near} The tools are: {}.",
+                // A model may put anything into a name; half of a secret would not be recognised later.
+                truncate::line(&truncate::head_whole(name, 80), 120),
+                self.names().join(", ")
+            )
+        })
+    }
+
+    /// What the gate says about a call, without making it. Calls that cannot be understood are denied.
+    #[must_use]
+    pub fn judge(&self, name: &str, arguments: &Arguments, context: &ToolContext) -> Verdict {
+        let arguments = &*aliases::settled(name, arguments);
+        let prepared =
+            self.slot(name).and_then(|slot| Ok((slot, arguments::prepare(slot, arguments, context)?)));
+        match prepared {
+            Ok((slot, prepared)) => verdict(slot, &prepared, context),
+            Err(error) => misunderstood(&error, context),
+        }
+    }
+
+    /// Makes a call. A verdict of ask means that it was not made; when a person agrees, use [`Toolbox::call_approved`].
+    pub async fn call(&self, name: &str, arguments: &Arguments, context: &ToolContext) -> Called {
+        self.call_with(name, arguments, context, false).await
+    }
+
+    /// Makes a call that a person approved: a verdict of ask no longer stops it, a denial does.
+    pub async fn call_approved(&self, name: &str, arguments: &Arguments, context: &ToolContext) -> Called {
+        self.call_with(name, arguments, context, true).await
+    }
+
+    async fn call_with(
+        &self,
+        name: &str,
+        arguments: &Arguments,
+        context: &ToolContext,
+        approved: bool,
+    ) -> Called {
+        let started = Instant::now();
+        let arguments = &*aliases::settled(name, arguments);
+        let mut called = match self.slot(name) {
+            Err(error) => refused(name, &error, context),
+            Ok(slot) => match arguments::prepare(slot, arguments, context) {
+                Err(error) => refused(slot.tool.name(), &error, context),
+                Ok(prepared) => {
+                    let verdict = verdict(slot, &prepared, context);
+                    context.duty.heard(&verdict);
+                    let (result, notice) =
+                        if verdict.is_allowed() || (approved && verdict.decision == Decision::Ask) {
+                            start(slot.tool.as_ref(), prepared, context).await
+                        } else {
+                            (ToolResult::failed(verdict.for_model(), 0), None)
+                        };
+                    Called { tool: slot.tool.name().to_string(), verdict, result, notice }
+                }
+            },
+        };
+        called.result.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        // The log redacts for itself, before it cuts.
+        let unlogged = log::append(&called.tool, arguments, &called.result, context);
+        called.notice =
+            [called.notice.take(), unlogged].into_iter().flatten().reduce(|a, b| format!("{a}; {b}"));
+        called.result.redact(&context.redactor);
+        called
+    }
+}
+
+fn verdict(slot: &Slot, prepared: &Prepared, context: &ToolContext) -> Verdict {
+    let circumstances = context.gate();
+    let tool = Intent::Tool { name: slot.tool.name().to_string(), touches: slot.tool.touches() };
+    let verdicts = prepared.intents.iter().map(|intent| judge(intent, &circumstances));
+    // The first of the intents says more than that the tool is offered.
+    match verdicts.reduce(Verdict::strictest) {
+        None => judge(&tool, &circumstances),
+        Some(strictest) => match judge(&tool, &circumstances) {
+            offered if offered.is_allowed() => strictest,
+            not_offered => not_offered,
+        },
+    }
+}
+
+fn misunderstood(error: &str, context: &ToolContext) -> Verdict {
+    // Redacted before it is cut: half of a secret is not recognised.
+    let reason = truncate::line(&context.redactor.text(error), 300);
+    Verdict::deny(MISUNDERSTOOD, reason, "Send the call again in the correct form.")
+}
+
+fn refused(tool: &str, error: &str, context: &ToolContext) -> Called {
+    Called {
+        tool: tool.to_string(),
+        verdict: misunderstood(error, context),
+        result: ToolResult::failed(error, 0),
+        notice: None,
+    }
+}
+
+/// Runs the tool so that a panic is an error and not the end.
+async fn start(
+    tool: &dyn DynTool,
+    prepared: Prepared,
+    context: &ToolContext,
+) -> (ToolResult, Option<String>) {
+    // What the tool held is dropped with it; what is shared says itself what holds after a panic.
+    let running = AssertUnwindSafe((prepared.start)(context)).catch_unwind();
+    let failed = |error: String| (ToolResult::failed(error, 0), None);
+    match running.await {
+        Ok(Ok(mut output)) => {
+            let whole = output.whole.take();
+            let mut result = ToolResult::from_output(output, 0);
+            if whole.is_some() {
+                result.confidence = Confidence::Summarized;
+            }
+            let notice = context.artifacts.as_ref().and_then(|folder| {
+                let workspace = context.workspace.as_deref();
+                artifact::keep(
+                    &mut result,
+                    whole.as_deref(),
+                    folder,
+                    tool.name(),
+                    workspace,
+                    &context.redactor,
+                )
+            });
+            (result, notice)
+        }
+        Ok(Err(ToolError::Usage(error))) => failed(arguments::with_example(tool, &error)),
+        Ok(Err(ToolError::Refused(refusal))) => failed(match context.workspace.as_deref() {
+            Some(workspace) => workspace.explain(refusal).to_string(),
+            None => refusal.to_string(),
+        }),
+        Ok(Err(error)) => failed(error.to_string()),
+        Err(_) => failed(format!(
+            "{} failed inside; this is a fault of the tool, not of the call. Try another way.",
+            tool.name()
+        )),
+    }
+}

@@ -1,0 +1,276 @@
+//! The search on all cores.
+//!
+//! One thread walks and hands out batches of files in the order of their paths; the others search them; the results are
+//! put together in that same order. So the outcome does not depend on who was faster, and the search can end as soon as
+//! the first matches fill the answer. What is under way at once is bounded, and with it the memory.
+
+use super::hits::{Collector, Counts, Found, Hits};
+use crate::walk::{self, Met, Walk};
+use globset::GlobMatcher;
+use grep_regex::RegexMatcher;
+use grep_searcher::{Searcher, SearcherBuilder};
+use marvin_base::redact::Redactor;
+use marvin_gate::{ListedKind, Workspace, secrets};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread;
+use tokio_util::sync::CancellationToken;
+
+/// Files of a batch.
+const BATCH: usize = 32;
+/// Batches under way or waiting for an earlier one.
+const WINDOW: usize = 64;
+/// Bytes of the largest file that is searched; larger ones are counted.
+const LARGEST: u64 = 10 * 1024 * 1024;
+/// Bytes up to which a file is read at once instead of through the searcher's buffer.
+const AT_ONCE: usize = 256 * 1024;
+
+/// Which files are searched.
+pub(super) struct Files {
+    /// Where the walk begins, without links.
+    pub(super) start: PathBuf,
+    /// Whether that is a file itself.
+    pub(super) single: bool,
+    pub(super) plan: walk::Plan,
+    /// Only files that match; on the name, or on the whole path.
+    pub(super) glob: Option<GlobMatcher>,
+    pub(super) by_path: bool,
+    /// Extensions that are left out.
+    pub(super) without: &'static [&'static str],
+}
+
+/// What is looked for, and how much of it.
+pub(super) struct Finder<'a> {
+    pub(super) workspace: &'a Workspace,
+    pub(super) matcher: RegexMatcher,
+    pub(super) searcher: SearcherBuilder,
+    pub(super) most: usize,
+    pub(super) limit: usize,
+    pub(super) cancel: &'a CancellationToken,
+    pub(super) redactor: &'a Redactor,
+}
+
+/// Some files to search, and what was left out on the way to them.
+#[derive(Default)]
+struct Batch {
+    number: usize,
+    files: Vec<PathBuf>,
+    counts: Counts,
+}
+
+/// How far the results are put together, so that the walk does not run far ahead of them.
+#[derive(Default)]
+struct Progress {
+    merged: Mutex<usize>,
+    moved: Condvar,
+    stop: AtomicBool,
+}
+
+impl Progress {
+    fn stopped(&self, cancel: &CancellationToken) -> bool {
+        self.stop.load(Ordering::Relaxed) || cancel.is_cancelled()
+    }
+
+    fn merge(&self) {
+        *self.merged.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.moved.notify_one();
+    }
+
+    fn end(&self) {
+        // Under the lock, so that nobody goes to sleep on an old truth.
+        let _merged = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
+        self.stop.store(true, Ordering::Relaxed);
+        self.moved.notify_one();
+    }
+
+    /// Waits until this batch may be handed out.
+    fn wait_for(&self, number: usize) {
+        let mut merged = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
+        while number >= *merged + WINDOW && !self.stop.load(Ordering::Relaxed) {
+            merged = self.moved.wait(merged).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+/// Searches.
+pub(super) fn run(finder: &Finder<'_>, files: &Files) -> Found {
+    let mut found = Found::default();
+    if files.single {
+        let mut worker = Worker::new(finder);
+        let batch = Batch { files: vec![files.start.clone()], ..Batch::default() };
+        let hits = search_batch(finder, &mut worker, batch, &Progress::default());
+        found.add(hits, finder.most, finder.limit);
+        return found;
+    }
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let progress = &Progress::default();
+    let (give, take) = sync_channel::<Batch>(2 * threads);
+    let take = &Mutex::new(take);
+    let (answer, answers) = channel::<(usize, Hits)>();
+    thread::scope(|scope| {
+        // Each thread owns its end of a channel, so that the others see when it is gone.
+        scope.spawn(move || walk(finder, files, progress, &give));
+        for _ in 0..threads {
+            let answer = answer.clone();
+            scope.spawn(move || work(finder, take, &answer, progress));
+        }
+        drop(answer);
+        let mut waiting = BTreeMap::new();
+        let mut next = 0;
+        'answers: for (number, hits) in answers {
+            waiting.insert(number, hits);
+            while let Some(hits) = waiting.remove(&next) {
+                next += 1;
+                found.add(hits, finder.most, finder.limit);
+                progress.merge();
+                if found.truncated || finder.cancel.is_cancelled() {
+                    break 'answers;
+                }
+            }
+        }
+        progress.end();
+        // A walk that waits for room finds nobody there any more.
+        take.lock().unwrap_or_else(PoisonError::into_inner).try_iter().for_each(drop);
+    });
+    found
+}
+
+/// Walks, and hands out batches.
+fn walk(finder: &Finder<'_>, files: &Files, progress: &Progress, give: &SyncSender<Batch>) {
+    let mut batch = Batch::default();
+    for met in Walk::new(finder.workspace, &files.start, files.plan.clone()) {
+        if progress.stopped(finder.cancel) {
+            return;
+        }
+        match met {
+            Met::Unreadable => batch.counts.unreadable += 1,
+            Met::Entry(entry) if entry.kind == ListedKind::File => {
+                if !files.wants(&entry.path) {
+                    continue;
+                }
+                let name = entry.path.file_name().unwrap_or_default();
+                if secrets::is_project_secret(&name.to_string_lossy()) {
+                    batch.counts.secret += 1;
+                    continue;
+                }
+                batch.files.push(entry.path);
+                if batch.files.len() == BATCH {
+                    let next = Batch { number: batch.number + 1, ..Batch::default() };
+                    let full = std::mem::replace(&mut batch, next);
+                    progress.wait_for(full.number);
+                    if give.send(full).is_err() {
+                        return;
+                    }
+                }
+            }
+            Met::Entry(_) => {}
+        }
+    }
+    progress.wait_for(batch.number);
+    // Nobody left to take it: the search has ended.
+    give.send(batch).ok();
+}
+
+impl Files {
+    fn wants(&self, path: &Path) -> bool {
+        if path.extension().is_some_and(|extension| self.without.iter().any(|left| extension == *left)) {
+            return false;
+        }
+        match &self.glob {
+            None => true,
+            Some(glob) if self.by_path => glob.is_match(path),
+            Some(glob) => path.file_name().is_some_and(|name| glob.is_match(name)),
+        }
+    }
+}
+
+/// What one thread works with.
+struct Worker {
+    searcher: Searcher,
+    buffer: Vec<u8>,
+}
+
+impl Worker {
+    fn new(finder: &Finder<'_>) -> Self {
+        Worker { searcher: finder.searcher.build(), buffer: vec![0; AT_ONCE] }
+    }
+}
+
+fn work(
+    finder: &Finder<'_>,
+    take: &Mutex<Receiver<Batch>>,
+    answer: &Sender<(usize, Hits)>,
+    progress: &Progress,
+) {
+    let mut worker = Worker::new(finder);
+    loop {
+        let taken = take.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(batch) = taken else { return };
+        let number = batch.number;
+        let hits = search_batch(finder, &mut worker, batch, progress);
+        if answer.send((number, hits)).is_err() {
+            return;
+        }
+    }
+}
+
+fn search_batch(finder: &Finder<'_>, worker: &mut Worker, batch: Batch, progress: &Progress) -> Hits {
+    let mut hits = Hits::new(batch.counts);
+    for path in batch.files {
+        // What comes after a full answer is never shown.
+        if hits.full(finder.most, finder.limit) || progress.stopped(finder.cancel) {
+            break;
+        }
+        match search_file(finder, worker, &path, &mut hits) {
+            Ok(true) => {}
+            Ok(false) => hits.counts.too_large += 1,
+            Err(_) => hits.counts.unreadable += 1,
+        }
+    }
+    hits
+}
+
+/// Searches one file; `false` when it is too large for it.
+fn search_file(
+    finder: &Finder<'_>,
+    worker: &mut Worker,
+    path: &Path,
+    hits: &mut Hits,
+) -> std::io::Result<bool> {
+    let (mut file, size) = finder.workspace.open_plain(path)?;
+    if size > LARGEST {
+        return Ok(false);
+    }
+    let shown = walk::shown(path.as_os_str());
+    let collector = Collector {
+        into: hits,
+        path: &shown,
+        most: finder.most,
+        limit: finder.limit,
+        redactor: finder.redactor,
+        cancel: finder.cancel,
+        first: true,
+    };
+    let Worker { searcher, buffer } = worker;
+    let room = usize::try_from(size).unwrap_or(usize::MAX).saturating_add(1);
+    match buffer.get_mut(..room) {
+        None => searcher.search_file(&finder.matcher, &file, collector)?,
+        Some(buffer) => {
+            let mut filled = file.read(buffer)?;
+            // A regular file gives all that it has; one that grew since it was looked at is read to the end of the room.
+            while filled + 1 != buffer.len() && filled < buffer.len() {
+                match file.read(buffer.get_mut(filled..).unwrap_or_default())? {
+                    0 => break,
+                    more => filled += more,
+                }
+            }
+            let text = buffer.get(..filled).unwrap_or_default();
+            searcher.search_slice(&finder.matcher, text, collector)?;
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,219 @@
+//! Searching the workspace, in process, with ripgrep's own parts.
+//!
+//! Every file is opened through the workspace, so no link leads the search out of it. The output is bounded twice: by the
+//! number of matches, and by bytes, since one match can be a megabyte long. The work is bounded too: files over 10 MB are
+//! left out and counted, as are files of secrets (`.env`, keys); memory has a limit, and the search stops when the run is cancelled.
+//!
+//! All cores search ([`engine`]); what comes out is the same as if one did: the first matches in the order of paths.
+
+mod engine;
+mod hits;
+
+use crate::context::ToolContext;
+use crate::registry::{Mode, coding};
+use crate::result::{Confidence, FILE_LIMIT, Output, ToolError};
+use crate::tool::{DynTool, Tool};
+use crate::walk;
+use async_trait::async_trait;
+use engine::{Files, Finder};
+use globset::GlobBuilder;
+use grep_regex::RegexMatcherBuilder;
+use grep_searcher::{BinaryDetection, SearcherBuilder};
+use hits::Found;
+use marvin_base::redact::Redactor;
+use marvin_base::settings::table;
+use marvin_base::truncate;
+use marvin_gate::{Intent, Touches, Workspace};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// The name of [`CodeGrep`].
+pub const CODE_GREP: &str = "code_grep";
+
+/// Bytes that the searcher may hold: the longest line that it can search.
+const HEAP: usize = 16 * 1024 * 1024;
+/// Folders that are left out when no path is given, wherever they lie.
+const FOLDERS: [&str; 6] = ["runs", ".tokimon-tmp", ".venv", "node_modules", "dist", "build"];
+/// Extensions that are left out when no path is given.
+const EXTENSIONS: [&str; 2] = ["jsonl", "ndjson"];
+
+/// The tools of this family.
+pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
+    coding(mode, [Arc::new(CodeGrep)])
+}
+
+/// Searches files for a regular expression.
+#[derive(Debug, Clone, Copy)]
+pub struct CodeGrep;
+
+/// What to look for, and where.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GrepInput {
+    /// Regular expression, case-insensitive.
+    pattern: String,
+    /// Only files whose name matches, such as "*.py".
+    #[serde(default = "any")]
+    glob_filter: String,
+    /// Lines to show around each match.
+    #[serde(default = "two")]
+    context_lines: usize,
+    /// Matches to show at most.
+    #[serde(default = "twenty")]
+    max_results: usize,
+    /// Folder or file to search, relative to the working directory; generated folders are searched only if named.
+    path: Option<String>,
+}
+
+fn any() -> String {
+    "*".into()
+}
+
+fn two() -> usize {
+    2
+}
+
+fn twenty() -> usize {
+    20
+}
+
+/// What was found.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct GrepData {
+    /// The matches with the lines around them.
+    output: String,
+    /// Whether there were more.
+    truncated: bool,
+    /// How many matches are shown.
+    matches: usize,
+    /// In how many files.
+    files: usize,
+    /// Files that could not be read.
+    unreadable: usize,
+    /// Files that were not searched because of their size.
+    too_large: usize,
+    /// Files of secrets, which are not searched.
+    secret_files: usize,
+}
+
+#[async_trait]
+impl Tool for CodeGrep {
+    type Input = GrepInput;
+    type Data = GrepData;
+    const NAME: &'static str = CODE_GREP;
+    const DESCRIPTION: &'static str =
+        "Search the files of the working directory for a case-insensitive regular expression.";
+    const EXAMPLE: &'static str =
+        r#"{"pattern": "fn\\s+main", "glob_filter": "*.rs", "context_lines": 2, "max_results": 20}"#;
+    const FIELDS: &'static [(&'static str, &'static str)] = &[("glob", "glob_filter"), ("query", "pattern")];
+
+    fn touches() -> Touches {
+        Touches::READS
+    }
+
+    fn intents(input: &GrepInput, _context: &ToolContext) -> Vec<Intent> {
+        input.path.iter().map(|path| Intent::Read { path: path.clone() }).collect()
+    }
+
+    async fn call(&self, input: GrepInput, context: &ToolContext) -> Result<Output<GrepData>, ToolError> {
+        context.workspace()?;
+        let Some(workspace) = context.workspace.clone() else {
+            return Err(ToolError::Failed("there is no working directory".into()));
+        };
+        let limit = context.settings.count(&table::GREP_MAX_BYTES);
+        // Ends with the run, and with this future: a thread cannot be dropped.
+        let cancel = context.cancel.child_token();
+        let _guard = cancel.clone().drop_guard();
+        let redactor = Arc::clone(&context.redactor);
+        // Searching a large tree takes the processor for a while: not on a thread that others wait for.
+        tokio::task::spawn_blocking(move || search(&input, &workspace, limit, &cancel, &redactor))
+            .await
+            .map_err(|_| ToolError::Failed("the search failed inside".into()))?
+    }
+}
+
+/// A search that is not begun yet.
+fn search(
+    input: &GrepInput,
+    workspace: &Arc<Workspace>,
+    limit: usize,
+    cancel: &CancellationToken,
+    redactor: &Redactor,
+) -> Result<Output<GrepData>, ToolError> {
+    let matcher = RegexMatcherBuilder::new()
+        .case_insensitive(true)
+        .line_terminator(Some(b'\n'))
+        .build(&input.pattern)
+        .map_err(|error| ToolError::Usage(format!("the pattern is not a regular expression: {error}.")))?;
+    let glob = GlobBuilder::new(&input.glob_filter)
+        .literal_separator(false)
+        .build()
+        .map_err(|error| ToolError::Usage(format!("glob_filter cannot be understood: {error}.")))?
+        .compile_matcher();
+    let start = workspace.path(input.path.as_deref().unwrap_or("."))?;
+    let facts = workspace.metadata(&start)?;
+    if !facts.is_dir() {
+        // Says what it is, if it is nothing that can be searched.
+        workspace.open_read(&start)?;
+    }
+    let whole_tree = input.path.is_none();
+    let plan = walk::Plan {
+        everything: !whole_tree,
+        without: if whole_tree { &FOLDERS } else { &[] },
+        ..walk::Plan::default()
+    };
+    let files = Files {
+        start: workspace.resolve(&start)?,
+        single: !facts.is_dir(),
+        plan,
+        glob: (input.glob_filter != "*").then_some(glob),
+        by_path: input.glob_filter.contains('/'),
+        without: if whole_tree { &EXTENSIONS } else { &[] },
+    };
+    let mut searcher = SearcherBuilder::new();
+    searcher
+        .line_number(true)
+        .before_context(input.context_lines.min(20))
+        .after_context(input.context_lines.min(20))
+        .binary_detection(BinaryDetection::quit(0))
+        .heap_limit(Some(HEAP));
+    let most = input.max_results.clamp(1, 10_000);
+    let finder = Finder { workspace, matcher, searcher, most, limit, cancel, redactor };
+    let found = engine::run(&finder, &files);
+    if cancel.is_cancelled() {
+        return Err(ToolError::Failed("the search was cancelled".into()));
+    }
+    Ok(output(found, input, redactor))
+}
+
+fn output(found: Found, input: &GrepInput, redactor: &Redactor) -> Output<GrepData> {
+    let mut text = found.output;
+    if found.matches == 0 {
+        text = format!("No matches for `{}`.", input.pattern);
+    }
+    if found.truncated {
+        text.push_str("… [more matches were cut; narrow the pattern, the path or glob_filter]\n");
+    }
+    if found.counts.too_large > 0 {
+        text.push_str(&format!("\n… [{} files over 10 MB were not searched]", found.counts.too_large));
+    }
+    let summary = format!(
+        "{} matches in {} files for `{}`",
+        found.matches,
+        found.files,
+        truncate::line(&redactor.text(&input.pattern), 60)
+    );
+    let data = GrepData {
+        output: found.record,
+        truncated: found.truncated,
+        matches: found.matches,
+        files: found.files,
+        unreadable: found.counts.unreadable,
+        too_large: found.counts.too_large,
+        secret_files: found.counts.secret,
+    };
+    let confidence = if found.truncated { Confidence::Summarized } else { Confidence::Verbatim };
+    Output { confidence, limit: FILE_LIMIT, ..Output::new(summary, text, data) }
+}

@@ -1,0 +1,373 @@
+//! The command line of the tickets: words in, a command out. Nothing is looked at yet.
+
+use super::TicketError;
+use super::draft::Draft;
+use super::help::{NAMES, usage};
+use super::report::Filter;
+use marvin_base::settings::nearest_of;
+use std::collections::VecDeque;
+
+/// How many tickets `closed` lists when nobody says.
+const CLOSED: usize = 20;
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Make a ticket.
+    Create(Box<Draft>),
+    /// Set the status.
+    Status {
+        /// The ticket.
+        id: String,
+        /// The new status.
+        status: String,
+    },
+    /// Add a dependency.
+    Dep {
+        /// The ticket that waits.
+        id: String,
+        /// The one that it waits for.
+        on: String,
+    },
+    /// Show what a ticket depends on.
+    DepTree {
+        /// The ticket.
+        id: String,
+        /// Each as often as it is needed.
+        full: bool,
+    },
+    /// Find circles.
+    DepCycle,
+    /// End a dependency.
+    Undep {
+        /// The ticket that waits.
+        id: String,
+        /// The one that it waits for.
+        on: String,
+    },
+    /// Link tickets with each other.
+    Link {
+        /// The tickets.
+        ids: Vec<String>,
+    },
+    /// End a link.
+    Unlink {
+        /// One ticket.
+        one: String,
+        /// The other.
+        other: String,
+    },
+    /// List tickets.
+    List(Filter),
+    /// List what can be worked on.
+    Ready(Filter),
+    /// List what waits.
+    Blocked(Filter),
+    /// List what was closed last.
+    Closed(Filter, usize),
+    /// Show a ticket.
+    Show {
+        /// The ticket.
+        id: String,
+    },
+    /// Append a note.
+    AddNote {
+        /// The ticket.
+        id: String,
+        /// The text; from standard input when `None`.
+        text: Option<String>,
+    },
+    /// Open a ticket in an editor.
+    Edit {
+        /// The ticket.
+        id: String,
+    },
+    /// Give the frontmatter of all tickets as JSON.
+    Query {
+        /// What `jq` selects by.
+        filter: Option<String>,
+    },
+    /// Explain the commands.
+    Help,
+}
+
+impl Command {
+    /// Does it only read?
+    #[must_use]
+    pub fn only_reads(&self) -> bool {
+        matches!(
+            self,
+            Command::DepTree { .. }
+                | Command::DepCycle
+                | Command::List(_)
+                | Command::Ready(_)
+                | Command::Blocked(_)
+                | Command::Closed(..)
+                | Command::Show { .. }
+                | Command::Query { .. }
+                | Command::Help
+        )
+    }
+}
+
+/// A command, and the form in which its result is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parsed {
+    /// The command.
+    pub command: Command,
+    /// As JSON.
+    pub json: bool,
+}
+
+/// Reads the words after `tk`. Long options take their value as `--key value` or `--key=value`; after `--` no word is an
+/// option.
+///
+/// # Errors
+/// A sentence with the usage of the command.
+pub fn parse(words: &[String]) -> Result<Parsed, TicketError> {
+    let words = match words {
+        [first, rest @ ..] if first == "super" => rest,
+        all => all,
+    };
+    let Some((name, rest)) = words.split_first() else {
+        return Ok(Parsed { command: Command::Help, json: false });
+    };
+    let help = |word: &String| matches!(word.as_str(), "--help" | "-h");
+    if name == "help" || help(name) || (!usage(name).is_empty() && rest.first().is_some_and(help)) {
+        return Ok(Parsed { command: Command::Help, json: false });
+    }
+    let (name, rest) = match (name.as_str(), rest) {
+        ("dep", [second, rest @ ..]) if second == "tree" => ("dep tree", rest),
+        ("dep", [second, rest @ ..]) if second == "cycle" => ("dep cycle", rest),
+        (name, rest) => (name, rest),
+    };
+    let mut line = Line { name, rest: rest.iter().cloned().collect(), plain: Vec::new(), json: false };
+    let command = line.command()?;
+    Ok(Parsed { command, json: line.json })
+}
+
+/// The words of one command while they are read.
+struct Line<'a> {
+    name: &'a str,
+    rest: VecDeque<String>,
+    plain: Vec<String>,
+    json: bool,
+}
+
+impl Line<'_> {
+    fn command(&mut self) -> Result<Command, TicketError> {
+        Ok(match self.name {
+            "create" => return self.create(),
+            "start" => self.status("in_progress")?,
+            "close" => self.status("closed")?,
+            "reopen" => self.status("open")?,
+            "status" => {
+                let [id, status] = self.exactly()?;
+                Command::Status { id, status }
+            }
+            "dep" => {
+                let [id, on] = self.exactly()?;
+                Command::Dep { id, on }
+            }
+            "dep tree" => {
+                let mut full = false;
+                self.options(|key, _| {
+                    full |= key == "--full";
+                    Ok(key == "--full")
+                })?;
+                let [id] = self.plain()?;
+                Command::DepTree { id, full }
+            }
+            "dep cycle" => {
+                let [] = self.exactly()?;
+                Command::DepCycle
+            }
+            "undep" => {
+                let [id, on] = self.exactly()?;
+                Command::Undep { id, on }
+            }
+            "link" => {
+                self.options(|_, _| Ok(false))?;
+                if self.plain.len() < 2 {
+                    return Err(self.wrong("at least two tickets are needed"));
+                }
+                Command::Link { ids: std::mem::take(&mut self.plain) }
+            }
+            "unlink" => {
+                let [one, other] = self.exactly()?;
+                Command::Unlink { one, other }
+            }
+            "ls" | "list" => Command::List(self.filter(true)?.0),
+            "ready" => Command::Ready(self.filter(false)?.0),
+            "blocked" => Command::Blocked(self.filter(false)?.0),
+            "closed" => {
+                let (filter, limit) = self.filter(false)?;
+                Command::Closed(filter, limit)
+            }
+            "show" => {
+                let [id] = self.exactly()?;
+                Command::Show { id }
+            }
+            "add-note" => return self.add_note(),
+            "edit" => {
+                let [id] = self.exactly()?;
+                Command::Edit { id }
+            }
+            "query" => {
+                self.options(|_, _| Ok(false))?;
+                if self.plain.len() > 1 {
+                    return Err(self.wrong("one filter is enough; quote it"));
+                }
+                Command::Query { filter: self.plain.pop() }
+            }
+            unknown => {
+                let near = nearest_of(unknown, NAMES.into_iter());
+                let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                let shown: String = unknown.chars().take(40).collect();
+                return Err(TicketError::Usage(format!(
+                    "Unknown command: {}{near}\nThe commands are: {}. Plugins (tk-…, ticket-…) are not run; call them \
+                     by their own names.",
+                    shown.escape_debug(),
+                    NAMES.join(", ")
+                )));
+            }
+        })
+    }
+
+    fn status(&mut self, status: &str) -> Result<Command, TicketError> {
+        let [id] = self.exactly()?;
+        Ok(Command::Status { id, status: status.into() })
+    }
+
+    fn create(&mut self) -> Result<Command, TicketError> {
+        let mut draft = Draft::default();
+        self.options(|key, value| {
+            let place = match key {
+                "-d" | "--description" => &mut draft.description,
+                "--design" => &mut draft.design,
+                "--acceptance" => &mut draft.acceptance,
+                "-t" | "--type" => &mut draft.kind,
+                "-p" | "--priority" => &mut draft.priority,
+                "-a" | "--assignee" => draft.assignee.get_or_insert_default(),
+                "--external-ref" => &mut draft.external_ref,
+                "--parent" => &mut draft.parent,
+                "--tags" => &mut draft.tags,
+                _ => return Ok(false),
+            };
+            *place = value()?;
+            // An option that is given says something.
+            if place.is_empty() && matches!(key, "-t" | "--type" | "-p" | "--priority") {
+                return Err(format!("{key} needs a value"));
+            }
+            Ok(true)
+        })?;
+        draft.title = self.plain.join(" ");
+        Ok(Command::Create(Box::new(draft)))
+    }
+
+    fn add_note(&mut self) -> Result<Command, TicketError> {
+        if self.rest.front().is_some_and(|word| word == "--json") {
+            self.json = true;
+            self.rest.pop_front();
+        }
+        let id = self.rest.pop_front().ok_or_else(|| self.wrong("the ticket is missing"))?;
+        // Everything that follows is the note, dashes or not.
+        let words: Vec<String> = std::mem::take(&mut self.rest).into();
+        let text = (!words.is_empty()).then(|| words.join(" "));
+        Ok(Command::AddNote { id, text })
+    }
+
+    /// The filters of a list, and a limit where the command has one.
+    fn filter(&mut self, by_status: bool) -> Result<(Filter, usize), TicketError> {
+        let mut filter = Filter::default();
+        let mut limit = CLOSED;
+        let limited = self.name == "closed";
+        self.options(|key, value| {
+            match key {
+                "--status" if by_status => filter.status = value()?,
+                "-a" | "--assignee" => filter.assignee = value()?,
+                "-T" | "--tag" => filter.tags.push(value()?),
+                "--limit" if limited => {
+                    let text = value()?;
+                    let wrong = || format!("--limit needs a whole number, not '{}'", text.escape_debug());
+                    limit = text.parse().map_err(|_| wrong())?;
+                }
+                _ => return Ok(false),
+            }
+            Ok(true)
+        })?;
+        let [] = self.plain()?;
+        Ok((filter, limit))
+    }
+
+    /// A command that takes no options besides `--json`, and exactly so many words.
+    fn exactly<const N: usize>(&mut self) -> Result<[String; N], TicketError> {
+        self.options(|_, _| Ok(false))?;
+        self.plain()
+    }
+
+    /// The plain words, of which there must be exactly so many.
+    fn plain<const N: usize>(&mut self) -> Result<[String; N], TicketError> {
+        let words = std::mem::take(&mut self.plain);
+        let count = words.len();
+        words.try_into().map_err(|_| {
+            let expected = match N {
+                0 => "no words are expected".to_string(),
+                1 => "one word is expected".to_string(),
+                _ => format!("{N} words are expected"),
+            };
+            self.wrong(&format!("{expected}, but {count} came"))
+        })
+    }
+
+    /// Takes the options out of the words. `take` is told an option and can ask for its value; it says whether it knows it.
+    fn options(
+        &mut self,
+        mut take: impl FnMut(&str, &mut dyn FnMut() -> Result<String, String>) -> Result<bool, String>,
+    ) -> Result<(), TicketError> {
+        while let Some(word) = self.rest.pop_front() {
+            if word == "--" {
+                self.plain.extend(std::mem::take(&mut self.rest));
+            } else if word == "--json" {
+                self.json = true;
+            } else if word.starts_with('-') && word.len() > 1 {
+                let (key, mut given) = match word.split_once('=') {
+                    Some((key, value)) if word.starts_with("--") => (key, Some(value.to_string())),
+                    _ => (word.as_str(), None),
+                };
+                let rest = &mut self.rest;
+                let had_value = given.is_some();
+                let mut asked = false;
+                let mut value = || {
+                    asked = true;
+                    given.take().or_else(|| rest.pop_front()).ok_or_else(|| format!("{key} needs a value"))
+                };
+                let known = take(key, &mut value).map_err(|error| self.wrong(&error))?;
+                // The end of an id may begin with its dash: `-5c46`.
+                if !known && self.takes_ids() && !word.starts_with("--") {
+                    self.plain.push(word);
+                    continue;
+                }
+                if !known {
+                    let shown: String = word.chars().take(60).collect();
+                    return Err(self.wrong(&format!("Unknown option: {}", shown.escape_debug())));
+                }
+                if had_value && !asked {
+                    return Err(self.wrong(&format!("{key} takes no value")));
+                }
+            } else {
+                self.plain.push(word);
+            }
+        }
+        Ok(())
+    }
+
+    /// Is every word of this command an id, or a status?
+    fn takes_ids(&self) -> bool {
+        !matches!(self.name, "create" | "ls" | "list" | "ready" | "blocked" | "closed" | "query")
+    }
+
+    fn wrong(&self, what: &str) -> TicketError {
+        TicketError::Usage(format!("{what}\nUsage: tk {}", usage(self.name)))
+    }
+}

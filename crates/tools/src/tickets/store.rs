@@ -1,0 +1,382 @@
+//! The folder of the tickets: one file each, read and changed so that nothing is lost.
+//!
+//! Whoever changes something holds the folder first ([`Workspace::hold`]), reads the file anew, and replaces it as a
+//! whole; so any number of processes can work on the same tickets, and one that is killed leaves the old file or the new
+//! one. The original knows no locks: while it runs beside this one, the last writer of a file wins.
+
+use super::TicketError;
+use super::draft::Draft;
+use super::format::{Damage, STATUSES, Ticket};
+use super::id::{self, Prefix};
+use marvin_base::clock;
+use marvin_base::layout::{self, TICKETS};
+use marvin_gate::{Held, RefusalKind, Workspace, WorkspacePath};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// How long others may hold the folder.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Bytes of a file that is read as a ticket.
+const LARGEST: u64 = 8 * 1024 * 1024;
+/// How often another id is tried.
+const ATTEMPTS: usize = 1000;
+/// What the files of interrupted writes begin with.
+const LEFTOVER: &str = ".marvin-";
+const EXTENSION: &str = ".md";
+
+/// An open folder of tickets.
+#[derive(Debug)]
+pub struct Store {
+    folder: Workspace,
+    prefix: Prefix,
+}
+
+/// A file of the folder that is not a ticket, or says something else than its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The name of the file.
+    pub file: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "{}: {}", self.file, self.reason)
+    }
+}
+
+/// Every ticket, read at one moment.
+#[derive(Debug, Default)]
+pub struct Shelf {
+    /// The tickets by id, which is the name of the file.
+    pub tickets: BTreeMap<String, Ticket>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+}
+
+impl Store {
+    /// The tickets for somebody at the command line: the named folder, else `.tickets` here or above. With `make` the
+    /// folder is made where there is none.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be opened.
+    pub fn find(from: &Path, named: Option<&str>, home: &Path, make: bool) -> Result<Store, TicketError> {
+        let place = match named {
+            Some(named) => from.join(named),
+            None => match layout::find_tickets(from) {
+                Some(found) => found,
+                None if make => from.join(TICKETS),
+                None => return Err(TicketError::Failed(NONE_FOUND.into())),
+            },
+        };
+        if make {
+            std::fs::create_dir_all(&place).map_err(|error| {
+                let hint = marvin_base::atomic::hint(&error);
+                TicketError::Failed(format!("cannot make {}: {error}{hint}", place.display()))
+            })?;
+        } else if !place.is_dir() {
+            let place = place.display();
+            return Err(TicketError::Failed(format!("tickets directory '{place}' does not exist")));
+        }
+        let folder = Workspace::open(&place, home)?;
+        // Ids are called after the project; a folder named by the person may lie anywhere.
+        let project = if named.is_some() { from } else { folder.root().parent().unwrap_or(from) };
+        let prefix = Prefix::of(project);
+        Ok(Store { folder, prefix })
+    }
+
+    /// The tickets of a workspace and no others, for tools.
+    ///
+    /// # Errors
+    /// When there are none, or `.tickets` is not a folder of the workspace.
+    pub fn of_workspace(workspace: &Workspace, make: bool) -> Result<Store, TicketError> {
+        let folder = workspace.tickets(make)?.ok_or_else(|| TicketError::Failed(NONE_HERE.into()))?;
+        Ok(Store { folder, prefix: Prefix::of(workspace.root()) })
+    }
+
+    /// Where the tickets lie.
+    #[must_use]
+    pub fn place(&self) -> &Path {
+        self.folder.root()
+    }
+
+    /// The ids of all files that are named like tickets, in order.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub fn ids(&self) -> Result<Vec<String>, TicketError> {
+        let entries = self.folder.read_dir(&self.folder.path(".")?)?;
+        let id = |name: &str| name.strip_suffix(EXTENSION).filter(|id| !id.is_empty()).map(str::to_string);
+        let visible = entries.iter().filter(|entry| !entry.name.starts_with('.'));
+        Ok(visible.filter_map(|entry| id(&entry.name)).collect())
+    }
+
+    /// The ticket that is meant by an id or a part of one.
+    ///
+    /// # Errors
+    /// When there is none or several.
+    pub fn resolve(&self, given: &str) -> Result<String, TicketError> {
+        id::resolve(given, &self.ids()?)
+    }
+
+    /// One ticket.
+    ///
+    /// # Errors
+    /// When its file cannot be read or is damaged.
+    pub fn read(&self, id: &str) -> Result<Ticket, TicketError> {
+        let bytes = self.bytes(id)?;
+        Ticket::parse(&bytes).map_err(|damage| damaged(id, &damage))
+    }
+
+    /// Every ticket; what is damaged is listed and does not keep the others from being read.
+    ///
+    /// # Errors
+    /// When the folder cannot be listed.
+    pub fn shelf(&self) -> Result<Shelf, TicketError> {
+        let mut shelf = Shelf::default();
+        for id in self.ids()? {
+            let mut problem = |reason: String| {
+                shelf.problems.push(Problem { file: format!("{id}{EXTENSION}"), reason });
+            };
+            match self.bytes(&id) {
+                // Gone since the folder was listed.
+                Err(TicketError::Refused(refusal)) if refusal.kind == RefusalKind::Missing => {
+                    if id.contains(char::REPLACEMENT_CHARACTER) {
+                        problem("its name is not UTF-8 text".into());
+                    }
+                }
+                Err(error) => problem(error.to_string().lines().next().unwrap_or_default().to_string()),
+                Ok(bytes) => match Ticket::parse(&bytes) {
+                    Err(damage) => problem(damage.to_string()),
+                    Ok(ticket) => {
+                        let said = ticket.id();
+                        if said != id {
+                            problem(format!("it says `id: {said}`; the name of the file counts"));
+                        }
+                        shelf.tickets.insert(id, ticket);
+                    }
+                },
+            }
+        }
+        Ok(shelf)
+    }
+
+    /// When a ticket was last changed; the epoch where that cannot be known.
+    #[must_use]
+    pub fn changed_at(&self, id: &str) -> SystemTime {
+        let facts = self.file(id).ok().and_then(|path| self.folder.metadata(&path).ok());
+        match facts.and_then(|facts| facts.modified().ok()) {
+            Some(moment) => moment,
+            None => SystemTime::UNIX_EPOCH,
+        }
+    }
+
+    /// Makes a ticket and gives its id and file.
+    ///
+    /// # Errors
+    /// When the draft is wrong, the parent is not there, or the disk refuses.
+    pub fn create(&self, draft: Draft) -> Result<(String, Ticket), TicketError> {
+        let mut draft = draft.checked()?;
+        let _held = self.hold()?;
+        if !draft.parent.is_empty() {
+            draft.parent = self.resolve(&draft.parent)?;
+            word(&draft.parent)?;
+        }
+        for _ in 0..ATTEMPTS {
+            let id = Draft::new_id(&self.prefix);
+            let bytes = draft.render(&id, &stamp());
+            let ticket = Ticket::parse(&bytes).map_err(|damage| damaged(&id, &damage))?;
+            match self.folder.create_new(&self.file(&id)?, &bytes) {
+                Ok(()) => return Ok((id, ticket)),
+                Err(refusal) if refusal.kind == RefusalKind::Exists => {}
+                Err(refusal) => return Err(refusal.into()),
+            }
+        }
+        Err(TicketError::Failed("no free id was found; close and archive old tickets".into()))
+    }
+
+    /// Sets the status of a ticket and gives its whole id.
+    ///
+    /// # Errors
+    /// When there is no such status or ticket.
+    pub fn set_status(&self, id: &str, status: &str) -> Result<String, TicketError> {
+        super::choice("status", status, &STATUSES)?;
+        let _held = self.hold()?;
+        let id = self.resolve(id)?;
+        self.change(&id, |ticket| ticket.set("status", status))?;
+        Ok(id)
+    }
+
+    /// Makes one ticket depend on another. Gives both ids, and whether something changed.
+    ///
+    /// # Errors
+    /// When one is not there, or both are the same.
+    pub fn add_dependency(&self, id: &str, on: &str) -> Result<(String, String, bool), TicketError> {
+        let _held = self.hold()?;
+        let (id, on) = (self.resolve(id)?, self.resolve(on)?);
+        if id == on {
+            return Err(TicketError::Usage(format!("{id} cannot depend on itself")));
+        }
+        word(&on)?;
+        let added = self.change(&id, |ticket| ticket.add("deps", &on))?;
+        Ok((id, on, added))
+    }
+
+    /// Ends a dependency, also on a ticket whose file is gone. Gives both ids.
+    ///
+    /// # Errors
+    /// When there is no such dependency.
+    pub fn remove_dependency(&self, id: &str, on: &str) -> Result<(String, String), TicketError> {
+        let _held = self.hold()?;
+        let id = self.resolve(id)?;
+        let on = self.resolve(on).or_else(|error| {
+            let named = id::resolve(on, &self.read(&id)?.list("deps"));
+            named.map_err(|_| error)
+        })?;
+        if !self.change(&id, |ticket| ticket.remove("deps", &on))? {
+            return Err(TicketError::Failed(format!("Dependency not found: {id} does not depend on {on}")));
+        }
+        Ok((id, on))
+    }
+
+    /// Links tickets with each other. Gives their ids and the number of links that were added, counted in each file.
+    ///
+    /// # Errors
+    /// When one is not there, or fewer than two are named.
+    pub fn link(&self, given: &[String]) -> Result<(Vec<String>, usize), TicketError> {
+        let _held = self.hold()?;
+        let mut ids: Vec<String> = Vec::new();
+        for id in given {
+            let id = self.resolve(id)?;
+            word(&id)?;
+            // Damage is found before the first file is changed.
+            self.read(&id)?;
+            if !ids.contains(&id) {
+                ids.push(id);
+            }
+        }
+        if ids.len() < 2 {
+            return Err(TicketError::Usage("link needs two different tickets".into()));
+        }
+        let mut added = 0;
+        for id in &ids {
+            let others = ids.iter().filter(|other| *other != id);
+            added += self.change(id, |ticket| others.filter(|other| ticket.add("links", other)).count())?;
+        }
+        Ok((ids, added))
+    }
+
+    /// Ends a link, on both sides. Gives both ids.
+    ///
+    /// # Errors
+    /// When neither is linked to the other.
+    pub fn unlink(&self, one: &str, other: &str) -> Result<(String, String), TicketError> {
+        let _held = self.hold()?;
+        let one = self.resolve(one)?;
+        let other = self.resolve(other)?;
+        self.read(&other)?;
+        let here = self.change(&one, |ticket| ticket.remove("links", &other))?;
+        let there = self.change(&other, |ticket| ticket.remove("links", &one))?;
+        if !here && !there {
+            return Err(TicketError::Failed(format!("Link not found: {one} and {other} are not linked")));
+        }
+        Ok((one, other))
+    }
+
+    /// Appends a note and gives the whole id.
+    ///
+    /// # Errors
+    /// When the note is empty or there is no such ticket.
+    pub fn add_note(&self, id: &str, text: &str) -> Result<String, TicketError> {
+        let text = text.trim_end_matches(['\n', '\r']);
+        if text.trim().is_empty() {
+            return Err(TicketError::Usage("no note provided".into()));
+        }
+        let _held = self.hold()?;
+        let id = self.resolve(id)?;
+        self.change(&id, |ticket| ticket.add_note(&stamp(), text))?;
+        Ok(id)
+    }
+
+    /// Replaces a ticket by what somebody made of it, unless it was changed in the meantime.
+    ///
+    /// # Errors
+    /// When it was, or when the new text is not a ticket.
+    pub fn replace(&self, id: &str, before: &Ticket, after: &[u8]) -> Result<(), TicketError> {
+        let ticket = Ticket::parse(after).map_err(|damage| damaged(id, &damage))?;
+        let _held = self.hold()?;
+        if self.bytes(id)? != before.bytes() {
+            return Err(TicketError::Failed(format!("{id} was changed by somebody else in the meantime")));
+        }
+        Ok(self.folder.replace(&self.file(id)?, ticket.bytes())?)
+    }
+
+    /// Changes the file of a ticket, if the change changes anything. The folder must be held.
+    fn change<T>(&self, id: &str, change: impl FnOnce(&mut Ticket) -> T) -> Result<T, TicketError> {
+        let mut ticket = self.read(id)?;
+        let before = ticket.clone();
+        let result = change(&mut ticket);
+        if ticket != before {
+            self.folder.replace(&self.file(id)?, ticket.bytes())?;
+        }
+        Ok(result)
+    }
+
+    /// Keeps other writers out, and clears away what a killed one left.
+    fn hold(&self) -> Result<Held, TicketError> {
+        let held = self.folder.hold(PATIENCE)?;
+        for entry in self.folder.read_dir(&self.folder.path(".")?)? {
+            if entry.name.starts_with(LEFTOVER) && !entry.folder {
+                // It is only untidy; whoever cannot delete it can still work.
+                self.folder.path(&entry.name).and_then(|path| self.folder.remove(&path)).ok();
+            }
+        }
+        Ok(held)
+    }
+
+    fn file(&self, id: &str) -> Result<WorkspacePath, TicketError> {
+        Ok(self.folder.path(&format!("{id}{EXTENSION}"))?)
+    }
+
+    fn bytes(&self, id: &str) -> Result<Vec<u8>, TicketError> {
+        let path = self.file(id)?;
+        let mut bytes = Vec::new();
+        let file = self.folder.open_read(&path)?;
+        file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| {
+            TicketError::Failed(format!(
+                "cannot read {}: {error}",
+                self.place().join(path.as_path()).display()
+            ))
+        })?;
+        if bytes.len() as u64 > LARGEST {
+            return Err(TicketError::Failed(format!("{id} is larger than {LARGEST} bytes")));
+        }
+        Ok(bytes)
+    }
+}
+
+const NONE_FOUND: &str =
+    "no .tickets directory found here or above; `create` makes one, or set TICKETS_DIR to the folder";
+const NONE_HERE: &str = "there are no tickets here yet; `create` makes the first one";
+
+fn damaged(id: &str, damage: &Damage) -> TicketError {
+    TicketError::Failed(format!("{id}{EXTENSION} is damaged: {damage}"))
+}
+
+/// Some file names cannot be named in a list.
+fn word(id: &str) -> Result<(), TicketError> {
+    if id::fits_list(id) {
+        return Ok(());
+    }
+    Err(TicketError::Failed(format!(
+        "`{id}` cannot be named in another ticket; rename its file to a single word"
+    )))
+}
+
+/// The moment as tickets write it: UTC, whole seconds.
+fn stamp() -> String {
+    format!("{:.0}", clock::now())
+}

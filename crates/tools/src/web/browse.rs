@@ -1,0 +1,315 @@
+//! Reading pages: their text, their links, or a list of things with prices.
+
+use super::fetch::{Read, read};
+use super::get::{self, Wanted};
+use super::html::{Document, Selector, Style, links, text, title};
+use crate::context::ToolContext;
+use crate::result::{Confidence, FROM_WEB, Output, ToolError};
+use crate::tool::Tool;
+use async_trait::async_trait;
+use marvin_base::truncate;
+use marvin_gate::{Intent, Touches};
+use reqwest::Url;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// Bytes of a page at most.
+const PAGE: u64 = 2_000_000;
+/// How long a page may take.
+const DEADLINE: Duration = Duration::from_secs(30);
+/// Characters that a call may ask for.
+const LONGEST: usize = 8_000;
+/// Links that are listed.
+const MOST_LINKS: usize = 200;
+
+/// What is taken from a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Extract {
+    /// Its text.
+    #[default]
+    Text,
+    /// Lines with a price, and the headings that they stand under.
+    Menu,
+    /// Its links.
+    Links,
+}
+
+/// Takes something from a page.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ScrapePage;
+
+/// Which page, and what of it.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ScrapeInput {
+    /// The address, http or https.
+    url: String,
+    /// text, menu (lines with a price) or links.
+    #[serde(default)]
+    extract: Extract,
+    /// Only the elements that this CSS selector selects, such as "article p".
+    #[serde(default)]
+    css_selector: String,
+    /// Characters at most, up to 8000.
+    #[serde(default = "four_thousand")]
+    max_length: usize,
+}
+
+fn four_thousand() -> usize {
+    4_000
+}
+
+/// A link.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Link {
+    /// Its words.
+    text: String,
+    /// Where it leads.
+    url: String,
+}
+
+/// What was taken.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct PageData {
+    /// The address, after redirects.
+    url: String,
+    /// The HTTP status.
+    status: u16,
+    /// The title of the page.
+    title: String,
+    /// The text.
+    content: String,
+    /// The links, when they were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    links: Vec<Link>,
+    /// How many elements the selector selected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    selected: Option<usize>,
+    /// Whether something was left out.
+    truncated: bool,
+}
+
+#[async_trait]
+impl Tool for ScrapePage {
+    type Input = ScrapeInput;
+    type Data = PageData;
+    const NAME: &'static str = "scrape_page";
+    const DESCRIPTION: &'static str = "Take text, links or lines with prices from a page, from all of it or from the elements \
+        of a CSS selector. Scripts of the page do not run.";
+    const EXAMPLE: &'static str = r#"{"url": "https://example.com/list", "extract": "text", "css_selector": "article p", "max_length": 4000}"#;
+    const FIELDS: &'static [(&'static str, &'static str)] = &[("selector", "css_selector")];
+
+    fn touches() -> Touches {
+        Touches::NETWORK
+    }
+
+    fn intents(input: &ScrapeInput, _context: &ToolContext) -> Vec<Intent> {
+        vec![Intent::Request { url: input.url.clone(), service: None }]
+    }
+
+    async fn call(&self, input: ScrapeInput, context: &ToolContext) -> Result<Output<PageData>, ToolError> {
+        let selector = match input.css_selector.trim() {
+            "" => None,
+            text => Some(Selector::parse(text).map_err(|error| {
+                ToolError::Usage(format!("the css_selector cannot be understood: {error}."))
+            })?),
+        };
+        let read = read(get::page(Wanted::page(&input.url, PAGE, DEADLINE), context).await?).await?;
+        let work = move || scrape(&read, input.extract, selector.as_ref(), input.max_length);
+        on_another_thread(work).await
+    }
+}
+
+/// Reads a page.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BrowseWeb;
+
+/// Which page.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BrowseInput {
+    /// The address, http or https.
+    url: String,
+    /// Characters at most, up to 8000.
+    #[serde(default = "four_thousand")]
+    max_length: usize,
+}
+
+#[async_trait]
+impl Tool for BrowseWeb {
+    type Input = BrowseInput;
+    type Data = PageData;
+    const NAME: &'static str = "browse_web";
+    const DESCRIPTION: &'static str = "Read the main part of a page as text, with the addresses of its links. Scripts of the page do not run.";
+    const EXAMPLE: &'static str = r#"{"url": "https://example.com/page", "max_length": 4000}"#;
+
+    fn touches() -> Touches {
+        Touches::NETWORK
+    }
+
+    fn intents(input: &BrowseInput, _context: &ToolContext) -> Vec<Intent> {
+        vec![Intent::Request { url: input.url.clone(), service: None }]
+    }
+
+    async fn call(&self, input: BrowseInput, context: &ToolContext) -> Result<Output<PageData>, ToolError> {
+        let read = read(get::page(Wanted::page(&input.url, PAGE, DEADLINE), context).await?).await?;
+        on_another_thread(move || {
+            let base = read.base()?;
+            let words = match &read.document {
+                Some(document) => text(document, &document.main_part(), Style::Links, &base),
+                None => read.content.clone().unwrap_or_else(|| read.no_text()),
+            };
+            Ok(describe(&read, words, Vec::new(), None, input.max_length))
+        })
+        .await
+    }
+}
+
+async fn on_another_thread(
+    work: impl FnOnce() -> Result<Output<PageData>, ToolError> + Send + 'static,
+) -> Result<Output<PageData>, ToolError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|_| ToolError::Failed("the page could not be read".into()))?
+}
+
+fn scrape(
+    read: &Read,
+    extract: Extract,
+    selector: Option<&Selector>,
+    longest: usize,
+) -> Result<Output<PageData>, ToolError> {
+    let base = read.base()?;
+    let Some(document) = &read.document else {
+        if selector.is_some() || extract == Extract::Links {
+            return Err(ToolError::Failed(format!(
+                "{} is no HTML page ({}); read it with web_fetch",
+                read.page.url, read.page.content_type
+            )));
+        }
+        let words = read.content.clone().unwrap_or_else(|| read.no_text());
+        let words = if extract == Extract::Menu { priced(&words) } else { words };
+        return Ok(describe(read, words, Vec::new(), None, longest));
+    };
+    let selected =
+        selector.map(|selector| selector.select(document)).transpose().map_err(ToolError::Failed)?;
+    let tops = match &selected {
+        // What lies in another selected element comes with it.
+        Some(ids) => ids.iter().copied().filter(|id| !has_one_above(document, *id, ids)).collect(),
+        None if extract == Extract::Links => document.whole(),
+        None => document.main_part(),
+    };
+    let count = selected.as_ref().map(Vec::len);
+    if extract == Extract::Links {
+        let found: Vec<Link> = links(document, &tops, &base, MOST_LINKS)
+            .into_iter()
+            .map(|(text, url)| Link { text: truncate::line(&text, 200), url })
+            .collect();
+        let words: Vec<String> = found.iter().map(|link| format!("{} <{}>", link.text, link.url)).collect();
+        return Ok(describe(read, words.join("\n"), found, count, longest));
+    }
+    let words = text(document, &tops, Style::Plain, &base);
+    let words = if extract == Extract::Menu { menu(document, &words, &base) } else { words };
+    Ok(describe(read, words, Vec::new(), count, longest))
+}
+
+fn has_one_above(document: &Document, id: usize, ids: &[usize]) -> bool {
+    std::iter::successors(document.parent(id), |above| document.parent(*above))
+        .any(|above| ids.binary_search(&above).is_ok())
+}
+
+/// The lines with a price; where there are none, the parts of the page that call themselves a menu.
+fn menu(document: &Document, words: &str, base: &Url) -> String {
+    let lines = priced(words);
+    if !lines.is_empty() {
+        return lines;
+    }
+    let named = Selector::parse("[class*=menu], [id*=menu], menu").and_then(|menu| menu.select(document));
+    let named = named.unwrap_or_default();
+    let tops: Vec<usize> = named.iter().copied().filter(|id| !has_one_above(document, *id, &named)).collect();
+    text(document, &tops, Style::Plain, base)
+}
+
+/// The lines with a price in them, each group under the heading that it stands under.
+fn priced(words: &str) -> String {
+    let mut kept: Vec<&str> = Vec::new();
+    let mut heading = None;
+    let mut before = "";
+    for line in words.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if line.starts_with('#') {
+            heading = Some(line);
+        } else if has_price(line) {
+            kept.extend(heading.take());
+            // A price alone belongs to the line before it.
+            if !line.chars().any(char::is_alphabetic) && !before.is_empty() && !has_price(before) {
+                kept.push(before);
+            }
+            kept.push(line);
+        }
+        before = line;
+    }
+    kept.join("\n")
+}
+
+fn has_price(line: &str) -> bool {
+    let amount = |text: &str| {
+        let text = text.trim_start();
+        text.starts_with(|c: char| c.is_ascii_digit())
+    };
+    let ends_in_amount = |text: &str| text.trim_end().ends_with(|c: char| c.is_ascii_digit());
+    ["$", "€", "£", "¥", "₹", "USD", "EUR", "GBP", "CHF", "kr"].iter().any(|sign| {
+        line.split_once(sign).is_some_and(|(before, after)| amount(after) || ends_in_amount(before))
+    })
+}
+
+fn describe(
+    read: &Read,
+    words: String,
+    links: Vec<Link>,
+    selected: Option<usize>,
+    longest: usize,
+) -> Output<PageData> {
+    let longest = longest.clamp(1, LONGEST);
+    let shown = truncate::head_whole(&words, longest);
+    let cut = shown != words || read.page.truncated || read.document.as_ref().is_some_and(|page| page.cut);
+    let empty = match selected {
+        Some(0) => "[the selector selects nothing on this page]",
+        _ => {
+            "[there is nothing of this kind on the page; it may be written by scripts, which do not run here]"
+        }
+    };
+    let body = if words.trim().is_empty() { empty.to_string() } else { shown.clone() };
+    let data = PageData {
+        url: read.page.url.clone(),
+        status: read.page.status,
+        title: read.document.as_ref().map(title).unwrap_or_default(),
+        content: shown,
+        links,
+        selected,
+        truncated: cut,
+    };
+    let summary = format!("{}: {} characters", read.page.url, data.content.chars().count());
+    let whole = (words.len() > longest).then_some(words);
+    let output = Output::new(summary, read.heading() + &body, data);
+    Output {
+        error: read.page.error.clone(),
+        confidence: Confidence::Summarized,
+        source: FROM_WEB,
+        whole,
+        ..output
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prices_are_found_with_their_headings() {
+        let words = "# Starters\n\nSoup of the day $6.50\nBread\n\n# Drinks\n\nWater\n3 €\nOpen 9 to 5\n# Events\nQuiz";
+        assert_eq!(priced(words), "# Starters\nSoup of the day $6.50\n# Drinks\nWater\n3 €");
+        assert_eq!(priced("no prices here 5"), "");
+    }
+}

@@ -1,0 +1,374 @@
+//! One way to fetch something: judged, pinned, bounded.
+//!
+//! For every hop the gate says whether the host is agreed on, the name is looked up once, each of its addresses is checked,
+//! and the connection is made to one of these and to nothing else. Proxies of the environment are not used: a proxy would
+//! look the name up once more, and somewhere else. The body is handed on piece by piece, counted after decompression, until
+//! a bound of bytes or of time is met.
+
+use super::secrets::{Needles, headers_for};
+use crate::context::ToolContext;
+use crate::result::ToolError;
+use marvin_base::environment::Environment;
+use marvin_gate::network::{Destination, Guard, Host, Service, system_lookup};
+use marvin_gate::{Decision, Refusal, RefusalKind};
+use marvin_model::wire::web_builder;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::{Client, Response};
+use std::error::Error as _;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+/// Redirects that are followed.
+const MOST_HOPS: usize = 5;
+/// How long connecting to one host may take.
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// What is wanted, and within which bounds.
+#[derive(Debug)]
+pub(crate) struct Wanted<'a> {
+    /// The address.
+    pub(crate) url: &'a str,
+    /// The service that the tool stands for.
+    pub(crate) service: Option<Service>,
+    /// What kinds of content are welcome.
+    pub(crate) accept: &'static str,
+    /// Headers for the service, and only for it; their values are secret.
+    pub(crate) secret_headers: Vec<(HeaderName, String)>,
+    /// Bytes of the body at most, after decompression.
+    pub(crate) limit: u64,
+    /// How long everything may take.
+    pub(crate) deadline: Duration,
+}
+
+impl<'a> Wanted<'a> {
+    /// A page that anybody may have.
+    pub(crate) fn page(url: &'a str, limit: u64, deadline: Duration) -> Self {
+        Wanted { url, service: None, accept: "*/*", secret_headers: Vec::new(), limit, deadline }
+    }
+}
+
+/// An answer whose body was not read yet.
+pub(crate) struct Answer {
+    /// Where it came from, after redirects.
+    pub(crate) url: String,
+    /// The status.
+    pub(crate) status: u16,
+    /// The status in words.
+    pub(crate) reason: &'static str,
+    /// What the server says that it is.
+    pub(crate) content_type: String,
+    /// The size that the server announced.
+    pub(crate) announced: Option<u64>,
+    response: Response,
+    needles: Needles,
+    /// Bytes that came and that the end of a secret could still follow.
+    held: Vec<u8>,
+    handed: u64,
+    limit: u64,
+    deadline: Instant,
+    allowed: Duration,
+    cancel: CancellationToken,
+    ended: bool,
+    /// Whether the body was longer than the bound.
+    pub(crate) truncated: bool,
+}
+
+/// An answer with its body.
+#[derive(Debug)]
+pub(crate) struct Page {
+    /// Where it came from, after redirects.
+    pub(crate) url: String,
+    /// The status.
+    pub(crate) status: u16,
+    /// What the server says that it is.
+    pub(crate) content_type: String,
+    /// Whether the body was longer than the bound.
+    pub(crate) truncated: bool,
+    /// The body.
+    pub(crate) bytes: Vec<u8>,
+    /// What went wrong on the server's side.
+    pub(crate) error: Option<String>,
+}
+
+/// Fetches something whole.
+///
+/// # Errors
+/// A refusal of the gate, or why nothing came.
+pub(crate) async fn page(wanted: Wanted<'_>, context: &ToolContext) -> Result<Page, ToolError> {
+    let mut answer = open(wanted, context).await?;
+    let mut bytes = Vec::new();
+    while let Some(piece) = answer.next().await? {
+        bytes.extend_from_slice(&piece);
+    }
+    let error = answer.error();
+    let Answer { url, status, content_type, truncated, .. } = answer;
+    Ok(Page { url, status, content_type, truncated, bytes, error })
+}
+
+/// Asks, follows redirects, and hands back the answer before its body.
+///
+/// # Errors
+/// A refusal of the gate, or why nothing came.
+pub(crate) async fn open(wanted: Wanted<'_>, context: &ToolContext) -> Result<Answer, ToolError> {
+    let guard = Guard::new(&context.settings, &context.redactor)?;
+    let deadline = Instant::now() + wanted.deadline;
+    let first = Destination::understand(wanted.url)?;
+    // It was judged before the tool was called, and a person may have agreed: only a refusal stands.
+    let verdict = guard.judge(wanted.url, wanted.service);
+    if verdict.decision == Decision::Deny {
+        return Err(ToolError::Refused(Refusal::new(
+            RefusalKind::Allowlist,
+            verdict.reason,
+            verdict.how_to_fix,
+        )));
+    }
+    let mut needles = Needles::default();
+    let work = async {
+        let mut to = first.clone();
+        for hop in 0..=MOST_HOPS {
+            let response = send(&guard, &wanted, &first, &to, context, &mut needles).await?;
+            let location = response.headers().get(LOCATION).filter(|_| response.status().is_redirection());
+            let Some(location) = location else { return Ok((to, response)) };
+            let location = needles.clean(&String::from_utf8_lossy(location.as_bytes()));
+            if hop < MOST_HOPS {
+                to = guard.redirect(&first, &to, &location, wanted.service)?;
+            }
+        }
+        Err(ToolError::Refused(Refusal::new(
+            RefusalKind::Redirect,
+            format!("{} redirects more than {MOST_HOPS} times", first.place()),
+            "Try another address of the same page.",
+        )))
+    };
+    let outcome = tokio::select! {
+        () = context.cancel.cancelled() => return Err(cancelled()),
+        outcome = timeout_at(deadline, work) => outcome,
+    };
+    let (to, response) = match outcome {
+        Err(_) => return Err(late(&first.place(), wanted.deadline)),
+        Ok(result) => result.map_err(|error| clean(error, &needles))?,
+    };
+    let header = |name| response.headers().get(name).map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let content_type =
+        needles.clean(&header(CONTENT_TYPE).unwrap_or_default().replace(char::is_control, " "));
+    Ok(Answer {
+        url: needles.clean(to.url().as_str()),
+        status: response.status().as_u16(),
+        reason: response.status().canonical_reason().unwrap_or("no reason"),
+        content_type: content_type.chars().take(200).collect(),
+        announced: header(CONTENT_LENGTH).and_then(|length| length.trim().parse().ok()),
+        response,
+        needles,
+        held: Vec::new(),
+        handed: 0,
+        limit: wanted.limit,
+        deadline,
+        allowed: wanted.deadline,
+        cancel: context.cancel.clone(),
+        ended: false,
+        truncated: false,
+    })
+}
+
+/// One hop: looked up, checked, connected to a checked address, asked.
+async fn send(
+    guard: &Guard<'_>,
+    wanted: &Wanted<'_>,
+    first: &Destination,
+    to: &Destination,
+    context: &ToolContext,
+    needles: &mut Needles,
+) -> Result<Response, ToolError> {
+    let addresses = resolve(guard, to, wanted.service).await?;
+    let mut headers = headers_for(to, &context.settings, &Environment::of_process(), needles)?;
+    headers.insert(ACCEPT, HeaderValue::from_static(wanted.accept));
+    // Only where the operator's own setting leads: the service itself, not what it redirects to.
+    if to.same_origin(first) {
+        add_secret_headers(wanted, &mut headers, needles)?;
+    }
+    let failed = |error: &reqwest::Error| {
+        ToolError::Failed(format!("{} cannot be reached: {}", to.place(), causes(error)))
+    };
+    let client = client(to, &addresses).map_err(|error| failed(&error))?;
+    let response =
+        client.get(to.url().clone()).headers(headers).send().await.map_err(|error| failed(&error))?;
+    // The client was told where to connect; what it did is looked at all the same.
+    match response.remote_addr() {
+        Some(peer)
+            if !addresses.iter().any(|address| address.ip().to_canonical() == peer.ip().to_canonical()) =>
+        {
+            Err(ToolError::Refused(Refusal::new(
+                RefusalKind::Address,
+                format!("{} was answered by {}, which was not checked", to.place(), peer.ip()),
+                "Tell the person: this must not happen.",
+            )))
+        }
+        _ => Ok(response),
+    }
+}
+
+fn add_secret_headers(
+    wanted: &Wanted<'_>,
+    headers: &mut HeaderMap,
+    needles: &mut Needles,
+) -> Result<(), ToolError> {
+    for (name, text) in &wanted.secret_headers {
+        needles.add(text);
+        text.split_ascii_whitespace().skip(1).for_each(|word| needles.add(word));
+        let mut value: HeaderValue =
+            text.parse().map_err(|_| ToolError::Failed(format!("the header `{name}` cannot be sent")))?;
+        value.set_sensitive(true);
+        headers.insert(name.clone(), value);
+    }
+    Ok(())
+}
+
+/// Looks a name up, in a thread of its own: the system's lookup can neither be cancelled nor hurried.
+pub(crate) async fn resolve(
+    guard: &Guard<'_>,
+    to: &Destination,
+    service: Option<Service>,
+) -> Result<Vec<SocketAddr>, ToolError> {
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    match to.host() {
+        Host::Address(_) => drop(sender),
+        Host::Name(name) => {
+            let (name, port) = (name.clone(), to.port());
+            let lookup = move || {
+                // Nobody may be waiting any more.
+                sender.send(system_lookup(&name, port)).ok();
+            };
+            std::thread::Builder::new()
+                .name("lookup".into())
+                .spawn(lookup)
+                .map_err(|error| ToolError::Failed(format!("no name can be looked up: {error}")))?;
+        }
+    }
+    let found = receiver.await.unwrap_or_else(|_| Ok(Vec::new()));
+    let addresses = guard.resolve(to, service, &move |_, _| match &found {
+        Ok(addresses) => Ok(addresses.clone()),
+        Err(error) => Err(std::io::Error::new(error.kind(), error.to_string())),
+    })?;
+    Ok(addresses)
+}
+
+/// Knows one host and its checked addresses, and nothing else.
+struct Pinned {
+    host: String,
+    addresses: Vec<SocketAddr>,
+}
+
+impl Resolve for Pinned {
+    fn resolve(&self, name: Name) -> Resolving {
+        let known = name.as_str().eq_ignore_ascii_case(&self.host);
+        let addresses: Vec<SocketAddr> = if known { self.addresses.clone() } else { Vec::new() };
+        Box::pin(async move {
+            match addresses.is_empty() {
+                true => Err("this name was not checked".into()),
+                false => Ok(Box::new(addresses.into_iter()) as Addrs),
+            }
+        })
+    }
+}
+
+/// A client for one host, which connects only to these addresses.
+fn client(to: &Destination, addresses: &[SocketAddr]) -> Result<Client, reqwest::Error> {
+    let pinned = Pinned { host: to.host().to_string(), addresses: addresses.to_vec() };
+    web_builder(!to.is_https(), CONNECT)
+        .no_proxy()
+        .referer(false)
+        .pool_max_idle_per_host(0)
+        .dns_resolver(Arc::new(pinned))
+        .build()
+}
+
+impl Answer {
+    /// The next piece of the body, with every secret blacked out; `None` at its end, or at the bound.
+    ///
+    /// # Errors
+    /// When the time is over, the run was cancelled, or the connection broke.
+    pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, ToolError> {
+        loop {
+            let room = usize::try_from(self.limit.saturating_sub(self.handed)).unwrap_or(usize::MAX);
+            // As much is held back as a secret could still need to be seen whole.
+            let keep = if self.ended { 0 } else { self.needles.longest().saturating_sub(1) };
+            let ready = self.held.len().saturating_sub(keep);
+            if self.held.len() > room && ready >= room {
+                self.truncated = true;
+                self.ended = true;
+                self.held.truncate(room);
+            }
+            if ready > 0 || self.ended {
+                let rest = self.held.split_off(ready.min(self.held.len()));
+                let piece = std::mem::replace(&mut self.held, rest);
+                if self.truncated {
+                    self.held.clear();
+                }
+                self.handed += piece.len() as u64;
+                return Ok(Some(piece).filter(|piece| !piece.is_empty()));
+            }
+            let chunk = tokio::select! {
+                () = self.cancel.cancelled() => return Err(cancelled()),
+                chunk = timeout_at(self.deadline, self.response.chunk()) => chunk,
+            };
+            match chunk {
+                Err(_) => return Err(late(&self.url, self.allowed)),
+                Ok(Err(error)) => {
+                    let cause = self.needles.clean(&causes(&error));
+                    return Err(ToolError::Failed(format!("{} broke off: {cause}", self.url)));
+                }
+                Ok(Ok(None)) => self.ended = true,
+                Ok(Ok(Some(bytes))) => {
+                    self.held.extend_from_slice(&bytes);
+                    self.needles.black_out(&mut self.held);
+                }
+            }
+        }
+    }
+
+    /// What went wrong on the server's side, if something did.
+    pub(crate) fn error(&self) -> Option<String> {
+        (self.status >= 400).then(|| format!("{} answered {} {}", self.url, self.status, self.reason))
+    }
+}
+
+fn cancelled() -> ToolError {
+    ToolError::Failed("cancelled".into())
+}
+
+fn late(place: &str, allowed: Duration) -> ToolError {
+    ToolError::Failed(format!(
+        "{place} was not done after {} s, so it was given up. Ask for more time, or for less.",
+        allowed.as_secs()
+    ))
+}
+
+fn clean(error: ToolError, needles: &Needles) -> ToolError {
+    match error {
+        ToolError::Usage(text) => ToolError::Usage(needles.clean(&text)),
+        ToolError::Failed(text) => ToolError::Failed(needles.clean(&text)),
+        ToolError::Refused(refusal) => ToolError::Refused(Refusal::new(
+            refusal.kind,
+            needles.clean(&refusal.reason),
+            needles.clean(&refusal.how_to_fix),
+        )),
+    }
+}
+
+/// The innermost causes of a failure, without the address.
+fn causes(error: &reqwest::Error) -> String {
+    let mut texts: Vec<String> = Vec::new();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+        cause = error.source();
+    }
+    if texts.is_empty() { "the request failed".into() } else { texts.join(": ") }
+}

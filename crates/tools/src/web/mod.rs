@@ -1,0 +1,35 @@
+//! The web: pages, searches, feeds and downloads.
+//!
+//! The gate judges every address before a tool is called; [`get`] asks it again with the addresses that a name really has,
+//! and for every redirect. Results say that they come from the web: what stands in them is somebody else's text.
+
+mod browse;
+mod charset;
+mod download;
+mod feed;
+mod fetch;
+pub(crate) mod get;
+mod html;
+mod search;
+mod secrets;
+
+pub use secrets::domain_secrets;
+
+use crate::registry::Mode;
+use crate::tool::DynTool;
+use std::sync::Arc;
+
+pub(crate) use fetch::WEB_FETCH;
+pub(crate) use search::WEB_SEARCH;
+
+/// The tools of a mode: both have them.
+pub(crate) fn tools(_mode: Mode) -> Vec<Arc<dyn DynTool>> {
+    vec![
+        Arc::new(fetch::WebFetch),
+        Arc::new(search::WebSearch),
+        Arc::new(browse::ScrapePage),
+        Arc::new(browse::BrowseWeb),
+        Arc::new(download::DownloadFile),
+        Arc::new(feed::ReadRss),
+    ]
+}

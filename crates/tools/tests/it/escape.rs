@@ -1,0 +1,574 @@
+//! Ways out of the workspace, each tried with every file tool on a real disk.
+//!
+//! Whatever a case does, the same must hold afterwards: what lies outside is as it was, nothing of it was shown, and every
+//! refusal names the path, the working directory and a mend.
+
+use crate::support;
+use marvin_tools::Called;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Stands in every file outside, and may never be shown.
+const CANARY: &str = "canary-0d1c9f77";
+/// Stands in every file that is closed to reading.
+const TICKET: &str = "ticket-5be2a1c4";
+
+struct House {
+    inner: support::House,
+    root: PathBuf,
+    outside: PathBuf,
+}
+
+fn house() -> House {
+    let inner = support::House::new();
+    let (root, outside) = (inner.root.clone(), inner.home.join("outside"));
+    for folder in [".tickets", ".marvin/runs/r1", ".marvin/upstream", ".marvin/notes", ".git/hooks"] {
+        std::fs::create_dir_all(root.join(folder)).unwrap();
+    }
+    std::fs::create_dir_all(outside.join("deep")).unwrap();
+    for (path, text) in [
+        ("src/a.txt", "inside\n"),
+        (".tickets/t.md", TICKET),
+        (".marvin/upstream/spec.md", "upstream\n"),
+        (".marvin/runs/r1/trace.jsonl", "{}\n"),
+        (".git/config", "[core]\n"),
+    ] {
+        inner.write(path, text);
+    }
+    for path in ["secret", "deep/secret", "a.txt", ".gitignore"] {
+        std::fs::write(outside.join(path), format!("{CANARY}\n")).unwrap();
+    }
+    std::fs::write(inner.home.join("secret"), format!("{CANARY}\n")).unwrap();
+    House { inner, root, outside }
+}
+
+impl House {
+    async fn call(&self, tool: &str, arguments: Value) -> Called {
+        let called = self.inner.call(tool, arguments);
+        tokio::time::timeout(Duration::from_secs(20), called).await.unwrap_or_else(|_| panic!("{tool} hangs"))
+    }
+
+    /// Everything outside and everything closed inside: path, kind and text.
+    fn canaries(&self) -> BTreeMap<PathBuf, String> {
+        let mut found = BTreeMap::new();
+        let outer = self.root.parent().unwrap();
+        let mut folders: Vec<PathBuf> = [".tickets", ".git", ".marvin/runs", ".marvin/upstream"]
+            .iter()
+            .map(|closed| self.root.join(closed))
+            .chain([outer.to_path_buf(), self.outside.clone()])
+            .collect();
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(&folder).unwrap().map(Result::unwrap) {
+                let kind = entry.file_type().unwrap();
+                let text = if kind.is_file() {
+                    std::fs::read_to_string(entry.path()).unwrap()
+                } else {
+                    format!("{kind:?}")
+                };
+                found.insert(entry.path(), text);
+                if kind.is_dir() && folder != outer {
+                    folders.push(entry.path());
+                }
+            }
+        }
+        found
+    }
+}
+
+/// What a case is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expect {
+    /// No tool may do anything with it.
+    Refused,
+    /// It may be read, and may not be written.
+    ReadOnly,
+    /// It is a path like any other, however odd; what happens happens inside.
+    Inside,
+}
+
+/// Every call of a file tool that can be made with this path.
+fn calls(path: &str) -> Vec<(&'static str, Value, bool)> {
+    let codex = format!(
+        "*** Begin Patch\n*** Update File: src/a.txt\n@@\n-inside\n+changed\n*** Add File: {path}\n+x\n*** End Patch"
+    );
+    let update = format!("*** Begin Patch\n*** Update File: {path}\n@@\n-{CANARY}\n+gone\n*** End Patch");
+    let diff = format!("--- a/{path}\n+++ b/{path}\n@@ -1 +1 @@\n-{CANARY}\n+gone\n");
+    vec![
+        ("read_file", json!({"path": path}), false),
+        ("read_file", json!({"path": path, "start_line": 1, "end_line": 5}), false),
+        ("code_grep", json!({"pattern": "canary|ticket-", "path": path}), false),
+        ("tree", json!({"path": path}), false),
+        ("create_file", json!({"path": path, "content": "x"}), true),
+        ("append_file", json!({"path": path, "content": "x"}), true),
+        ("apply_patch", json!({"path": path, "old_str": CANARY, "new_str": "gone"}), true),
+        ("apply_patch", json!({"patch": codex}), true),
+        ("apply_patch", json!({"patch": update}), true),
+        ("apply_patch", json!({"patch": diff}), true),
+        ("read_note", json!({"path": path}), false),
+        ("write_note", json!({"path": path, "content": "x"}), true),
+    ]
+}
+
+fn shown(called: &Called) -> String {
+    format!("{} {:?} {}", called.result.for_model(), called.verdict, json!(called.result))
+}
+
+/// Is it said what was wrong, where, and what to do?
+fn assert_actionable(house: &House, path: &str, called: &Called, what: &str) {
+    let text = called.result.for_model();
+    let named = path.chars().take(20).collect::<String>();
+    let named = [named.clone(), format!("{named:?}").trim_matches('"').to_string()];
+    let tidy = path.trim_matches('/').trim_start_matches("./");
+    let parts = path.len() > 255 && text.contains("longer than");
+    let empty = path.trim().is_empty() && text.contains("empty");
+    assert!(
+        parts || empty || named.iter().any(|name| text.contains(name.as_str())) || text.contains(tidy),
+        "{what}: the path is not named: {text}"
+    );
+    assert!(text.contains(&house.root.display().to_string()), "{what}: the workspace is not named: {text}");
+    assert!(text.lines().count() >= 2, "{what}: there is no mend: {text}");
+}
+
+async fn attempt(path: &str, expect: Expect, setup: impl Fn(&House)) {
+    let fresh = || {
+        let house = house();
+        setup(&house);
+        house
+    };
+    let mut house = fresh();
+    for (tool, arguments, writes) in calls(path) {
+        let before = house.canaries();
+        let called = house.call(tool, arguments.clone()).await;
+        let what = format!("{path:?} {expect:?} {tool} {arguments}");
+        assert_eq!(house.canaries(), before, "{what}: something outside changed");
+        let shown = shown(&called);
+        assert!(!shown.contains(CANARY) || arguments.to_string().contains(CANARY), "{what}: {shown}");
+        assert!(!shown.contains(TICKET), "{what}: {shown}");
+        let notes = tool.ends_with("_note");
+        let refused = match expect {
+            Expect::Refused => true,
+            Expect::ReadOnly => writes,
+            Expect::Inside => false,
+        };
+        // Where a note of that name would lie is a place of its own, and an odd name may be fine there.
+        if refused && !notes {
+            assert!(!called.result.ok, "{what}: {shown}");
+            // A name with a line break cannot be written into a patch; what came is no patch, and that is said.
+            let broken = tool == "apply_patch" && path.contains(['\n', '\r']);
+            if !broken {
+                assert_actionable(&house, path, &called, &what);
+            }
+        }
+        if !called.result.ok {
+            let text = std::fs::read_to_string(house.root.join("src/a.txt")).unwrap_or("inside\n".into());
+            assert_eq!(text, "inside\n", "{what}: half of a patch was applied");
+        } else if writes {
+            house = fresh();
+        }
+    }
+}
+
+fn nothing(_house: &House) {}
+
+#[tokio::test]
+async fn sixty_ways_and_more() {
+    use Expect::{Inside, ReadOnly, Refused};
+    let long_part = "n".repeat(300);
+    let long_path = "d/".repeat(2500) + "f";
+    let deep = "d/".repeat(200) + "f";
+    let texts: Vec<(&str, Expect)> = vec![
+        // Absolute, in every dress.
+        ("/etc/passwd", Refused),
+        ("//etc/passwd", Refused),
+        ("/", Refused),
+        ("///", Refused),
+        ("/./etc/passwd", Refused),
+        ("/proc/self/root/etc/passwd", Refused),
+        ("/proc/self/cwd/src/a.txt", Refused),
+        ("/dev/fd/0", Refused),
+        ("/dev/zero", Refused),
+        ("~", Refused),
+        ("~/secret", Refused),
+        ("~/../outside/secret", Refused),
+        // Climbing, in every position.
+        ("..", Refused),
+        ("../", Refused),
+        ("../outside/secret", Refused),
+        ("../secret", Refused),
+        ("./../outside/secret", Refused),
+        (".//../outside/secret", Refused),
+        ("src/../../outside/secret", Refused),
+        ("src/../src/a.txt", Refused),
+        ("src/..", Refused),
+        ("src/../..", Refused),
+        ("missing/../../outside/secret", Refused),
+        ("src/a.txt/../../../outside/secret", Refused),
+        ("a/../.tickets/t.md", Refused),
+        ("../work/src/a.txt", Refused),
+        ("src/a.txt/..", Refused),
+        // Unusable.
+        ("", Refused),
+        ("   ", Refused),
+        ("src/a.txt\0", Refused),
+        ("../outside/secret\0.txt", Refused),
+        ("src\n/a.txt", Refused),
+        ("src/\r../outside", Refused),
+        ("src/\u{7f}a", Refused),
+        (&long_part, Refused),
+        (&long_path, Refused),
+        // Closed places.
+        (".tickets", Refused),
+        (".tickets/t.md", Refused),
+        ("./.tickets/t.md", Refused),
+        (".//.//.tickets//t.md", Refused),
+        (".TICKETS/t.md", Refused),
+        (".tickets./t.md", Refused),
+        (".tickets /t.md", Refused),
+        (".tick\u{200b}ets/t.md", Refused),
+        (".git/config", ReadOnly),
+        (".git/hooks/pre-commit", ReadOnly),
+        (".GIT/config", ReadOnly),
+        (".Git/hooks/post-checkout", ReadOnly),
+        (".git./config", ReadOnly),
+        ("vendored/.git/config", ReadOnly),
+        (".marvin/runs/r1/trace.jsonl", ReadOnly),
+        (".marvin/upstream/spec.md", ReadOnly),
+        (".MARVIN/Upstream/spec.md", ReadOnly),
+        (".marvin/config.toml", ReadOnly),
+        // Odd, and plain names all the same: what they mean elsewhere they do not mean here.
+        ("...", Inside),
+        ("src/.../a", Inside),
+        ("file:///etc/passwd", Inside),
+        ("C:\\Windows\\system.ini", Inside),
+        ("..\\outside\\secret", Inside),
+        ("src\\..\\..\\outside\\secret", Inside),
+        ("$HOME/secret", Inside),
+        ("${HOME}/secret", Inside),
+        ("*", Inside),
+        ("src/*", Inside),
+        ("{a,b}", Inside),
+        ("`id`", Inside),
+        ("%2e%2e/outside/secret", Inside),
+        ("%2fetc%2fpasswd", Inside),
+        ("\u{ff0e}\u{ff0e}/outside/secret", Inside),
+        ("src\u{ff0f}..\u{ff0f}..\u{ff0f}secret", Inside),
+        ("\u{2025}/outside/secret", Inside),
+        ("\u{202e}terces/edistuo/..", Refused),
+        ("\u{202e}txt.a", Inside),
+        (".\u{200b}./outside/secret", Inside),
+        ("caf\u{e9}.txt", Inside),
+        ("cafe\u{301}.txt", Inside),
+        ("src/a.txt.", Inside),
+        ("src/a.txt ", Inside),
+        ("src/a.txt/", Inside),
+        (" src/a.txt", Inside),
+        ("~root/secret", Inside),
+        ("-rf", Inside),
+        (&deep, Inside),
+    ];
+    let mut cases = 0;
+    for (path, expect) in &texts {
+        attempt(path, *expect, nothing).await;
+        cases += 1;
+    }
+    assert!(cases >= 60, "only {cases} cases");
+}
+
+/// Makes a link in the workspace.
+fn link(house: &House, target: impl AsRef<Path>, name: &str) {
+    symlink(target, house.root.join(name)).unwrap();
+}
+
+#[tokio::test]
+async fn links_of_every_kind() {
+    use Expect::{Inside, ReadOnly, Refused};
+    type Setup = fn(&House);
+    let cases: Vec<(&str, Expect, Setup)> = vec![
+        ("l", Refused, |h| link(h, h.outside.join("secret"), "l")),
+        ("l", Refused, |h| link(h, "../outside/secret", "l")),
+        ("src/l", Refused, |h| link(h, "../../outside/secret", "src/l")),
+        ("l/secret", Refused, |h| link(h, &h.outside, "l")),
+        ("l/deep/secret", Refused, |h| link(h, &h.outside, "l")),
+        ("l/new", Refused, |h| link(h, "../outside", "l")),
+        ("l/new/newer/file", Refused, |h| link(h, "../outside", "l")),
+        ("src/l/secret", Refused, |h| link(h, "../../outside", "src/l")),
+        ("one", Refused, |h| {
+            link(h, "two", "one");
+            link(h, "src/../three", "two");
+            link(h, h.outside.join("secret"), "three");
+        }),
+        ("one/secret", Refused, |h| {
+            link(h, "two", "one");
+            link(h, "three", "two");
+            link(h, "../outside", "three");
+        }),
+        ("in/out/secret", Refused, |h| {
+            link(h, "src", "in");
+            link(h, "../../outside", "src/out");
+        }),
+        ("l/work/src/a.txt", Refused, |h| link(h, "..", "l")),
+        ("l/outside/secret", Refused, |h| link(h, "..", "l")),
+        ("l/outside/secret", Refused, |h| link(h, "src/../..", "l")),
+        ("root/etc/passwd", Refused, |h| link(h, "/", "root")),
+        ("p", Refused, |h| link(h, "/proc/self/root/etc/passwd", "p")),
+        ("p/etc/passwd", Refused, |h| link(h, "/proc/self/root", "p")),
+        ("p/src/a.txt", Refused, |h| link(h, "/proc/self/cwd", "p")),
+        ("p/0", Refused, |h| link(h, "/proc/self/fd", "p")),
+        ("p/0", Refused, |h| link(h, "/dev/fd", "p")),
+        ("p", Refused, |h| link(h, "/proc/self/environ", "p")),
+        ("zero", Refused, |h| link(h, "/dev/zero", "zero")),
+        ("tty", Refused, |h| link(h, "/dev/tty", "tty")),
+        ("loop", Refused, |h| link(h, "loop", "loop")),
+        ("ping", Refused, |h| {
+            link(h, "pong", "ping");
+            link(h, "ping", "pong");
+        }),
+        ("loop/x", Refused, |h| link(h, "loop/y", "loop")),
+        ("dangling", Refused, |h| link(h, h.outside.join("new"), "dangling")),
+        ("dangling", Refused, |h| link(h, "../outside/new", "dangling")),
+        ("dangling", Refused, |h| link(h, "nowhere", "dangling")),
+        ("dangling/new", Refused, |h| link(h, "../outside/newer", "dangling")),
+        ("abs", Refused, |h| link(h, h.root.join("src/a.txt"), "abs")),
+        ("t/t.md", Refused, |h| link(h, ".tickets", "t")),
+        ("t", Refused, |h| link(h, ".tickets/t.md", "t")),
+        ("s/t.md", Refused, |h| {
+            link(h, "../.tickets", "src/t");
+            link(h, "src/t", "s");
+        }),
+        ("g/config", ReadOnly, |h| link(h, ".git", "g")),
+        ("g/hooks/pre-commit", ReadOnly, |h| link(h, ".git", "g")),
+        ("g/new", ReadOnly, |h| link(h, ".git/hooks", "g")),
+        ("r/trace.jsonl", ReadOnly, |h| link(h, ".marvin/runs/r1", "r")),
+        ("u/spec.md", ReadOnly, |h| link(h, ".marvin/upstream", "u")),
+        ("alias", ReadOnly, |h| link(h, "src/a.txt", "alias")),
+        ("alias2", ReadOnly, |h| {
+            link(h, "src/a.txt", "alias");
+            link(h, "alias", "alias2");
+        }),
+        ("in/a.txt", Inside, |h| link(h, "src", "in")),
+        ("in/new.txt", Inside, |h| link(h, "src", "in")),
+        (".marvin/notes/out/secret", Refused, |h| link(h, &h.outside, ".marvin/notes/out")),
+        ("hard", Inside, |h| std::fs::hard_link(h.root.join("src/a.txt"), h.root.join("hard")).unwrap()),
+    ];
+    assert!(cases.len() >= 40);
+    for (path, expect, setup) in cases {
+        attempt(path, expect, setup).await;
+    }
+}
+
+/// A hard link is the file itself: the operating system knows no other name of it. What an agent cannot make (it may not
+/// link to files outside, and the box keeps its commands from it) a person can, and then the file is inside.
+#[tokio::test]
+async fn a_hard_link_is_the_file_and_is_replaced_not_written_through() {
+    let house = house();
+    std::fs::hard_link(house.outside.join("secret"), house.root.join("hard")).unwrap();
+    let before = house.canaries();
+    let done = house.call("apply_patch", json!({"path": "hard", "old_str": CANARY, "new_str": "mine"})).await;
+    assert!(done.result.ok, "{:?}", done.result);
+    assert_eq!(std::fs::read_to_string(house.root.join("hard")).unwrap(), "mine\n");
+    assert_eq!(house.canaries(), before, "the other name keeps the old text");
+}
+
+#[tokio::test]
+async fn the_walls_hold_for_whole_tree_searches() {
+    let house = house();
+    link(&house, &house.outside, "src/folder");
+    link(&house, house.outside.join("secret"), "src/file");
+    link(&house, house.outside.join(".gitignore"), "src/.gitignore");
+    link(&house, "../.tickets", "src/tickets");
+    let odd = house.root.join("src").join(OsStr::from_bytes(b"odd-\xff\xfe-name"));
+    std::fs::write(&odd, "odd text\n").unwrap();
+    symlink(&house.outside, house.root.join(OsStr::from_bytes(b"link-\xff"))).unwrap();
+    for (tool, arguments) in [
+        ("code_grep", json!({"pattern": "canary-|ticket-", "max_results": 1000})),
+        ("code_grep", json!({"pattern": ".", "path": "src", "max_results": 1000})),
+        ("tree", json!({"max_depth": 20})),
+        ("tree", json!({"max_depth": 20, "respect_gitignore": false})),
+    ] {
+        let called = house.call(tool, arguments).await;
+        assert!(called.result.ok, "{:?}", called.result);
+        let shown = shown(&called);
+        assert!(!shown.contains(CANARY) && !shown.contains(TICKET), "{shown}");
+        assert!(!shown.contains("deep"), "{shown}");
+    }
+    for path in ["src/odd-\u{fffd}\u{fffd}-name", "link-\u{fffd}/secret"] {
+        let called = house.call("read_file", json!({"path": path})).await;
+        assert!(!called.result.ok && called.result.for_model().contains("no such file"));
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_a_regular_file_is_refused_at_once() {
+    let made = |program: &str, arguments: &[&str], path: &Path| {
+        Command::new(program).arg(path).args(arguments).status().is_ok_and(|status| status.success())
+    };
+    let check = async |path: &str, setup: &dyn Fn(&House)| {
+        let started = Instant::now();
+        attempt(path, Expect::Refused, setup).await;
+        assert!(started.elapsed() < Duration::from_secs(20), "{path} was waited for");
+    };
+    check("pipe", &|house| assert!(made("mkfifo", &[], &house.root.join("pipe")))).await;
+    check("l", &|house| {
+        assert!(made("mkfifo", &[], &house.root.join("src/pipe")));
+        link(house, "src/pipe", "l");
+    })
+    .await;
+    check("socket", &|house| {
+        // The name stays when the listener goes.
+        drop(std::os::unix::net::UnixListener::bind(house.root.join("socket")).unwrap());
+    })
+    .await;
+    let trial = house();
+    if !made("mknod", &["c", "1", "5"], &trial.root.join("zero")) {
+        say("SKIPPED: device nodes (mknod needs root)");
+        return;
+    }
+    check("zero", &|house| assert!(made("mknod", &["c", "1", "5"], &house.root.join("zero")))).await;
+    check("disk", &|house| assert!(made("mknod", &["b", "7", "200"], &house.root.join("disk")))).await;
+}
+
+#[expect(clippy::print_stderr, reason = "what a test could not try must be seen")]
+fn say(text: &str) {
+    eprintln!("{text}");
+}
+
+const MOUNTED: &str = "MARVIN_TEST_MOUNT";
+
+/// A place outside is mounted inside: in a user and mount namespace of our own, where this test runs again.
+#[test]
+fn a_mount_inside_leads_out() {
+    if std::env::var_os(MOUNTED).is_some() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(mounts());
+        return;
+    }
+    let myself = std::env::current_exe().unwrap();
+    let trial = Command::new("unshare").args(["-rm", "true"]).status();
+    if !trial.is_ok_and(|status| status.success()) {
+        say("SKIPPED: a mount inside (user namespaces are not allowed here)");
+        return;
+    }
+    let status = Command::new("unshare")
+        .args(["-rm"])
+        .arg(myself)
+        .args(["--exact", "escape::a_mount_inside_leads_out"])
+        .env(MOUNTED, "1")
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+async fn mounts() {
+    let mount = |house: &House, from: &Path, to: &str| {
+        let to = house.root.join(to);
+        if from.is_dir() {
+            std::fs::create_dir_all(&to).unwrap();
+        } else {
+            std::fs::write(&to, "").unwrap();
+        }
+        let status = Command::new("mount").arg("--bind").arg(from).arg(&to).status().unwrap();
+        assert!(status.success());
+    };
+    for path in ["m/secret", "m/deep/secret", "m/new", "m/new/newer", "m/a.txt"] {
+        attempt(path, Expect::Refused, |house| mount(house, &house.outside, "m")).await;
+    }
+    attempt("file", Expect::Refused, |house| mount(house, &house.outside.join("secret"), "file")).await;
+    attempt("l/secret", Expect::Refused, |house| {
+        mount(house, &house.outside, "src/m");
+        link(house, "src/m", "l");
+    })
+    .await;
+    let house = house();
+    mount(&house, &house.outside, "m");
+    for (tool, arguments) in [("code_grep", json!({"pattern": "canary-"})), ("tree", json!({"max_depth": 9}))]
+    {
+        let shown = shown(&house.call(tool, arguments).await);
+        assert!(!shown.contains(CANARY) && !shown.contains("deep"), "{shown}");
+    }
+}
+
+/// Somebody swaps a file and a folder for links, thousands of times a second, while every tool works on them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_link_swapped_at_the_last_moment_does_not_help() {
+    let house = house();
+    let stop = Arc::new(AtomicBool::new(false));
+    let (root, outside) = (house.root.clone(), house.outside.clone());
+    std::fs::create_dir(root.join("folder")).unwrap();
+    for name in ["secret", "a.txt"] {
+        std::fs::write(root.join("folder").join(name), "inside\n").unwrap();
+    }
+    std::fs::write(root.join("file"), "inside\n").unwrap();
+    let before = house.canaries();
+    let swapper = {
+        let (root, stop) = (root.clone(), Arc::clone(&stop));
+        std::thread::spawn(move || {
+            let closed = root.join(".git");
+            let mut swaps = 0u64;
+            let mut out = false;
+            while !stop.load(Ordering::Relaxed) {
+                // Turn by turn a link out and a link into a closed place.
+                out = !out;
+                let folder = if out { &outside } else { &closed };
+                let file = if out { outside.join("secret") } else { closed.join("config") };
+                for (name, target) in [("folder", folder), ("file", &file)] {
+                    let (real, aside) = (root.join(name), root.join(format!("{name}.aside")));
+                    // A tool may have made something of that name meanwhile; then it is that which is swapped.
+                    if std::fs::rename(&real, &aside).is_ok() {
+                        symlink(target, &real).ok();
+                        std::thread::yield_now();
+                        std::fs::remove_file(&real).ok();
+                        std::fs::remove_dir_all(&real).ok();
+                        std::fs::rename(&aside, &real).ok();
+                    }
+                    swaps += 1;
+                }
+            }
+            swaps
+        })
+    };
+    let calls = [
+        ("read_file", json!({"path": "folder/secret"})),
+        ("read_file", json!({"path": "file"})),
+        ("append_file", json!({"path": "folder/secret", "content": "x"})),
+        ("append_file", json!({"path": "file", "content": "x"})),
+        ("create_file", json!({"path": "folder/new-ROUND", "content": "x"})),
+        ("create_file", json!({"path": "folder/sub-ROUND/new", "content": "x"})),
+        ("apply_patch", json!({"path": "folder/secret", "old_str": "inside", "new_str": "inside "})),
+        ("apply_patch", json!({"path": "file", "old_str": "inside", "new_str": "inside "})),
+        ("apply_patch", json!({"path": "folder/secret", "old_str": "canary", "new_str": "gone"})),
+        ("code_grep", json!({"pattern": "canary-", "path": "folder"})),
+        ("code_grep", json!({"pattern": "canary-"})),
+        ("tree", json!({"path": "folder"})),
+        ("tree", json!({})),
+    ];
+    let started = Instant::now();
+    let (mut rounds, mut worked, mut refused) = (0u64, 0u64, 0u64);
+    while started.elapsed() < Duration::from_secs(4) {
+        for (tool, arguments) in &calls {
+            let mut arguments = arguments.clone();
+            if let Some(Value::String(path)) = arguments.get_mut("path") {
+                *path = path.replace("ROUND", &rounds.to_string());
+            }
+            let called = house.call(tool, arguments.clone()).await;
+            let shown = shown(&called);
+            assert!(!shown.contains(CANARY) && !shown.contains("[core]"), "{tool} {arguments}: {shown}");
+            // A name that is only outside.
+            assert!(!shown.contains("deep") && !shown.contains("hooks"), "{tool} {arguments}: {shown}");
+            if called.result.ok { worked += 1 } else { refused += 1 }
+        }
+        rounds += 1;
+    }
+    stop.store(true, Ordering::Relaxed);
+    let swaps = swapper.join().unwrap();
+    assert_eq!(house.canaries(), before, "after {swaps} swaps in {rounds} rounds");
+    say(&format!("{swaps} swaps, {rounds} rounds, {worked} calls worked, {refused} were refused"));
+    assert!(rounds > 5 && swaps > 1000 && worked > 0 && refused > 0, "{rounds} {swaps} {worked} {refused}");
+}

@@ -1,0 +1,15 @@
+//! Tools through the toolbox, on real files and with real processes.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod escape;
+mod git;
+mod hostile;
+mod notes;
+mod patches;
+mod support;
+mod testing;
+mod tickets;
+mod toolbox;
+// Helpers of tests are tests to the lints only when they say so.
+#[cfg(test)]
+mod web;

@@ -1,0 +1,94 @@
+//! What the tests share.
+
+use marvin_base::environment::Environment;
+use marvin_base::held::Held;
+use marvin_base::layout::Layout;
+use marvin_base::redact::Redactor;
+use marvin_base::settings::{Settings, Sources};
+use marvin_gate::{Access, Duty, Workspace};
+use marvin_model::Arguments;
+use marvin_tools::{Called, Mode, ToolContext, Toolbox};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// A home with a workspace in it, and the tools to work there.
+pub(crate) struct House {
+    _folder: tempfile::TempDir,
+    pub(crate) home: PathBuf,
+    pub(crate) root: PathBuf,
+    pub(crate) toolbox: Toolbox,
+    pub(crate) context: ToolContext,
+}
+
+impl House {
+    pub(crate) fn new() -> Self {
+        House::with(Mode::Coding, &Access::Full, &[])
+    }
+
+    pub(crate) fn with(mode: Mode, access: &Access, variables: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().canonicalize().unwrap();
+        let root = home.join("work");
+        std::fs::create_dir_all(root.join("src")).unwrap();
+        let mut environment = Environment::from_iter(variables.iter().copied());
+        environment = environment.with("HOME", home.display().to_string());
+        let settings =
+            Settings::load(&Sources { environment: environment.clone(), ..Sources::default() }).unwrap();
+        let context = ToolContext {
+            layout: Layout::new(&environment, Some(&root)),
+            workspace: Some(Arc::new(Workspace::open(&root, &home).unwrap())),
+            access: access.clone(),
+            duty: Arc::new(Duty::from_settings(&settings)),
+            coding: mode == Mode::Coding,
+            attended: false,
+            cancel: CancellationToken::new(),
+            redactor: Arc::new(Redactor::patterns_only()),
+            artifacts: None,
+            settings: Arc::new(settings),
+            usage: Arc::new(|lifetime| json!({"turns": 3, "lifetime": lifetime})),
+        };
+        House { _folder: folder, home, root, toolbox: Toolbox::new(mode, access), context }
+    }
+
+    /// With a run of its own in the workspace, as in a session.
+    pub(crate) fn with_run(mut self) -> Self {
+        let run = self.root.join(".marvin/runs/run_1");
+        std::fs::create_dir_all(&run).unwrap();
+        self.context.artifacts = Some(Held::create(&run.join("artifacts")).unwrap());
+        self
+    }
+
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Called {
+        self.toolbox.call(tool, &Arguments::from_value(arguments), &self.context).await
+    }
+
+    #[track_caller]
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        std::fs::read_to_string(self.root.join(path)).unwrap()
+    }
+
+    /// A call that succeeds; its facts must be what the tool declares.
+    pub(crate) async fn good(&self, tool: &str, arguments: Value) -> String {
+        let called = self.call(tool, arguments.clone()).await;
+        assert!(called.result.ok, "{tool} {arguments}: {}", called.result.for_model());
+        let schema = self.toolbox.find(tool).unwrap().data_schema();
+        let wrong = jsonschema::validate(&schema, &called.result.data).err();
+        assert!(wrong.is_none(), "{tool}: {wrong:?} in {}", called.result.data);
+        called.result.for_model()
+    }
+
+    pub(crate) async fn bad(&self, tool: &str, arguments: Value) -> String {
+        let called = self.call(tool, arguments.clone()).await;
+        assert!(!called.result.ok, "{tool} {arguments}: {}", called.result.for_model());
+        assert_eq!(called.result.error.as_deref(), Some(called.result.text.as_str()));
+        called.result.for_model()
+    }
+}

@@ -1,0 +1,234 @@
+//! The ticket tools, and what an agent that works on a ticket may do before it has one of its own.
+
+use crate::support::House;
+use marvin_base::settings::table;
+use marvin_gate::{Access, Decision, Touches};
+use marvin_model::Arguments;
+use marvin_tools::{Mode, Toolbox};
+use serde_json::{Value, json};
+use std::os::unix::fs::symlink;
+use std::sync::Arc;
+
+fn tk(line: &str) -> Value {
+    json!({ "args": line })
+}
+
+impl House {
+    fn ticket(&self, id: &str) {
+        let text =
+            format!("---\nid: {id}\nstatus: open\ndeps: []\nlinks: []\npriority: 2\n---\n# Title of {id}\n");
+        self.write(&format!(".tickets/{id}.md"), &text);
+    }
+
+    /// The rule that speaks about a call.
+    async fn rule(&self, tool: &str, arguments: Value) -> String {
+        self.call(tool, arguments).await.verdict.rule
+    }
+}
+
+#[tokio::test]
+async fn every_ticket_tool_works() {
+    let house = House::new();
+    let first = house
+        .good("create_ticket", json!({"title": "First", "description": "what", "ticket_type": "bug", "priority": "1", "tags": "ui,db"}))
+        .await;
+    let second = house.good("tk", tk("create 'Second one' -d 'see #12' --tags ui")).await;
+    assert!(house.read(&format!(".tickets/{first}.md")).contains("type: bug\npriority: 1\ntags: [ui, db]\n"));
+    assert!(house.read(&format!(".tickets/{second}.md")).contains("# Second one\n\nsee #12\n"));
+    let added = house.good("ticket_add_dep", json!({"ticket_id": first, "depends_on": second})).await;
+    assert_eq!(added, format!("Added dependency: {first} -> {second}"));
+    assert!(house.good("ticket_start", json!({"id": second})).await.ends_with("-> in_progress"));
+    house.good("ticket_add_note", json!({"ticket_id": second, "note": "a **note**\nof two lines"})).await;
+    let shown = house.good("ticket_show", json!({"ticket_id": second})).await;
+    assert!(shown.contains("of two lines") && shown.contains("## Blocking"), "{shown}");
+    let tree = house.good("ticket_dep_tree", json!({"ticket_id": first})).await;
+    assert_eq!(tree, format!("{first} [open] First\n└── {second} [in_progress] Second one"));
+    assert_eq!(house.good("ticket_list", json!({"tags": "ui, db"})).await.lines().count(), 1);
+    assert_eq!(house.good("ticket_list", json!({"status": "closed"})).await, "no tickets");
+    assert!(house.good("ticket_close", json!({"ticket_id": second})).await.ends_with("-> closed"));
+    assert!(house.good("tk", tk("tk ready")).await.starts_with(&first), "the word tk itself does no harm");
+    assert!(house.good("tk", tk("help")).await.contains("add-note"));
+    assert_eq!(house.good("tk", tk("query")).await.lines().count(), 2);
+    assert_eq!(house.context.ticket_id(), None, "no duty, no ticket of one's own");
+}
+
+#[tokio::test]
+async fn wrong_calls_are_explained() {
+    let house = House::new();
+    assert!(house.bad("ticket_list", json!({})).await.contains("there are no tickets here yet"));
+    assert!(!house.root.join(".tickets").exists());
+    house.ticket("nw-1");
+    for (line, part) in [
+        ("create 'open", "a quote in `args` is not closed"),
+        ("crate x", "did you mean `create`?"),
+        ("start", "Usage: tk start ID"),
+        ("show ../../etc/passwd", "is not a ticket id"),
+        ("add-note nw-1", "no note provided"),
+        ("edit nw-1", "for a person"),
+        ("query '.status'", "jq"),
+        ("create x -t story", "invalid type"),
+    ] {
+        let error = house.bad("tk", tk(line)).await;
+        assert!(error.contains(part) && error.contains("A correct call of tk"), "{line}: {error}");
+    }
+    assert!(house.bad("create_ticket", json!({"title": " "})).await.contains("title"));
+    assert!(
+        house
+            .bad("create_ticket", json!({"title": "x", "priority": 7}))
+            .await
+            .contains("invalid priority '7'")
+    );
+    assert!(house.bad("ticket_show", json!({"ticket_id": "zz"})).await.contains("not found"));
+}
+
+#[tokio::test]
+async fn tools_stay_in_the_workspaces_own_folder() {
+    let house = House::with(Mode::Coding, &Access::Full, &[("TICKETS_DIR", "/var/elsewhere")]);
+    assert!(house.context.settings.given(&table::TICKETS_DIR).is_some());
+    // Above the workspace there are tickets too; they are not these.
+    std::fs::create_dir(house.home.join(".tickets")).unwrap();
+    std::fs::write(house.home.join(".tickets/up-1.md"), "---\nid: up-1\n---\n# up\n").unwrap();
+    assert!(house.bad("ticket_show", json!({"ticket_id": "up-1"})).await.contains("no tickets here"));
+    let outside = tempfile::tempdir().unwrap();
+    symlink(outside.path(), house.root.join(".tickets")).unwrap();
+    for (tool, arguments) in
+        [("tk", tk("create x")), ("create_ticket", json!({"title": "x"})), ("ticket_list", json!({}))]
+    {
+        let error = house.bad(tool, arguments).await;
+        assert!(error.contains("it is a link or a file, not a folder"), "{error}");
+    }
+    assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
+    std::fs::remove_file(house.root.join(".tickets")).unwrap();
+    // A link in place of a ticket leads nowhere either.
+    house.ticket("nw-1");
+    std::fs::write(outside.path().join("secret"), "---\nid: nw-2\n---\n# SECRET\n").unwrap();
+    symlink(outside.path().join("secret"), house.root.join(".tickets/nw-2.md")).unwrap();
+    assert!(house.bad("ticket_show", json!({"ticket_id": "nw-2"})).await.contains("leads out"));
+    assert!(!house.good("ticket_list", json!({})).await.contains("SECRET"));
+    house.bad("ticket_close", json!({"ticket_id": "nw-2"})).await;
+    assert!(!std::fs::read_to_string(outside.path().join("secret")).unwrap().contains("closed"));
+}
+
+#[tokio::test]
+async fn readers_keep_what_only_reads() {
+    let some = Access::writable(["a".to_string()]);
+    for access in [Access::Readonly, some] {
+        for mode in [Mode::Assistant, Mode::Coding] {
+            let names = Toolbox::new(mode, &access).names();
+            let tickets: Vec<&str> =
+                names.into_iter().filter(|name| name.contains("ticket") || *name == "tk").collect();
+            assert_eq!(tickets, ["ticket_dep_tree", "ticket_list", "ticket_show"], "{access:?}");
+        }
+    }
+    let assistant = Toolbox::new(Mode::Assistant, &Access::Full).names();
+    assert!(assistant.contains(&"create_ticket") && !assistant.contains(&"tk"));
+    assert!(Toolbox::new(Mode::Coding, &Access::Full).names().contains(&"tk"));
+}
+
+#[tokio::test]
+async fn an_agent_with_a_ticket_first_makes_one_of_its_own() {
+    let house = House::with(Mode::Coding, &Access::Full, &[("MARVIN_TICKET", "nw-5c46")]);
+    house.ticket("nw-5c46");
+    house.ticket("nw-77aa");
+    assert_eq!(house.context.ticket_id().as_deref(), Some("nw-5c46"));
+    // Everything that writes, stores or executes waits, by what it declares and not by its name.
+    let waiting: Vec<&str> = house
+        .toolbox
+        .names()
+        .into_iter()
+        .filter(|name| {
+            let touches = house.toolbox.find(name).unwrap().touches();
+            !touches.changes_nothing() && touches != Touches::TICKETS
+        })
+        .collect();
+    for name in ["create_file", "append_file", "apply_patch", "run_command", "write_note"] {
+        assert!(waiting.contains(&name), "{name} of {waiting:?}");
+    }
+    for name in waiting {
+        let arguments: Value = serde_json::from_str(house.toolbox.find(name).unwrap().example()).unwrap();
+        let verdict = house.toolbox.judge(name, &Arguments::from_value(arguments), &house.context);
+        assert_eq!((verdict.decision, verdict.rule.as_str()), (Decision::Deny, "ticket.needed"), "{name}");
+        assert!(verdict.how_to_fix.contains("--parent nw-5c46"), "{verdict:?}");
+    }
+    let file = json!({"path": "a.txt", "content": "x"});
+    assert!(house.bad("create_file", file.clone()).await.contains("[ticket.needed]"));
+    house.good("tree", json!({})).await;
+    house.good("tk", tk("add-note nw-77aa 'ticket tools work'")).await;
+    // No parent, a wrong parent, a wrong draft: refused, and not counted as the attempt.
+    assert_eq!(house.rule("tk", tk("create 'My part'")).await, "ticket.parent");
+    assert_eq!(
+        house.rule("create_ticket", json!({"title": "x", "parent": "nw-77aa"})).await,
+        "ticket.parent"
+    );
+    assert_eq!(house.rule("create_ticket", json!({"title": "x", "parent": "nw"})).await, "ticket.parent");
+    assert!(house.bad("tk", tk("create x -t story --parent nw-5c46")).await.contains("invalid type"));
+    let right = tk("create 'My part' -d 'all of it' --parent 5c46");
+    let judged = house.toolbox.judge("tk", &Arguments::from_value(right.clone()), &house.context);
+    assert_eq!(judged.rule, "ticket.first");
+    // The first right attempt is sent back, whichever tool makes it; judging alone did not use it up.
+    let first = house.bad("create_ticket", json!({"title": "x", "parent": "nw-5c46"})).await;
+    assert!(first.contains("[ticket.first]") && first.contains("5. Tags"), "{first}");
+    assert!(house.bad("create_file", file.clone()).await.contains("[ticket.needed]"));
+    assert_eq!(std::fs::read_dir(house.root.join(".tickets")).unwrap().count(), 2, "nothing was made yet");
+    // The second goes through, with a part of the id as parent.
+    let own = house.good("tk", right).await;
+    assert!(house.read(&format!(".tickets/{own}.md")).contains("parent: nw-5c46\n"));
+    assert_eq!(house.context.ticket_id(), Some(own.clone()));
+    house.good("create_file", file).await;
+    assert_eq!(house.read("a.txt"), "x");
+    // From now on tickets are free, and the first stays the agent's own.
+    house.good("tk", tk("create 'Something else'")).await;
+    house.good("tk", tk("create 'More' --parent nw-5c46")).await;
+    assert_eq!(house.context.ticket_id(), Some(own));
+}
+
+#[tokio::test]
+async fn a_ticket_that_could_not_be_made_does_not_count() {
+    let house = House::with(Mode::Coding, &Access::Full, &[("MARVIN_TICKET", "gone-1")]);
+    house.ticket("nw-1");
+    let create = tk("create 'My part' --parent gone-1");
+    assert_eq!(house.rule("tk", create.clone()).await, "ticket.first");
+    let error = house.bad("tk", create).await;
+    assert!(error.contains("ticket 'gone-1' not found") && error.contains("report that"), "{error}");
+    assert!(house.bad("create_file", json!({"path": "a", "content": "x"})).await.contains("[ticket.needed]"));
+    assert_eq!(house.context.ticket_id().as_deref(), Some("gone-1"));
+}
+
+#[tokio::test]
+async fn bound_agents_need_no_ticket() {
+    let list = Access::writable(["a.txt".to_string()]);
+    let house = House::with(Mode::Coding, &list, &[("MARVIN_TICKET", "nw-1")]);
+    house.good("create_file", json!({"path": "a.txt", "content": "x"})).await;
+    assert_eq!(house.context.ticket_id().as_deref(), Some("nw-1"));
+    let reader = House::with(Mode::Coding, &Access::Readonly, &[("MARVIN_TICKET", "nw-1")]);
+    reader.ticket("nw-1");
+    reader.good("ticket_show", json!({"ticket_id": "nw-1"})).await;
+    // Without MARVIN_TICKET the first ticket is made at once.
+    let free = House::new();
+    free.good("tk", tk("create 'At once'")).await;
+}
+
+#[tokio::test]
+async fn many_calls_at_once_lose_nothing() {
+    let house = Arc::new(House::new());
+    house.ticket("nw-1");
+    let calls = (0..40).map(|at| {
+        let house = Arc::clone(&house);
+        tokio::spawn(async move {
+            match at % 2 {
+                0 => house.good("tk", tk(&format!("create 'Ticket {at}'"))).await,
+                _ => {
+                    house
+                        .good("ticket_add_note", json!({"ticket_id": "nw-1", "note": format!("note {at}.")}))
+                        .await
+                }
+            }
+        })
+    });
+    for call in calls.collect::<Vec<_>>() {
+        call.await.unwrap();
+    }
+    assert_eq!(house.good("ticket_list", json!({})).await.lines().count(), 21);
+    let text = house.read(".tickets/nw-1.md");
+    assert!((0..40).filter(|at| at % 2 == 1).all(|at| text.contains(&format!("note {at}."))), "{text}");
+}
