@@ -6,7 +6,7 @@ use crate::profile::Profile;
 use marvin_base::files::{self, Links};
 use marvin_base::layout::Layout;
 use marvin_base::truncate;
-use marvin_gate::Workspace;
+use marvin_gate::{Access, Duty, Workspace};
 use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior};
 use serde::Serialize;
@@ -128,6 +128,23 @@ pub(crate) fn render(name: &str, template: &str, context: &impl Serialize) -> St
     environment
         .render_named_str(name, template, Serde(context))
         .unwrap_or_else(|error| format!("[the template {name} failed: {error}]"))
+}
+
+/// What the model is told of its access, and of the ticket that it works on.
+pub(crate) fn access_sentence(access: &Access, duty: &Duty) -> String {
+    match access {
+        Access::Full => duty.parent().map_or_else(String::new, |parent| {
+            format!(
+                "You work on ticket {parent}. Before you may change anything, make a ticket of your own for it: `tk` with \
+                 `create 'title' -d 'what, acceptance criteria, files, dependencies' -t task --tags area --parent {parent}`."
+            )
+        }),
+        Access::Readonly => "You may look at everything and change nothing.".to_string(),
+        Access::WritableFiles(files) => {
+            let files: Vec<&str> = files.iter().map(String::as_str).collect();
+            format!("The only files you may write: {}.", files.join(", "))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,22 +1,23 @@
 //! The ground that every command stands on, session or not: settings, folders, workspace and redactor; and a call of one
 //! tool outside a turn.
 
-use crate::host::Called;
+use crate::host::{Called, LiveTools, ToolHost};
 use crate::session::SessionError;
 use crate::trace::Trace;
 use crate::turn;
 use marvin_base::clock;
 use marvin_base::environment::Environment;
+use marvin_base::held::Held;
 use marvin_base::layout::{self, Layout};
 use marvin_base::ledger::{Durability, Ledger};
 use marvin_base::redact::Redactor;
 use marvin_base::run::RunFolder;
 use marvin_base::settings::{Settings, Sources, table};
-use marvin_gate::{Access, Workspace};
+use marvin_gate::{Access, Duty, Workspace};
 use marvin_model::ToolCall;
 use marvin_model::choose;
 use marvin_model::cost::Lifetime;
-use marvin_tools::ToolContext;
+use marvin_tools::{Mode, ToolContext, Toolbox, web};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,6 +40,8 @@ pub struct Ground {
     pub redactor: Arc<Redactor>,
     /// The workspace, if there is one.
     pub workspace: Option<Arc<Workspace>>,
+    /// The ticket that this process works on.
+    pub duty: Arc<Duty>,
 }
 
 impl Ground {
@@ -77,42 +80,45 @@ impl Ground {
             user: Some(layout.user_config()),
         })?;
         let files = choose::key_files(&layout);
-        let further = settings.secrets().chain(files.iter().map(|(name, key)| (name.as_str(), key.as_str())));
+        let headers = web::domain_secrets(&settings, &environment);
+        let further = settings
+            .secrets()
+            .chain(files.iter().chain(&headers).map(|(name, key)| (name.as_str(), key.as_str())));
         let redactor = Arc::new(Redactor::new(&environment, further));
         let workspace = workspace.map(Arc::new);
-        Ok(Ground { environment, folder, coding, settings: Arc::new(settings), layout, redactor, workspace })
+        let duty = Arc::new(Duty::from_settings(&settings));
+        let settings = Arc::new(settings);
+        Ok(Ground { environment, folder, coding, settings, layout, redactor, workspace, duty })
     }
 
     /// What a tool knows of the world when it is called outside a session.
     #[must_use]
-    pub fn tool_context(&self, cancel: CancellationToken) -> ToolContext {
+    pub fn tool_context(&self, cancel: CancellationToken, artifacts: Option<Held>) -> ToolContext {
         let lifetime = self.layout.usage();
         let usage = move |_| {
             let lifetime = Lifetime::read(&lifetime).unwrap_or_default();
             json!({ "lifetime": lifetime })
         };
-        self.context(cancel, Arc::new(usage))
+        self.context(cancel, artifacts, Arc::new(usage))
     }
 
     pub(crate) fn context(
         &self,
         cancel: CancellationToken,
+        artifacts: Option<Held>,
         usage: Arc<dyn Fn(bool) -> Value + Send + Sync>,
     ) -> ToolContext {
         ToolContext {
             settings: self.settings.clone(),
             layout: self.layout.clone(),
             workspace: self.workspace.clone(),
-            // An agent that works on a ticket may write once it has made a child ticket; until there is a tool for
-            // that, it may not write.
-            access: match self.settings.given(&table::TICKET) {
-                Some(_) => Access::Readonly,
-                None => Access::from_settings(&self.settings),
-            },
+            access: Access::from_settings(&self.settings),
+            duty: self.duty.clone(),
             coding: self.coding,
             attended: false,
             cancel,
             redactor: self.redactor.clone(),
+            artifacts,
             usage,
         }
     }
@@ -125,14 +131,15 @@ impl Ground {
 pub async fn record_call(
     ground: &Ground,
     call: &ToolCall,
-    calling: impl Future<Output = Called>,
+    cancel: CancellationToken,
 ) -> Result<Called, SessionError> {
     let run = RunFolder::create(&ground.layout.runs())?;
     let durability = Durability::from_setting(ground.settings.text(&table::DURABILITY));
     let ledger = Ledger::open(&run.trace(), durability, ground.redactor.clone())?;
     let trace = Trace::new(ledger, Box::new(|_| {}));
     let item = turn::call_started(&trace, call)?;
-    let called = calling.await;
+    let context = ground.tool_context(cancel, Some(run.artifacts().clone()));
+    let called = LiveTools::new(Toolbox::new(Mode::Coding, &context.access), context).call(call).await;
     turn::call_completed(&trace, &item, call, &called, 0)?;
     trace.sync()?;
     let mut facts = json!({

@@ -81,7 +81,7 @@ impl ToolHost for LiveTools {
             ok: called.result.ok,
             text: called.result.for_model(),
             record: serde_json::to_value(&called.result).unwrap_or(Value::Null),
-            notice: called.log_error,
+            notice: called.notice,
             progress: None,
         }
     }

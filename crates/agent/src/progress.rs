@@ -92,7 +92,7 @@ impl Watch {
         let (result, ok) = called;
         if touches.executes {
             self.now.after_command = workspace.map(fingerprint);
-        } else if touches.writes && ok {
+        } else if !touches.changes_nothing() && ok {
             self.now.writes += 1;
         }
         let key = signature::of(&json!([call.name, call.arguments, result]));

@@ -2,7 +2,7 @@
 //! the record with exactly one `result`.
 
 use crate::compaction::Window;
-use crate::compose::{Coding, State};
+use crate::compose::{Coding, State, access_sentence};
 use crate::ground::Ground;
 use crate::history::History;
 use crate::host::{LiveTools, RecordedTools, ToolHost};
@@ -18,7 +18,7 @@ use marvin_base::redact::Redactor;
 use marvin_base::run::RunFolder;
 use marvin_base::settings::{Setting, Settings, SettingsError, table};
 use marvin_base::{Exit, clock, signature};
-use marvin_gate::{Access, Refusal, Workspace};
+use marvin_gate::{Refusal, Workspace};
 use marvin_model::choose::{self, Choice};
 use marvin_model::cost::{CostLedger, Lifetime};
 use marvin_model::price::{self, PriceError, Prices};
@@ -174,7 +174,7 @@ pub struct Session {
     profile: Profile,
     manner: Manner,
     workspace: Option<Arc<Workspace>>,
-    access: Access,
+    access: String,
     date: String,
     replay: Option<Replay>,
     opened: Instant,
@@ -213,7 +213,7 @@ impl Session {
             let folder = ground.folder.join(folder);
             let recording = Recording::new(client, &folder, run.id(), redactor.clone()).inspect_err(|_| {
                 // Nothing has happened yet: a run that cannot begin leaves no empty folder.
-                std::fs::remove_dir(run.path()).ok();
+                std::fs::remove_dir_all(run.path()).ok();
             });
             client = Arc::new(recording?);
         }
@@ -224,9 +224,13 @@ impl Session {
             settings.list(&table::LINEAGE).iter().filter_map(|id| id.parse().ok()).collect();
         let cost = Arc::new(CostLedger::open(&cost_path, &above, limit, durability, redactor.clone())?);
 
-        let context = ground.context(options.cancel.clone(), usage_reporter(cost.clone(), layout.usage()));
-        let access = context.access.clone();
-        let toolbox = Toolbox::new(if coding { Mode::Coding } else { Mode::Assistant }, &access);
+        let context = ground.context(
+            options.cancel.clone(),
+            Some(run.artifacts().clone()),
+            usage_reporter(cost.clone(), layout.usage()),
+        );
+        let access = access_sentence(&context.access, &context.duty);
+        let toolbox = Toolbox::new(if coding { Mode::Coding } else { Mode::Assistant }, &context.access);
         let tools: Arc<dyn ToolHost> = match &options.replay {
             Some(replay) => RecordedTools::new(&toolbox, replay.tape.tool_results()),
             None => Arc::new(LiveTools::new(toolbox, context)),
@@ -259,7 +263,7 @@ impl Session {
             cancel: options.cancel,
             late,
             workspace: workspace.as_ref().map(|workspace| workspace.root().to_path_buf()),
-            logs: run.logs(),
+            logs: run.logs().clone(),
             role: if coding { "Coder".into() } else { "Chat".into() },
             step: None,
             response_schema: options.response_schema,
@@ -339,10 +343,7 @@ impl Session {
 
     /// What contains this run's commands.
     fn sandbox(&self) -> &'static str {
-        match self.settings.text(&table::CONTAINMENT) {
-            "off" => "off",
-            _ => marvin_gate::containment::available().kind,
-        }
+        marvin_gate::containment::chosen(self.settings.text(&table::CONTAINMENT))
     }
 
     fn save(&self) -> Result<(), WriteError> {
@@ -470,7 +471,7 @@ impl Session {
                 || "none (file tools need --working-dir)".to_string(),
                 |workspace| workspace.root().display().to_string(),
             ),
-            access: access_sentence(&self.access),
+            access: self.access.clone(),
         });
         let state =
             State::read(&self.layout, self.workspace.as_deref(), &self.profile, &lines, coding, &self.date);
@@ -564,18 +565,6 @@ fn check_budget(
         model: client.model().to_string(),
         file: layout.prices().display().to_string(),
     })
-}
-
-/// What the model is told of its access.
-fn access_sentence(access: &Access) -> String {
-    match access {
-        Access::Full => String::new(),
-        Access::Readonly => "You may look at everything and change nothing.".to_string(),
-        Access::WritableFiles(files) => {
-            let files: Vec<&str> = files.iter().map(String::as_str).collect();
-            format!("The only files you may write: {}.", files.join(", "))
-        }
-    }
 }
 
 /// What `get_usage` is told.

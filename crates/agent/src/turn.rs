@@ -6,6 +6,7 @@ use crate::outcome::{Outcome, Status};
 use crate::progress::{Progress, Watch, noted};
 use crate::protocol::{Feedback, ReplyProtocol, Understood, WorkerStatus, unfenced};
 use crate::trace::{Notice, Trace};
+use marvin_base::held::Held;
 use marvin_base::ledger::{Durability, Ledger, LedgerError};
 use marvin_base::redact::Redactor;
 use marvin_base::signature;
@@ -57,7 +58,7 @@ pub struct Turn {
     /// The workspace, for the no-progress rule.
     pub workspace: Option<PathBuf>,
     /// Where conversations are kept before they are shortened.
-    pub logs: PathBuf,
+    pub logs: Held,
     /// The role that asks.
     pub role: String,
     /// The step that asks.
@@ -191,8 +192,10 @@ impl Turn {
             return Ok(());
         }
         course.backups += 1;
-        let path = self.logs.join(format!("context-backup-{}.jsonl", course.backups));
-        let mut backup = Ledger::open(&path, Durability::Turn, self.redactor.clone())?;
+        let name = format!("context-backup-{}.jsonl", course.backups);
+        let path = self.logs.path().join(&name);
+        let place = self.logs.place().join(&name);
+        let mut backup = Ledger::open(&place, Durability::Turn, self.redactor.clone())?;
         for message in &course.messages {
             backup.append(message)?;
         }
@@ -320,10 +323,7 @@ impl Turn {
         course.acted += 1;
         let names: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
         self.trace.event("tools.started", json!({"round": course.rounds, "tools": names}))?;
-        let looks_only = |call: &ToolCall| {
-            let touches = self.tools.touches(&call.name);
-            !touches.writes && !touches.executes
-        };
+        let looks_only = |call: &ToolCall| self.tools.touches(&call.name).changes_nothing();
         let parallel = calls.iter().all(looks_only);
         let mut results: Vec<Called> = Vec::with_capacity(calls.len());
         let mut items = Vec::with_capacity(calls.len());

@@ -4,6 +4,7 @@ use crate::failure::Failure;
 use crate::{commands, output};
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use marvin_base::Exit;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
@@ -125,6 +126,16 @@ pub(crate) enum Command {
     /// List, explain and call tools
     #[command(subcommand)]
     Tools(ToolsCommand),
+    /// Work with tickets: create, start, close, dep, ls, ready, show, add-note …
+    #[command(
+        disable_help_flag = true,
+        after_help = "`marvin tk help` explains every command; `--json` gives results as JSON.\n\nExamples:\n  marvin tk create 'Login fails' -t bug -p 1 -d 'Error 500 after a wrong password'\n  marvin tk ready\n  marvin tk show 5c46"
+    )]
+    Tk {
+        /// The command and its words
+        #[arg(value_name = "COMMAND", trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
     /// Serve a script as a model over HTTP (OpenAI chat and responses, Anthropic, Gemini, Ollama)
     #[command(
         after_help = "Prints {\"address\":\"http://127.0.0.1:PORT\"} and serves until it is interrupted.\n\nExamples:\n  marvin model-server --script hello.jsonl\n  OPENAI_BASE_URL=http://127.0.0.1:8080/v1 OPENAI_API_KEY=x marvin --provider openai hello"
@@ -176,10 +187,15 @@ pub(crate) enum ToolsCommand {
         json: bool,
     },
     /// Show the schema of a tool's arguments
-    #[command(after_help = "Example:\n  marvin tools schema read_file")]
+    #[command(
+        after_help = "Examples:\n  marvin tools schema read_file\n  marvin tools schema read_file --result"
+    )]
     Schema {
         /// The tool
         name: String,
+        /// Show the schema of the result's data instead of the arguments
+        #[arg(long)]
+        result: bool,
         /// Accepted for symmetry: a schema is always JSON
         #[arg(long)]
         json: bool,

@@ -6,7 +6,9 @@ use crate::output;
 use marvin_agent::Ground;
 use marvin_base::child::{self, Child, Ending};
 use marvin_base::environment::Environment;
+use marvin_base::settings::table;
 use marvin_base::{Exit, atomic};
+use marvin_gate::containment::{self, bubblewrap};
 use marvin_model::choose::{self, ProviderStatus};
 use serde::Serialize;
 use serde_json::json;
@@ -62,7 +64,7 @@ pub(super) fn run(as_json: bool) -> Result<Exit, Failure> {
         }
     };
     checks.extend(programs(&environment)?);
-    checks.push(sandbox());
+    checks.extend(sandbox(ground.as_ref()));
     if let Some(ground) = &ground {
         checks.extend(places(ground)?);
     }
@@ -167,13 +169,50 @@ async fn version(program: &str, arguments: &[&str]) -> Option<String> {
     (outcome.ending == Ending::Exited(0) && !first.is_empty()).then_some(first)
 }
 
-fn sandbox() -> Check {
-    let found = marvin_gate::containment::available();
-    if found.kind == "none" {
-        let mend = "commands are refused; use Linux 5.13 or newer with Landlock, or set sandbox.commands = \"off\" knowingly";
-        return check("sandbox", State::Problem, found.note, mend);
+/// What contains commands, and whether bubblewrap could.
+fn sandbox(ground: Option<&Ground>) -> Vec<Check> {
+    let setting = ground.map_or("auto", |ground| ground.settings.text(&table::CONTAINMENT));
+    let landlock = containment::available();
+    let first = match setting {
+        "off" => check(
+            "sandbox",
+            State::Missing,
+            "off: commands run uncontained, as sandbox.commands says",
+            "set sandbox.commands = \"auto\"",
+        ),
+        "bubblewrap" => match bubblewrap::ready() {
+            Ok(program) => {
+                check("sandbox", State::Ok, format!("bubblewrap ({}) and seccomp", program.display()), "")
+            }
+            Err(why) => check(
+                "sandbox",
+                State::Problem,
+                format!("bubblewrap, as sandbox.commands says, but {why}; commands are refused"),
+                "install bubblewrap and allow user namespaces, or set sandbox.commands = \"auto\"",
+            ),
+        },
+        _ if landlock.kind == "none" => check(
+            "sandbox",
+            State::Problem,
+            landlock.note,
+            "use Linux 6.2 or newer with Landlock on, or set sandbox.commands = \"bubblewrap\", or \"off\" knowingly",
+        ),
+        _ => check("sandbox", State::Ok, landlock.note, ""),
+    };
+    if setting == "bubblewrap" {
+        return vec![first];
     }
-    check("sandbox", State::Ok, found.note, "")
+    let second = match bubblewrap::ready() {
+        Ok(program) => {
+            let found =
+                format!("{} works here; sandbox.commands = \"bubblewrap\" would use it", program.display());
+            check("bubblewrap", State::Ok, found, "")
+        }
+        Err(why) => {
+            check("bubblewrap", State::Missing, why, "only needed with sandbox.commands = \"bubblewrap\"")
+        }
+    };
+    vec![first, second]
 }
 
 /// Can the record be written, and is there room for it?

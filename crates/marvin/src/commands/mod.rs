@@ -6,6 +6,7 @@ mod doctor;
 mod model_server;
 mod prompt;
 mod replay;
+mod tk;
 mod tools;
 mod turn;
 mod welcome;
@@ -34,6 +35,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
             config::run(key.as_deref(), json, schema, markdown)
         }
         Some(Command::Doctor { json }) => doctor::run(json),
+        Some(Command::Tk { words }) => tk::run(words),
         Some(Command::Tools(command)) => tools::run(command),
         Some(Command::ModelServer { script, listen, .. }) => model_server::run(&script, &listen),
         Some(Command::Replay { run, json }) => replay::run(&run, json),
@@ -66,15 +68,16 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 
 /// A token that is cancelled by an interrupt or a polite request to end.
 fn cancel_on_signal() -> CancellationToken {
+    use tokio::signal::unix::{SignalKind, signal};
     let cancel = CancellationToken::new();
     let token = cancel.clone();
+    // Heard from now on, not from when the task first runs.
+    let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hang_up)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()))
+    else {
+        return cancel;
+    };
     tokio::spawn(async move {
-        use tokio::signal::unix::{SignalKind, signal};
-        let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hang_up)) =
-            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()))
-        else {
-            return;
-        };
         let mut signalled = async || {
             tokio::select! {
                 _ = interrupt.recv() => {}

@@ -5,7 +5,6 @@ use crate::commands::{cancel_on_signal, folder, ground, runtime};
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::ground::{Ground, record_call};
-use marvin_agent::host::{LiveTools, ToolHost};
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_gate::Access;
@@ -19,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 pub(super) fn run(command: ToolsCommand) -> Result<Exit, Failure> {
     match command {
         ToolsCommand::List { json } => list(json),
-        ToolsCommand::Schema { name, .. } => schema(&name),
+        ToolsCommand::Schema { name, result, .. } => schema(&name, result),
         ToolsCommand::Call { name, args, working_dir, json } => {
             call(&name, &args, working_dir.as_deref(), json)
         }
@@ -32,7 +31,7 @@ fn toolbox() -> Toolbox {
 
 /// What an agent would be offered here: the access of this process counts.
 fn list(as_json: bool) -> Result<Exit, Failure> {
-    let access = ground(true)?.tool_context(CancellationToken::new()).access;
+    let access = ground(true)?.tool_context(CancellationToken::new(), None).access;
     let toolbox = Toolbox::new(Mode::Coding, &access);
     if as_json {
         return output::json(&json!(toolbox.specs()));
@@ -46,10 +45,10 @@ fn list(as_json: bool) -> Result<Exit, Failure> {
     output::line(&text)
 }
 
-fn schema(name: &str) -> Result<Exit, Failure> {
+fn schema(name: &str, result: bool) -> Result<Exit, Failure> {
     let toolbox = toolbox();
     let tool = toolbox.find(name).map_err(Failure::usage)?;
-    output::line(&format!("{:#}", tool.schema()))
+    output::line(&format!("{:#}", if result { tool.data_schema() } else { tool.schema() }))
 }
 
 fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Result<Exit, Failure> {
@@ -64,10 +63,8 @@ fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Re
     toolbox.find(name).map_err(Failure::usage)?;
     let ground = Ground::find(Environment::of_process(), folder()?, working_dir, true, Vec::new())?;
     runtime()?.block_on(async {
-        let context = ground.tool_context(cancel_on_signal());
-        let tools = LiveTools::new(Toolbox::new(Mode::Coding, &context.access), context);
         let call = ToolCall { id: "call_1".into(), name: name.to_string(), arguments, opaque: None };
-        let called = record_call(&ground, &call, tools.call(&call)).await?;
+        let called = record_call(&ground, &call, cancel_on_signal()).await?;
         let mut shown = json!({"tool": called.tool, "verdict": called.verdict});
         if let (Some(map), Value::Object(record)) = (shown.as_object_mut(), called.record.clone()) {
             map.extend(record);

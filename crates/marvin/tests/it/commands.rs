@@ -393,7 +393,7 @@ fn version_and_help_need_nothing() {
     for word in ["Examples:", "Exit codes:", "130", "--max-cost", "model-server"] {
         assert!(help.text().contains(word), "{word}");
     }
-    for command in ["config", "doctor", "tools", "model-server", "replay", "completions", "man"] {
+    for command in ["config", "doctor", "tools", "tk", "model-server", "replay", "completions", "man"] {
         assert!(
             world.marvin([command, "--help"]).run().exits(0).quiet().text().contains("Usage:"),
             "{command}"

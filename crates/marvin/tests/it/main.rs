@@ -12,6 +12,8 @@ mod house;
 #[cfg(test)]
 mod non_interactive;
 #[cfg(test)]
+mod programs;
+#[cfg(test)]
 mod providers;
 #[cfg(test)]
 mod replay;
@@ -19,3 +21,7 @@ mod replay;
 mod secrets;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod tickets;
+#[cfg(test)]
+mod web;

@@ -201,7 +201,7 @@ impl Launch {
             other @ ChildError::Start { .. } => vendor.error(Fault::Exception, other.to_string()),
         })?;
         match outcome.ending {
-            Ending::Exited(_) | Ending::Signalled(_) => Ok(outcome),
+            Ending::Exited(_) | Ending::Signalled(_) | Ending::Crowded => Ok(outcome),
             Ending::Late => Err(vendor
                 .error(
                     Fault::Timeout,
@@ -244,7 +244,7 @@ fn how_it_ended(ending: Ending) -> String {
     match ending {
         Ending::Exited(code) => format!("ended with code {code}"),
         Ending::Signalled(signal) => format!("was ended by signal {signal}"),
-        Ending::Late | Ending::Cancelled => "was ended".into(),
+        Ending::Late | Ending::Cancelled | Ending::Crowded => "was ended".into(),
     }
 }
 

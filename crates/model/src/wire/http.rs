@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures_util::FutureExt;
 use marvin_base::clock;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER};
-use reqwest::{Client, Response, StatusCode, Url, redirect};
+use reqwest::{Client, ClientBuilder, Response, StatusCode, Url, redirect};
 use std::error::Error as _;
 use std::fmt;
 use std::task::Poll;
@@ -391,22 +391,26 @@ pub fn web_client(url: &str, connect: Duration) -> Result<Client, String> {
     client(&[&url], connect).map_err(|error| error.without_url().to_string())
 }
 
-/// The HTTP client. The one place where the crypto provider is chosen.
-fn client(addresses: &[&Url], connect: Duration) -> Result<Client, reqwest::Error> {
+/// The beginning of every HTTP client: redirects are the caller's affair. The one place where the crypto provider is
+/// chosen. `plain` says that there will be no TLS.
+pub fn web_builder(plain: bool, connect: Duration) -> ClientBuilder {
     if rustls::crypto::CryptoProvider::get_default().is_none() {
         // The error says that another thread was faster, with the same provider.
         rustls::crypto::ring::default_provider().install_default().ok();
     }
-    let mut builder = Client::builder()
+    let builder = Client::builder()
         .connect_timeout(connect)
         .tcp_nodelay(true)
         .user_agent(concat!("marvin/", env!("CARGO_PKG_VERSION")))
         // A redirect would carry the key to an address that nobody configured.
         .redirect(redirect::Policy::none());
-    if addresses.iter().all(|address| address.scheme() == "http") {
-        // Without TLS there is no need for the system's certificates, which take a while to load.
-        builder = builder.tls_certs_only([]);
-    }
+    // Without TLS there is no need for the system's certificates, which take a while to load.
+    if plain { builder.tls_certs_only([]) } else { builder }
+}
+
+fn client(addresses: &[&Url], connect: Duration) -> Result<Client, reqwest::Error> {
+    let plain = addresses.iter().all(|address| address.scheme() == "http");
+    let mut builder = web_builder(plain, connect);
     if addresses.iter().all(|address| is_loopback(address)) {
         builder = builder.no_proxy();
     }

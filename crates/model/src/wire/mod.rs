@@ -23,7 +23,7 @@ mod openai;
 mod text;
 
 pub use copilot::CopilotModel;
-pub use http::{HttpModel, HttpOptions, web_client};
+pub use http::{HttpModel, HttpOptions, web_builder, web_client};
 
 use crate::client::{Event, Reply, Request, Sink, Usage};
 use errors::Fault;

@@ -1,0 +1,176 @@
+//! `marvin tk`: the ticket command line for people, and for programs with `--json`.
+//!
+//! What a ticket is and does stands in `marvin_tools::tickets`. Here is only what the tools must not do: read standard
+//! input, start an editor, and ask other programs (`git` for the person's name, `jq` to filter).
+
+use crate::commands::{cancel_on_signal, folder, ground, runtime};
+use crate::failure::Failure;
+use crate::output;
+use marvin_agent::Ground;
+use marvin_base::Exit;
+use marvin_base::child::{self, Child, Ending};
+use marvin_base::settings::table;
+use marvin_gate::RefusalKind;
+use marvin_tools::tickets::{self, Command, Parsed, Store, Surroundings, TicketError};
+use serde_json::json;
+use std::ffi::OsString;
+use std::io::{IsTerminal, Read};
+use std::path::Path;
+use std::time::Duration;
+
+/// How long `git` may take to say a name, and `jq` to filter.
+const NAME: Duration = Duration::from_secs(5);
+const FILTER: Duration = Duration::from_secs(60);
+/// Bytes of a note from standard input, and of what `jq` prints.
+const NOTE: u64 = 4 * 1024 * 1024;
+const FILTERED: usize = 256 * 1024 * 1024;
+
+/// Runs the words after `tk`.
+pub(super) fn run(words: Vec<OsString>) -> Result<Exit, Failure> {
+    let words: Result<Vec<String>, OsString> = words.into_iter().map(OsString::into_string).collect();
+    let words = words.map_err(|word| {
+        Failure::usage(format!("`{}` is not UTF-8 text\n  hint: `marvin tk help`", word.to_string_lossy()))
+    })?;
+    let Parsed { command, json } = tickets::parse(&words)?;
+    if command == Command::Help {
+        return output::line(tickets::HELP);
+    }
+    let ground = ground(false)?;
+    let from = folder()?;
+    let open = |make: bool| {
+        Store::find(&from, ground.settings.given(&table::TICKETS_DIR), ground.layout.home(), make)
+    };
+    let mut surroundings = Surroundings::default();
+    let command = match command {
+        Command::Edit { id } => return edit(&open(false)?, &id, &ground, json),
+        Command::Query { filter: Some(filter) } => return query(&filter, &open),
+        Command::AddNote { id, text: None } => Command::AddNote { id, text: Some(note()?) },
+        Command::Create(draft) => {
+            if draft.assignee.is_none() {
+                surroundings.assignee = person(&from)?;
+            }
+            Command::Create(draft)
+        }
+        command => command,
+    };
+    let reply = tickets::run(command, &surroundings, &open)?;
+    for notice in &reply.notices {
+        output::talk(&format!("note: {notice}"));
+    }
+    if json { output::json(&json!(reply.data)) } else { output::raw(&reply.text).map(|()| Exit::Success) }
+}
+
+impl From<TicketError> for Failure {
+    fn from(error: TicketError) -> Self {
+        let message = error.to_string();
+        match error {
+            TicketError::Usage(_) => Failure::usage(format!("{message}\n  hint: `marvin tk help`")),
+            TicketError::Failed(_) => Failure::failed(message),
+            // The mend of a refusal speaks to models.
+            TicketError::Refused(refusal) => match refusal.kind {
+                RefusalKind::Link | RefusalKind::LeadsOut | RefusalKind::Workspace => {
+                    Failure::refused(refusal.reason)
+                }
+                _ => Failure::failed(refusal.reason),
+            },
+        }
+    }
+}
+
+/// The note that stands on standard input.
+fn note() -> Result<String, Failure> {
+    let stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        return Err(Failure::usage(
+            "no note provided\n  hint: marvin tk add-note ID 'text', or pipe the text in",
+        ));
+    }
+    let mut bytes = Vec::new();
+    let read = stdin.lock().take(NOTE + 1).read_to_end(&mut bytes);
+    read.map_err(|error| Failure::failed(format!("cannot read standard input: {error}")))?;
+    if bytes.len() as u64 > NOTE {
+        return Err(Failure::usage(format!("the note is longer than {NOTE} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|_| Failure::usage("the note is not UTF-8 text"))
+}
+
+/// What git calls the person; nothing where there is no git or no name.
+fn person(folder: &Path) -> Result<Option<String>, Failure> {
+    let mut git = Child::new("git").args(["config", "user.name"]);
+    git.folder = Some(folder.to_path_buf());
+    git.deadline = NAME;
+    let outcome = runtime()?.block_on(async { child::run(git, &cancel_on_signal()).await });
+    Ok(outcome
+        .ok()
+        .filter(|outcome| outcome.ending == Ending::Exited(0))
+        .map(|outcome| outcome.stdout.text().trim().to_string())
+        .filter(|name| !name.is_empty() && !name.contains(char::is_control)))
+}
+
+/// The frontmatter of the tickets for which the filter holds.
+fn query(filter: &str, open: &dyn Fn(bool) -> Result<Store, TicketError>) -> Result<Exit, Failure> {
+    let all = tickets::run(Command::Query { filter: None }, &Surroundings::default(), &open)?;
+    for notice in &all.notices {
+        output::talk(&format!("note: {notice}"));
+    }
+    let mut jq = Child::new("jq").args(["-c", &format!("select({filter})")]);
+    jq.input = all.text.into_bytes();
+    jq.deadline = FILTER;
+    jq.keep = FILTERED;
+    let outcome = runtime()?.block_on(async { child::run(jq, &cancel_on_signal()).await });
+    let outcome = outcome.map_err(|error| {
+        Failure::failed(format!(
+            "{error}; filters of `query` are written for jq\n  hint: install jq, or use `marvin tk query` and \
+             `marvin tk ls --json` without it"
+        ))
+    })?;
+    match outcome.ending {
+        Ending::Exited(0) => output::raw(&outcome.stdout.text()).map(|()| Exit::Success),
+        Ending::Exited(_) => {
+            let said = outcome.stderr.text();
+            Err(Failure::usage(format!("jq does not understand the filter `{filter}`: {}", said.trim())))
+        }
+        Ending::Late => Err(Failure::failed(format!("jq was not done after {} s", FILTER.as_secs()))),
+        Ending::Signalled(_) | Ending::Cancelled | Ending::Crowded => {
+            Err(Failure::failed("jq was interrupted"))
+        }
+    }
+}
+
+/// Opens a copy in the person's editor, and takes it over when the ticket was not changed meanwhile. Where there is no
+/// terminal, says which file to edit.
+fn edit(store: &Store, id: &str, ground: &Ground, json: bool) -> Result<Exit, Failure> {
+    let id = store.resolve(id)?;
+    let place = store.place().join(format!("{id}.md"));
+    if json {
+        return output::json(&json!({"id": id, "path": place}));
+    }
+    if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
+        return output::line(&format!("Edit ticket file: {}", place.display()));
+    }
+    let before = store.read(&id)?;
+    let kept = ground.layout.drafts();
+    let copy = kept.join(format!("{id}.{}.md", marvin_base::ids::short(6)));
+    marvin_base::atomic::replace_private(&copy, before.bytes())
+        .map_err(|error| Failure::failed(error.to_string()))?;
+    let editor = ground.environment.get("EDITOR").unwrap_or("vi");
+    let words = marvin_tools::tickets::words(editor).unwrap_or_default();
+    let Some((program, arguments)) = words.split_first() else {
+        return Err(Failure::usage(format!("$EDITOR cannot be understood: {editor}")));
+    };
+    let status = std::process::Command::new(program).args(arguments).arg(&copy).status();
+    let status = status.map_err(|error| Failure::failed(format!("cannot start `{program}`: {error}")))?;
+    if !status.success() {
+        std::fs::remove_file(&copy).ok();
+        return Err(Failure::failed(format!("`{program}` ended with {status}; {id} is as it was")));
+    }
+    let lost = |message: String| {
+        Failure::failed(format!("{message}; your text was not taken over, it lies in {}", copy.display()))
+    };
+    let after = std::fs::read(&copy).map_err(|error| lost(format!("cannot read the copy: {error}")))?;
+    if after != before.bytes() {
+        store.replace(&id, &before, &after).map_err(|error| lost(error.to_string()))?;
+    }
+    std::fs::remove_file(&copy).ok();
+    Ok(Exit::Success)
+}
