@@ -3,7 +3,9 @@
 
 mod bench;
 mod clients;
+mod fuzz;
 mod licences;
+mod python;
 mod test;
 mod tools;
 
@@ -11,7 +13,9 @@ use std::process::ExitCode;
 
 const HELP: &str = "\
 cargo xtask test            install what the tests need, run everything, end with the counts
-cargo xtask bench NAME      measure; NAME is one of: start, stream, all
+cargo xtask bench NAME      measure; NAME is one of: start, stream, grep, tools, tree, all
+cargo xtask fuzz [TARGET] [--minutes N]
+                            look for inputs that break something; TARGET is one of: patch, arguments, path, ticket
 cargo xtask deny            licences, bans, sources and advisories of the dependencies (installs cargo-deny)
 cargo xtask settings        write docs/settings.md anew from the settings table";
 
@@ -21,6 +25,7 @@ fn main() -> ExitCode {
     let result = match words.as_slice() {
         ["test", rest @ ..] => test::run(rest),
         ["bench", name] => bench::run(name),
+        ["fuzz", rest @ ..] => fuzz::run(rest),
         ["deny"] => licences::deny(),
         ["settings"] => tools::settings_reference(),
         ["-h" | "--help" | "help"] => {

@@ -45,11 +45,16 @@ pub(crate) fn need(program: &str, package: &str) -> Result<(), String> {
     if has(program) {
         return Ok(());
     }
-    let hint = format!("`{program}` is missing\n  hint: install the package {package}");
+    install(package).map_err(|hint| format!("`{program}` is missing\n  {hint}"))
+}
+
+/// Installs a package of the system, where that is possible.
+pub(crate) fn install(package: &str) -> Result<(), String> {
+    let hint = format!("hint: install the package {package}");
     if !has("apt-get") {
         return Err(hint);
     }
-    crate::say(&format!("installing {package} (for `{program}`) …"));
+    crate::say(&format!("installing {package} …"));
     let script = format!("apt-get update -qq && apt-get install -y -qq --no-install-recommends {package}");
     run(Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::null())).map_err(|_| hint)
 }

@@ -1,6 +1,10 @@
 //! Benchmarks. Each measures Marvin and a reference in the same run, taking turns, and prints both with their ratio as
 //! JSON. The ratio is what counts: milliseconds differ from machine to machine.
 
+mod forest;
+mod grep;
+mod guarded;
+mod listing;
 mod start;
 mod stream;
 mod timing;
@@ -10,13 +14,24 @@ use serde_json::Value;
 /// A benchmark: measures, and says by `ok` whether its targets hold.
 type Bench = fn() -> Result<Value, String>;
 
-const ALL: [(&str, Bench); 2] = [("start", start::run), ("stream", stream::run)];
+const ALL: [(&str, Bench); 5] = [
+    ("start", start::run),
+    ("stream", stream::run),
+    ("grep", grep::run),
+    ("tools", guarded::run),
+    ("tree", listing::run),
+];
+
+/// The names of all.
+pub(crate) fn names() -> String {
+    ALL.map(|(name, _)| name).join(", ")
+}
 
 /// Runs one benchmark, or all; fails when a target is missed.
 pub(crate) fn run(name: &str) -> Result<(), String> {
     let chosen: Vec<_> = ALL.iter().filter(|(known, _)| name == "all" || *known == name).collect();
     if chosen.is_empty() {
-        return Err(format!("there is no benchmark `{name}` (there are: start, stream, all)"));
+        return Err(format!("there is no benchmark `{name}` (there are: {}, all)", names()));
     }
     let mut missed = Vec::new();
     for (name, bench) in chosen {

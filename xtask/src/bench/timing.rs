@@ -1,9 +1,10 @@
 //! Running a program and seeing how long it took, how much processor it used and how much memory it had at most.
 
 use crate::tools;
+use std::io::Read;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Instant;
 
 /// Compiles a reference program from its source, optimised like ours.
@@ -27,9 +28,35 @@ pub(crate) struct Run {
     pub(crate) peak: i64,
 }
 
+/// Runs a program to its end, and gives what it took and what it wrote; it must end with one of these codes.
+pub(crate) fn timed(command: &mut Command, codes: &[i32]) -> Result<(Run, String), String> {
+    let started = Instant::now();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("cannot start {command:?}: {error}"))?;
+    let mut output = Vec::new();
+    if let Some(mut stdout) = child.stdout.take() {
+        stdout.read_to_end(&mut output).map_err(|error| error.to_string())?;
+    }
+    let (run, status) = end(&child, started)?;
+    if !status.code().is_some_and(|code| codes.contains(&code)) {
+        return Err(format!("{command:?} failed: {status}"));
+    }
+    Ok((run, String::from_utf8_lossy(&output).into_owned()))
+}
+
+/// Waits for a child that must succeed, and measures it.
+pub(crate) fn wait(child: &Child, started: Instant) -> Result<Run, String> {
+    let (run, status) = end(child, started)?;
+    if status.success() { Ok(run) } else { Err(format!("the measured program failed: {status}")) }
+}
+
 /// Waits for a child and measures it.
 #[expect(unsafe_code, reason = "wait4 is the only call that gives the resources of one child")]
-pub(crate) fn wait(child: &Child, started: Instant) -> Result<Run, String> {
+fn end(child: &Child, started: Instant) -> Result<(Run, ExitStatus), String> {
     let mut status = 0;
     // SAFETY: an all-zero rusage is valid, and the child is ours and was not waited for.
     let (waited, usage) = unsafe {
@@ -41,12 +68,9 @@ pub(crate) fn wait(child: &Child, started: Instant) -> Result<Run, String> {
     if waited < 0 {
         return Err(std::io::Error::last_os_error().to_string());
     }
-    let status = ExitStatus::from_raw(status);
-    if !status.success() {
-        return Err(format!("the measured program failed: {status}"));
-    }
     let milliseconds = |time: libc::timeval| time.tv_sec as f64 * 1000.0 + time.tv_usec as f64 / 1000.0;
-    Ok(Run { wall, cpu: milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime), peak: usage.ru_maxrss })
+    let cpu = milliseconds(usage.ru_utime) + milliseconds(usage.ru_stime);
+    Ok((Run { wall, cpu, peak: usage.ru_maxrss }, ExitStatus::from_raw(status)))
 }
 
 /// The median of some figures.

@@ -1,0 +1,48 @@
+//! `marvin-fuzz TARGET SECONDS SEED FOLDER`: the small mutator, for as long as it is told; an input that breaks something
+//! is kept in FOLDER. `marvin-fuzz --seeds TARGET FOLDER`: writes the seeds of a target, for another engine.
+
+use marvin_fuzz::{TARGETS, Target, mutate};
+use std::error::Error;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+#[expect(clippy::print_stdout, reason = "it says how many inputs it tried")]
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, name, folder] = arguments.as_slice()
+        && flag == "--seeds"
+    {
+        for (number, seed) in find(name)?.2.iter().enumerate() {
+            std::fs::write(Path::new(folder).join(format!("seed-{number}")), seed)?;
+        }
+        return Ok(());
+    }
+    let [name, seconds, seed, folder] = arguments.as_slice() else {
+        return Err("marvin-fuzz TARGET SECONDS SEED FOLDER".into());
+    };
+    let (_, target, seeds) = find(name)?;
+    let (until, mut last) = (Instant::now() + Duration::from_secs(seconds.parse()?), Vec::new());
+    let run = catch_unwind(AssertUnwindSafe(|| {
+        mutate::run(target, seeds, seed.parse().unwrap_or(1), |_, input| {
+            last.clear();
+            last.extend_from_slice(input);
+            Instant::now() < until
+        })
+    }));
+    match run {
+        Ok(tried) => println!("{name}: {tried} inputs, no finding"),
+        Err(_) => {
+            let place = Path::new(folder).join(format!("crash-{name}"));
+            std::fs::create_dir_all(folder)?;
+            std::fs::write(&place, &last)?;
+            return Err(format!("{name}: a finding, kept in {}", place.display()).into());
+        }
+    }
+    Ok(())
+}
+
+fn find(name: &str) -> Result<(&'static str, Target, &'static [&'static [u8]]), String> {
+    let known = TARGETS.into_iter().find(|(known, ..)| *known == name);
+    known.ok_or_else(|| format!("there is no target `{name}`"))
+}

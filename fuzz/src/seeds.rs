@@ -1,0 +1,66 @@
+//! Inputs to begin with, written by hand: one of each kind that the code tells apart.
+
+/// A text, a NUL, a patch for it (or another text).
+pub const PATCH: &[&[u8]] = &[
+    b"one\ntwo\nthree\n\0@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n",
+    b"one\r\ntwo\r\n\0--- a/f\n+++ b/f\n@@ -2 +2 @@\n-two\r\n+2\r\n",
+    b"one\ntwo\0--- a/f\n+++ b/f\n@@ -2 +2 @@\n-two\n\\ No newline at end of file\n+2\n",
+    b"a\nb\na\nb\n\0*** Begin Patch\n*** Update File: f\n@@ b\n a\n-b\n+c\n*** End of File\n*** End Patch\n",
+    b"\0*** Begin Patch\n*** Add File: f\n+x\n*** Delete File: g\n*** Update File: h\n*** Move to: i\n*** End Patch",
+    b"x\n\0diff --git a/f b/g\nsimilarity index 100%\nrename from f\nrename to g\n",
+    b"x\n\0diff --git \"a/\\303\\251\" \"b/\\303\\251\"\nnew file mode 100644\n--- /dev/null\n+++ \"b/\\303\\251\"\n@@ -0,0 +1 @@\n+x\n",
+    b"x\n\0--- a/f\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n",
+    b"x\n\0```diff\n@@ -1 +1 @@\n-x\n+y\n```\n",
+    b"a\nb\nc\nd\ne\nf\ng\nh\n\0a\nB\nc\nd\ne\nf\nG\nh\nnew",
+    b"1\n2\n3\n\0REPLACE 2\ntwo\n---\nINSERT 1\nzero\n---\nDELETE 3 1\n",
+];
+
+/// The name of a tool, a NUL, its arguments.
+pub const ARGUMENTS: &[&[u8]] = &[
+    br#"read_file\0{"path": "src/a.txt", "start_line": 1, "end_line": 2}"#,
+    b"read_file\0{\"path\": \"src/a.txt\", \"start_line\": \"1\", \"end_line\": 2.0}",
+    b"read_file\0\"{\\\"path\\\": \\\"../x\\\"}\"",
+    b"create_file\0{\"path\": \"a/b\", \"content\": null}",
+    b"apply_patch\0*** Begin Patch\n*** Update File: src/a.txt\n@@\n-inside\n+x\n*** End Patch",
+    b"apply_patch\0{\"path\": \"src/a.txt\", \"old_string\": \"in\", \"new_str\": \"out\"}",
+    b"code_grep\0{\"query\": \"a+\", \"glob\": \"*.txt\", \"max_results\": 5}",
+    b"tree\0{\"path\": \".\", \"max_depth\": 99999999999999999999}",
+    b"run_command\0{\"command\": \"cd src && git log | head -3; rm -rf / #\", \"timeout\": -1}",
+    b"write_note\0{\"path\": \"a\", \"content\": \"x\", \"append\": \"true\"}",
+    b"file_apply_patch\0{\"path\": \"a\", \"patch\": \"REPLACE 1\\nx\"}",
+    b"convert_units\0{\"value\": 1e308, \"from_unit\": \"km\", \"to_unit\": \"mile\"}",
+    b"grep.search\0{}",
+    b"nothing\0[]",
+];
+
+/// A path.
+pub const PATH: &[&[u8]] = &[
+    b"src/a.txt",
+    b"./src//a.txt/",
+    b"../outside/secret",
+    b"/etc/passwd",
+    b"out/secret",
+    b"in/a.txt",
+    b"loop",
+    b"chain",
+    b".tickets/t.md",
+    b".TICKETS /t.md",
+    b".git/config",
+    b"src/\xff\xfe",
+    b"src/\0a",
+    b"~/x",
+    b"a\\..\\b",
+    b"in/out/secret",
+];
+
+/// The file of a ticket.
+pub const TICKET: &[&[u8]] = &[
+    b"---\nid: a-1\nstatus: open\ndeps: []\nlinks: []\ncreated: 2026-01-02T03:04:05Z\ntype: task\npriority: 2\n---\n# Title\n\nText\n",
+    b"---\r\nid: a-1\r\nstatus: open\r\ndeps: [b-2, c-3]\r\n---\r\n# Title\r\n",
+    b"\xef\xbb\xbf---\nid: a-1\n---\n",
+    b"---\nid: a-1\ndeps:\n---\nno title",
+    b"---\nid: a-1\ndeps:\n  - b-2\n---\n",
+    b"---\nid: a-1\nstatus: open # comment\ntags: [x,  y ,z]\n---\n# T\n\n## Notes\n\n**x**\n\ny\n",
+    b"---\nid: a-1\nid: a-2\n---\n",
+    b"---\nstatus: open\n",
+];

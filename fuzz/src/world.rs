@@ -1,0 +1,69 @@
+//! The surroundings of the targets: a workspace with everything in it that a path could lead astray by, and beside it
+//! what may never be seen.
+
+use marvin_base::environment::Environment;
+use marvin_base::layout::Layout;
+use marvin_base::redact::Redactor;
+use marvin_base::settings::{Settings, Sources};
+use marvin_gate::{Access, Duty, Workspace};
+use marvin_tools::{Mode, ToolContext, Toolbox};
+use serde_json::Value;
+use std::os::unix::fs::symlink;
+use std::sync::{Arc, OnceLock};
+use tokio_util::sync::CancellationToken;
+
+/// Stands in every file outside, and in the tickets.
+pub(crate) const CANARY: &str = "canary-71c2";
+
+pub(crate) struct World {
+    pub(crate) toolbox: Toolbox,
+    pub(crate) context: ToolContext,
+    pub(crate) workspace: Arc<Workspace>,
+}
+
+/// The world, made once. It stays until the machine tidies its temporary files: a fuzzer ends without a word.
+pub(crate) fn world() -> &'static World {
+    static WORLD: OnceLock<World> = OnceLock::new();
+    WORLD.get_or_init(|| make().unwrap_or_else(|error| panic!("the world could not be made: {error}")))
+}
+
+fn make() -> Result<World, Box<dyn std::error::Error>> {
+    let home = tempfile::tempdir()?.keep().canonicalize()?;
+    let (root, outside) = (home.join("work"), home.join("outside"));
+    for folder in ["src", ".tickets", ".git", ".marvin/runs", ".marvin/notes"] {
+        std::fs::create_dir_all(root.join(folder))?;
+    }
+    std::fs::create_dir(&outside)?;
+    std::fs::write(outside.join("secret"), CANARY)?;
+    std::fs::write(root.join(".tickets/t.md"), CANARY)?;
+    std::fs::write(root.join("src/a.txt"), "inside\n")?;
+    for (target, name) in [
+        ("src", "in"),
+        ("../outside", "out"),
+        ("../../outside", "src/out"),
+        ("loop", "loop"),
+        ("in/../out/secret", "chain"),
+        (".tickets", "src/tickets"),
+        ("/", "root"),
+        ("/proc/self/root", "proc"),
+    ] {
+        symlink(target, root.join(name))?;
+    }
+    let environment = Environment::from_iter([("HOME", home.display().to_string())]);
+    let settings = Settings::load(&Sources { environment: environment.clone(), ..Sources::default() })?;
+    let workspace = Arc::new(Workspace::open(&root, &home)?);
+    let context = ToolContext {
+        duty: Arc::new(Duty::from_settings(&settings)),
+        settings: Arc::new(settings),
+        layout: Layout::new(&environment, Some(&root)),
+        workspace: Some(Arc::clone(&workspace)),
+        access: Access::Full,
+        coding: true,
+        attended: true,
+        cancel: CancellationToken::new(),
+        redactor: Arc::new(Redactor::patterns_only()),
+        artifacts: None,
+        usage: Arc::new(|_| Value::Null),
+    };
+    Ok(World { toolbox: Toolbox::new(Mode::Coding, &Access::Full), context, workspace })
+}
