@@ -174,13 +174,22 @@ fn find(lines: &[Line<'_>], hunk: &Hunk, cursor: usize, shift: isize) -> Result<
     };
     let letter: fn(&str, &str) -> bool = |line, wanted| line == wanted;
     let loose: fn(&str, &str) -> bool = |line, wanted| plain(line) == plain(wanted);
-    // Lines that a program counted are where it says.
-    if let Some(at) = wanted.filter(|at| *at >= start && fits(*at, letter)) {
-        return Ok(Place { at, exact: true });
+    // Lines that a program counted are where it says, also when only their ends differ.
+    for (same, exact) in [(letter, true), (loose, false)] {
+        if let Some(at) = wanted.filter(|at| *at >= start && fits(*at, same)) {
+            return Ok(Place { at, exact });
+        }
     }
     let last = lines.len().saturating_sub(old.len());
+    let all = |same| (start..=last).filter(|at| fits(*at, same)).collect::<Vec<usize>>();
+    // Plain line feeds say nothing about a file from Windows: its last line is no better a place for having no end at all.
+    let plainly =
+        lines.iter().any(|line| line.text.ends_with('\r')) && !old.iter().any(|line| line.ends_with('\r'));
     for (same, exact) in [(letter, true), (loose, false)] {
-        let places: Vec<usize> = (start..=last).filter(|at| fits(*at, same)).collect();
+        let mut places = all(same);
+        if exact && plainly && places.len() == 1 {
+            places = all(loose);
+        }
         let at = match (places.as_slice(), wanted) {
             ([], _) => continue,
             ([only], _) => *only,

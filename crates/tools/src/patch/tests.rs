@@ -53,6 +53,10 @@ fn unified_diffs() {
 
 #[test]
 fn line_ends_are_kept() {
+    // The last line has no end, so it alone stands there to the letter; the number says another place, or none is clear.
+    let windows = "a\r\n\r\na";
+    assert_eq!(update(windows, &diff("@@ -1,1 +1,2 @@\n+aa\n a\n")).unwrap(), "aa\r\na\r\n\r\na");
+    assert!(update(windows, &codex("@@\n+aa\n a\n")).unwrap_err().contains("2 times"));
     assert_eq!(update("a\r\nb\r\n", &codex("@@\n-b\n+c\n+d\n")).unwrap(), "a\r\nc\r\nd\r\n");
     assert_eq!(update("a\r\nb\r\n", "@@ -2 +2 @@\r\n-b\r\n+c\r\n").unwrap(), "a\r\nc\r\n");
     assert_eq!(update("a\nb", &codex("@@\n-b\n+c\n")).unwrap(), "a\nc");
