@@ -39,6 +39,7 @@ fn simplify(schema: &mut Value) {
         map.remove(noise);
     }
     plain_type(map);
+    plain_choice(map);
     if map.get("default") == Some(&Value::Null) {
         map.remove("default");
     }
@@ -51,6 +52,21 @@ fn simplify(schema: &mut Value) {
     if let Some(items) = map.get_mut("items") {
         simplify(items);
     }
+}
+
+/// A choice of words whose members are described one by one becomes a plain list of them: not every vendor takes `oneOf`,
+/// and a list tells what is wrong with another word.
+fn plain_choice(map: &mut Map<String, Value>) {
+    let Some(Value::Array(members)) = map.get("oneOf") else { return };
+    let words = |member: &Value| match (member.get("const"), member.get("enum")) {
+        (Some(word @ Value::String(_)), _) => Some(vec![word.clone()]),
+        (None, Some(Value::Array(words))) => Some(words.clone()),
+        _ => None,
+    };
+    let Some(words) = members.iter().map(words).collect::<Option<Vec<_>>>() else { return };
+    map.remove("oneOf");
+    map.insert("type".into(), "string".into());
+    map.insert("enum".into(), words.concat().into());
 }
 
 /// `["string", "null"]` becomes `"string"`; `anyOf` of something and null becomes the something.
@@ -80,7 +96,7 @@ fn plain_type(map: &mut Map<String, Value>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde::Deserialize;
+    use serde::{Deserialize, Serialize};
     use serde_json::json;
 
     #[derive(Deserialize, JsonSchema)]
@@ -100,6 +116,17 @@ mod tests {
         append: bool,
         inner: Option<Inner>,
         list: Vec<Inner>,
+        #[serde(default)]
+        choice: Choice,
+    }
+
+    #[derive(Deserialize, JsonSchema, Serialize, Default)]
+    #[serde(rename_all = "lowercase")]
+    enum Choice {
+        /// Described, which makes a schema of its own of it.
+        #[default]
+        First,
+        Second,
     }
 
     #[test]
@@ -113,7 +140,8 @@ mod tests {
                     "start": {"type": "integer", "minimum": 0},
                     "append": {"type": "boolean", "default": false},
                     "inner": {"type": "object", "properties": {"deep": {"type": "boolean"}}, "required": ["deep"], "additionalProperties": false},
-                    "list": {"type": "array", "items": {"type": "object", "properties": {"deep": {"type": "boolean"}}, "required": ["deep"], "additionalProperties": false}}
+                    "list": {"type": "array", "items": {"type": "object", "properties": {"deep": {"type": "boolean"}}, "required": ["deep"], "additionalProperties": false}},
+                    "choice": {"type": "string", "enum": ["second", "first"], "default": "first"}
                 },
                 "required": ["path", "list"],
                 "additionalProperties": false

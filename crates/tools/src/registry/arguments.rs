@@ -117,6 +117,19 @@ fn explain(slot: &Slot, error: &jsonschema::ValidationError<'_>, context: &ToolC
         ValidationErrorKind::Required { property } => {
             format!("the field `{}` is missing", property.as_str().unwrap_or_default())
         }
+        ValidationErrorKind::Enum { options } => {
+            let words: Vec<&str> =
+                options.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            let given = error.instance().as_str().unwrap_or_default();
+            let near =
+                nearest_of(given, words.iter().copied()).map(|near| format!(" (did you mean `{near}`?)"));
+            format!(
+                "the field `{field}` cannot be `{}`{}; it is one of {}",
+                short(given, 60),
+                near.unwrap_or_default(),
+                words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+            )
+        }
         ValidationErrorKind::AdditionalProperties { unexpected } => {
             let describe = |name: &String| {
                 let near = nearest_of(name, known()).map(|near| format!(" (did you mean `{near}`?)"));

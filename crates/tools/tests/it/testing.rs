@@ -228,6 +228,8 @@ async fn any_command_counts_by_its_exit_code_and_by_words_that_are_known() {
     assert!(!ok && text.contains("though the exit code is 0"), "{text}");
     counted(&data, [1, 1, 0, 0, 2]);
     assert!(house.bad("run_tests", json!({"runner": "command"})).await.contains("needs `command`"));
+    let text = house.bad("run_tests", json!({"runner": "pytset"})).await;
+    assert!(text.contains("did you mean `pytest`?") && text.contains("`node`, `auto`"), "{text}");
     assert!(house.bad("run_tests", json!({"runner": "cargo", "command": "x"})).await.contains("goes with"));
     assert!(house.bad("run_tests", json!({})).await.contains("no tests were recognised"));
     // The gate judges the very line.
