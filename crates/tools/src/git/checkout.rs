@@ -62,7 +62,6 @@ impl Tool for GitCheckout {
         let target = input.target.trim();
         check(target).map_err(ToolError::Usage)?;
         let repository = Repository::open(context).await?;
-        repository.check_folder(context).await?;
         // The two dashes at the end: what comes before them is never a path.
         let words: &[&str] = if input.create_branch {
             &["checkout", "--quiet", "--no-recurse-submodules", "-b", target, "--"]

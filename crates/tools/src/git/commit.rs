@@ -78,7 +78,6 @@ impl Tool for GitCommit {
             return Err(ToolError::Usage("git_commit needs `message`: what was changed, and why.".into()));
         }
         let repository = Repository::open(context).await?;
-        repository.check_folder(context).await?;
         let before = status(&repository, "all", context).await?;
         if let Some(conflict) = before.changes.iter().find(|change| change.is_conflict()) {
             return Err(ToolError::Failed(format!(

@@ -85,7 +85,6 @@ impl Repository {
             }
         }
         let mut child = self.child(overrules);
-        child.arguments.extend(["--work-tree".into(), self.root.clone().into()]);
         child.set.insert("GIT_OPTIONAL_LOCKS".into(), "0".into());
         child.deadline = READING;
         contained(child.args(words.iter().copied()), policy, context).await
@@ -125,6 +124,8 @@ impl Repository {
         // What was looked at, not what stands in files that may be changed meanwhile.
         set.insert("GIT_DIR".into(), self.folders.own.display().to_string());
         set.insert("GIT_COMMON_DIR".into(), self.folders.common.display().to_string());
+        // Whatever the configuration says.
+        set.insert("GIT_WORK_TREE".into(), self.root.display().to_string());
         let above = self.root.parent().unwrap_or(&self.root).display().to_string();
         for (name, value) in [
             // Never a repository further up.
@@ -141,21 +142,6 @@ impl Repository {
         }
         child.set = set;
         child
-    }
-
-    /// Is the folder that git would work in the workspace? Its configuration may name another.
-    pub(super) async fn check_folder(&self, context: &ToolContext) -> Result<(), ToolError> {
-        let words = ["rev-parse", "--show-toplevel"];
-        let done = self.change(&words, Vec::new(), &[("GIT_OPTIONAL_LOCKS", "0")], context).await?;
-        let found = done.outcome.stdout.text();
-        if done.code() == Some(0) && Path::new(found.trim()) == self.root {
-            return Ok(());
-        }
-        Err(ToolError::Failed(format!(
-            "git does not take the working directory for its own: {}. Mend `.git/config` (core.worktree, core.bare), or \
-             work in the folder that it names.",
-            first_line(&done, found.trim())
-        )))
     }
 
     /// The answer of git, or what it complained about.
@@ -175,11 +161,6 @@ pub(super) fn complaint(done: &Done) -> ToolError {
     } else {
         format!("git: {said}\n[{ended}]")
     })
-}
-
-fn first_line(done: &Done, otherwise: &str) -> String {
-    let said = done.outcome.stderr.text();
-    said.lines().next().map_or_else(|| otherwise.to_string(), str::to_string)
 }
 
 /// Git itself, from a folder that is not the project's.
