@@ -64,7 +64,8 @@ fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Re
     let ground = Ground::find(Environment::of_process(), folder()?, working_dir, true, Vec::new())?;
     runtime()?.block_on(async {
         let call = ToolCall { id: "call_1".into(), name: name.to_string(), arguments, opaque: None };
-        let called = record_call(&ground, &call, cancel_on_signal()).await?;
+        let cancel = cancel_on_signal();
+        let called = record_call(&ground, &call, cancel.clone()).await?;
         let mut shown = json!({"tool": called.tool, "verdict": called.verdict});
         if let (Some(map), Value::Object(record)) = (shown.as_object_mut(), called.record.clone()) {
             map.extend(record);
@@ -72,6 +73,7 @@ fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Re
         ground.redactor.value(&mut shown);
         let exit = match (called.ok, called.verdict.is_allowed()) {
             (true, _) => Exit::Success,
+            (false, _) if cancel.is_cancelled() => Exit::Interrupted,
             (false, true) => Exit::Failed,
             (false, false) if called.verdict.rule == marvin_tools::MISUNDERSTOOD => Exit::Usage,
             (false, false) => Exit::Refused,
