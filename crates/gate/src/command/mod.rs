@@ -82,7 +82,7 @@ pub fn judge_command(line: &str, context: &CommandContext) -> Judged {
     let verdict = findings
         .into_iter()
         .reduce(Verdict::strictest)
-        .unwrap_or_else(|| Verdict::deny("command.empty", "there is no command", "Say what to run."));
+        .unwrap_or_else(|| Verdict::ask("command.empty", "there is no command", "Say what to run."));
     Judged { verdict, segments }
 }
 
