@@ -217,11 +217,12 @@ fn judge_path(text: &str, context: &Context<'_>, write: bool) -> Verdict {
 
 /// Is this a file of secrets by its name, or by the name of what it leads to?
 fn is_secret(path: &WorkspacePath, workspace: &Workspace) -> bool {
-    let named = secrets::is_project_secret(path.name()) || {
-        let real = workspace.resolve(path).unwrap_or_default();
-        let real = real.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-        real != path.name() && secrets::is_project_secret(&real)
-    };
+    // Links on the way to it leave its name as it is.
+    let named = secrets::is_project_secret(path.name())
+        || (workspace.is_link(path) && {
+            let real = workspace.resolve(path).unwrap_or_default();
+            real.file_name().is_some_and(|name| secrets::is_project_secret(&name.to_string_lossy()))
+        });
     // A folder of such a name is listed like any other.
     named && !workspace.metadata(path).is_ok_and(|facts| facts.is_dir())
 }

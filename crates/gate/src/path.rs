@@ -98,7 +98,9 @@ pub(crate) fn parse(text: &str) -> Result<WorkspacePath, Refusal> {
         return Err(unusable(format!("a part of the path is longer than {LONGEST_PART} bytes")));
     }
     not_tickets(&parts, text)?;
-    Ok(WorkspacePath::from_parts(parts))
+    // Most paths are plain already.
+    let plain = parts.len() == text.split('/').count();
+    Ok(if plain { WorkspacePath { text: text.to_string() } } else { WorkspacePath::from_parts(parts) })
 }
 
 /// A name as the most forgiving file system reads it: some know no case, some drop dots and spaces at the end, some do not

@@ -272,11 +272,16 @@ impl Workspace {
     /// The bytes of a file of at most `limit` bytes.
     pub(crate) fn read_bytes(&self, path: &WorkspacePath, limit: u64) -> Result<Vec<u8>, Refusal> {
         let (file, size) = self.open_sized(path)?;
-        // Room for all of it and the end, so that it is read at once.
-        let mut bytes = Vec::with_capacity(usize::try_from(size.min(limit)).unwrap_or(0) + 1);
-        file.take(limit.saturating_add(1))
-            .read_to_end(&mut bytes)
-            .map_err(|error| Refusal::from_io("read", path.as_str(), &error))?;
+        let fail = |error| Refusal::from_io("read", path.as_str(), &error);
+        // Room for all of it and one more, so that one read gets it and sees the end.
+        let expected = usize::try_from(size.min(limit)).unwrap_or(0);
+        let mut bytes = Vec::with_capacity(expected.saturating_add(1));
+        let at_once = rustix::io::read(&file, rustix::buffer::spare_capacity(&mut bytes));
+        if at_once.map_err(|error| fail(error.into()))? != expected {
+            file.take(limit.saturating_add(1).saturating_sub(bytes.len() as u64))
+                .read_to_end(&mut bytes)
+                .map_err(fail)?;
+        }
         if bytes.len() as u64 > limit {
             return Err(Refusal::new(
                 RefusalKind::TooLarge,
@@ -310,6 +315,12 @@ impl Workspace {
         let mut entries: Vec<Entry> = listed.into_iter().map(entry).collect();
         entries.sort();
         Ok(entries)
+    }
+
+    /// Is the last part of the path a symbolic link? Nothing is opened, so nothing is told about where it leads.
+    pub(crate) fn is_link(&self, path: &WorkspacePath) -> bool {
+        let mut room = [MaybeUninit::uninit(); 1];
+        rustix::fs::readlinkat_raw(self.folder.as_fd(), path.as_path(), &mut room).is_ok()
     }
 
     /// Is there such a file or folder (a link that leads out counts as none)?

@@ -6,7 +6,7 @@ use crate::result::{Output, ToolError, is_over};
 use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
 use marvin_gate::{Intent, Refusal, RefusalKind, Touches};
-use memchr::{memchr, memchr_iter};
+use memchr::memchr_iter;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -140,25 +140,27 @@ fn line_count(text: &str) -> usize {
 }
 
 /// Lines of a text with their numbers, under a heading. Every reading of a file goes through here: the number is counted
-/// up as digits, since formatting it anew for each line took longer than reading the file.
-pub(crate) fn numbered(mut head: String, text: &str, range: &Range) -> String {
+/// up as digits, and the whole is put together as bytes, since either for each line took as long as reading the file.
+pub(crate) fn numbered(head: String, text: &str, range: &Range) -> String {
     let Range { first, last, .. } = range;
     let width = (*last).max(1).to_string().len();
     let count = (last + 1).saturating_sub(*first);
     let mut prefix = format!("\n{first:>width$} | ").into_bytes();
-    head.reserve(text.len() + count * prefix.len());
-    let mut rest = text;
-    for number in 1..=*last {
-        let end = memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
-        let (line, more) = rest.split_at_checked(end).unwrap_or((rest, ""));
-        rest = more.strip_prefix('\n').unwrap_or_default();
+    let mut shown = head.into_bytes();
+    shown.reserve(text.len() + count * prefix.len());
+    let bytes = text.as_bytes();
+    let mut start = 0;
+    let ends = memchr_iter(b'\n', bytes).chain([bytes.len()]);
+    for (number, end) in (1..=*last).zip(ends) {
         if number >= *first {
-            head.push_str(std::str::from_utf8(&prefix).unwrap_or_default());
-            head.push_str(line.strip_suffix('\r').unwrap_or(line));
+            let line = bytes.get(start..end).unwrap_or_default();
+            shown.extend_from_slice(&prefix);
+            shown.extend_from_slice(line.strip_suffix(b"\r").unwrap_or(line));
             count_up(prefix.get_mut(1..=width).unwrap_or_default());
         }
+        start = end + 1;
     }
-    head
+    String::from_utf8(shown).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// The next number, in a place that is wide enough for it.

@@ -6,6 +6,7 @@ use marvin_base::truncate;
 use marvin_gate::Refusal;
 use serde::Serialize;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// Characters of a result that a model gets to see.
 pub const TEXT_LIMIT: usize = 20_000;
@@ -200,7 +201,9 @@ impl ToolResult {
             }
             *error = redactor.text(error).into_owned();
         }
-        self.summary = redactor.text(&self.summary).into_owned();
+        if let Cow::Owned(clean) = redactor.text(&self.summary) {
+            self.summary = clean;
+        }
         redactor.value(&mut self.data);
     }
 }

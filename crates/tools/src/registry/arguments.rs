@@ -64,16 +64,29 @@ pub(super) fn prepare(slot: &Slot, arguments: &Arguments, context: &ToolContext)
 /// Renames known other names of fields, drops nulls in fields that need not be there, and reads values of another type
 /// where nothing is lost by it (`"3"` for 3).
 fn tidy(slot: &Slot, map: Map<String, Value>) -> Map<String, Value> {
+    let properties = slot.schema.get("properties");
+    let kind = |key: &str| properties.and_then(|all| all.get(key)?.get("type")?.as_str());
+    let right = |key: &str| slot.tool.fields().iter().find(|(other, _)| *other == key);
+    // Most arguments are tidy already.
+    let is_tidy = |(key, value): (&String, &Value)| {
+        let settled = match value {
+            Value::Null => false,
+            Value::String(_) => kind(key) == Some("string"),
+            Value::Number(number) => !number.is_f64(),
+            Value::Bool(_) | Value::Array(_) | Value::Object(_) => true,
+        };
+        settled && right(key).is_none()
+    };
+    if map.iter().all(is_tidy) {
+        return map;
+    }
     let required = slot.schema.get("required").and_then(Value::as_array);
     let needed = |key: &str| required.is_some_and(|list| list.iter().any(|entry| entry == key));
     let mut tidy = Map::new();
     for (key, value) in map {
-        let right =
-            slot.tool.fields().iter().find(|(other, _)| *other == key).map(|(_, right)| (*right).to_string());
-        let key = right.unwrap_or(key);
+        let key = right(&key).map(|(_, right)| (*right).to_string()).unwrap_or(key);
         if !value.is_null() || needed(&key) {
-            let kind = slot.schema.get("properties").and_then(|all| all.get(&key)?.get("type")?.as_str());
-            let value = kind.and_then(|kind| coerced(&value, kind)).unwrap_or(value);
+            let value = kind(&key).and_then(|kind| coerced(&value, kind)).unwrap_or(value);
             tidy.insert(key, value);
         }
     }
