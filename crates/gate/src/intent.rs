@@ -91,6 +91,11 @@ pub enum Intent {
         /// The ticket that it is to be a child of; one that means the agent's own duty is spelled like it.
         parent: Option<String>,
     },
+    /// A ticket that exists is changed: its status, what it depends on, its links, its notes.
+    TicketChange {
+        /// The ticket as the model named it.
+        id: String,
+    },
     /// Something is fetched from the network.
     Request {
         /// The address as the model wrote it.
@@ -137,6 +142,7 @@ pub fn judge(intent: &Intent, context: &Context<'_>) -> Verdict {
         Intent::Read { path } => judge_path(path, context, false),
         Intent::Write { path } => judge_path(path, context, true),
         Intent::Ticket { parent } => ticket::judge_ticket(parent.as_deref(), context.duty, context.access),
+        Intent::TicketChange { id } => ticket::judge_change(id, context.duty, context.access),
         Intent::Request { url, service } => match Guard::new(context.settings, context.redactor) {
             Ok(guard) => guard.judge(url, *service),
             Err(refusal) => refusal.verdict(),

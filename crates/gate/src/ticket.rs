@@ -1,9 +1,9 @@
 //! Agents that work on a ticket: first a ticket of their own below it, then the work.
 //!
 //! A sub-agent that was started for a ticket (`MARVIN_TICKET`) changes nothing until it has written down, as a child of
-//! that ticket, what it is going to do. Its first attempt at that is refused once, with a list of what a good ticket says;
-//! an attempt without the right parent is refused too and does not count. Agents that may not write everywhere are
-//! exempt: they are bound already.
+//! that ticket, what it is going to do: no file, and no ticket that exists, its parent least of all. Its first attempt at
+//! that is refused once, with a list of what a good ticket says; an attempt without the right parent is refused too and
+//! does not count. Agents that may not write everywhere are exempt: they are bound already.
 //!
 //! Judging changes nothing: [`Duty::heard`] is told of the verdict on a call that was really made, and [`Duty::made`] of
 //! a ticket that really exists.
@@ -95,11 +95,23 @@ pub(crate) fn judge_tool(name: &str, touches: Touches, duty: &Duty, access: &Acc
         return None;
     }
     let parent = duty.due(access)?;
-    Some(Verdict::deny(
+    Some(needed(&format!("`{name}` changes something"), parent))
+}
+
+/// May a ticket that exists be changed?
+pub(crate) fn judge_change(id: &str, duty: &Duty, access: &Access) -> Verdict {
+    match duty.due(access) {
+        Some(parent) => needed(&format!("this would change the ticket `{}`", id.escape_debug()), parent),
+        None => Verdict::allow("ticket.change", "tickets may be changed"),
+    }
+}
+
+fn needed(what: &str, parent: &str) -> Verdict {
+    Verdict::deny(
         NEEDED,
-        format!("`{name}` changes something, and this agent has no ticket of its own yet"),
+        format!("{what}, and this agent has no ticket of its own yet"),
         format!("First make a ticket for your part of {parent}, with the tk tool: {}", example(parent)),
-    ))
+    )
 }
 
 /// May a ticket with this parent be made?
@@ -175,6 +187,10 @@ mod tests {
         Intent::Ticket { parent: (!parent.is_empty()).then(|| parent.to_string()) }
     }
 
+    fn change(id: &str) -> Intent {
+        Intent::TicketChange { id: id.into() }
+    }
+
     const CHANGING: [Touches; 3] = [Touches::WRITES, Touches::STORES, Touches::EXECUTES];
 
     #[test]
@@ -188,12 +204,21 @@ mod tests {
         for touches in [Touches::NOTHING, Touches::READS, Touches::NETWORK, Touches::TICKETS] {
             assert!(ask(&tool(touches), &Access::Full, &duty).is_allowed(), "{touches:?}");
         }
+        for id in ["t-1", "t-9", "\u{1b}[31m"] {
+            let verdict = ask(&change(id), &Access::Full, &duty);
+            assert_eq!((verdict.decision, verdict.rule.as_str()), (Decision::Deny, NEEDED), "{id}");
+            assert!(
+                verdict.how_to_fix.contains("--parent t-1") && !verdict.reason.contains('\u{1b}'),
+                "{verdict:?}"
+            );
+        }
         let both = Touches { executes: true, ..Touches::TICKETS };
         assert!(!ask(&tool(both), &Access::Full, &duty).is_allowed(), "a ticket tool that runs programs");
         duty.made("t-2");
         for touches in CHANGING {
             assert!(ask(&tool(touches), &Access::Full, &duty).is_allowed(), "{touches:?}");
         }
+        assert!(ask(&change("t-2"), &Access::Full, &duty).is_allowed(), "its own can be closed");
         assert_eq!(duty.current().as_deref(), Some("t-2"));
         duty.made("t-3");
         assert_eq!(duty.current().as_deref(), Some("t-2"), "the first stays");
@@ -231,6 +256,7 @@ mod tests {
         for none in [Duty::new(None), Duty::new(Some(" ")), Duty::default()] {
             assert!(CHANGING.iter().all(|touches| ask(&tool(*touches), &Access::Full, &none).is_allowed()));
             assert!(ask(&ticket(""), &Access::Full, &none).is_allowed());
+            assert!(ask(&change("t-1"), &Access::Full, &none).is_allowed());
             none.made("t-2");
             assert_eq!((none.parent(), none.current()), (None, None));
         }

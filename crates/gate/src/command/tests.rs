@@ -140,6 +140,8 @@ fn tickets_have_a_tool() {
         "ticket ls",
         "ticket-edit a",
         "marvin tk create x",
+        "marvin --json tools call ticket_close --args '{\"id\": \"x\"}'",
+        "marvin tools call create_ticket --args '{}'",
         "./target/debug/marvin tk close 1",
         "git status; marvin tk ls | head",
         "bash -c 'tk create x'",

@@ -48,7 +48,10 @@ pub(crate) fn judge(
 fn is_program(program: &str, rest: &[Word]) -> bool {
     match program {
         "tk" | "ticket" => true,
-        "marvin" => rest.iter().any(|word| word.text == "tk"),
+        // `marvin tk`, and the ticket tools by `marvin tools call`.
+        "marvin" => rest.iter().any(|word| {
+            matches!(word.text.as_str(), "tk" | "create_ticket") || word.text.starts_with("ticket_")
+        }),
         // The original's plugins.
         _ => program.starts_with("tk-") || program.starts_with("ticket-"),
     }

@@ -153,7 +153,7 @@ fn edit(store: &Store, id: &str, ground: &Ground, json: bool) -> Result<Exit, Fa
     let copy = kept.join(format!("{id}.{}.md", marvin_base::ids::short(6)));
     marvin_base::atomic::replace_private(&copy, before.bytes())
         .map_err(|error| Failure::failed(error.to_string()))?;
-    let editor = ground.environment.get("EDITOR").unwrap_or("vi");
+    let editor = ground.environment.get("EDITOR").filter(|editor| !editor.trim().is_empty()).unwrap_or("vi");
     let words = marvin_tools::tickets::words(editor).unwrap_or_default();
     let Some((program, arguments)) = words.split_first() else {
         return Err(Failure::usage(format!("$EDITOR cannot be understood: {editor}")));

@@ -92,6 +92,30 @@ pub enum Command {
 }
 
 impl Command {
+    /// The tickets that it changes, as they were named; a new one has no name yet.
+    #[must_use]
+    pub fn changes(&self) -> Vec<&str> {
+        match self {
+            Command::Status { id, .. }
+            | Command::Dep { id, .. }
+            | Command::Undep { id, .. }
+            | Command::AddNote { id, .. }
+            | Command::Edit { id } => vec![id],
+            Command::Link { ids } => ids.iter().map(String::as_str).collect(),
+            Command::Unlink { one, other } => vec![one, other],
+            Command::Create(_)
+            | Command::DepTree { .. }
+            | Command::DepCycle
+            | Command::List(_)
+            | Command::Ready(_)
+            | Command::Blocked(_)
+            | Command::Closed(..)
+            | Command::Show { .. }
+            | Command::Query { .. }
+            | Command::Help => Vec::new(),
+        }
+    }
+
     /// Does it only read?
     #[must_use]
     pub fn only_reads(&self) -> bool {

@@ -194,7 +194,13 @@ impl Ticket {
     pub fn remove(&mut self, key: &str, word: &str) -> bool {
         let mut removed = false;
         while let Some(place) = self.place_of(key, word) {
-            self.replace(place, "");
+            // A list without brackets keeps something in its place: an empty value could go on in the next line.
+            let alone = self.field(key).is_some_and(|field| field.value == place);
+            let before = self.bytes.clone();
+            self.replace(place, if alone { "[]" } else { "" });
+            if self.bytes == before {
+                break;
+            }
             removed = true;
         }
         removed

@@ -188,6 +188,7 @@ impl Store {
         for _ in 0..ATTEMPTS {
             let id = Draft::new_id(&self.prefix);
             let bytes = draft.render(&id, &stamp());
+            fits(&id, &bytes)?;
             let ticket = Ticket::parse(&bytes).map_err(|damage| damaged(&id, &damage))?;
             match self.folder.create_new(&self.file(&id)?, &bytes) {
                 Ok(()) => return Ok((id, ticket)),
@@ -307,6 +308,7 @@ impl Store {
     /// When it was, or when the new text is not a ticket.
     pub fn replace(&self, id: &str, before: &Ticket, after: &[u8]) -> Result<(), TicketError> {
         let ticket = Ticket::parse(after).map_err(|damage| damaged(id, &damage))?;
+        fits(id, after)?;
         let _held = self.hold()?;
         if self.bytes(id)? != before.bytes() {
             return Err(TicketError::Failed(format!("{id} was changed by somebody else in the meantime")));
@@ -320,6 +322,7 @@ impl Store {
         let before = ticket.clone();
         let result = change(&mut ticket);
         if ticket != before {
+            fits(id, ticket.bytes())?;
             self.folder.replace(&self.file(id)?, ticket.bytes())?;
         }
         Ok(result)
@@ -364,6 +367,16 @@ const NONE_HERE: &str = "there are no tickets here yet; `create` makes the first
 
 fn damaged(id: &str, damage: &Damage) -> TicketError {
     TicketError::Failed(format!("{id}{EXTENSION} is damaged: {damage}"))
+}
+
+/// What is written must be read again.
+fn fits(id: &str, bytes: &[u8]) -> Result<(), TicketError> {
+    if bytes.len() as u64 <= LARGEST {
+        return Ok(());
+    }
+    Err(TicketError::Failed(format!(
+        "{id} would be larger than {LARGEST} bytes, and could not be read any more; keep long texts in a file of their own"
+    )))
 }
 
 /// Some file names cannot be named in a list.

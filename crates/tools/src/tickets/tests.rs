@@ -277,6 +277,20 @@ fn damaged_files_are_named_and_the_others_work() {
 }
 
 #[test]
+fn a_ticket_never_grows_beyond_what_is_read() {
+    let project = Project::new();
+    project.usual("nw-1", "open", "", "");
+    let note = "x".repeat(5_000_000);
+    project.say(&format!("add-note nw-1 {note}"));
+    let before = project.read("nw-1");
+    assert!(project.fail(&format!("add-note nw-1 {note}")).contains("larger than"));
+    assert_eq!(project.read("nw-1"), before);
+    assert!(project.fail(&format!("create x -d {note}{note}")).contains("larger than"));
+    assert_eq!(project.say("close nw-1"), "Updated nw-1 -> closed\n");
+    assert_eq!(project.say("ls").lines().count(), 1);
+}
+
+#[test]
 fn trees_and_circles() {
     let project = Project::new();
     project.usual("a", "open", "b, c", "");

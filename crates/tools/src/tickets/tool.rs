@@ -333,14 +333,17 @@ ticket_tool!(
     [("tag", "tags")]
 );
 
-/// What the gate should know: that a ticket would be made, and below which. A draft that is wrong is not put to it: the
+/// What the gate should know: that a ticket would be made, and below which, or that one would be changed. A draft that is wrong is not put to it: the
 /// call will say what is wrong, and make nothing.
 fn intents(command: &Command, context: &ToolContext) -> Vec<Intent> {
     match command {
         Command::Create(draft) if draft.as_ref().clone().checked().is_ok() => {
             vec![Intent::Ticket { parent: parent(&draft.parent, context) }]
         }
-        _ => Vec::new(),
+        command => {
+            let changed = command.changes().into_iter();
+            changed.map(|id| Intent::TicketChange { id: id.to_string() }).collect()
+        }
     }
 }
 

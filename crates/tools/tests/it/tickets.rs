@@ -153,7 +153,7 @@ async fn an_agent_with_a_ticket_first_makes_one_of_its_own() {
     let file = json!({"path": "a.txt", "content": "x"});
     assert!(house.bad("create_file", file.clone()).await.contains("[ticket.needed]"));
     house.good("tree", json!({})).await;
-    house.good("tk", tk("add-note nw-77aa 'ticket tools work'")).await;
+    house.good("tk", tk("show nw-77aa")).await;
     // No parent, a wrong parent, a wrong draft: refused, and not counted as the attempt.
     assert_eq!(house.rule("tk", tk("create 'My part'")).await, "ticket.parent");
     assert_eq!(
@@ -180,6 +180,67 @@ async fn an_agent_with_a_ticket_first_makes_one_of_its_own() {
     house.good("tk", tk("create 'Something else'")).await;
     house.good("tk", tk("create 'More' --parent nw-5c46")).await;
     assert_eq!(house.context.ticket_id(), Some(own));
+}
+
+#[tokio::test]
+async fn without_one_of_its_own_an_agent_changes_no_other_ticket() {
+    let house = House::with(Mode::Coding, &Access::Full, &[("MARVIN_TICKET", "nw-5c46")]);
+    house.ticket("nw-5c46");
+    house.ticket("nw-77aa");
+    house.ticket("nw-9999");
+    let before: Vec<String> =
+        ["nw-5c46", "nw-77aa", "nw-9999"].iter().map(|id| house.read(&format!(".tickets/{id}.md"))).collect();
+    let lines = [
+        "close nw-5c46",
+        "tk super close 5c46",
+        "start nw-77aa",
+        "reopen nw-77aa",
+        "status nw-77aa closed --json",
+        "dep nw-5c46 nw-77aa",
+        "undep nw-5c46 nw-77aa",
+        "link nw-5c46 nw-77aa nw-9999",
+        "unlink nw-5c46 nw-77aa",
+        "add-note nw-5c46 'all is done'",
+        "edit nw-5c46",
+    ];
+    let calls = lines.map(|line| ("tk", tk(line))).into_iter().chain([
+        ("ticket_close", json!({"ticket_id": "nw-5c46"})),
+        ("ticket_start", json!({"id": "nw-77aa"})),
+        ("ticket_add_dep", json!({"ticket_id": "nw-5c46", "depends_on": "nw-77aa"})),
+        ("ticket_add_note", json!({"ticket_id": "nw-77aa", "note": "x"})),
+    ]);
+    for (tool, arguments) in calls {
+        let called = house.call(tool, arguments.clone()).await;
+        assert_eq!(called.verdict.rule, "ticket.needed", "{tool} {arguments}: {}", called.result.for_model());
+        assert!(called.result.for_model().contains("--parent nw-5c46"), "{}", called.result.for_model());
+    }
+    // Nor by way of commands, before and after.
+    let commands = [
+        "marvin tk close nw-5c46",
+        "tk close nw-5c46",
+        "marvin tools call ticket_close --args '{\"id\": \"nw-5c46\"}'",
+    ];
+    for line in commands {
+        assert_eq!(house.rule("run_command", json!({"command": line})).await, "ticket.needed", "{line}");
+    }
+    let after: Vec<String> =
+        ["nw-5c46", "nw-77aa", "nw-9999"].iter().map(|id| house.read(&format!(".tickets/{id}.md"))).collect();
+    assert_eq!(before, after);
+    for line in
+        ["ls", "ready", "blocked", "closed", "show 5c46", "dep tree 5c46", "dep cycle", "query", "help"]
+    {
+        house.good("tk", tk(line)).await;
+    }
+    // None of that was the attempt; with a ticket of its own it works on, and closes its own.
+    assert_eq!(house.rule("tk", tk("create 'My part' --parent nw-5c46")).await, "ticket.first");
+    assert_eq!(house.rule("tk", tk("close nw-5c46")).await, "ticket.needed");
+    let own = house.good("tk", tk("create 'My part' --parent nw-5c46")).await;
+    for line in commands {
+        assert_eq!(house.rule("run_command", json!({"command": line})).await, "command.tk", "{line}");
+    }
+    house.good("ticket_start", json!({"ticket_id": own})).await;
+    house.good("tk", tk(&format!("add-note {own} 'half of it'"))).await;
+    assert!(house.good("tk", tk(&format!("close {own}"))).await.ends_with("-> closed"));
 }
 
 #[tokio::test]

@@ -134,6 +134,10 @@ fn lists_change_as_the_original_changes_them() {
         ("[a,x,b]", "x", "[a,b]"),
         ("[a, x, b, x] # why", "x", "[a, b] # why"),
         ("[xx, x]", "x", "[xx]"),
+        ("x", "x", "[]"),
+        ("x, x # why", "x", "[] # why"),
+        // The next line must not become a part of the list.
+        ("x\n- y", "x", "[]\n- y"),
     ] {
         let mut changed = ticket(&with(before));
         assert!(changed.remove("deps", word), "{before}");
