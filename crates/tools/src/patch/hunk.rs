@@ -114,11 +114,11 @@ pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<String, String> {
 
 /// Says it if a hunk that does not fit would have fitted before the hunks before it were put in.
 fn overlap(text: &str, hunk: &Hunk, number: usize) -> String {
-    let (lines, old) = (lines_of(text), hunk.old());
-    let there =
-        |window: &[Line<'_>]| window.iter().zip(&old).all(|(line, wanted)| plain(line.text) == plain(wanted));
-    match lines.windows(old.len().max(1)).position(there) {
-        Some(at) if number > 0 && !old.is_empty() => format!(
+    if number == 0 {
+        return String::new();
+    }
+    match places(&lines_of(text), &hunk.old(), 0, LOOSE).first() {
+        Some(at) => format!(
             "\nIts lines stand at line {} of the file as it is, where the hunks before it have been already: hunks must not \
              overlap, and must stand in the order of the file.",
             at + 1
@@ -152,6 +152,38 @@ fn put<'a>(hunk: &'a Hunk, window: &[Line<'a>], place: &Place, windows: bool) ->
     fresh
 }
 
+/// How two lines are compared: to the letter, or but for carriage returns. Both are relations of equivalence.
+type Same = fn(&str, &str) -> bool;
+const LETTER: Same = |line, wanted| line == wanted;
+const LOOSE: Same = |line, wanted| plain(line) == plain(wanted);
+
+/// Every place from `start` at which these lines stand. Each line of the file is looked at about twice, however much the
+/// lines repeat themselves (the way of Knuth, Morris and Pratt).
+fn places(lines: &[Line<'_>], old: &[&str], start: usize, same: Same) -> Vec<usize> {
+    let matches = |text: &str, at: usize| old.get(at).is_some_and(|wanted| same(text, wanted));
+    // For so many lines that fit: how many of the first ones are also their last ones.
+    let mut shorter: Vec<usize> = vec![0, 0];
+    let fall = |shorter: &[usize], mut fitting: usize, text: &str| {
+        while fitting > 0 && !matches(text, fitting) {
+            fitting = shorter.get(fitting).copied().unwrap_or(0);
+        }
+        fitting + usize::from(matches(text, fitting))
+    };
+    for text in old.iter().skip(1) {
+        let fitting = fall(&shorter, shorter.last().copied().unwrap_or(0), text);
+        shorter.push(fitting);
+    }
+    let mut places = Vec::new();
+    let mut fitting = 0;
+    for (at, line) in lines.iter().enumerate().skip(start) {
+        fitting = fall(&shorter, fitting, line.text);
+        if fitting == old.len() && fitting > 0 {
+            places.push(at + 1 - fitting);
+        }
+    }
+    places
+}
+
 /// Where a hunk stands, and whether its lines stand there to the letter.
 struct Place {
     at: usize,
@@ -166,29 +198,32 @@ fn find(lines: &[Line<'_>], hunk: &Hunk, cursor: usize, shift: isize) -> Result<
         return Ok(Place { at: insertion(lines, hunk, start, shift), exact: true });
     }
     let wanted = hunk.line.map(|line| line.saturating_sub(1).saturating_add_signed(shift));
-    let fits = |at: usize, same: fn(&str, &str) -> bool| {
-        (!hunk.at_end || at + old.len() == lines.len())
+    let fits = |at: usize, same: Same| {
+        // A patch may say any number.
+        let Some(end) = at.checked_add(old.len()) else { return false };
+        (!hunk.at_end || end == lines.len())
             && lines
-                .get(at..at + old.len())
+                .get(at..end)
                 .is_some_and(|window| window.iter().zip(&old).all(|(line, wanted)| same(line.text, wanted)))
     };
-    let letter: fn(&str, &str) -> bool = |line, wanted| line == wanted;
-    let loose: fn(&str, &str) -> bool = |line, wanted| plain(line) == plain(wanted);
     // Lines that a program counted are where it says, also when only their ends differ.
-    for (same, exact) in [(letter, true), (loose, false)] {
+    for (same, exact) in [(LETTER, true), (LOOSE, false)] {
         if let Some(at) = wanted.filter(|at| *at >= start && fits(*at, same)) {
             return Ok(Place { at, exact });
         }
     }
-    let last = lines.len().saturating_sub(old.len());
-    let all = |same| (start..=last).filter(|at| fits(*at, same)).collect::<Vec<usize>>();
+    let all = |same| {
+        let mut places = places(lines, &old, start, same);
+        places.retain(|at| !hunk.at_end || at + old.len() == lines.len());
+        places
+    };
     // Plain line feeds say nothing about a file from Windows: its last line is no better a place for having no end at all.
     let plainly =
         lines.iter().any(|line| line.text.ends_with('\r')) && !old.iter().any(|line| line.ends_with('\r'));
-    for (same, exact) in [(letter, true), (loose, false)] {
+    for (same, exact) in [(LETTER, true), (LOOSE, false)] {
         let mut places = all(same);
         if exact && plainly && places.len() == 1 {
-            places = all(loose);
+            places = all(LOOSE);
         }
         let at = match (places.as_slice(), wanted) {
             ([], _) => continue,
@@ -237,5 +272,39 @@ fn insertion(lines: &[Line<'_>], hunk: &Hunk, start: usize, shift: isize) -> usi
         Some(line) => line.saturating_add_signed(shift).clamp(start.min(lines.len()), lines.len()),
         None if !hunk.anchors.is_empty() => (start + 1).min(lines.len()),
         None => lines.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn lines_that_repeat_themselves_take_no_longer() {
+        let text = "\n".repeat(400_000);
+        let mut lines = vec![(Kind::Keep, String::new()); 4_000];
+        lines.push((Kind::Remove, "zz".into()));
+        let started = std::time::Instant::now();
+        let hunks = [Hunk { lines, ..Hunk::default() }];
+        assert!(apply(&text, &hunks).unwrap_err().contains("not in the file"));
+        // Looked at line by line from every place, it would be minutes.
+        assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+    }
+
+    proptest! {
+        #[test]
+        fn every_place_is_found(text in "([ab]\r?\n){0,12}", old in prop::collection::vec("[ab]\r?", 1..5), start in 0..6usize) {
+            let (lines, old) = (lines_of(&text), old.iter().map(String::as_str).collect::<Vec<_>>());
+            for same in [LETTER, LOOSE] {
+                let fits = |at: &usize| {
+                    lines.get(*at..at + old.len()).is_some_and(|window| {
+                        window.iter().zip(&old).all(|(line, wanted)| same(line.text, wanted))
+                    })
+                };
+                let plainly: Vec<usize> = (start..=lines.len()).filter(fits).collect();
+                prop_assert_eq!(places(&lines, &old, start, same), plainly);
+            }
+        }
     }
 }

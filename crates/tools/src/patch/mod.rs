@@ -251,7 +251,8 @@ fn replacement(input: &PatchInput, workspace: &Workspace, context: &ToolContext)
             Err(ToolError::Failed(format!("old_str is not in `{path}`. {near}")))
         }
         count => Err(ToolError::Failed(format!(
-            "old_str occurs {count} times in `{path}`; add lines around it so that it occurs once"
+            "old_str occurs {}{count} times in `{path}`; add lines around it so that it occurs once",
+            if count == COUNTED { "at least " } else { "" }
         ))),
     }
 }
@@ -271,12 +272,15 @@ pub fn apply_to_text(text: &str, patch: &str) -> Result<String, ToolError> {
     }
 }
 
+/// So often an old text is counted.
+const COUNTED: usize = 100;
+
 /// How often a text occurs, places that overlap included: of two such places neither is the one that was meant.
 fn occurrences(text: &str, wanted: &str) -> usize {
     let step = wanted.chars().next().map_or(1, char::len_utf8);
     let mut rest = text;
     let mut count = 0;
-    while let Some(at) = rest.find(wanted) {
+    while let Some(at) = rest.find(wanted).filter(|_| count < COUNTED) {
         count += 1;
         rest = rest.get(at + step..).unwrap_or_default();
     }

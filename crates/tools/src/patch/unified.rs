@@ -6,8 +6,8 @@ use super::parse::{FilePatch, body_line};
 /// What git says about a file before its hunks.
 #[derive(Debug, Default)]
 struct Header {
-    /// Both names, from the line `diff --git`.
-    names: Option<(String, String)>,
+    /// The name on both sides of the line `diff --git`; none when they differ, as for a rename.
+    name: Option<String>,
     from: Option<String>,
     to: Option<String>,
     is_new: bool,
@@ -17,12 +17,25 @@ struct Header {
 }
 
 impl Header {
+    /// The header that a line belongs to: one after which a file was listed is over, also without another `diff --git`.
+    fn open(&mut self) -> &mut Header {
+        if self.listed {
+            *self = Header::default();
+        }
+        self
+    }
+
     /// The file of a header that nothing came after: an empty file, or one that is only renamed.
     fn close(self) -> Result<Option<FilePatch>, String> {
         if self.listed {
             return Ok(None);
         }
-        let path = self.names.map(|(_, new)| new).unwrap_or_default();
+        let path = match self.name {
+            None if self.is_deleted || self.is_new => {
+                return Err("a file is new or deleted, but the line `diff --git` before that does not say plainly which".into());
+            }
+            name => name.unwrap_or_default(),
+        };
         Ok(match (self.from, self.to) {
             (Some(from), Some(to)) => {
                 Some(FilePatch::Update { path: from, hunks: Vec::new(), moved: Some(to) })
@@ -44,6 +57,15 @@ impl Header {
         if old == "/dev/null" && new == "/dev/null" {
             return Err("the diff names no file: both sides are /dev/null".into());
         }
+        let renamed = (self.from.as_deref(), self.to.as_deref());
+        if renamed != (None, None) && renamed != (Some(before.as_str()), Some(path.as_str())) {
+            return Err(format!(
+                "the diff says `rename from {}` and `rename to {}`, but then `--- {old}` and `+++ {new}`; they must name the \
+                 same files",
+                renamed.0.unwrap_or("?"),
+                renamed.1.unwrap_or("?")
+            ));
+        }
         if new == "/dev/null" {
             return Ok(FilePatch::Delete { path: before, hunks: Vec::new() });
         }
@@ -53,7 +75,7 @@ impl Header {
         if before == path {
             return Ok(FilePatch::update(&path));
         }
-        if self.from.as_deref() == Some(before.as_str()) && self.to.as_deref() == Some(path.as_str()) {
+        if renamed != (None, None) {
             return Ok(FilePatch::Update { path: before, hunks: Vec::new(), moved: Some(path) });
         }
         Err(format!(
@@ -61,6 +83,13 @@ impl Header {
              `rename from {before}` and `rename to {path}` before them"
         ))
     }
+}
+
+const SPECIAL: &str = "symbolic links and submodules cannot be patched";
+
+/// Is this git's mode of a symbolic link or of a submodule?
+fn is_special(mode: &str) -> bool {
+    matches!(mode.trim(), "120000" | "160000")
 }
 
 /// Reads a diff; `path` names the file of one that begins with a hunk.
@@ -79,12 +108,10 @@ pub(super) fn files(lines: &[&str], path: Option<&str>) -> Result<Vec<FilePatch>
             lines.get(at + 1).and_then(|next| Some((line.strip_prefix("--- ")?, next.strip_prefix("+++ ")?)));
         if let Some(names) = line.strip_prefix("diff --git ") {
             files.extend(std::mem::take(&mut header).close()?);
-            header.names = two_names(names.trim_end());
+            header.name = one_name(names.trim_end());
         } else if let Some((old, new)) = pair {
-            if header.listed {
-                header = Header::default();
-            }
-            files.push(header.file(&name(old), &name(new))?);
+            let file = header.open().file(&name(old), &name(new))?;
+            files.push(file);
             header.listed = true;
             at += 1;
         } else if line.starts_with("@@") {
@@ -98,13 +125,19 @@ pub(super) fn files(lines: &[&str], path: Option<&str>) -> Result<Vec<FilePatch>
             at = next;
             continue;
         } else if let Some(from) = line.strip_prefix("rename from ") {
-            header.from = Some(name(from));
+            header.open().from = Some(name(from));
         } else if let Some(to) = line.strip_prefix("rename to ") {
-            header.to = Some(name(to));
-        } else if line.starts_with("deleted file mode ") {
-            header.is_deleted = true;
-        } else if line.starts_with("new file mode ") {
-            header.is_new = true;
+            header.open().to = Some(name(to));
+        } else if let Some(mode) = line.strip_prefix("deleted file mode ") {
+            if is_special(mode) {
+                return wrong(SPECIAL);
+            }
+            header.open().is_deleted = true;
+        } else if let Some(mode) = line.strip_prefix("new file mode ") {
+            if is_special(mode) {
+                return wrong(SPECIAL);
+            }
+            header.open().is_new = true;
         } else if line.starts_with("copy from ") || line.starts_with("copy to ") {
             return wrong("copies are not made by patches; add the new file with its lines");
         } else if line.starts_with("GIT binary patch") || line.starts_with("Binary files ") {
@@ -154,11 +187,13 @@ fn name(header: &str) -> String {
     }
 }
 
-/// `a/x b/y`, plain or quoted.
-fn two_names(text: &str) -> Option<(String, String)> {
-    let at = text.rfind(" b/").or_else(|| text.rfind(" \"b/"))?;
-    let (old, new) = (name(text.get(..at)?), name(text.get(at + 1..)?));
-    Some((old.strip_prefix("a/")?.to_string(), new.strip_prefix("b/")?.to_string()))
+/// The name in `a/x b/x`, plain or quoted. A name may itself hold ` b/`, so that only two equal ones leave no doubt.
+fn one_name(text: &str) -> Option<String> {
+    text.match_indices(' ').find_map(|(at, _)| {
+        let (old, new) = (name(text.get(..at)?), name(text.get(at + 1..)?));
+        let (old, new) = (old.strip_prefix("a/")?, new.strip_prefix("b/")?);
+        (old == new).then(|| old.to_string())
+    })
 }
 
 /// Reads the escapes of C, with which git writes names that are not plain.

@@ -8,6 +8,9 @@ use crate::tool::Tool;
 use async_trait::async_trait;
 use marvin_base::truncate;
 use marvin_gate::{Intent, Touches};
+use quick_xml::Reader;
+use quick_xml::encoding::DecodingReader;
+use quick_xml::events::Event;
 use reqwest::Url;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -146,31 +149,32 @@ fn understand(url: String, bytes: &[u8], most: usize) -> Result<Output<FeedData>
     Ok(Output { source: FROM_WEB, confidence: Confidence::Summarized, ..output })
 }
 
-/// Does the text open far more elements than it closes? The reader of feeds goes down with every one.
+/// Does it open far more elements than it closes? The reader of feeds goes down with every one. What counts is what that
+/// reader takes for an element, so the same parser counts.
 fn is_too_deep(bytes: &[u8]) -> bool {
-    const DEEPEST: i64 = 500;
-    let mut depth = 0i64;
-    let mut rest = bytes;
-    while let Some(at) = rest.iter().position(|byte| *byte == b'<') {
-        rest = rest.get(at..).unwrap_or_default();
-        let end: &[u8] = match rest {
-            [b'<', b'!', b'[', ..] => b"]]>",
-            [b'<', b'!', b'-', ..] => b"-->",
-            _ => b">",
-        };
-        let length = rest.windows(end.len()).position(|window| window == end);
-        let (tag, after) = rest.split_at(length.map_or(rest.len(), |length| length + end.len()));
-        match tag {
-            [b'<', b'!' | b'?', ..] | [.., b'/', b'>'] => {}
-            [b'<', b'/', ..] => depth -= 1,
-            _ => depth += 1,
+    const DEEPEST: usize = 500;
+    let mut reader = Reader::from_reader(DecodingReader::new(bytes));
+    reader.config_mut().trim_markup_names_in_closing_tags = true;
+    let mut depth = 0usize;
+    let mut buffer = Vec::new();
+    loop {
+        match reader.read_event_into(&mut buffer) {
+            Ok(Event::Start(_)) => depth += 1,
+            Ok(Event::End(_)) => depth = depth.saturating_sub(1),
+            Ok(Event::Decl(declaration)) => {
+                if let Some(encoding) = declaration.encoder() {
+                    reader.get_mut().set_encoding(encoding);
+                }
+            }
+            // What is wrong with it is said by the reader of feeds.
+            Ok(Event::Eof) | Err(_) => return false,
+            Ok(_) => {}
         }
         if depth > DEEPEST {
             return true;
         }
-        rest = after;
+        buffer.clear();
     }
-    false
 }
 
 #[cfg(test)]
@@ -183,6 +187,24 @@ mod tests {
         assert!(!is_too_deep("<a></a><b/>".repeat(501).as_bytes()));
         let page = "<br>".repeat(1000);
         assert!(!is_too_deep(format!("<a><![CDATA[{page}]]><!--{page}--></a>").as_bytes()));
+        // Closing tags that are none: in values, in instructions, in declarations, in another encoding.
+        let group = r#"<media:group a="></media:group>">"#.repeat(50_000);
+        let instruction = format!("<b>{}", "<b><?x ></b>?>".repeat(50_000));
+        let declaration = format!("<!DOCTYPE a [{}]>{}", "<!x></b>".repeat(50_000), "<b>".repeat(50_000));
+        let mut wide = vec![0xfe, 0xff];
+        for unit in format!("\u{3c21}\u{2d2d}{}", "<b>".repeat(50_000)).encode_utf16() {
+            wide.extend(unit.to_be_bytes());
+        }
+        for hidden in [group.as_bytes(), instruction.as_bytes(), &wide] {
+            assert!(is_too_deep(hidden));
+        }
+        let start = r#"<rss xmlns:media="http://search.yahoo.com/mrss/"><channel><item>"#;
+        for hidden in [group, instruction, declaration] {
+            // An error; the stack is not used up.
+            understand("https://h/feed".into(), format!("{start}{hidden}").as_bytes(), 1).err().unwrap();
+        }
+        let most = "<media:group>".repeat(490);
+        understand("https://h/feed".into(), format!("{start}{most}").as_bytes(), 1).err().unwrap();
     }
 
     #[test]

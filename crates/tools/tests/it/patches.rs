@@ -135,6 +135,45 @@ async fn what_cannot_be_done_is_said_and_nothing_is_changed() {
 }
 
 #[tokio::test]
+async fn what_a_diff_says_in_two_ways_is_not_guessed() {
+    let house = ready();
+    house.write("x b/y", "");
+    house.write("y", "");
+    // The name holds what stands between two names.
+    let spaced = "diff --git a/x b/y b/x b/y\ndeleted file mode 100644\nindex e69de29..0000000\n";
+    assert_eq!(patch(&house, spaced).await, "Patched x b/y (deleted)");
+    assert!(house.root.join("y").exists() && !house.root.join("x b/y").exists());
+    let change = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-one\n+1\n two\n";
+    let rename = "rename from b.sh\nrename to c.sh\n";
+    let link =
+        "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n";
+    for (text, said) in [
+        (format!("diff --git a/b.sh b/c.sh\n{rename}{change}"), "must name the same files"),
+        (format!("{change}diff --git a/y b/z\ndeleted file mode 100644\n"), "does not say plainly which"),
+        (format!("{change}deleted file mode 100644\n"), "does not say plainly which"),
+        (format!("{change}rename from b.sh\n"), "only one of"),
+        (format!("{change}{link}"), "symbolic links"),
+        (format!("{change}{}", link.replace("120000", "160000")), "submodules"),
+        // Numbers without measure are places that are not there.
+        (
+            "--- a/a.txt\n+++ b/a.txt\n@@ -18446744073709551615,2 +1,2 @@\n zero\n-two\n+2\n".to_string(),
+            "not in the file",
+        ),
+    ] {
+        let error = refused(&house, &text).await;
+        assert!(error.contains(said), "{text}: {error}");
+        assert_eq!(house.read("a.txt"), "one\ntwo\n", "{text}");
+        assert!(house.root.join("b.sh").exists() && house.root.join("y").exists(), "{text}");
+    }
+    patch(&house, "--- a/a.txt\n+++ b/a.txt\n@@ -18446744073709551615,2 +1,2 @@\n one\n-two\n+2\n").await;
+    assert_eq!(house.read("a.txt"), "one\n2\n");
+    // A rename needs no `diff --git` before it.
+    patch(&house, &format!("--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+1\n{rename}")).await;
+    assert_eq!(house.read("a.txt"), "1\n2\n");
+    assert!(house.root.join("c.sh").exists() && !house.root.join("b.sh").exists());
+}
+
+#[tokio::test]
 async fn deleting_and_moving_are_judged_as_writing() {
     let house = House::with(Mode::Coding, &Access::writable(["a.txt".to_string()]), &[]);
     house.write("a.txt", "one\n");

@@ -116,6 +116,19 @@ async fn pytest_without_tests_with_a_broken_file_and_too_slow() {
         (&data["timed_out"], &data["passed"], &data["exit_code"]),
         (&json!(true), &Value::Null, &Value::Null)
     );
+    // One that ends the whole process, with words that look like a success: there is no report, so nothing is proved.
+    house.write(
+        "tests/test_a.py",
+        "import os\ndef test_a(): assert True\ndef test_b():\n    os.write(1, b'\\n5 passed in 0.1s\\n')\n    os._exit(0)\n\
+         def test_c(): assert False\n",
+    );
+    let (ok, data, text) = tests(&house, json!({"args": ["-s"]})).await;
+    assert!(!ok && text.contains("no test was executed"), "{text}");
+    assert_eq!((&data["exit_code"], &data["passed"]), (&json!(0), &json!(0)));
+    for words in [vec!["--collect-only"], vec!["--setup-plan"], vec!["--version"], vec!["--help"]] {
+        let (ok, _, text) = tests(&house, json!({"runner": "pytest", "args": words})).await;
+        assert!(!ok, "{text}");
+    }
     // Paths outside are the gate's to refuse, and the report is ours.
     assert!(house.bad("run_tests", json!({"runner": "pytest", "args": ["/etc"]})).await.contains("outside"));
     assert!(
@@ -185,6 +198,24 @@ async fn node_is_counted_by_its_report() {
     let (ok, data, text) = tests(&house, json!({"runner": "node"})).await;
     assert!(ok, "{text}");
     counted(&data, [1, 0, 0, 0, 1]);
+    // A helper is no test; a file that ends the process before its tests are done has not passed them.
+    house.write("test/helper.js", "module.exports = 1;\n");
+    let (ok, data, text) = tests(&house, json!({"runner": "node"})).await;
+    assert!(ok, "{text}");
+    counted(&data, [1, 0, 0, 0, 1]);
+    house.write(
+        "test/b.test.js",
+        "const {test} = require('node:test');\ntest('a', () => {}); test('b', () => { process.exit(0); });\n\
+         test('c', () => { throw new Error('no'); });\n",
+    );
+    let (ok, data, text) = tests(&house, json!({"runner": "node"})).await;
+    assert!(!ok && text.contains("b.test.js (it ended before"), "{text}");
+    counted(&data, [1, 0, 0, 1, 2]);
+    std::fs::remove_file(house.root.join("test/b.test.js")).unwrap();
+    std::fs::remove_file(house.root.join("test/a.test.js")).unwrap();
+    let (ok, data, text) = tests(&house, json!({"runner": "node"})).await;
+    assert!(!ok && text.contains("no test was executed"), "{text}");
+    counted(&data, [0, 0, 0, 0, 0]);
     std::fs::remove_dir_all(house.root.join("test")).unwrap();
     let (ok, _, text) = tests(&house, json!({"runner": "node"})).await;
     assert!(!ok && text.contains("no test was executed"), "{text}");
@@ -227,6 +258,20 @@ async fn any_command_counts_by_its_exit_code_and_by_words_that_are_known() {
     let (ok, data, text) = tests(&house, json!({"runner": "command", "command": "make says"})).await;
     assert!(!ok && text.contains("though the exit code is 0"), "{text}");
     counted(&data, [1, 1, 0, 0, 2]);
+    // Of two runs the shell keeps one exit code; neither failure is lost, nor is it a success that nothing ran.
+    house.write(
+        "Makefile",
+        "two:\n\t@printf '1 failed, 2 passed in 0.1s\\n'; printf '3 passed in 0.1s\\n'\n\
+         none:\n\t@echo 'No tests found, exiting with code 0'\n",
+    );
+    let (ok, data, text) = tests(&house, json!({"runner": "command", "command": "make two"})).await;
+    assert!(!ok && text.contains("though the exit code is 0"), "{text}");
+    counted(&data, [5, 1, 0, 0, 6]);
+    std::fs::create_dir(house.root.join("test")).unwrap();
+    for line in ["make none", "make test"] {
+        let (ok, _, text) = tests(&house, json!({"runner": "command", "command": line})).await;
+        assert!(!ok && text.contains("no test was executed"), "{text}");
+    }
     assert!(house.bad("run_tests", json!({"runner": "command"})).await.contains("needs `command`"));
     let text = house.bad("run_tests", json!({"runner": "pytset"})).await;
     assert!(text.contains("did you mean `pytest`?") && text.contains("`node`, `auto`"), "{text}");

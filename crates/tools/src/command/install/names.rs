@@ -5,7 +5,23 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 /// What managers take for a file of this name, where one lies there.
-const ARCHIVES: [&str; 8] = [".tgz", ".tar", ".tar.gz", ".tar.bz2", ".tar.xz", ".zip", ".whl", ".egg"];
+const ARCHIVES: [&str; 15] = [
+    ".tgz",
+    ".tar",
+    ".tar.gz",
+    ".tar.bz2",
+    ".tar.xz",
+    ".tar.lz",
+    ".tar.lzma",
+    ".tar.zst",
+    ".tbz",
+    ".txz",
+    ".tlz",
+    ".zip",
+    ".whl",
+    ".egg",
+    ".crate",
+];
 /// Longer ones are no names.
 const LONGEST: usize = 200;
 
@@ -49,7 +65,12 @@ pub(super) fn check(packages: &[String], ecosystem: Ecosystem) -> Result<(), Str
         Ecosystem::Rust => &RUST,
         Ecosystem::Go => &GO,
     };
-    let is_file = |name: &str| ARCHIVES.iter().any(|ending| name.to_ascii_lowercase().ends_with(ending));
+    // pip takes `a.zip[extra]` for the file `a.zip`, npm `a.tgz@1` for a file too.
+    let is_file = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        let mut parts = name.split(['[', ']', ',', '@', '=', '<', '>', '!', '~']);
+        parts.any(|part| ARCHIVES.iter().any(|ending| part.ends_with(ending)))
+    };
     let matches = |name: &str| pattern.as_ref().is_some_and(|pattern| pattern.is_match(name));
     let fits = |name: &str| name.len() <= LONGEST && matches(name) && !is_file(name);
     match packages.iter().find(|name| !fits(name)) {
@@ -147,6 +168,21 @@ mod tests {
             "a.tgz",
             "a-1.0.WHL",
             "a.zip",
+            "a.zip[x]",
+            "a-1.0-py3-none-any.whl[x,y]",
+            "a.txz",
+            "a.tar.lzma",
+            "a.tlz>=1",
+            "a.tgz@1",
+            "a@1.0.tgz",
+            "-",
+            "-e",
+            "--",
+            "a;python_version<'3'",
+            "a@git+https://x/y",
+            "a@file:b",
+            "a --pre",
+            "@",
         ];
         for name in everywhere {
             for ecosystem in [Ecosystem::Python, Ecosystem::Node, Ecosystem::Rust, Ecosystem::Go] {

@@ -44,7 +44,8 @@ fn node_id(class: &str, name: &str, root: &Path) -> String {
     // A file that could not be loaded has only a name.
     let (dotted, own) = if class.is_empty() { (name, None) } else { (class, Some(name)) };
     let parts: Vec<&str> = dotted.split('.').collect();
-    for length in (1..=parts.len()).rev() {
+    // No module lies that deep; a report can say anything.
+    for length in (1..=parts.len().min(64)).rev() {
         let (file, classes) = parts.split_at(length);
         let file = format!("{}.py", file.join("/"));
         if root.join(&file).is_file() {

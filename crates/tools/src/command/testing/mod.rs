@@ -1,8 +1,8 @@
 //! Running tests: what passed, what failed and which, for the runners of several languages.
 //!
 //! The counts come from the runner's own report where it can write one ([`junit`] for pytest, [`tap`] for node,
-//! [`gotest`] for go), kept in the private temporary folder; else from what it prints ([`libtest`], [`summary`]). Text that
-//! a test prints is not taken for a report. A run in which no test was executed is no success.
+//! [`gotest`] for go), kept in the private temporary folder, and from nothing else; of other runners from what they print
+//! ([`libtest`], [`summary`]). Text that a test prints is not taken for a report. A run in which no test was executed is no success.
 
 mod detect;
 mod gotest;
@@ -229,7 +229,7 @@ fn count(
     let report = || report().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let from_report = match plan.runner {
         Runner::Pytest => report().and_then(|text| junit::read(&text, root)).map(|counts| (counts, "junit")),
-        Runner::Node => report().and_then(|text| tap::read(&text)).map(|counts| (counts, "tap")),
+        Runner::Node => report().and_then(|text| node(&text, plan, root)).map(|counts| (counts, "tap")),
         Runner::Go => gotest::read(&done.outcome.stdout.text()).map(|counts| (counts, "json")),
         Runner::Auto | Runner::Cargo | Runner::Command => None,
     };
@@ -237,13 +237,59 @@ fn count(
         return Ok((Some(counts), kind));
     }
     let (stdout, stderr) = (done.outcome.stdout.text(), done.outcome.stderr.text());
-    let counts = summary::read(&stdout, &stderr);
-    Ok(match counts {
-        Some(counts) => (Some(counts), "text"),
-        // These always say how many tests they ran, unless they ran none or were ended before they could.
-        None if plan.runner != Runner::Command && done.code().is_some() => (Some(Counts::default()), "none"),
-        None => (None, "none"),
+    let ended = done.code().is_some();
+    Ok(match plan.runner {
+        // These write a report when they come to their end. Without it, what was printed proves nothing: a test that ends
+        // the whole process can print anything before.
+        Runner::Pytest | Runner::Node | Runner::Go => (ended.then(Counts::default), "none"),
+        Runner::Auto | Runner::Cargo | Runner::Command => {
+            let none = || plan.runner != Runner::Command || summary::says_none(&stdout, &stderr);
+            match summary::read(&stdout, &stderr, done.code() == Some(0)) {
+                Some(counts) => (Some(counts), "text"),
+                // Cargo always says how many tests it ran, unless it ran none or was ended before it could.
+                None if ended && none() => (Some(Counts::default()), "none"),
+                None => (None, "none"),
+            }
+        }
     })
+}
+
+/// Bytes of a file that is looked at for its tests.
+const LARGEST_FILE: u64 = 4 * 1024 * 1024;
+
+/// Node's report. Node counts a file without tests as one that passed, and so it counts a file that ended the process before
+/// its tests were done. That a file ended well is not a test; where it has some, it is an error that none was reported.
+fn node(text: &str, plan: &Plan, root: &Path) -> Option<Counts> {
+    let mut counts = tap::read(text)?;
+    let is_file = |name: &str| {
+        let path = Path::new(name);
+        let is_script = path.extension().is_some_and(|extension| {
+            ["js", "mjs", "cjs", "ts", "mts", "cts"].iter().any(|known| extension == *known)
+        });
+        is_script && (path.is_absolute() || is_test(path)) && root.join(path).is_file()
+    };
+    // Which tests are left out is not always reported.
+    let picked = plan.words.iter().skip(2).any(|word| word.starts_with("--test-"));
+    for file in tap::files(text, is_file) {
+        counts.passed = counts.passed.saturating_sub(1);
+        let has_tests = || {
+            let bytes = files::read(&root.join(&file), LARGEST_FILE, Links::Refuse).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).contains("node:test")
+        };
+        if !picked && is_test(Path::new(&file)) && has_tests() {
+            counts.errors += 1;
+            counts.failing.push(format!("{file} (it ended before its tests were reported)"));
+        }
+    }
+    Some(counts)
+}
+
+/// Is this a name that node takes for one of a file of tests?
+fn is_test(path: &Path) -> bool {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    stem == "test"
+        || stem.starts_with("test-")
+        || [".test", "-test", "_test"].iter().any(|end| stem.ends_with(end))
 }
 
 /// Why the run is no success; none when it is one.

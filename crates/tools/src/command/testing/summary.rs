@@ -2,6 +2,7 @@
 
 use super::{Counts, libtest, tap};
 use regex::Regex;
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 /// Compiled once; a pattern that does not compile finds nothing, and a test sees to it that they do.
@@ -30,27 +31,61 @@ pattern!(MOCHA_NAME, r"(?m)^  \d+\) (.+)$");
 pattern!(GO, r"(?m)^ *--- (PASS|FAIL|SKIP): (\S+) \([0-9.]+s\)$");
 pattern!(GO_PACKAGE, r"(?m)^(?:ok|FAIL) *\t\S+");
 pattern!(TAP_PLAN, r"(?m)^1\.\.\d+");
+// Words for: no test was executed, although all is well.
+pattern!(
+    NONE,
+    r"(?mi)^(?:no tests? (?:files )?found, exiting with code 0|no tests were found!!!|no tests executed!|0 examples, 0 failures\b|(?:\[info\] )?no tests to run\.|no test is available in .+|no test matches the given testcase filter.*|(?:ok|\?) *\t\S+\t.*\[no (?:test files|tests to run)\]|make(?:\[\d+\])?: (?:'test[\w-]*' is up to date|nothing to be done for '(?:all-)?test[\w-]*')\.)$"
+);
+// A package of go, a module of maven, or anything else that did execute some.
+pattern!(
+    SOME,
+    r"(?mi)^(?:ok *\t\S+\t(?:[0-9.]+s|\(cached\))(?:\tcoverage: .*)?$|.*\btests run: [1-9]|.*\b[1-9][0-9]* (?:tests? |examples?|passed|passing|ok\b))"
+);
 pattern!(NUMBERS, r"(\d+) ([a-z]+)");
 pattern!(SETTINGS, r"([a-z ]+)=(\d+)");
 
-/// The figures in what a command printed, if they are in a form that is known. The last of several counts.
-pub(super) fn read(stdout: &str, stderr: &str) -> Option<Counts> {
-    let plain = |text: &str| match COLOURS.as_ref() {
+/// The figures in what a command printed, if they are in a form that is known. Several runs of the same kind add up.
+///
+/// Where the exit code says that all is well (`fine`), what any other kind of runner says of failures stands as well: of
+/// `first; second` the shell keeps only the last code.
+pub(super) fn read(stdout: &str, stderr: &str, fine: bool) -> Option<Counts> {
+    let (stdout, stderr) = (plain(stdout), plain(stderr));
+    let both = format!("{stdout}\n{stderr}");
+    let kinds: [&dyn Fn() -> Option<Counts>; 9] = [
+        &|| libtest::read(&stdout),
+        &|| numbered(&both, &PYTEST, &PYTEST_NAME),
+        &|| numbered(&both, &JEST, &JEST_NAME),
+        &|| numbered(&both, &VITEST, &VITEST_NAME),
+        &|| numbered(&both, &NEXTEST, &NEXTEST_NAME),
+        &|| unittest(&both),
+        &|| all_tap(&stdout),
+        &|| mocha(&stdout),
+        &|| go(&stdout),
+    ];
+    let mut found = kinds.iter().filter_map(|kind| kind());
+    let mut counts = found.next()?;
+    for other in found.take_while(|_| fine) {
+        counts.failed += other.failed;
+        counts.errors += other.errors;
+        counts.failing.extend(other.failing);
+    }
+    Some(counts)
+}
+
+/// Does a runner say in so many words that there was nothing to execute?
+pub(super) fn says_none(stdout: &str, stderr: &str) -> bool {
+    let both = format!("{}\n{}", plain(stdout), plain(stderr));
+    let is_match = |pattern: &Pattern| pattern.as_ref().is_some_and(|pattern| pattern.is_match(&both));
+    is_match(&NONE) && !is_match(&SOME)
+}
+
+/// Without colours, and without carriage returns at the ends of lines.
+fn plain(text: &str) -> String {
+    let text = match COLOURS.as_ref() {
         Some(colours) if text.contains('\u{1b}') => colours.replace_all(text, "").into_owned(),
         _ => text.to_string(),
     };
-    let (stdout, stderr) = (plain(stdout), plain(stderr));
-    let both = format!("{stdout}\n{stderr}");
-    libtest::read(&stdout)
-        .or_else(|| numbered(&both, &PYTEST, &PYTEST_NAME))
-        .or_else(|| numbered(&both, &JEST, &JEST_NAME))
-        .or_else(|| numbered(&both, &VITEST, &VITEST_NAME))
-        .or_else(|| numbered(&both, &NEXTEST, &NEXTEST_NAME))
-        .or_else(|| unittest(&both))
-        .or_else(|| tap::read(&stdout))
-        .or_else(|| mocha(&stdout))
-        .or_else(|| go(&stdout))
-        .or_else(|| plain_tap(&stdout))
+    if text.contains("\r\n") { text.replace("\r\n", "\n") } else { text }
 }
 
 type Pattern = LazyLock<Option<Regex>>;
@@ -58,10 +93,11 @@ type Pattern = LazyLock<Option<Regex>>;
 /// The distinct names that a pattern finds.
 fn names(text: &str, pattern: &Pattern) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
     for found in pattern.iter().flat_map(|pattern| pattern.captures_iter(text)) {
-        let name = found.get(1).map(|name| name.as_str().trim().to_string()).unwrap_or_default();
-        if !names.contains(&name) {
-            names.push(name);
+        let name = found.get(1).map_or("", |name| name.as_str().trim());
+        if seen.insert(name) {
+            names.push(name.to_string());
         }
     }
     names
@@ -69,10 +105,13 @@ fn names(text: &str, pattern: &Pattern) -> Vec<String> {
 
 /// Closing lines such as `2 failed, 3 passed`.
 fn numbered(text: &str, pattern: &Pattern, of_names: &Pattern) -> Option<Counts> {
-    let line = pattern.as_ref()?.captures_iter(text).last()?.get(1)?.as_str();
+    let lines: Vec<&str> =
+        pattern.as_ref()?.captures_iter(text).filter_map(|found| Some(found.get(1)?.as_str())).collect();
+    lines.first()?;
     let mut counts = Counts::default();
-    for found in NUMBERS.as_ref()?.captures_iter(line) {
-        let number = found.get(1)?.as_str().parse::<u64>().ok()?;
+    for found in lines.iter().flat_map(|line| NUMBERS.iter().flat_map(|numbers| numbers.captures_iter(line)))
+    {
+        let number = number(found.get(1))?;
         match found.get(2)?.as_str() {
             "passed" | "xpassed" => counts.passed += number,
             "failed" | "timed" => counts.failed += number,
@@ -87,42 +126,59 @@ fn numbered(text: &str, pattern: &Pattern, of_names: &Pattern) -> Option<Counts>
     Some(counts)
 }
 
+/// A number that a run could have; a larger one is none.
+fn number(digits: Option<regex::Match<'_>>) -> Option<u64> {
+    digits?.as_str().parse::<u32>().ok().map(u64::from)
+}
+
 fn unittest(text: &str) -> Option<Counts> {
-    let found = UNITTEST.as_ref()?.captures_iter(text).last()?;
-    let ran = found.get(1)?.as_str().parse::<u64>().ok()?;
-    let details = found.get(2).map_or("", |details| details.as_str());
     let mut counts = Counts { failing: names(text, &UNITTEST_NAME), ..Counts::default() };
-    for found in SETTINGS.as_ref()?.captures_iter(details) {
-        let number = found.get(2)?.as_str().parse::<u64>().ok()?;
-        match found.get(1)?.as_str().trim() {
-            "failures" | "unexpected successes" => counts.failed += number,
-            "errors" => counts.errors += number,
-            "skipped" | "expected failures" => counts.skipped += number,
-            _ => {}
+    let mut any = false;
+    for run in UNITTEST.as_ref()?.captures_iter(text) {
+        any = true;
+        let details = run.get(2).map_or("", |details| details.as_str());
+        let mut left = number(run.get(1))?;
+        for found in SETTINGS.as_ref()?.captures_iter(details) {
+            let number = number(found.get(2))?;
+            match found.get(1)?.as_str().trim() {
+                "failures" | "unexpected successes" => counts.failed += number,
+                "errors" => counts.errors += number,
+                "skipped" | "expected failures" => counts.skipped += number,
+                _ => continue,
+            }
+            left = left.saturating_sub(number);
         }
+        counts.passed += left;
     }
-    counts.passed = ran.saturating_sub(counts.failed + counts.errors + counts.skipped);
-    Some(counts)
+    any.then_some(counts)
 }
 
 fn mocha(text: &str) -> Option<Counts> {
     let mut counts = Counts::default();
     let mut any = false;
     for found in MOCHA.as_ref()?.captures_iter(text) {
-        let number = found.get(1)?.as_str().parse::<u64>().ok()?;
+        let number = number(found.get(1))?;
         match found.get(2)?.as_str() {
             "passing" => {
                 any = true;
-                counts.passed = number;
+                counts.passed += number;
             }
-            "failing" => counts.failed = number,
-            _ => counts.skipped = number,
+            "failing" => counts.failed += number,
+            _ => counts.skipped += number,
         }
     }
     if counts.failed > 0 {
         counts.failing = names(text, &MOCHA_NAME);
     }
     any.then_some(counts)
+}
+
+/// With figures at its end or without. The figures are those of the last run; a failure of one before it stands.
+fn all_tap(text: &str) -> Option<Counts> {
+    let Some(mut counts) = tap::read(text) else { return plain_tap(text) };
+    let wrong = counts.failing.len() as u64;
+    counts.failed = counts.failed.max(wrong.saturating_sub(counts.errors));
+    Some(counts)
 }
 
 /// `go test -v`; without `-v` only packages are named, and how many tests they have is not known.
@@ -171,7 +227,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, figures: (u64, u64, u64, u64), failing: &[&str]) {
-        let counts = read(text, "").unwrap_or_else(|| panic!("not recognised: {text}"));
+        let counts = read(text, "", true).unwrap_or_else(|| panic!("not recognised: {text}"));
         assert_eq!((counts.passed, counts.failed, counts.skipped, counts.errors), figures, "{text}");
         assert_eq!(counts.failing, failing, "{text}");
     }
@@ -224,6 +280,61 @@ mod tests {
     }
 
     #[test]
+    fn several_runs_add_up_and_no_failure_is_lost() {
+        check("1 failed, 2 passed in 0.1s\nmore\n3 passed in 0.2s\n", (5, 1, 0, 0), &[]);
+        check("Tests:       1 failed, 1 total\nTests:       2 passed, 2 total\r\n", (2, 1, 0, 0), &[]);
+        check("Ran 2 tests in 0.1s\n\nFAILED (errors=1)\nRan 3 tests in 0.1s\n\nOK\n", (4, 0, 0, 1), &[]);
+        check("  1 passing\n  1 failing\n\n  1) a\n  2 passing\n  0 failing\n", (3, 1, 0, 0), &["a"]);
+        check(
+            "not ok 1 - a\n1..1\n# tests 1\n# pass 0\n# fail 1\nok 1\n# tests 1\n# pass 1\n# fail 0\n",
+            (1, 1, 0, 0),
+            &["a"],
+        );
+        // One kind after another: the first has the figures, failures count whoever has them.
+        let mixed = "running 1 test\ntest a ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered \
+            out\nFAILED t/a.py::b\n1 failed, 2 passed in 0.1s\n";
+        check(mixed, (1, 1, 0, 0), &["t/a.py::b"]);
+        assert_eq!(read(mixed, "", false).map(|counts| counts.failed), Some(0), "the exit code has said it");
+        assert_eq!(read("99999999999999999999 passed in 0.1s\n", "", true), None, "no number at all");
+    }
+
+    #[test]
+    fn many_names_take_no_longer_each() {
+        let started = std::time::Instant::now();
+        let failing: String = (0..200_000).map(|at| format!("FAILED a{at}.py\n")).collect();
+        let counts = read(&format!("{failing}200000 failed in 1.0s\n"), "", true).unwrap();
+        assert_eq!(counts.failing.len(), 200_000);
+        assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
+    }
+
+    #[test]
+    fn runs_without_a_test_are_recognised() {
+        for text in [
+            "No tests found, exiting with code 0\n",
+            "No test files found, exiting with code 0\n",
+            "?   \texample.com/a\t[no test files]\n",
+            "ok  \texample.com/a\t0.002s [no tests to run]\n?   \texample.com/b\t[no test files]\n",
+            "make: 'test' is up to date.\n",
+            "make[1]: Nothing to be done for 'test'.\n",
+            "No tests executed!\n",
+            "[INFO] No tests to run.\n",
+            "\n0 examples, 0 failures\n",
+            "Test project /x\nNo tests were found!!!\n",
+        ] {
+            assert!(says_none("", text) && says_none(text, ""), "{text}");
+        }
+        for text in [
+            "ok  \texample.com/a\t0.002s\n?   \texample.com/b\t[no test files]\n",
+            "ok  \texample.com/a\t(cached)\nok  \texample.com/b\t0.1s [no tests to run]\n",
+            "[INFO] No tests to run.\n[INFO] Tests run: 5, Failures: 0\n",
+            "make: 'lib.o' is up to date.\nall 3 tests passed\n",
+            "make: 'lib.o' is up to date.\n",
+        ] {
+            assert!(!says_none(text, ""), "{text}");
+        }
+    }
+
+    #[test]
     fn other_texts_are_not() {
         for text in [
             "",
@@ -234,7 +345,8 @@ mod tests {
             "passing 3\n",
             "there are 3 passing ships\n",
         ] {
-            assert_eq!(read(text, ""), None, "{text}");
+            assert_eq!(read(text, "", true), None, "{text}");
+            assert!(!says_none(text, ""), "{text}");
         }
         let all = [&PYTEST, &PYTEST_NAME, &JEST, &JEST_NAME, &VITEST, &VITEST_NAME, &NEXTEST, &NEXTEST_NAME];
         let more = [
@@ -247,6 +359,8 @@ mod tests {
             &TAP_PLAN,
             &NUMBERS,
             &SETTINGS,
+            &NONE,
+            &SOME,
         ];
         assert!(all.iter().chain(&more).all(|pattern| pattern.is_some()) && COLOURS.is_some());
     }

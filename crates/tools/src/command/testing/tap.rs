@@ -21,6 +21,26 @@ pub(super) fn read(text: &str) -> Option<Counts> {
     })
 }
 
+/// Files that node itself counts as a test that passed, because they ended well and reported no test of their own: helpers,
+/// and files that ended the process before their tests were done. `is_file` knows the names of files.
+pub(super) fn files(text: &str, is_file: impl Fn(&str) -> bool) -> Vec<String> {
+    let mut files = Vec::new();
+    // The outermost test that was begun, unless there are others inside.
+    let mut begun: Option<&str> = None;
+    for line in text.lines() {
+        let trimmed = line.trim_start();
+        let outermost = trimmed.len() == line.len();
+        if let Some(name) = trimmed.strip_prefix("# Subtest: ") {
+            begun = Some(name).filter(|_| outermost);
+        } else if outermost && (line.starts_with("ok ") || line.starts_with("not ok ")) {
+            let ended = line.strip_prefix("ok ").and_then(|rest| Some(rest.split_once(" - ")?.1));
+            let name = begun.take().filter(|name| ended == Some(*name)).map(plain);
+            files.extend(name.filter(|name| is_file(name)));
+        }
+    }
+    files
+}
+
 /// The names of tests that failed by themselves, with the names of those around them.
 fn failing(text: &str) -> Vec<String> {
     let mut around: Vec<(usize, String)> = Vec::new();
@@ -77,5 +97,14 @@ mod tests {
         assert_eq!((counts.passed, counts.failed, counts.skipped, counts.errors), (2, 2, 2, 0));
         assert_eq!(counts.failing, ["fails # hard", "suite > bad"]);
         assert_eq!(read("TAP version 13\nok 1 - a\n"), None);
+    }
+
+    #[test]
+    fn files_are_told_from_tests() {
+        let text = "TAP version 13\n# Subtest: /w/test/a.js\nok 1 - /w/test/a.js\n  ---\n  duration_ms: 1\n  ...\n# Subtest: adds\n\
+            ok 2 - adds\n# Subtest: /w/test/b.js\n    # Subtest: in\n    ok 1 - in\n    1..1\nok 3 - /w/test/b.js\n\
+            # printed\n# Subtest: /w/c\\#.js\nok 3 - /w/c\\#.js\n# Subtest: /w/d.js\nnot ok 4 - /w/d.js\nok 5 - /w/d.js\n1..5\n";
+        assert_eq!(files(text, |name| name.starts_with("/w/")), ["/w/test/a.js", "/w/c#.js"]);
+        assert!(files(text, |_| false).is_empty());
     }
 }
