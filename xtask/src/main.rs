@@ -13,9 +13,9 @@ use std::process::ExitCode;
 
 const HELP: &str = "\
 cargo xtask test            install what the tests need, run everything, end with the counts
-cargo xtask bench NAME      measure; NAME is one of: start, stream, grep, tools, tree, all
+cargo xtask bench NAME      measure; NAME is one of: start, stream, grep, tools, tree, gate, all
 cargo xtask fuzz [TARGET] [--minutes N]
-                            look for inputs that break something; TARGET is one of: patch, arguments, path, ticket
+                            look for inputs that break something; TARGET is one of: patch, arguments, path, ticket, command
 cargo xtask deny            licences, bans, sources and advisories of the dependencies (installs cargo-deny)
 cargo xtask settings        write docs/settings.md anew from the settings table";
 

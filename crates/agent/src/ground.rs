@@ -1,6 +1,7 @@
 //! The ground that every command stands on, session or not: settings, folders, workspace and redactor; and a call of one
 //! tool outside a turn.
 
+use crate::evaluator;
 use crate::host::{Called, LiveTools, ToolHost};
 use crate::session::SessionError;
 use crate::trace::Trace;
@@ -13,10 +14,12 @@ use marvin_base::ledger::{Durability, Ledger};
 use marvin_base::redact::Redactor;
 use marvin_base::run::RunFolder;
 use marvin_base::settings::{Settings, Sources, table};
-use marvin_gate::{Access, Duty, Workspace};
+use marvin_gate::layers::Log;
+use marvin_gate::{Access, Duty, Layers, Workspace};
 use marvin_model::ToolCall;
 use marvin_model::choose;
-use marvin_model::cost::Lifetime;
+use marvin_model::cost::{CostLedger, Lifetime};
+use marvin_model::price::{self, Prices};
 use marvin_tools::{Mode, ToolContext, Toolbox, web};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -68,7 +71,11 @@ impl Ground {
             None => layout::find_project(&folder, &home).and_then(|path| Workspace::open(&path, &home).ok()),
         };
         let layout = Layout::new(&environment, workspace.as_ref().map(Workspace::root));
-        for path in layout.record().into_iter().flat_map(|record| [record.join("runs"), record]) {
+        for path in layout
+            .record()
+            .into_iter()
+            .flat_map(|record| [record.join("runs"), record.join("security"), record])
+        {
             if path.is_symlink() {
                 return Err(SessionError::LinkedRecord(path.display().to_string()));
             }
@@ -102,6 +109,12 @@ impl Ground {
         self.context(cancel, artifacts, Arc::new(usage))
     }
 
+    /// The gate's layers, with their log; no model is asked.
+    #[must_use]
+    pub fn layers(&self) -> Layers {
+        Layers::new(&self.layout).recording(Log::new(&self.layout.security(), self.redactor.clone()))
+    }
+
     pub(crate) fn context(
         &self,
         cancel: CancellationToken,
@@ -118,6 +131,7 @@ impl Ground {
             attended: false,
             cancel,
             redactor: self.redactor.clone(),
+            layers: Arc::new(self.layers()),
             artifacts,
             usage,
         }
@@ -138,7 +152,12 @@ pub async fn record_call(
     let ledger = Ledger::open(&run.trace(), durability, ground.redactor.clone())?;
     let trace = Trace::new(ledger, Box::new(|_| {}));
     let item = turn::call_started(&trace, call)?;
-    let context = ground.tool_context(cancel, Some(run.artifacts().clone()));
+    let mut context = ground.tool_context(cancel.clone(), Some(run.artifacts().clone()));
+    let limit = ground.settings.amount(&table::MAX_COST).map(price::nanos);
+    let cost = Arc::new(CostLedger::open(&run.cost(), &[], limit, durability, ground.redactor.clone())?);
+    let prices = Arc::new(Prices::load(Some(&ground.layout.prices()))?);
+    let (layers, _) = evaluator::layers(ground, &cost, &prices, run.script_state(), &cancel);
+    context.layers = Arc::new(layers);
     let called = LiveTools::new(Toolbox::new(Mode::Coding, &context.access), context).call(call).await;
     turn::call_completed(&trace, &item, call, &called, 0)?;
     trace.sync()?;
@@ -151,4 +170,19 @@ pub async fn record_call(
         run.save(facts)?;
     }
     Ok(called)
+}
+
+/// What `get_usage` is told.
+pub(crate) fn usage_reporter(
+    cost: Arc<CostLedger>,
+    lifetime: PathBuf,
+) -> Arc<dyn Fn(bool) -> Value + Send + Sync> {
+    Arc::new(move |include_lifetime| {
+        let mut report = cost.totals().map(|totals| totals.report()).unwrap_or(Value::Null);
+        if include_lifetime && let Some(map) = report.as_object_mut() {
+            let lifetime = Lifetime::read(&lifetime).unwrap_or_default();
+            map.insert("lifetime".into(), serde_json::to_value(lifetime).unwrap_or(Value::Null));
+        }
+        report
+    })
 }

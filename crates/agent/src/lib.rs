@@ -7,6 +7,7 @@
 
 pub mod compaction;
 pub mod compose;
+pub mod evaluator;
 pub mod ground;
 pub mod history;
 pub mod host;

@@ -3,7 +3,8 @@
 
 use crate::compaction::Window;
 use crate::compose::{Coding, State, access_sentence};
-use crate::ground::Ground;
+use crate::evaluator;
+use crate::ground::{Ground, usage_reporter};
 use crate::history::History;
 use crate::host::{LiveTools, RecordedTools, ToolHost};
 use crate::outcome::Outcome;
@@ -11,14 +12,14 @@ use crate::profile::{self, Profile};
 use crate::protocol::{JsonText, Native, ReplyProtocol};
 use crate::trace::{Listener, Trace};
 use crate::turn::{Bounds, Turn};
-use marvin_base::atomic::WriteError;
+use marvin_base::atomic::{self, WriteError};
 use marvin_base::layout::Layout;
 use marvin_base::ledger::{Durability, Ledger, LedgerError};
 use marvin_base::redact::Redactor;
 use marvin_base::run::RunFolder;
 use marvin_base::settings::{Setting, Settings, SettingsError, table};
 use marvin_base::{Exit, clock, signature};
-use marvin_gate::{Refusal, Workspace};
+use marvin_gate::{Layers, Refusal, Workspace};
 use marvin_model::choose::{self, Choice};
 use marvin_model::cost::{CostLedger, Lifetime};
 use marvin_model::price::{self, PriceError, Prices};
@@ -178,6 +179,7 @@ pub struct Session {
     date: String,
     replay: Option<Replay>,
     opened: Instant,
+    layers: Arc<Layers>,
     facts: Map<String, Value>,
 }
 
@@ -208,7 +210,7 @@ impl Session {
         let run = RunFolder::create(&layout.runs())?;
         let script_state =
             settings.given(&table::SCRIPT_STATE).map_or_else(|| run.script_state(), PathBuf::from);
-        let mut client = choose_client(&ground, options.replay.as_ref(), Some(script_state))?;
+        let mut client = choose_client(&ground, options.replay.as_ref(), Some(script_state.clone()))?;
         if let Some(folder) = &options.record {
             let folder = ground.folder.join(folder);
             let recording = Recording::new(client, &folder, run.id(), redactor.clone()).inspect_err(|_| {
@@ -224,11 +226,15 @@ impl Session {
             settings.list(&table::LINEAGE).iter().filter_map(|id| id.parse().ok()).collect();
         let cost = Arc::new(CostLedger::open(&cost_path, &above, limit, durability, redactor.clone())?);
 
-        let context = ground.context(
+        let prices = Arc::new(prices);
+        let (layers, unjudged) = evaluator::layers(&ground, &cost, &prices, script_state, &options.cancel);
+        let layers = Arc::new(layers);
+        let mut context = ground.context(
             options.cancel.clone(),
             Some(run.artifacts().clone()),
             usage_reporter(cost.clone(), layout.usage()),
         );
+        context.layers = layers.clone();
         let access = access_sentence(&context.access, &context.duty);
         let toolbox = Toolbox::new(if coding { Mode::Coding } else { Mode::Assistant }, &context.access);
         let tools: Arc<dyn ToolHost> = match &options.replay {
@@ -249,7 +255,7 @@ impl Session {
             tools,
             trace: trace.clone(),
             cost: cost.clone(),
-            prices: Arc::new(prices),
+            prices,
             redactor: redactor.clone(),
             bounds: Bounds {
                 rounds: settings.count(rounds),
@@ -289,8 +295,10 @@ impl Session {
             date,
             replay: options.replay,
             opened: Instant::now(),
+            layers,
         };
         session.begin(options.record.as_deref(), &ground.folder)?;
+        session.warn(unjudged)?;
         Ok(session)
     }
 
@@ -337,6 +345,15 @@ impl Session {
         }
         for problem in &self.profile.problems {
             self.trace.event("notice", json!({"text": format!("the profile is damaged: {problem}")}))?;
+        }
+        Ok(())
+    }
+
+    /// Says what is wrong with the gate's rules.
+    fn warn(&self, further: Option<String>) -> Result<(), SessionError> {
+        let problems = self.layers.problems().into_iter().map(|problem| problem.to_string());
+        for text in problems.take(10).chain(further) {
+            self.trace.event("notice", json!({ "text": text }))?;
         }
         Ok(())
     }
@@ -518,6 +535,12 @@ impl Session {
             self.facts.insert(key.into(), value);
         }
         self.save()?;
+        if let Some(metrics) = self.layers.log().and_then(marvin_gate::layers::Log::metrics) {
+            atomic::replace(
+                &self.run.path().join("security-metrics.json"),
+                format!("{metrics:#}\n").as_bytes(),
+            )?;
+        }
         // A replay spends nothing; a sub-agent's spending is counted by the outermost process.
         if self.replay.is_none() && self.settings.whole(&table::DEPTH) == 0 {
             // Usage over a lifetime is a convenience: a damaged file must not fail a run that is done.
@@ -564,17 +587,5 @@ fn check_budget(
         provider: client.provider().to_string(),
         model: client.model().to_string(),
         file: layout.prices().display().to_string(),
-    })
-}
-
-/// What `get_usage` is told.
-fn usage_reporter(cost: Arc<CostLedger>, lifetime: PathBuf) -> Arc<dyn Fn(bool) -> Value + Send + Sync> {
-    Arc::new(move |include_lifetime| {
-        let mut report = cost.totals().map(|totals| totals.report()).unwrap_or(Value::Null);
-        if include_lifetime && let Some(map) = report.as_object_mut() {
-            let lifetime = Lifetime::read(&lifetime).unwrap_or_default();
-            map.insert("lifetime".into(), serde_json::to_value(lifetime).unwrap_or(Value::Null));
-        }
-        report
     })
 }

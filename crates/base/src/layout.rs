@@ -123,6 +123,24 @@ impl Layout {
         self.record().unwrap_or_else(|| self.user.clone()).join("tools_cache")
     }
 
+    /// The folder of the gate's rules and logs: in the project, else the person's own.
+    #[must_use]
+    pub fn security(&self) -> PathBuf {
+        self.record().unwrap_or_else(|| self.user.clone()).join("security")
+    }
+
+    /// The folder of the person's own rules; what stands there is trusted.
+    #[must_use]
+    pub fn user_security(&self) -> PathBuf {
+        self.user.join("security")
+    }
+
+    /// Which files of projects the person trusts, by their content.
+    #[must_use]
+    pub fn trusted(&self) -> PathBuf {
+        self.user_security().join("trusted.json")
+    }
+
     /// Files with project instructions, in order of precedence; the first that exists wins.
     #[must_use]
     pub fn instructions(&self) -> Vec<PathBuf> {

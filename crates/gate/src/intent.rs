@@ -1,7 +1,9 @@
 //! The one question: may this happen?
 
 use crate::access::Access;
-use crate::command::{self, CommandContext};
+use crate::command::CommandContext;
+use crate::layers::{self, Layers};
+use crate::meaning::Grounds;
 use crate::network::{Guard, Service};
 use crate::path::{self, WorkspacePath};
 use crate::refusal::{Refusal, RefusalKind};
@@ -131,6 +133,31 @@ pub struct Context<'a> {
     pub settings: &'a Settings,
     /// Knows the secrets.
     pub redactor: &'a Redactor,
+    /// The lists of rules, what was learned, and the log of decisions.
+    pub layers: &'a Layers,
+}
+
+/// May this happen, now that it is about to? As [`judge`], but a model may be asked about a command that is a question,
+/// and the decision on a command is written down.
+pub async fn decide(intent: &Intent, context: &Context<'_>) -> Verdict {
+    let (Intent::Command { line } | Intent::Install { line, .. }) = intent else {
+        return judge(intent, context);
+    };
+    let verdict = match (grounds(context), intent) {
+        (Err(verdict), _) => verdict,
+        (Ok((workspace, home)), Intent::Install { setting, .. }) => {
+            let place = place(&workspace, &home);
+            let mut ruling = context.layers.rule(line, place, finding(line, place, context));
+            ruling.verdict = judge_install(ruling.verdict, *setting);
+            context.layers.record(line, &ruling);
+            ruling.verdict
+        }
+        (Ok((workspace, home)), _) => {
+            let place = place(&workspace, &home);
+            context.layers.decide(line, place, finding(line, place, context)).await.verdict
+        }
+    };
+    verdict.settle(context.attended)
 }
 
 /// May this happen? The verdict is settled: it is [`crate::Decision::Ask`] only where somebody can be asked.
@@ -138,7 +165,7 @@ pub struct Context<'a> {
 pub fn judge(intent: &Intent, context: &Context<'_>) -> Verdict {
     let verdict = match intent {
         Intent::Command { line } => judge_command(line, context),
-        Intent::Install { line, setting } => judge_install(line, *setting, context),
+        Intent::Install { line, setting } => judge_install(judge_command(line, context), *setting),
         Intent::Read { path } => judge_path(path, context, false),
         Intent::Write { path } => judge_path(path, context, true),
         Intent::Ticket { parent } => ticket::judge_ticket(parent.as_deref(), context.duty, context.access),
@@ -153,29 +180,48 @@ pub fn judge(intent: &Intent, context: &Context<'_>) -> Verdict {
 }
 
 fn judge_command(line: &str, context: &Context<'_>) -> Verdict {
+    match grounds(context) {
+        Err(verdict) => verdict,
+        Ok((workspace, home)) => {
+            let place = place(&workspace, &home);
+            context.layers.rule(line, place, finding(line, place, context)).verdict
+        }
+    }
+}
+
+/// Workspace and home of an agent that may run commands.
+fn grounds(context: &Context<'_>) -> Result<(String, String), Verdict> {
     if !context.may_execute {
-        return Verdict::deny(
+        return Err(Verdict::deny(
             "command.not-granted",
             "this agent may not run commands",
             "Use the file tools, or report what should be run.",
-        );
+        ));
     }
     if *context.access != Access::Full {
-        return Verdict::deny(
+        return Err(Verdict::deny(
             "command.access",
             "an agent that may not write everywhere may not run commands",
             "Use the file tools, or report what should be run.",
-        );
+        ));
     }
-    let Some(workspace) = context.workspace else { return no_workspace().verdict() };
-    let place =
-        CommandContext { workspace: workspace.root().to_path_buf(), home: context.home.to_path_buf() };
-    command::judge_command(line, &place).verdict
+    let Some(workspace) = context.workspace else { return Err(no_workspace().verdict()) };
+    Ok((workspace.root().display().to_string(), context.home.display().to_string()))
 }
 
-fn judge_install(line: &str, setting: Decision, context: &Context<'_>) -> Verdict {
+fn place<'a>(workspace: &'a str, home: &'a str) -> layers::Place<'a> {
+    layers::Place { folder: workspace, grounds: Grounds { workspace, home } }
+}
+
+/// What the judge finds.
+fn finding(line: &str, place: layers::Place<'_>, context: &Context<'_>) -> crate::meaning::Judgement {
+    let where_to =
+        CommandContext { workspace: place.grounds.workspace.into(), home: place.grounds.home.into() };
+    context.layers.finding(line, &where_to)
+}
+
+fn judge_install(as_command: Verdict, setting: Decision) -> Verdict {
     // Whatever the setting says, an agent that may run nothing installs nothing, and what destroys is refused.
-    let as_command = judge_command(line, context);
     let reason = "installing packages reaches the network, and brings in the code of others";
     match setting {
         _ if as_command.decision == Decision::Deny => as_command,

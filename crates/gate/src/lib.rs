@@ -1,8 +1,8 @@
 //! Floor 1: may this happen?
 //!
 //! Everything that an agent wants to do to the world is put as an [`Intent`] and answered by [`judge`] with a
-//! [`Verdict`]. Paths become [`WorkspacePath`]s before anything is opened ([`workspace`]); shell commands are taken
-//! apart and matched against a table ([`command`]); requests are judged by host and by address ([`network`]); and what is allowed still runs inside a box that the operating
+//! [`Verdict`]. Paths become [`WorkspacePath`]s before anything is opened ([`workspace`]); shell commands are read as
+//! bash reads them ([`shell`]) and judged by what they do ([`meaning`], [`command`]); requests are judged by host and by address ([`network`]); and what is allowed still runs inside a box that the operating
 //! system guards ([`containment`]), because a judge that reads text can be wrong.
 
 pub mod access;
@@ -11,10 +11,14 @@ pub mod change;
 pub mod command;
 pub mod containment;
 pub mod intent;
+pub mod layers;
+pub mod meaning;
 pub mod network;
 pub mod path;
 pub mod refusal;
+pub mod score;
 pub mod secrets;
+pub mod shell;
 mod stream;
 pub mod ticket;
 pub mod verdict;
@@ -22,8 +26,10 @@ pub mod workspace;
 
 pub use access::Access;
 pub use change::Change;
-pub use command::{CommandContext, Judged, Segment, judge_command};
-pub use intent::{Context, Intent, Touches, judge};
+pub use command::{CommandContext, judge_command, judge_command_with};
+pub use intent::{Context, Intent, Touches, decide, judge};
+pub use layers::Layers;
+pub use meaning::{Judged, Judgement, MoreFacts};
 pub use path::WorkspacePath;
 pub use refusal::{Refusal, RefusalKind};
 pub use ticket::Duty;

@@ -149,6 +149,11 @@ pub(crate) fn open_for_writing(parts: &[&str], shown: &str) -> Result<(), Refusa
     }
 }
 
+/// Does this belong to the record in `.marvin`?
+pub(crate) fn is_record(parts: &[&str]) -> bool {
+    matches!(parts, [".marvin", inner, ..] if RECORD.contains(inner))
+}
+
 /// Is this a file that agents take instructions from? What they are told is a person's decision, not their own.
 pub(crate) fn is_instruction(parts: &[&str]) -> bool {
     match parts {

@@ -175,6 +175,7 @@ mod tests {
             duty,
             settings: &settings,
             redactor: &redactor,
+            layers: &crate::Layers::none(),
         };
         judge(intent, &context)
     }

@@ -3,7 +3,9 @@
 
 use marvin_base::redact::Redactor;
 use marvin_base::settings::Settings;
-use marvin_gate::{Access, Context, Decision, Duty, Intent, Refusal, RefusalKind, Touches, Workspace, judge};
+use marvin_gate::{
+    Access, Context, Decision, Duty, Intent, Layers, Refusal, RefusalKind, Touches, Workspace, judge,
+};
 use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -259,6 +261,7 @@ fn the_one_question() {
     let full = Access::Full;
     let list = Access::writable(["src/a.txt".to_string()]);
     let (settings, redactor) = (Settings::defaults().unwrap(), Redactor::patterns_only());
+    let layers = Layers::none();
     let ask = |intent: &Intent, access: &Access, attended: bool, may_execute: bool| {
         let context = Context {
             workspace: Some(&place.workspace),
@@ -269,6 +272,7 @@ fn the_one_question() {
             duty: &Duty::default(),
             settings: &settings,
             redactor: &redactor,
+            layers: &layers,
         };
         judge(intent, &context).decision
     };
@@ -317,6 +321,7 @@ fn the_one_question() {
         duty: &Duty::default(),
         settings: &settings,
         redactor: &redactor,
+        layers: &layers,
     };
     assert_eq!(judge(&read("a"), &nowhere).decision, Decision::Deny);
     let request = |url: &str| Intent::Request { url: url.into(), service: None };

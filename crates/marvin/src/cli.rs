@@ -1,5 +1,9 @@
 //! The command line: one definition, from which help, completions and the man page are made.
 
+mod gate;
+
+pub(crate) use gate::{GateCommand, GatePlace, LearnedCommand, RulesCommand, SuggestionsCommand};
+
 use crate::failure::Failure;
 use crate::{commands, output};
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -126,6 +130,9 @@ pub(crate) enum Command {
     /// List, explain and call tools
     #[command(subcommand)]
     Tools(ToolsCommand),
+    /// Judge shell commands, explain verdicts, and keep the lists of rules
+    #[command(subcommand)]
+    Gate(GateCommand),
     /// Work with tickets: create, start, close, dep, ls, ready, show, add-note …
     #[command(
         disable_help_flag = true,

@@ -5,7 +5,7 @@ use marvin_base::held::Held;
 use marvin_base::layout::Layout;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::Settings;
-use marvin_gate::{Access, Context, Duty, Workspace};
+use marvin_gate::{Access, Context, Duty, Layers, Workspace};
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
@@ -32,6 +32,8 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// Keeps secrets out of the tool log.
     pub redactor: Arc<Redactor>,
+    /// The gate's lists of rules, what it learned, and its log.
+    pub layers: Arc<Layers>,
     /// Where results that are too large for a conversation are kept.
     pub artifacts: Option<Held>,
     /// What the session cost so far; the argument says whether to include the lifetime figures.
@@ -73,6 +75,7 @@ impl ToolContext {
             duty: &self.duty,
             settings: &self.settings,
             redactor: &self.redactor,
+            layers: &self.layers,
         }
     }
 

@@ -4,6 +4,7 @@
 mod forest;
 mod grep;
 mod guarded;
+mod judged;
 mod listing;
 mod start;
 mod stream;
@@ -14,12 +15,13 @@ use serde_json::Value;
 /// A benchmark: measures, and says by `ok` whether its targets hold.
 type Bench = fn() -> Result<Value, String>;
 
-const ALL: [(&str, Bench); 5] = [
+const ALL: [(&str, Bench); 6] = [
     ("start", start::run),
     ("stream", stream::run),
     ("grep", grep::run),
     ("tools", guarded::run),
     ("tree", listing::run),
+    ("gate", judged::run),
 ];
 
 /// The names of all.

@@ -221,7 +221,7 @@ fn plain(value: &toml::Value) -> String {
 }
 
 /// The canonical spelling of a value, if it fits.
-fn check(setting: &'static Setting, raw: &str, origin: &Origin) -> Result<String, SettingsError> {
+pub(super) fn check(setting: &'static Setting, raw: &str, origin: &Origin) -> Result<String, SettingsError> {
     let text = raw.trim();
     if text.is_empty() {
         return Ok(String::new());

@@ -87,6 +87,17 @@ impl Settings {
         load::load(&Sources::default())
     }
 
+    /// The same settings with one of them as if a flag had set it.
+    ///
+    /// # Errors
+    /// When the value does not fit.
+    pub fn with(&self, setting: &'static Setting, value: &str) -> Result<Self, SettingsError> {
+        let text = load::check(setting, value, &Origin::Flag)?;
+        let mut settings = self.clone();
+        settings.values.insert(setting.key, Value { text, origin: Origin::Flag });
+        Ok(settings)
+    }
+
     /// The value of a row.
     #[must_use]
     pub fn value(&self, setting: &Setting) -> Option<&Value> {

@@ -200,6 +200,20 @@ settings! {
         "Megabytes of the largest file that a command may write";
     SANDBOX_INSTALL = "sandbox.install", Choice(&["ask", "allow", "deny"]), "ask", Person, ["MARVIN_SANDBOX_INSTALL"],
         "Whether packages may be installed; ask: where nobody can be asked, they are not";
+    GATE_EVALUATOR = "gate.evaluator", Switch, "false", Person, ["MARVIN_GATE_EVALUATOR"],
+        "Ask a model about commands that are neither allowed nor denied";
+    GATE_EVALUATOR_PROVIDER = "gate.evaluator_provider", Choice(&PROVIDERS), "", Person, ["MARVIN_GATE_EVALUATOR_PROVIDER"],
+        "Provider of that model; unset: the one that answers";
+    GATE_EVALUATOR_MODEL = "gate.evaluator_model", Text, "", Person, ["MARVIN_GATE_EVALUATOR_MODEL"],
+        "That model; unset: the one that answers, or the provider's own default";
+    GATE_EVALUATOR_TIMEOUT = "gate.evaluator_timeout_ms", Whole(10, 600_000), "30000", Person,
+        ["MARVIN_GATE_EVALUATOR_TIMEOUT_MS"], "Milliseconds after which its answer is no longer waited for";
+    GATE_EVALUATOR_COST = "gate.evaluator_cost_usd", Amount, "0.5", Person, ["MARVIN_GATE_EVALUATOR_COST_USD"],
+        "US dollars that its answers may cost in one run";
+    GATE_EVALUATOR_CONFIDENCE = "gate.evaluator_confidence", Amount, "0.85", Person, ["MARVIN_GATE_EVALUATOR_CONFIDENCE"],
+        "How sure it must be, from 0 to 1, to allow or deny";
+    GATE_EVALUATOR_CACHE = "gate.evaluator_cache_minutes", Whole(0, 10_080), "60", Person,
+        ["MARVIN_GATE_EVALUATOR_CACHE_MINUTES"], "Minutes that the same question gets the same answer";
     WEB_ORG_ALLOWLIST = "web.org_allowlist", List, "", Person, ["MARVIN_WEB_ORG_ALLOWLIST", "TOKIMON_WEB_ORG_ALLOWLIST"],
         "Hosts that may be reached at all";
     WEB_REQUEST_ALLOWLIST = "web.request_allowlist", List, "", Anyone,

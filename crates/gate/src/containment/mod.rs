@@ -247,7 +247,18 @@ fn open(path: &Path) -> Result<PathFd, ContainmentError> {
 }
 
 /// What a program in the workspace has no business to change: what git runs by itself, the record, the tickets. Relative.
-pub const GUARDED: [&str; 5] = [".git/config", ".git/config.worktree", ".git/hooks", ".marvin", ".tickets"];
+pub const GUARDED: [&str; 10] = [
+    ".git/config",
+    ".git/config.worktree",
+    ".git/hooks",
+    ".marvin",
+    ".marvin/security/denylist.json",
+    ".marvin/security/allowlist.json",
+    ".marvin/security/learned.jsonl",
+    ".marvin/security/programs.toml",
+    ".marvin/security/config.json",
+    ".tickets",
+];
 
 /// The capabilities that the child keeps: none; only where root works in somebody else's folder (a container with a
 /// mounted project) the one that lets it write there.

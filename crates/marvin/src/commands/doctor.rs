@@ -66,6 +66,7 @@ pub(super) fn run(as_json: bool) -> Result<Exit, Failure> {
     checks.extend(programs(&environment)?);
     checks.extend(sandbox(ground.as_ref()));
     if let Some(ground) = &ground {
+        checks.push(rules(ground));
         checks.extend(places(ground)?);
     }
     let unreadable = environment.unreadable();
@@ -213,6 +214,34 @@ fn sandbox(ground: Option<&Ground>) -> Vec<Check> {
         }
     };
     vec![first, second]
+}
+
+/// The gate's rule files.
+fn rules(ground: &Ground) -> Check {
+    let status = marvin_gate::Layers::new(&ground.layout).status();
+    let problems: Vec<String> =
+        status.iter().flat_map(|status| &status.problems).map(ToString::to_string).collect();
+    if let Some(first) = problems.first() {
+        let more =
+            if problems.len() > 1 { format!(" (and {} more)", problems.len() - 1) } else { String::new() };
+        return check(
+            "gate rules",
+            State::Problem,
+            format!("{first}{more}"),
+            "mend the file; `marvin gate rules test` checks it",
+        );
+    }
+    let count = |counts: bool| -> usize {
+        status.iter().filter(|one| one.counts == counts).map(|one| one.rules.len()).sum()
+    };
+    let found = match (count(true), count(false)) {
+        (0, 0) => "none; the judge decides alone".to_string(),
+        (counting, 0) => format!("{counting} rules"),
+        (counting, not) => {
+            format!("{counting} rules; {not} of the project do not count (`marvin gate trust`)")
+        }
+    };
+    check("gate rules", State::Ok, found, "")
 }
 
 /// Can the record be written, and is there room for it?

@@ -3,6 +3,7 @@
 mod completions;
 mod config;
 mod doctor;
+mod gate;
 mod model_server;
 mod prompt;
 mod replay;
@@ -35,6 +36,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
             config::run(key.as_deref(), json, schema, markdown)
         }
         Some(Command::Doctor { json }) => doctor::run(json),
+        Some(Command::Gate(command)) => gate::run(command),
         Some(Command::Tk { words }) => tk::run(words),
         Some(Command::Tools(command)) => tools::run(command),
         Some(Command::ModelServer { script, listen, .. }) => model_server::run(&script, &listen),

@@ -271,9 +271,13 @@ fn commands_are_judged_and_contained() {
     assert_eq!(shown["verdict"]["decision"], "allow");
     let failed = run("ls no-such-file").exits(1).json();
     assert_eq!((&failed["ok"], &failed["verdict"]["decision"]), (&json!(false), &json!("allow")));
-    for line in
-        ["rm -rf /", "cat a.txt; rm -rf ~", "git push --force", "$(echo rm) a.txt", "curl http://127.0.0.1/"]
-    {
+    for line in [
+        "rm -rf /",
+        "cat a.txt; rm -rf ~",
+        "git push --force",
+        "$(echo rm) a.txt",
+        "curl http://example.org/",
+    ] {
         let refused = run(line).exits(5).json();
         assert_eq!(refused["verdict"]["decision"], "deny", "{line}: nobody is there to ask");
     }

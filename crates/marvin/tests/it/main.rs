@@ -8,6 +8,8 @@ mod commands;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod gate;
+#[cfg(test)]
 mod house;
 #[cfg(test)]
 mod non_interactive;

@@ -156,6 +156,15 @@ mod tests {
             guard.changed(),
             [".git/config", ".git/hooks/post-commit", ".git/hooks/pre-commit", ".marvin/config.toml"]
         );
+        // The rules of the gate are guarded one by one: beside them lies a log that the shell itself writes.
+        std::fs::create_dir(root.join(".marvin/security")).unwrap();
+        std::fs::write(root.join(".marvin/security/denylist.json"), "{}").unwrap();
+        let guard = begin();
+        std::fs::write(root.join(".marvin/security/decisions.jsonl"), "{}\n").unwrap();
+        assert_eq!(guard.changed(), Vec::<String>::new());
+        std::fs::remove_file(root.join(".marvin/security/denylist.json")).unwrap();
+        std::fs::write(root.join(".marvin/security/learned.jsonl"), "x").unwrap();
+        assert_eq!(guard.changed(), [".marvin/security/denylist.json", ".marvin/security/learned.jsonl"]);
         let guard = begin();
         std::fs::write(run.join("trace.jsonl"), "{\"x\":1}\n{\"b\":2}\n{\"c\":3}\n").unwrap();
         std::fs::remove_dir(root.join(".marvin/runs/run_0")).unwrap();

@@ -17,7 +17,9 @@ use crate::{artifact, log};
 use futures_util::FutureExt;
 use marvin_base::settings::nearest_of;
 use marvin_base::truncate;
-use marvin_gate::{Access, Decision, Intent, Verdict, judge};
+use marvin_gate::layers::{Place, learn};
+use marvin_gate::meaning::Grounds;
+use marvin_gate::{Access, Decision, Intent, Verdict, decide, judge};
 use marvin_model::{Arguments, ToolSpec};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -176,23 +178,29 @@ impl Toolbox {
             Ok(slot) => match arguments::prepare(slot, arguments, context) {
                 Err(error) => refused(slot.tool.name(), &error, context),
                 Ok(prepared) => {
-                    let verdict = verdict(slot, &prepared, context);
+                    let verdict = decided(slot, &prepared.intents, context).await;
                     context.duty.heard(&verdict);
-                    let (result, notice) =
-                        if verdict.is_allowed() || (approved && verdict.decision == Decision::Ask) {
-                            start(slot.tool.as_ref(), prepared, context).await
-                        } else {
-                            (ToolResult::failed(verdict.for_model(), 0), None)
-                        };
+                    let answered = approved && verdict.decision == Decision::Ask;
+                    let (result, notice) = if verdict.is_allowed() || answered {
+                        if answered {
+                            suggest(&prepared.intents, context);
+                        }
+                        start(slot.tool.as_ref(), prepared, context).await
+                    } else {
+                        (ToolResult::failed(verdict.for_model(), 0), None)
+                    };
                     Called { tool: slot.tool.name().to_string(), verdict, result, notice }
                 }
             },
         };
         called.result.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let unwritten = context.layers.log().and_then(marvin_gate::layers::Log::take_failure);
         // The log redacts for itself, before it cuts.
         let unlogged = log::append(&called.tool, arguments, &called.result, context);
-        called.notice =
-            [called.notice.take(), unlogged].into_iter().flatten().reduce(|a, b| format!("{a}; {b}"));
+        called.notice = [called.notice.take(), unlogged, unwritten]
+            .into_iter()
+            .flatten()
+            .reduce(|a, b| format!("{a}; {b}"));
         called.result.redact(&context.redactor);
         called
     }
@@ -209,6 +217,45 @@ fn verdict(slot: &Slot, prepared: &Prepared, context: &ToolContext) -> Verdict {
             offered if offered.is_allowed() => strictest,
             not_offered => not_offered,
         },
+    }
+}
+
+/// The verdict on a call that is about to be made: a model may be asked, and what is decided on commands is logged.
+async fn decided(slot: &Slot, intents: &[Intent], context: &ToolContext) -> Verdict {
+    let circumstances = context.gate();
+    let tool = Intent::Tool { name: slot.tool.name().to_string(), touches: slot.tool.touches() };
+    let offered = judge(&tool, &circumstances);
+    if !offered.is_allowed() {
+        return offered;
+    }
+    let mut strictest: Option<Verdict> = None;
+    for intent in intents {
+        let verdict = decide(intent, &circumstances).await;
+        let denied = verdict.decision == Decision::Deny;
+        strictest = Some(match strictest {
+            Some(before) => before.strictest(verdict),
+            None => verdict,
+        });
+        // Nothing is stricter; no model need be asked about the rest.
+        if denied {
+            break;
+        }
+    }
+    strictest.unwrap_or(offered)
+}
+
+/// Notes what a person approved, so that they may make a rule of it later. Nothing is learned by this.
+fn suggest(intents: &[Intent], context: &ToolContext) {
+    let Some(workspace) = context.workspace.as_deref() else { return };
+    let (folder, home) =
+        (workspace.root().display().to_string(), context.layout.home().display().to_string());
+    let place = Place { folder: &folder, grounds: Grounds { workspace: &folder, home: &home } };
+    for intent in intents {
+        let Intent::Command { line } = intent else { continue };
+        // Most of what is approved cannot be learned; that is no fault.
+        if let Ok(rules) = context.layers.learnable(line, place) {
+            learn::suggest(&context.layout.security(), line, "approval", &rules, &context.redactor).ok();
+        }
     }
 }
 

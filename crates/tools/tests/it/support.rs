@@ -5,7 +5,8 @@ use marvin_base::held::Held;
 use marvin_base::layout::Layout;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::{Settings, Sources};
-use marvin_gate::{Access, Duty, Workspace};
+use marvin_gate::layers::Log;
+use marvin_gate::{Access, Duty, Layers, Workspace};
 use marvin_model::Arguments;
 use marvin_tools::{Called, Mode, ToolContext, Toolbox};
 use serde_json::{Value, json};
@@ -36,15 +37,18 @@ impl House {
         environment = environment.with("HOME", home.display().to_string());
         let settings =
             Settings::load(&Sources { environment: environment.clone(), ..Sources::default() }).unwrap();
+        let layout = Layout::new(&environment, Some(&root));
+        let redactor = Arc::new(Redactor::patterns_only());
         let context = ToolContext {
-            layout: Layout::new(&environment, Some(&root)),
+            layout: layout.clone(),
             workspace: Some(Arc::new(Workspace::open(&root, &home).unwrap())),
             access: access.clone(),
             duty: Arc::new(Duty::from_settings(&settings)),
             coding: mode == Mode::Coding,
             attended: false,
             cancel: CancellationToken::new(),
-            redactor: Arc::new(Redactor::patterns_only()),
+            layers: Arc::new(Layers::new(&layout).recording(Log::new(&layout.security(), redactor.clone()))),
+            redactor,
             artifacts: None,
             settings: Arc::new(settings),
             usage: Arc::new(|lifetime| json!({"turns": 3, "lifetime": lifetime})),

@@ -413,9 +413,9 @@ async fn commands_are_judged_and_bounded() {
     for (line, rule) in [
         ("rm -rf /", "catastrophe.delete"),
         ("tk create x", "command.tk"),
-        ("rm a", "command.delete"),
-        ("echo x > a", "command.unresolved"),
-        ("pip install x", "command.unknown"),
+        ("rm a", "effect.delete"),
+        ("echo x > $place", "effect.write"),
+        ("pip install x", "package"),
     ] {
         let called = house.call("run_command", json!({"command": line})).await;
         assert_eq!((called.verdict.decision, called.verdict.rule.as_str()), (Decision::Deny, rule), "{line}");
@@ -602,7 +602,7 @@ async fn files_of_secrets_are_closed_to_every_reader() {
     assert!(!text.contains("needle"), "{text}");
     assert_eq!(
         house.call("run_command", json!({"command": "grep -r needle ."})).await.verdict.rule,
-        "command.tree"
+        "tree.secret"
     );
     house.good("read_file", json!({"path": ".env.example"})).await;
     let called = house.call("code_grep", json!({"pattern": "needle"})).await;
@@ -725,4 +725,29 @@ async fn a_large_result_is_kept_whole_and_referred_to() {
     assert!(found.contains("line 2999"), "{found}");
     // What fits is not kept.
     assert_eq!(house.call("run_command", json!({"command": "echo short"})).await.result.artifact, None);
+}
+
+/// What a person approves once becomes a suggestion, and no rule.
+#[tokio::test]
+async fn an_approval_is_suggested_and_not_learned() {
+    let mut house = House::new();
+    house.context.attended = true;
+    let arguments = Arguments::from_value(json!({"command": "frobnicate --all"}));
+    let folder = house.context.layout.security();
+    let waiting = || marvin_gate::layers::learn::suggestions(&folder).unwrap();
+    let called = house.toolbox.call("run_command", &arguments, &house.context).await;
+    assert_eq!(called.verdict.decision, Decision::Ask);
+    assert!(waiting().is_empty(), "a question alone says nothing");
+    house.toolbox.call_approved("run_command", &arguments, &house.context).await;
+    assert_eq!(waiting()[0].rules[0].pattern, "frobnicate --all");
+    assert!(!folder.join("learned.jsonl").exists());
+    let called = house.toolbox.call("run_command", &arguments, &house.context).await;
+    assert_eq!(called.verdict.decision, Decision::Ask, "it is asked about again");
+    for never in ["rm a", "python3 -c 'print(1)'", "frobnicate $X"] {
+        let arguments = Arguments::from_value(json!({ "command": never }));
+        house.toolbox.call_approved("run_command", &arguments, &house.context).await;
+    }
+    assert_eq!(waiting().len(), 1);
+    let log = std::fs::read_to_string(folder.join("decisions.jsonl")).unwrap();
+    assert_eq!(log.lines().count(), 6, "{log}");
 }

@@ -1,0 +1,314 @@
+//! The log of decisions, and figures from it.
+//!
+//! One line a decision, redacted, appended before the command runs. A file that has grown large is put aside under a name
+//! of its own; nothing is deleted.
+
+use super::{Layer, Opinion, Ruling};
+use crate::verdict::Decision;
+use marvin_base::ledger::{self, Durability, Ledger};
+use marvin_base::redact::Redactor;
+use marvin_base::{clock, ids, truncate};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// The file's name.
+pub const FILE: &str = "decisions.jsonl";
+/// Bytes after which a file is put aside.
+const LARGEST: u64 = 8 * 1024 * 1024;
+/// Characters of a command in the log.
+const LONGEST: usize = 4_000;
+
+/// The log.
+#[derive(Debug)]
+pub struct Log {
+    path: PathBuf,
+    redactor: Arc<Redactor>,
+    largest: u64,
+    state: Mutex<Counted>,
+}
+
+#[derive(Debug, Default)]
+struct Counted {
+    layers: BTreeMap<&'static str, u64>,
+    decisions: BTreeMap<&'static str, u64>,
+    /// Allowed without a person or a model.
+    alone: u64,
+    started: String,
+    updated: String,
+    failure: Option<String>,
+}
+
+impl Log {
+    /// A log in the folder of the gate's files. Nothing is written yet.
+    #[must_use]
+    pub fn new(folder: &Path, redactor: Arc<Redactor>) -> Self {
+        let state = Mutex::new(Counted { started: clock::now_stamp(), ..Counted::default() });
+        Log { path: folder.join(FILE), redactor, largest: LARGEST, state }
+    }
+
+    /// Writes down a decision.
+    pub(super) fn decision(&self, line: &str, ruling: &Ruling, opinion: Option<&Opinion>, took: Duration) {
+        let verdict = &ruling.verdict;
+        self.count(verdict.decision, ruling.layer);
+        // Redacted before it is cut: half of a secret is not recognised.
+        let command = truncate::head_whole(&self.redactor.text(line), LONGEST);
+        self.append(&json!({
+            "timestamp": clock::now_stamp(),
+            "command": command,
+            "description": null,
+            "decision": verdict.decision.word(),
+            "reasoning": verdict.reason,
+            "durationMs": milliseconds(took),
+            "model": opinion.map(|opinion| &opinion.model),
+            "confidence": opinion.map(|opinion| opinion.confidence),
+            "layer": ruling.layer.word(),
+            "rule": verdict.rule,
+            "judge": ruling.judgement.verdict.decision.word(),
+        }));
+    }
+
+    /// Writes down that something is wrong with the rules.
+    pub(super) fn warn(&self, text: &str) {
+        self.append(&json!({"timestamp": clock::now_stamp(), "warning": text}));
+    }
+
+    fn count(&self, decision: Decision, layer: Layer) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        *state.layers.entry(layer.word()).or_default() += 1;
+        *state.decisions.entry(decision.word()).or_default() += 1;
+        if decision == Decision::Allow && layer != Layer::Llm {
+            state.alone += 1;
+        }
+        state.updated = clock::now_stamp();
+    }
+
+    fn append(&self, entry: &Value) {
+        if let Err(why) = self.try_append(entry) {
+            self.state.lock().unwrap_or_else(PoisonError::into_inner).failure = Some(why);
+        }
+    }
+
+    fn try_append(&self, entry: &Value) -> Result<(), String> {
+        if self.path.is_symlink() {
+            return Err(format!("{} is a link, and the record must not lead elsewhere", self.path.display()));
+        }
+        match self.rotate() {
+            // Somebody else has put it aside in this moment.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(format!("cannot put {} aside: {error}", self.path.display())),
+            Ok(()) => {}
+        }
+        // Opened for each line: another process may have put the file aside, and the line must not follow it for long.
+        let mut ledger = Ledger::open_shared(&self.path, Durability::Turn, self.redactor.clone())
+            .map_err(|error| error.to_string())?;
+        ledger.append(entry).map(|_| ()).map_err(|error| error.to_string())
+    }
+
+    /// Puts a large file aside. Whoever has it open still writes whole lines to it, under its new name.
+    fn rotate(&self) -> std::io::Result<()> {
+        let size = std::fs::metadata(&self.path).map_or(0, |facts| facts.len());
+        if size < self.largest {
+            return Ok(());
+        }
+        let file = std::fs::File::open(&self.path)?;
+        file.lock()?;
+        // Somebody else may have been faster.
+        if std::fs::metadata(&self.path).map_or(0, |facts| facts.len()) >= self.largest {
+            let stamp = clock::now_stamp().replace([':', '.', '-'], "");
+            let name = format!("decisions-{stamp}-{}.jsonl", ids::short(4));
+            std::fs::rename(&self.path, self.path.with_file_name(name))?;
+        }
+        file.unlock()
+    }
+
+    /// Why the last line could not be written, once.
+    pub fn take_failure(&self) -> Option<String> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).failure.take()
+    }
+
+    /// The figures of this process, as `security-metrics.json` holds them; `None` when nothing was decided.
+    #[must_use]
+    pub fn metrics(&self) -> Option<Value> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let total: u64 = state.decisions.values().sum();
+        let of = |map: &BTreeMap<&'static str, u64>, names: &[&'static str]| -> Value {
+            names.iter().map(|name| ((*name).to_string(), json!(map.get(name).unwrap_or(&0)))).collect()
+        };
+        let layers = ["allowlist", "denylist", "learned", "llm", "error", "catastrophe", "judge"];
+        (total > 0).then(|| {
+            json!({
+                "bySource": of(&state.layers, &layers),
+                "byDecision": of(&state.decisions, &["allow", "deny", "ask"]),
+                "total": total,
+                "autoAcceptRate": ratio(state.alone, total),
+                "startedAt": state.started,
+                "lastUpdated": state.updated,
+            })
+        })
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts of decisions")]
+fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// A duration in milliseconds with three digits.
+fn milliseconds(took: Duration) -> f64 {
+    (took.as_secs_f64() * 1_000_000.0).round() / 1_000.0
+}
+
+/// Figures from the log.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Stats {
+    /// Decisions.
+    pub total: u64,
+    /// By verdict.
+    pub decisions: BTreeMap<String, u64>,
+    /// By layer.
+    pub layers: BTreeMap<String, u64>,
+    /// By rule.
+    pub rules: BTreeMap<String, u64>,
+    /// Milliseconds: half were faster.
+    pub p50_ms: f64,
+    /// Milliseconds: nine of ten were faster.
+    pub p90_ms: f64,
+    /// Milliseconds: all but one in a hundred were faster.
+    pub p99_ms: f64,
+    /// Milliseconds of the slowest.
+    pub most_ms: f64,
+    /// When the first was made.
+    pub first: Option<String>,
+    /// When the last was made.
+    pub last: Option<String>,
+    /// Warnings about rule files.
+    pub warnings: u64,
+    /// Lines that could not be read.
+    pub damaged: u64,
+}
+
+impl Stats {
+    /// Reads the log and what was put aside.
+    ///
+    /// # Errors
+    /// When a file is there and cannot be read.
+    pub fn read(folder: &Path) -> Result<Stats, ledger::LedgerError> {
+        let mut stats = Stats::default();
+        let mut times: Vec<f64> = Vec::new();
+        for path in files(folder) {
+            let contents = ledger::read(&path)?;
+            stats.damaged += contents.damaged.len() as u64;
+            for entry in &contents.entries {
+                stats.add(entry, &mut times);
+            }
+        }
+        times.sort_by(f64::total_cmp);
+        let at = |share: f64| percentile(&times, share);
+        (stats.p50_ms, stats.p90_ms, stats.p99_ms, stats.most_ms) = (at(0.5), at(0.9), at(0.99), at(1.0));
+        Ok(stats)
+    }
+
+    fn add(&mut self, entry: &Value, times: &mut Vec<f64>) {
+        let text = |key: &str| entry.get(key).and_then(Value::as_str).map(str::to_string);
+        let Some(decision) = text("decision") else {
+            self.warnings += u64::from(entry.get("warning").is_some());
+            return;
+        };
+        self.total += 1;
+        *self.decisions.entry(decision).or_default() += 1;
+        *self.layers.entry(text("layer").unwrap_or_default()).or_default() += 1;
+        *self.rules.entry(text("rule").unwrap_or_default()).or_default() += 1;
+        times.extend(entry.get("durationMs").and_then(Value::as_f64));
+        let stamp = text("timestamp");
+        self.first = self.first.take().into_iter().chain(stamp.clone()).min();
+        self.last = self.last.take().into_iter().chain(stamp).max();
+    }
+}
+
+/// The value below which a share of sorted values lies.
+#[must_use]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "an index of a list in memory"
+)]
+pub fn percentile(sorted: &[f64], share: f64) -> f64 {
+    let at = (sorted.len() as f64 * share).ceil() as usize;
+    sorted.get(at.saturating_sub(1)).copied().unwrap_or(0.0)
+}
+
+/// The log's files, what was put aside first.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| {
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            name.starts_with("decisions") && name.ends_with(".jsonl") && !path.is_symlink()
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layers::{Layers, Place};
+    use crate::meaning::Grounds;
+
+    fn log(folder: &Path, largest: u64) -> Log {
+        Log { largest, ..Log::new(folder, Arc::new(Redactor::patterns_only())) }
+    }
+
+    fn write(log: &Log, line: &str) {
+        let place = Place { folder: "/w", grounds: Grounds { workspace: "/w", home: "/home/a" } };
+        log.decision(line, &Layers::none().judge(line, place), None, Duration::from_micros(1500));
+    }
+
+    #[test]
+    fn what_is_put_aside_is_not_lost() {
+        let folder = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let log = log(folder.path(), 2_000);
+                    for _ in 0..50 {
+                        write(&log, "ls");
+                    }
+                    assert_eq!(log.take_failure(), None);
+                });
+            }
+        });
+        assert!(files(folder.path()).len() > 5);
+        let stats = Stats::read(folder.path()).unwrap();
+        assert_eq!((stats.total, stats.damaged), (200, 0));
+        assert_eq!((stats.decisions["allow"], stats.layers["judge"]), (200, 200));
+        assert!((stats.p99_ms - 1.5).abs() < 1e-9);
+        for path in files(folder.path()) {
+            assert!(std::fs::metadata(path).unwrap().len() < 4_000);
+        }
+    }
+
+    #[test]
+    fn secrets_are_left_out_and_links_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = log(folder.path(), LARGEST);
+        write(&log, "foo --token AKIAIOSFODNN7EXAMPLE");
+        let text = std::fs::read_to_string(folder.path().join(FILE)).unwrap();
+        assert!(text.contains("foo") && !text.contains("AKIAIOSFODNN7EXAMPLE"), "{text}");
+        let metrics = log.metrics().unwrap();
+        assert_eq!((metrics["total"].as_u64(), metrics["byDecision"]["ask"].as_u64()), (Some(1), Some(1)));
+        std::fs::remove_file(folder.path().join(FILE)).unwrap();
+        std::os::unix::fs::symlink("/dev/null", folder.path().join(FILE)).unwrap();
+        write(&log, "ls");
+        assert!(log.take_failure().unwrap().contains("is a link"));
+    }
+}

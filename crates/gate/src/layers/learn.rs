@@ -1,0 +1,363 @@
+//! What may be remembered of an approval, and how.
+//!
+//! An approval of a line says that this line may run, no more. So what is learned is the exact command with its launchers,
+//! redirections and kind of folder. Some things are never learned: code in an argument, words that are not certain, what
+//! deletes, sends or changes rights, what runs elsewhere. Nothing is learned from a model, and nothing without a person who
+//! says so: an approval becomes a suggestion, and `marvin gate suggestions accept` makes a rule of it.
+
+use super::form::{self, Form};
+use super::rule::{Kind, LONGEST_LEARNED, List, Rule};
+use super::{Layer, Place, Ruling, Trust, file};
+use crate::shell;
+use crate::verdict::Decision;
+use marvin_base::files::Links;
+use marvin_base::layout::Layout;
+use marvin_base::ledger::{self, Durability, Ledger};
+use marvin_base::redact::Redactor;
+use marvin_base::{atomic, clock, ids, truncate};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// The file of suggestions.
+pub const SUGGESTIONS: &str = "suggestions.jsonl";
+/// A shorter command says too little.
+const SHORTEST: usize = 5;
+/// Learned rules that are kept; more than this is a list that a person should write.
+const MOST: usize = 1_000;
+/// How long an answer to a question is waited for.
+pub const PENDING: Duration = Duration::from_secs(300);
+/// Questions that are waited for at the same time.
+const MOST_PENDING: usize = 256;
+
+/// Programs that are never learned: what they do depends on the moment, or cannot be taken back.
+const NEVER: [&str; 30] = [
+    "rm", "rmdir", "unlink", "shred", "curl", "wget", "chmod", "chown", "chgrp", "dd", "kill", "pkill",
+    "killall", "sudo", "doas", "su", "mkfs", "mount", "umount", "eval", "source", ".", "exec", "trap",
+    "crontab", "ssh", "scp", "rsync", "nc", "truncate",
+];
+
+/// A rule that could be learned.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Candidate {
+    /// Always exact.
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    /// The command.
+    pub pattern: String,
+    /// In which kind of folder.
+    pub folder: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What could be learned of a line that was a question: one rule for every command that was asked about.
+pub(super) fn candidates(line: &str, place: Place<'_>, ruling: &Ruling) -> Result<Vec<Candidate>, String> {
+    match ruling.verdict.decision {
+        Decision::Allow => return Err("it is allowed already".into()),
+        Decision::Deny => {
+            return Err(format!("it is denied ({}), and no rule lifts that", ruling.verdict.rule));
+        }
+        Decision::Ask if ruling.layer == Layer::Error => return Err(ruling.verdict.reason.clone()),
+        Decision::Ask => {}
+    }
+    let segments = &ruling.judgement.segments;
+    let forms = form::read(line, place.folder, place.grounds);
+    let whole = ruling.judgement.doubts.is_empty() && forms.certain && forms.commands.len() == segments.len();
+    let asked: Vec<&Form> = forms
+        .commands
+        .iter()
+        .zip(segments)
+        .filter(|(_, segment)| segment.verdict.decision != Decision::Allow)
+        .map(|(form, _)| form)
+        .collect();
+    if !whole || asked.is_empty() {
+        return Err("the line cannot be read with certainty".into());
+    }
+    asked.into_iter().map(candidate).collect()
+}
+
+fn candidate(form: &Form) -> Result<Candidate, String> {
+    let Some(pattern) = form.text.clone() else { return Err(form.why.to_string()) };
+    let program = form.words.first().map_or("", |word| shell::base_name(word));
+    let length = pattern.chars().count();
+    let why = if form.elsewhere {
+        Some("it runs on another machine or in a container".to_string())
+    } else if let Some(through) = form.through.first() {
+        Some(format!("it is started by `{through}`"))
+    } else if form.environment {
+        Some("variables are set for it".to_string())
+    } else if form.globs {
+        Some("it depends on which files there are".to_string())
+    } else if form::holds_code(&form.words) {
+        Some("it holds code for an interpreter".to_string())
+    } else if NEVER.contains(&program) || program.starts_with("mkfs.") {
+        Some(format!("`{program}` is decided each time"))
+    } else if program == "git" && loses_work(&form.words) {
+        Some("it can lose work, and is decided each time".to_string())
+    } else if !(SHORTEST..=LONGEST_LEARNED).contains(&length) {
+        Some(format!("it has {length} characters; {SHORTEST} to {LONGEST_LEARNED} can be learned"))
+    } else {
+        None
+    };
+    match why {
+        Some(why) => Err(why),
+        None => {
+            let reason = format!("User approved: {}", truncate::line(&pattern, 80));
+            Ok(Candidate { kind: Kind::Exact, pattern, folder: form.folder.to_string(), reason })
+        }
+    }
+}
+
+/// Git's commands that throw away what is not in a commit, or what others have.
+fn loses_work(words: &[String]) -> bool {
+    let rest: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+    let has = |names: &[&str]| rest.iter().any(|word| names.contains(word));
+    let forces =
+        rest.iter().any(|word| word.starts_with("--force") || *word == "-f" || word.starts_with('+'));
+    // A flag before the command (`-C`, `-c`) may change everything.
+    match rest.first() {
+        Some(first) if first.starts_with('-') => true,
+        Some(
+            &("reset" | "clean" | "restore" | "filter-branch" | "update-ref" | "gc" | "reflog" | "config"),
+        ) => true,
+        Some(&"push") => forces || has(&["--delete", "-d", "--mirror", "--prune"]),
+        Some(&("checkout" | "switch")) => forces || has(&[".", "--", "--discard-changes"]),
+        Some(&"branch") => has(&["-D", "-d", "--delete", "-M"]) || forces,
+        Some(&"stash") => has(&["drop", "clear"]),
+        Some(&"tag") => has(&["-d", "--delete"]) || forces,
+        Some(&"worktree") => has(&["remove"]),
+        _ => false,
+    }
+}
+
+/// Questions that were put to a person and may still be answered, by session and line.
+#[derive(Debug, Default)]
+pub struct Pending {
+    asked: BTreeMap<(String, String), Instant>,
+}
+
+impl Pending {
+    /// Notes that a session asked about a line.
+    pub fn ask(&mut self, session: &str, line: &str, now: Instant) {
+        self.asked.retain(|_, since| now.saturating_duration_since(*since) < PENDING);
+        if self.asked.len() >= MOST_PENDING
+            && let Some(oldest) =
+                self.asked.iter().min_by_key(|(_, since)| **since).map(|(key, _)| key.clone())
+        {
+            self.asked.remove(&oldest);
+        }
+        self.asked.insert(key(session, line), now);
+    }
+
+    /// Whether a line that runs now was asked about by the same session a short time ago. Once.
+    pub fn answered(&mut self, session: &str, line: &str, now: Instant) -> bool {
+        let since = self.asked.remove(&key(session, line));
+        since.is_some_and(|since| now.saturating_duration_since(since) < PENDING)
+    }
+
+    /// Forgets a session.
+    pub fn end(&mut self, session: &str) {
+        self.asked.retain(|(of, _), _| of != session);
+    }
+}
+
+fn key(session: &str, line: &str) -> (String, String) {
+    (session.to_string(), line.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// An approval that could become a rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Suggestion {
+    /// Its name.
+    pub id: String,
+    /// When it was made.
+    pub timestamp: String,
+    /// The approved line, without secrets.
+    pub command: String,
+    /// The session of the approval.
+    pub session: String,
+    /// The rules that it would become.
+    pub rules: Vec<Candidate>,
+}
+
+/// Writes down that a line was approved, if a rule can be made of it. Returns the suggestion's id.
+///
+/// # Errors
+/// When nothing can be learned of it, or the file cannot be written.
+pub fn suggest(
+    folder: &Path,
+    line: &str,
+    session: &str,
+    rules: &[Candidate],
+    redactor: &Arc<Redactor>,
+) -> Result<String, String> {
+    if rules.iter().any(|rule| redactor.finds(&rule.pattern) || redactor.text(&rule.pattern) != rule.pattern)
+    {
+        return Err("it holds a secret".into());
+    }
+    let known = suggestions(folder).map_err(|error| error.to_string())?;
+    if let Some(same) = known.iter().find(|known| known.rules == rules) {
+        return Ok(same.id.clone());
+    }
+    let id = format!("s-{}", ids::base36(6));
+    let entry = json!({
+        "id": id,
+        "timestamp": clock::now_stamp(),
+        "command": truncate::head_whole(&redactor.text(line), 1_000),
+        "sessionId": session,
+        "suggestions": {"allow": rules},
+    });
+    append(folder, &entry, redactor)?;
+    Ok(id)
+}
+
+fn append(folder: &Path, entry: &Value, redactor: &Arc<Redactor>) -> Result<(), String> {
+    let path = folder.join(SUGGESTIONS);
+    if path.is_symlink() {
+        return Err(format!("{} is a link, and the record must not lead elsewhere", path.display()));
+    }
+    let mut ledger = Ledger::open_shared(&path, Durability::Turn, redactor.clone());
+    let ledger = ledger.as_mut().map_err(|error| error.to_string())?;
+    ledger.append(entry).map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// The suggestions that nobody has decided on.
+///
+/// # Errors
+/// When the file is there and cannot be read.
+pub fn suggestions(folder: &Path) -> Result<Vec<Suggestion>, ledger::LedgerError> {
+    let path = folder.join(SUGGESTIONS);
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let entries = ledger::read(&path)?.entries;
+    let text =
+        |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
+    let decided: BTreeSet<String> = entries.iter().map(|entry| text(entry, "decided")).collect();
+    let read = |entry: &Value| {
+        let rules = entry.get("suggestions")?.get("allow")?;
+        Some(Suggestion {
+            id: text(entry, "id"),
+            timestamp: text(entry, "timestamp"),
+            command: text(entry, "command"),
+            session: text(entry, "sessionId"),
+            rules: Vec::deserialize(rules).ok()?,
+        })
+    };
+    Ok(entries.iter().filter_map(read).filter(|found| !decided.contains(&found.id)).collect())
+}
+
+/// Writes down what a person decided on a suggestion.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn decide(folder: &Path, id: &str, accepted: bool, redactor: &Arc<Redactor>) -> Result<(), String> {
+    let entry = json!({"timestamp": clock::now_stamp(), "decided": id, "accepted": accepted});
+    append(folder, &entry, redactor)
+}
+
+/// The file of learned rules for a layout.
+#[must_use]
+pub fn path(layout: &Layout) -> PathBuf {
+    layout.security().join(List::Learned.file())
+}
+
+/// Adds learned rules: called when a person says so. Returns those that are new.
+///
+/// # Errors
+/// When the file is not as the person left it, is full, or cannot be written.
+pub fn add(
+    layout: &Layout,
+    line: &str,
+    session: &str,
+    rules: &[Candidate],
+    redactor: &Redactor,
+) -> Result<Vec<Rule>, String> {
+    if rules.iter().any(|rule| redactor.finds(&rule.pattern) || redactor.text(&rule.pattern) != rule.pattern)
+    {
+        return Err("it holds a secret, which must not be written down".into());
+    }
+    let mut known = learned(layout)?;
+    let mut new = Vec::new();
+    for rule in rules {
+        if known
+            .iter()
+            .any(|known| known.pattern == rule.pattern && known.folder.as_deref() == Some(&rule.folder))
+        {
+            continue;
+        }
+        let moment = clock::now().as_millisecond();
+        let rule = Rule {
+            id: format!("learned-{moment}-{}", ids::base36(6)),
+            kind: Kind::Exact,
+            pattern: rule.pattern.clone(),
+            reason: rule.reason.clone(),
+            matches: Vec::new(),
+            not_match: Vec::new(),
+            learned_at: Some(clock::now_stamp()),
+            approved_command: Some(truncate::head_whole(&redactor.text(line), 1_000)),
+            session_id: Some(session.to_string()),
+            folder: Some(rule.folder.clone()),
+        };
+        known.push(rule.clone());
+        new.push(rule);
+    }
+    if known.len() > MOST {
+        return Err(format!(
+            "there are {MOST} learned rules already; write a rule into allowlist.json instead"
+        ));
+    }
+    write(layout, &known)?;
+    Ok(new)
+}
+
+/// Removes a learned rule by its id. Returns whether there was one.
+///
+/// # Errors
+/// When the file is not as the person left it, or cannot be written.
+pub fn remove(layout: &Layout, id: &str) -> Result<bool, String> {
+    let mut known = learned(layout)?;
+    let before = known.len();
+    known.retain(|rule| rule.id != id);
+    let removed = known.len() != before;
+    if removed {
+        write(layout, &known)?;
+    }
+    Ok(removed)
+}
+
+/// The learned rules as the person left them.
+///
+/// # Errors
+/// When somebody else changed the file, or it is broken.
+pub fn learned(layout: &Layout) -> Result<Vec<Rule>, String> {
+    let path = path(layout);
+    let loaded = file::load(&path, List::Learned, Links::Refuse);
+    if let Some(problem) = loaded.problems.first() {
+        return Err(problem.to_string());
+    }
+    let own = layout.record().is_none();
+    if path.exists() && !own && !Trust::read(&layout.trusted()).holds(&path, &loaded.hash) {
+        return Err(format!(
+            "{} was not written by you; look at it, then `marvin gate trust` or delete it",
+            path.display()
+        ));
+    }
+    Ok(loaded.set.rules().to_vec())
+}
+
+fn write(layout: &Layout, rules: &[Rule]) -> Result<(), String> {
+    let path = path(layout);
+    let mut text = String::new();
+    for rule in rules {
+        text.push_str(&serde_json::to_string(rule).map_err(|error| error.to_string())?);
+        text.push('\n');
+    }
+    atomic::replace_private(&path, text.as_bytes()).map_err(|error| error.to_string())?;
+    // Until this is done the rules do not count, which is the safe side.
+    Trust::note(&layout.trusted(), &path).map_err(|error| error.to_string())
+}

@@ -1,0 +1,92 @@
+//! Where names lead on the disk: a name inside the workspace may be a link out of it.
+
+use super::arguments::Arguments;
+use super::{Grounds, Look, Place};
+use crate::command::reach::{self, Found};
+use crate::shell::Word;
+use std::path::{Path, PathBuf};
+
+/// Names that one pattern may stand for before nothing is known of it.
+const MOST: usize = 2_000;
+
+/// The paths that a word may stand for, with every link followed.
+fn reached(word: &Word, folders: &[Word]) -> Option<Vec<PathBuf>> {
+    let text = word.text()?;
+    if text.is_empty() || text.len() > 4_096 {
+        return Some(Vec::new());
+    }
+    let mut found = Vec::new();
+    for folder in folders {
+        let path = Path::new(&*folder.text()?).join(&*text);
+        let paths = if word.globs() { reach::expand(&path)? } else { vec![path] };
+        found.extend(paths.iter().take(MOST).map(|path| reach::real(path)));
+        if text.starts_with('/') {
+            break;
+        }
+    }
+    Some(found)
+}
+
+/// The worse of the place that the text names and the place that it leads to.
+pub(super) fn place(word: &Word, folders: &[Word], grounds: Grounds<'_>, by_text: Place) -> Place {
+    if matches!(by_text, Place::Root | Place::Device | Place::Sink | Place::Network | Place::Secret)
+        || word.beginning().starts_with('-')
+    {
+        return by_text;
+    }
+    let Some(paths) = reached(word, folders) else { return by_text };
+    let (workspace, home) = (reach::real(Path::new(grounds.workspace)), reach::real(Path::new(grounds.home)));
+    let (workspace, home) = (workspace.to_string_lossy(), home.to_string_lossy());
+    let real = Grounds { workspace: &workspace, home: &home };
+    let found = paths.iter().map(|path| Place::of_path(&path.to_string_lossy(), true, false, real));
+    // A folder that a pattern names as a whole is what the text says.
+    match found.max() {
+        Some(found) if by_text <= Place::Inside || found > by_text => found.max(by_text),
+        _ => by_text,
+    }
+}
+
+/// Does a word lead to the tickets?
+pub(super) fn is_ticket(word: &Word, folders: &[Word], grounds: Grounds<'_>) -> bool {
+    let tickets = reach::real(Path::new(grounds.workspace)).join(".tickets");
+    reached(word, folders).is_some_and(|paths| paths.iter().any(|path| path.starts_with(&tickets)))
+}
+
+/// A reader of whole trees shows the secrets that lie in them, too.
+pub(super) fn tree(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
+    let searches = matches!(base, "rg" | "ag" | "ack" | "ugrep");
+    let greps = matches!(base, "grep" | "egrep" | "fgrep" | "rgrep" | "zgrep");
+    let whole = searches
+        || greps
+            && (base == "rgrep" || arguments.has(&["-r", "-R", "--recursive", "--dereference-recursive"]))
+        || matches!(base, "diff") && arguments.has(&["-r", "--recursive"]);
+    if !look.beside.disk || !whole {
+        return;
+    }
+    let patterns = usize::from((searches || greps) && !arguments.has(&["-e", "-f", "--regexp", "--file"]));
+    let mut starts: Vec<Word> = arguments.operands.iter().skip(patterns).cloned().collect();
+    if starts.is_empty() && (searches && look.segment.input.is_none() || greps) {
+        starts.push(Word::known("."));
+    }
+    let links = arguments.has(&["-R", "-L", "--dereference-recursive", "--follow"]);
+    let workspace = reach::real(Path::new(look.grounds.workspace));
+    for start in &starts {
+        for path in reached(start, &look.segment.folders).unwrap_or_default() {
+            match reach::look_through(&path, &workspace, links) {
+                Found::Nothing => {}
+                Found::Secret => {
+                    look.ask("tree.secret", format!("there are files of secrets in `{}`", start.shown()));
+                }
+                Found::LeadsOut => {
+                    look.ask(
+                        "tree.link",
+                        format!("a link in `{}` leads out of the workspace", start.shown()),
+                    );
+                }
+                Found::TooLarge => {
+                    look.ask("tree.large", format!("`{}` is too large to know what is in it", start.shown()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,461 @@
+//! Where a path leads: the same verb is harmless here and a catastrophe there.
+
+use super::places::{
+    HISTORIES, HOME_SECRETS, HOME_STARTUP, MADE, NO_SECRETS, REGENERABLE, STARTUP, SYSTEM, VITAL,
+};
+use crate::secrets;
+use crate::shell::{Word, normal};
+use std::path::Path;
+
+/// A place, by what would be lost, shown or started there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// A device that swallows or gives anything: `/dev/null`.
+    Sink,
+    /// Below a temporary folder.
+    Temporary,
+    /// In the workspace: made by a build, and made again by the next.
+    Regenerable,
+    /// In the workspace, nothing special.
+    Inside,
+    /// Outside, nothing special.
+    Outside,
+    /// Below the home folder, nothing special.
+    InHome,
+    /// Nothing is known of it.
+    Unknown,
+    /// In the workspace: secrets by convention (`.env`).
+    ProjectSecret,
+    /// In the workspace: what agents take instructions from.
+    Instructions,
+    /// The shells' histories.
+    History,
+    /// Below a folder of the system.
+    System,
+    /// The workspace itself, everything in it, or a folder above it.
+    Workspace,
+    /// Git's own files.
+    Repository,
+    /// The record or the tickets.
+    Record,
+    /// Logs of the system.
+    Log,
+    /// What is run or trusted when somebody logs in, or by the system on its own.
+    StartUp,
+    /// Credentials.
+    Secret,
+    /// The home folder itself, everything in it, or a folder above it.
+    Home,
+    /// A folder of the system itself, or one of its vital files.
+    Vital,
+    /// A disk or memory.
+    Device,
+    /// A connection: `/dev/tcp/HOST/PORT`.
+    Network,
+    /// The root of the file system.
+    Root,
+}
+
+/// Where commands run, and for whom.
+#[derive(Debug, Clone, Copy)]
+pub struct Grounds<'a> {
+    /// The workspace.
+    pub workspace: &'a str,
+    /// The person's home folder.
+    pub home: &'a str,
+}
+
+impl Place {
+    /// The worst that a word may be, from any of the folders in which its command may run.
+    #[must_use]
+    pub fn of(word: &Word, folders: &[Word], grounds: Grounds<'_>) -> Place {
+        let begin = word.beginning();
+        let whole = word.text().is_some();
+        if begin.is_empty() && !whole {
+            let end = word.end();
+            return if is_customised(end.rsplit('/').next().unwrap_or_default()) {
+                Place::StartUp
+            } else {
+                Place::Unknown
+            };
+        }
+        // A pattern that went through a variable is still one.
+        let globs = word.globs() || begin.contains("/*");
+        if begin.starts_with('/') {
+            return Place::of_path(&begin, whole, globs, grounds);
+        }
+        let each = folders.iter().map(|folder| match folder.text() {
+            Some(folder) => Place::of_path(&format!("{folder}/{begin}"), whole, globs, grounds),
+            None => match Place::of_path(&folder.beginning(), false, false, grounds) {
+                Place::Inside | Place::Workspace => Place::Inside,
+                place => place.max(Place::Unknown),
+            },
+        });
+        each.max().unwrap_or(Place::Unknown)
+    }
+
+    /// Does a word name the tickets?
+    pub(crate) fn is_ticket(word: &Word, folders: &[Word], grounds: Grounds<'_>) -> bool {
+        let begin = word.beginning();
+        folders.iter().any(|folder| {
+            let path = if begin.starts_with('/') {
+                normal(&begin)
+            } else {
+                normal(&format!("{}/{begin}", folder.beginning()))
+            };
+            path.strip_prefix(grounds.workspace)
+                .and_then(|rest| rest.strip_prefix("/.tickets"))
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    }
+
+    /// The place of a text; with `whole` false something unknown follows it.
+    #[must_use]
+    pub fn of_path(text: &str, whole: bool, globs: bool, grounds: Grounds<'_>) -> Place {
+        let original = text;
+        if globs && crate::shell::finds_secrets(text, grounds.home) {
+            return Place::Secret;
+        }
+        // A pattern stands for what lies in the folder before it; `/*` is all of `/`.
+        let (text, below) = match text.find(['*', '?', '[']).filter(|_| globs) {
+            Some(at) => {
+                let head = text.get(..at).unwrap_or(text);
+                let folder = head.rsplit_once('/').map_or("", |(folder, _)| folder);
+                let rest = text.get(folder.len()..).unwrap_or_default().trim_start_matches('/');
+                // A pattern with text of its own is only some of what lies there.
+                let all = rest
+                    .trim_end_matches('/')
+                    .chars()
+                    .all(|char| matches!(char, '*' | '.' | '?' | '/' | '[' | ']' | '!'));
+                (folder.to_string(), if all { Below::All } else { Below::Some })
+            }
+            None if !whole => match text.rsplit_once('/') {
+                Some((folder, "")) => (folder.to_string(), Below::Any),
+                _ => (text.to_string(), Below::Same),
+            },
+            None => (text.to_string(), Below::Same),
+        };
+        let path = normal(&text);
+        let place = Place::of_plain(&path, grounds);
+        // A pattern in the middle may stand for any name: `/proc/*/environ`, `/home/*/.ssh/id_rsa`.
+        if matches!(below, Below::Some | Below::All) {
+            let whole = Place::of_plain(&normal(original), grounds);
+            if matches!(whole, Place::Secret | Place::History)
+                || matches!(whole, Place::StartUp | Place::ProjectSecret) && whole > place
+            {
+                return whole;
+            }
+        }
+        match (below, place) {
+            (Below::Same, place) => place,
+            // Everything in a folder is the folder; something unknown in it may be everything.
+            (Below::All | Below::Any, place) => place,
+            (Below::Some, Place::Root) => Place::Vital,
+            (Below::Some, Place::Home) => Place::InHome,
+            (Below::Some, Place::Workspace) => Place::Inside,
+            (Below::Some, place) => place,
+        }
+    }
+
+    /// The place of a normal absolute path.
+    fn of_plain(path: &str, grounds: Grounds<'_>) -> Place {
+        let below = |folder: &str| is_below(path, folder);
+        if path == "/" {
+            return Place::Root;
+        }
+        if let Some(device) = path.strip_prefix("/dev/") {
+            return device_place(device);
+        }
+        // The workspace comes first: it may lie anywhere, in /tmp or in the home folder.
+        if path == grounds.workspace {
+            return Place::Workspace;
+        }
+        if below(grounds.workspace) {
+            return Place::of_inside(path.get(grounds.workspace.len() + 1..).unwrap_or_default());
+        }
+        if is_below(grounds.workspace, path) && !matches!(path, "/tmp" | "/var/tmp") {
+            return if is_below(grounds.home, path) || path == grounds.home || is_system_root(path) {
+                worse_root(path, grounds)
+            } else {
+                Place::Workspace
+            };
+        }
+        let homes = ["/home/", "/Users/"].iter().find_map(|homes| {
+            let rest = path.strip_prefix(homes)?;
+            let (user, inner) = rest.split_once('/').unwrap_or((rest, ""));
+            (!user.is_empty()).then(|| inner.to_string())
+        });
+        let own = if path == grounds.home {
+            Some(String::new())
+        } else {
+            path.strip_prefix(&format!("{}/", grounds.home)).map(str::to_string)
+        };
+        let root_home = if path == "/root" {
+            Some(String::new())
+        } else {
+            path.strip_prefix("/root/").map(str::to_string)
+        };
+        if let Some(inner) = own.or(root_home).or(homes) {
+            return Place::of_home(&inner);
+        }
+        if is_below(grounds.home, path) {
+            return Place::Home;
+        }
+        if matches!(path, "/tmp" | "/var/tmp" | "/private/tmp") {
+            return Place::Outside;
+        }
+        if ["/tmp", "/var/tmp", "/private/tmp", "/dev/shm", "/var/folders"].iter().any(|folder| below(folder))
+        {
+            let name = path.rsplit('/').next().unwrap_or_default();
+            return if secrets::is_key_name(name) { Place::Secret } else { Place::Temporary };
+        }
+        // How a login is checked is no secret, but nobody changes it in passing.
+        if path.starts_with("/etc/ssh/")
+            && (path.contains("_config") || path.ends_with(".pub") || path.ends_with("/moduli"))
+        {
+            return Place::Vital;
+        }
+        if secrets::SYSTEM.iter().any(|secret| path == *secret || below(secret)) || is_secret_name(path) {
+            return if path.starts_with("/etc/sudoers") { Place::StartUp } else { Place::Secret };
+        }
+        if is_process_secret(path) {
+            return Place::Secret;
+        }
+        if STARTUP.iter().any(|start| path == *start || below(start)) {
+            return Place::StartUp;
+        }
+        if path == "/var/log" || below("/var/log") || below("/var/audit") {
+            return Place::Log;
+        }
+        if VITAL.iter().any(|vital| path == *vital || below(vital)) {
+            return Place::Vital;
+        }
+        if is_system_root(path) {
+            return Place::Vital;
+        }
+        // Programs and libraries of the system itself.
+        if ["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/lib/", "/lib64/", "/usr/lib/"]
+            .iter()
+            .any(|folder| path.starts_with(folder))
+        {
+            return Place::Vital;
+        }
+        let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
+        match first {
+            "opt" | "srv" | "mnt" | "media" | "data" | "var" | "run" | "home" | "Volumes" => Place::Outside,
+            first if SYSTEM.contains(&first) => Place::System,
+            _ => Place::Outside,
+        }
+    }
+
+    fn of_inside(inner: &str) -> Place {
+        let parts: Vec<&str> = inner.split('/').collect();
+        let name = parts.last().copied().unwrap_or_default();
+        if parts.iter().any(|part| part.eq_ignore_ascii_case(".git")) {
+            if matches!(name, "COMMIT_EDITMSG" | "MERGE_MSG" | "exclude" | "description") {
+                return Place::Inside;
+            }
+            return if inner.contains(".git/hooks") || name == "config" && parts.len() == 2 {
+                Place::StartUp
+            } else {
+                Place::Repository
+            };
+        }
+        match parts.first().copied() {
+            Some(".tickets") => return Place::Record,
+            Some(".marvin") if parts.len() == 1 => return Place::Record,
+            Some(".marvin") if crate::path::is_record(&parts) => return Place::Record,
+            _ => {}
+        }
+        // What tools of the project run or obey by themselves.
+        let steers = matches!(
+            parts.as_slice(),
+            [".claude", ..]
+                | [".cursor", ..]
+                | [".codex", ..]
+                | [".gemini", ..]
+                | [".husky", ..]
+                | [".github", "workflows", ..]
+                | [".circleci", ..]
+                | [".mcp.json"]
+                | [".gitlab-ci.yml"]
+                | [".envrc"]
+                | [".pre-commit-config.yaml"]
+                | [".vscode", "tasks.json" | "settings.json" | "launch.json"]
+                | ["Jenkinsfile"]
+                | [".gitattributes"]
+        );
+        if crate::path::is_instruction(&parts) || steers {
+            return Place::Instructions;
+        }
+        // Keys of people are credentials wherever they lie.
+        if secrets::is_key_name(name) && !name.starts_with("credentials")
+            || parts.contains(&".ssh") && is_secret_name(inner)
+        {
+            return Place::Secret;
+        }
+        if secrets::is_project_secret(name) || is_secret_name(inner) {
+            return Place::ProjectSecret;
+        }
+        let made =
+            parts.iter().any(|part| REGENERABLE.contains(part)) || MADE.iter().any(|end| name.ends_with(end));
+        if made { Place::Regenerable } else { Place::Inside }
+    }
+
+    fn of_home(inner: &str) -> Place {
+        let is = |list: &[&str]| list.iter().any(|entry| inner == *entry || is_below(inner, entry));
+        let name = inner.rsplit('/').next().unwrap_or_default();
+        if inner.is_empty() {
+            return Place::Home;
+        }
+        if is(&HISTORIES) {
+            return Place::History;
+        }
+        if is(&HOME_STARTUP)
+            || inner.contains("site-packages/") && is_customised(name)
+            || matches!(name, "usercustomize.py" | "sitecustomize.py")
+        {
+            return Place::StartUp;
+        }
+        if is(&NO_SECRETS) || name.ends_with(".pub") {
+            return Place::InHome;
+        }
+        if is(&secrets::HOME) || is(&HOME_SECRETS) || secrets::is_key_name(name) || is_secret_name(inner) {
+            return Place::Secret;
+        }
+        if inner.starts_with(".cache/") || inner.starts_with(".local/share/Trash") {
+            return Place::Temporary;
+        }
+        // Whole branches of a home folder: `~/Documents`, `~/.config`.
+        Place::InHome
+    }
+
+    /// Is everything at this place worth more than one command?
+    #[must_use]
+    pub fn is_whole(self) -> bool {
+        matches!(
+            self,
+            Place::Root
+                | Place::Home
+                | Place::Workspace
+                | Place::Vital
+                | Place::Device
+                | Place::Repository
+                | Place::Record
+        )
+    }
+}
+
+/// What follows the certain part of a path.
+#[derive(Clone, Copy)]
+enum Below {
+    Same,
+    Some,
+    All,
+    Any,
+}
+
+fn worse_root(path: &str, grounds: Grounds<'_>) -> Place {
+    if path == grounds.home || is_below(grounds.home, path) { Place::Home } else { Place::Vital }
+}
+
+/// Files that a language runs by itself, wherever they lie.
+fn is_customised(name: &str) -> bool {
+    matches!(
+        name,
+        "usercustomize.py"
+            | "sitecustomize.py"
+            | "authorized_keys"
+            | ".bashrc"
+            | ".zshrc"
+            | ".profile"
+            | "crontab"
+    ) || name.ends_with(".pth") && name.len() > 4
+}
+
+/// Does the path lie strictly below the folder?
+pub(crate) fn is_below(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/') && rest.len() > 1)
+}
+
+/// A folder directly below `/`, or one of the great ones below that.
+fn is_system_root(path: &str) -> bool {
+    let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+    match parts.as_slice() {
+        [first] => SYSTEM.contains(first),
+        ["usr", "bin" | "sbin" | "lib" | "lib64" | "share" | "local" | "include" | "libexec"]
+        | ["var", "lib" | "spool" | "cache" | "backups" | "mail"]
+        | ["usr", "local", "bin" | "sbin" | "lib"] => true,
+        _ => false,
+    }
+}
+
+fn device_place(device: &str) -> Place {
+    let name = device.split('/').next().unwrap_or_default();
+    match name {
+        "null" | "zero" | "full" | "random" | "urandom" | "stdin" | "stdout" | "stderr" | "fd" | "tty"
+        | "ptmx" | "pts" => Place::Sink,
+        "tcp" | "udp" => Place::Network,
+        "shm" => Place::Temporary,
+        _ => Place::Device,
+    }
+}
+
+/// Names that hold credentials wherever they lie, in folders of their own.
+fn is_secret_name(path: &str) -> bool {
+    let lower = path.to_ascii_lowercase();
+    let name = lower.rsplit('/').next().unwrap_or_default();
+    let folders =
+        [".ssh/", ".aws/", ".gnupg/", ".kube/", ".docker/", ".azure/", ".config/gcloud", ".password-store"];
+    let sample = name.ends_with(".pub")
+        || name.ends_with(".example")
+        || name.ends_with(".md")
+        || NO_SECRETS.iter().any(|known| lower.ends_with(known));
+    !sample
+        && (folders.iter().any(|folder| lower.starts_with(folder) || lower.contains(&format!("/{folder}")))
+            || secrets::is_key_name(name)
+            || matches!(
+                name,
+                ".netrc"
+                    | ".git-credentials"
+                    | ".pgpass"
+                    | ".vault-token"
+                    | "shadow"
+                    | "shadow-"
+                    | "gshadow"
+                    | "shadow.bak"
+                    | "master.passwd"
+                    | "ntds.dit"
+                    | "krb5.keytab"
+                    | "secring.gpg"
+                    | "wallet.dat"
+                    | "login.keychain"
+                    | "login data"
+                    | "logins.json"
+                    | "key4.db"
+                    | "key3.db"
+                    | "cookies.sqlite"
+                    | "local state"
+                    | ".dockercfg"
+                    | "passwords.txt"
+                    | "service-account.json"
+                    | ".htpasswd"
+                    | "kubeconfig"
+                    | "master.key"
+                    | ".aws"
+                    | ".ssh"
+                    | ".gnupg"
+                    | "credentials"
+            ))
+}
+
+/// What processes know: their environment and memory.
+fn is_process_secret(path: &str) -> bool {
+    path.starts_with("/proc/")
+        && (path.ends_with("/environ")
+            || path.ends_with("/mem") && path != "/proc/mem"
+            || path == "/proc/kcore"
+            || path.ends_with("/maps") && path != "/proc/self/maps")
+        || Path::new(path).starts_with("/run/secrets")
+        || Path::new(path).starts_with("/var/run/secrets")
+}

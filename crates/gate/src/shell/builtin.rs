@@ -1,0 +1,327 @@
+//! Commands of the shell itself, as far as they change what the following commands mean.
+
+use super::run::Around;
+use super::state::{Shell, Variable};
+use super::value::{Piece, Stream, Taint, Why, Word};
+use std::rc::Rc;
+
+/// Does this command take `NAME=value` words as assignments?
+pub(super) fn declares(word: &Word) -> bool {
+    word.text().is_some_and(|name| matches!(&*name, "export" | "declare" | "typeset" | "local" | "readonly"))
+}
+
+impl Shell<'_> {
+    /// Runs a builtin; `None` when the command is none, or has to be judged like a program all the same.
+    pub(super) fn builtin(&mut self, name: &str, words: &[Word], around: &Around) -> Option<Stream> {
+        let rest = words.get(1..).unwrap_or_default();
+        match name {
+            "cd" | "pushd" | "chdir" => {
+                self.enter(rest);
+                self.emit(words.to_vec(), Vec::new(), around);
+                Some(Stream::empty())
+            }
+            "popd" => {
+                self.state.folders = vec![Word::unknown(Why::Variable, Taint::NONE)];
+                Some(Stream::empty())
+            }
+            "export" | "declare" | "typeset" | "local" | "readonly" => {
+                self.declare(rest);
+                Some(Stream::unknown(Taint::NONE))
+            }
+            "unset" => {
+                if rest.iter().any(|word| word.beginning().starts_with("HIST")) {
+                    self.emit(words.to_vec(), Vec::new(), around);
+                }
+                for name in rest.iter().filter_map(Word::text) {
+                    Rc::make_mut(&mut self.state.variables).remove(&*name);
+                    Rc::make_mut(&mut self.state.functions).remove(&*name);
+                }
+                Some(Stream::empty())
+            }
+            "read" => {
+                self.read(rest, around);
+                Some(Stream::empty())
+            }
+            "mapfile" | "readarray" => {
+                self.map_file(rest, around);
+                Some(Stream::empty())
+            }
+            "printf" => match rest {
+                [flag, variable, arguments @ ..] if flag.is("-v") => {
+                    let plain: Option<Vec<_>> = arguments.iter().map(Word::text).collect();
+                    let plain = plain.and_then(|words| {
+                        super::fold::printf(&words.iter().map(|word| &**word).collect::<Vec<_>>())
+                    });
+                    let value = plain.map_or_else(|| Word::unknown(Why::Variable, Taint::NONE), Word::known);
+                    match variable.text() {
+                        Some(name) => {
+                            let name = name.into_owned();
+                            self.notable(&name, std::slice::from_ref(&value));
+                            self.assign(&name, vec![value], false);
+                        }
+                        None => self.doubt("a variable whose name is not known"),
+                    }
+                    Some(Stream::empty())
+                }
+                _ => None,
+            },
+            "eval" => {
+                if let Some(word) = rest.iter().find(|word| word.is_unknown()) {
+                    self.hidden(word.taint(), "a script that is not known");
+                }
+                let decoded = rest.iter().any(|word| word.taint().has(Taint::DECODED));
+                let text = self.source(rest);
+                if decoded || self.was_encoded(&text) {
+                    self.doubt("a script that was encoded");
+                }
+                Some(self.script(&text, around))
+            }
+            "source" | "." => match rest {
+                [] => None,
+                [path, arguments @ ..] => {
+                    let content = self.script_file(path, around)?;
+                    let arguments = arguments.to_vec();
+                    Some(self.run_text(&content, arguments, around, false))
+                }
+            },
+            "trap" => {
+                let skipped = rest.iter().take_while(|word| word.beginning().starts_with('-')).count();
+                if let Some(action) = rest.get(skipped) {
+                    let text = self.source(std::slice::from_ref(action));
+                    self.script(&text, &Around::default());
+                }
+                Some(Stream::empty())
+            }
+            "alias" => {
+                for word in rest {
+                    match word
+                        .text()
+                        .and_then(|text| text.split_once('=').map(|(a, b)| (a.to_string(), b.to_string())))
+                    {
+                        Some((name, text)) => {
+                            Rc::make_mut(&mut self.state.aliases).insert(name, text);
+                        }
+                        None if word.text().is_none() => self.doubt("an alias that is not known"),
+                        None => {}
+                    }
+                }
+                Some(Stream::empty())
+            }
+            "hash" => {
+                if let [flag, path, name] = rest
+                    && flag.is("-p")
+                    && let (Some(path), Some(name)) = (path.text(), name.text())
+                {
+                    let (path, name) = (path.into_owned(), name.into_owned());
+                    Rc::make_mut(&mut self.state.aliases).insert(name, path);
+                }
+                Some(Stream::empty())
+            }
+            "set" => {
+                if rest.iter().any(|word| word.is("history")) {
+                    self.emit(words.to_vec(), Vec::new(), around);
+                }
+                let ends = |word: &Word| {
+                    let text = word.beginning();
+                    text.starts_with('-') && !text.starts_with("--") && text.contains('e')
+                        || text == "errexit"
+                };
+                let mut options = rest.iter().take_while(|word| !word.is("--"));
+                self.state.strict |= self.perhaps == 0 && options.any(ends);
+                if let Some(at) = rest.iter().position(|word| word.is("--")) {
+                    self.state.positional = rest.get(at + 1..).unwrap_or_default().to_vec();
+                } else if rest.first().is_some_and(|word| !word.beginning().starts_with(['-', '+'])) {
+                    self.state.positional = rest.to_vec();
+                }
+                Some(Stream::empty())
+            }
+            "shift" => {
+                let count = rest.first().and_then(|word| word.text()?.parse().ok()).unwrap_or(1);
+                let kept = self.state.positional.split_off(count.min(self.state.positional.len()));
+                self.state.positional = kept;
+                Some(Stream::empty())
+            }
+            "let" => {
+                for word in rest {
+                    let text = word.shown();
+                    self.arithmetic(&text);
+                }
+                Some(Stream::empty())
+            }
+            "complete" | "compgen" | "bind" => {
+                let runs = |word: &&Word| matches!(word.text().as_deref(), Some("-C" | "-F" | "-x" | "-W"));
+                if let Some(at) = rest.iter().position(|word| runs(&word)) {
+                    let text = self.source(rest.get(at + 1..=at + 1).unwrap_or_default());
+                    let text = text
+                        .split_once(':')
+                        .filter(|_| name == "bind")
+                        .map_or(text.clone(), |(_, action)| action.to_string());
+                    self.script(&text, &Around::default());
+                }
+                Some(Stream::unknown(Taint::NONE))
+            }
+            "enable" if rest.iter().any(|word| word.is("-f")) => {
+                self.doubt("a builtin that is loaded from a file");
+                None
+            }
+            "exit" | "return" | "break" | "continue" | ":" | "true" | "false" | "wait" | "times" | "jobs"
+            | "getopts" | "shopt" | "umask" | "caller" | "suspend" | "logout" => {
+                self.emit(words.to_vec(), Vec::new(), around);
+                Some(Stream::empty())
+            }
+            _ => None,
+        }
+    }
+
+    /// `cd`: where the next commands run.
+    fn enter(&mut self, words: &[Word]) {
+        let target = words.iter().find(|word| !word.beginning().starts_with('-') || word.is("-"));
+        let entered = match target {
+            None => Word::known(self.home),
+            Some(word) if word.is("-") => Word::unknown(Why::Variable, Taint::NONE),
+            Some(word) => match (word.text(), self.folder().text()) {
+                (Some(path), _) if path.starts_with('/') => Word::known(super::normal(&path)),
+                (Some(path), Some(folder)) => Word::known(super::normal(&format!("{folder}/{path}"))),
+                _ => {
+                    let mut path = Word::default();
+                    if !word.beginning().starts_with('/') {
+                        path.pieces.extend(self.folder().pieces);
+                        path.push("/", true);
+                    }
+                    path.pieces.extend(word.pieces.iter().cloned());
+                    path
+                }
+            },
+        };
+        if self.charge(entered.size()) {
+            self.state.folders = vec![entered];
+        } else {
+            self.state.folders = vec![Word::unknown(Why::Unreadable, Taint::NONE)];
+        }
+    }
+
+    fn declare(&mut self, words: &[Word]) {
+        let flags: String = words.iter().map(Word::beginning).filter(|text| text.starts_with('-')).collect();
+        for word in words.iter().filter(|word| !word.beginning().starts_with(['-', '+'])) {
+            let text = word.beginning();
+            let Some((name, begun)) = text.split_once('=') else { continue };
+            let (name, append) = match name.strip_suffix('+') {
+                Some(name) => (name.to_string(), true),
+                None => (name.to_string(), false),
+            };
+            let mut value = Word::known(begun);
+            value
+                .pieces
+                .extend(word.pieces.iter().skip_while(|piece| matches!(piece, Piece::Known { .. })).cloned());
+            self.notable(&name, std::slice::from_ref(&value));
+            if flags.contains('n') {
+                let variable = Variable { choices: vec![vec![value]], reference: true };
+                Rc::make_mut(&mut self.state.variables).insert(name, variable);
+            } else {
+                let value = match (flags.contains('l'), flags.contains('u'), value.text()) {
+                    (true, _, Some(text)) => Word::known(text.to_lowercase()),
+                    (_, true, Some(text)) => Word::known(text.to_uppercase()),
+                    _ => value,
+                };
+                self.assign(&name, vec![value], append);
+            }
+        }
+    }
+
+    /// `read`: the first line of what is certain, else anything.
+    fn read(&mut self, words: &[Word], around: &Around) {
+        let takes = |word: &Word| {
+            matches!(word.text().as_deref(), Some("-a" | "-d" | "-i" | "-n" | "-N" | "-p" | "-t" | "-u"))
+        };
+        let mut names = Vec::new();
+        let mut array = false;
+        let mut index = 0;
+        while let Some(word) = words.get(index) {
+            if word.is("-a") {
+                array = true;
+            } else if takes(word) {
+                index += 1;
+            } else if !word.beginning().starts_with('-') {
+                names.extend(word.text().map(std::borrow::Cow::into_owned));
+            }
+            index += 1;
+        }
+        if names.is_empty() {
+            names.push("REPLY".to_string());
+        }
+        let taint = around.input.as_ref().map_or(Taint::NONE, |stream| stream.taint);
+        let line = around
+            .input
+            .as_ref()
+            .and_then(|stream| stream.text.as_deref()?.lines().next().map(str::to_string));
+        match line {
+            Some(line) => {
+                let mut fields = line.split_whitespace();
+                let last = names.len() - 1;
+                if array {
+                    let values: Vec<Word> = fields.map(Word::known).collect();
+                    return names.first().cloned().map_or((), |name| self.assign(&name, values, false));
+                }
+                for (index, name) in names.iter().enumerate() {
+                    let value = if index == last {
+                        fields.by_ref().collect::<Vec<_>>().join(" ")
+                    } else {
+                        fields.next().unwrap_or_default().to_string()
+                    };
+                    self.assign(name, vec![Word::known(value)], false);
+                }
+            }
+            None => {
+                for name in names {
+                    let splits = vec![Piece::Unknown { why: Why::Input, taint, splits: true }];
+                    self.assign(&name, vec![Word { pieces: splits }], false);
+                }
+            }
+        }
+    }
+
+    /// `mapfile`: lines become an array, and a callback runs as a command.
+    fn map_file(&mut self, words: &[Word], around: &Around) {
+        let mut index = 0;
+        let mut name = "MAPFILE".to_string();
+        while let Some(word) = words.get(index) {
+            match word.text().as_deref() {
+                Some("-C") => {
+                    self.doubt("a command that runs for every line");
+                    let text = self.source(words.get(index + 1..index + 2).unwrap_or_default());
+                    self.script(&format!("{text} 0 \"$__line\""), &Around::default());
+                    index += 1;
+                }
+                Some("-c" | "-d" | "-n" | "-O" | "-s" | "-u") => index += 1,
+                Some(text) if text.starts_with("-C") => {
+                    let callback = text.trim_start_matches("-C").to_string();
+                    self.doubt("a command that runs for every line");
+                    self.script(&format!("{callback} 0 \"$__line\""), &Around::default());
+                }
+                Some(text) if !text.starts_with('-') => name = text.to_string(),
+                _ => {}
+            }
+            index += 1;
+        }
+        let lines = around.input.as_ref().and_then(|stream| stream.text.clone());
+        let values = match lines {
+            Some(text) => text.lines().map(Word::known).collect(),
+            None => vec![Word::unknown(Why::Input, Taint::NONE)],
+        };
+        self.assign(&name, values, false);
+    }
+
+    /// Words as the text of a script: what is not known stands as a variable that nobody set.
+    pub(super) fn source(&self, words: &[Word]) -> String {
+        let text = |word: &Word| -> String {
+            word.pieces
+                .iter()
+                .map(|piece| match piece {
+                    Piece::Known { text, .. } => text.as_str(),
+                    Piece::Unknown { .. } => "${__unknown}",
+                })
+                .collect()
+        };
+        words.iter().map(text).collect::<Vec<_>>().join(" ")
+    }
+}

@@ -1,0 +1,287 @@
+//! Words become what a program would get: quotes removed, variables filled in, substitutions run in the mind.
+//!
+//! Every form of expansion that can hold a command is walked, whatever its value: a command hidden in a default, a
+//! pattern or an index still runs.
+
+use super::bounds::guarded;
+use super::braces::combine;
+use super::state::Shell;
+use super::value::{Piece, Taint, Why, Word};
+use super::{MOST_WORDS, text};
+use brush_parser::ParserOptions;
+use brush_parser::word::{self, TildeExpr, WordPiece, WordPieceWithSource};
+
+/// Characters that make a word more than its text.
+const SPECIAL: [char; 10] = ['$', '`', '"', '\'', '\\', '{', '~', '*', '?', '['];
+
+/// Braces of one word that are followed.
+const MOST_BRACES: usize = 24;
+
+impl Shell<'_> {
+    /// The words that one word of the source becomes: split, braces expanded, patterns left as they are.
+    pub(super) fn fields(&mut self, source: &str) -> Vec<Word> {
+        if !source.contains(SPECIAL) {
+            let mut word = Word::default();
+            word.push(source, false);
+            return vec![word];
+        }
+        let mut words = Vec::new();
+        for alternative in self.braces(source) {
+            let pieces = self.pieces(&alternative, false);
+            words.extend(self.split(pieces));
+            if words.len() > MOST_WORDS {
+                self.doubt("a word that becomes very many");
+                break;
+            }
+        }
+        words
+    }
+
+    /// The one word that a word of the source becomes where nothing is split: assignments, redirections, `case`.
+    pub(super) fn single(&mut self, source: &str) -> Word {
+        let mut word = Word::default();
+        if !source.contains(SPECIAL) {
+            word.push(source, false);
+            return word;
+        }
+        word.pieces = self.pieces(source, false).into_iter().map(|(piece, _)| piece).collect();
+        merged(word)
+    }
+
+    /// The text of a here-document in which variables are filled in.
+    pub(super) fn document(&mut self, source: &str) -> Word {
+        if !self.charge(source.len()) {
+            return Word::unknown(Why::Unreadable, Taint::NONE);
+        }
+        let Some(pieces) = guarded(|| word::parse_heredoc(source, &ParserOptions::default()).ok()) else {
+            self.doubt("a here-document that cannot be read");
+            return Word::unknown(Why::Unreadable, Taint::NONE);
+        };
+        let mut found = Vec::new();
+        self.walk(&pieces, true, &mut found);
+        merged(Word { pieces: found.into_iter().map(|(piece, _)| piece).collect() })
+    }
+
+    /// Pieces, each with whether it is split into words.
+    fn pieces(&mut self, source: &str, quoted: bool) -> Vec<(Piece, bool)> {
+        let mut found = Vec::new();
+        if !self.charge(source.len()) {
+            return vec![(Piece::Unknown { why: Why::Unreadable, taint: Taint::NONE, splits: true }, false)];
+        }
+        match guarded(|| word::parse(source, &ParserOptions::default()).ok()) {
+            Some(pieces) => self.walk(&pieces, quoted, &mut found),
+            None => {
+                self.doubt("a word that cannot be read");
+                found
+                    .push((Piece::Unknown { why: Why::Unreadable, taint: Taint::NONE, splits: true }, false));
+            }
+        }
+        found
+    }
+
+    fn walk(&mut self, pieces: &[WordPieceWithSource], quoted: bool, found: &mut Vec<(Piece, bool)>) {
+        let known = |text: String, quoted: bool| (Piece::Known { text, quoted }, false);
+        for piece in pieces {
+            match &piece.piece {
+                WordPiece::Text(text) => found.push(known(text.clone(), quoted)),
+                WordPiece::SingleQuotedText(text) => found.push(known(text.clone(), true)),
+                WordPiece::AnsiCQuotedText(text) => found.push(known(text::ansi_c(text), true)),
+                WordPiece::EscapeSequence(text) => {
+                    let plain = text.strip_prefix('\\').unwrap_or(text);
+                    let kept = quoted && !plain.starts_with(['$', '`', '"', '\\', '\n']);
+                    let text = if plain == "\n" {
+                        ""
+                    } else if kept {
+                        text
+                    } else {
+                        plain
+                    };
+                    found.push(known(text.to_string(), true));
+                }
+                WordPiece::DoubleQuotedSequence(inner) | WordPiece::GettextDoubleQuotedSequence(inner) => {
+                    // Empty quotes are a word too.
+                    found.push(known(String::new(), true));
+                    self.walk(inner, true, found);
+                }
+                WordPiece::TildeExpansion(tilde) => found.push(self.tilde(tilde)),
+                WordPiece::ParameterExpansion(expression) => {
+                    let values = self.parameter(expression, quoted);
+                    self.push_values(values, quoted, found);
+                }
+                WordPiece::CommandSubstitution(script) => {
+                    let value = self.substitution(script);
+                    self.push_values(vec![value], quoted, found);
+                }
+                WordPiece::BackquotedCommandSubstitution(script) => {
+                    let value = self.substitution(&text::without_backquote_escapes(script));
+                    self.push_values(vec![value], quoted, found);
+                }
+                WordPiece::ArithmeticExpression(expression) => {
+                    let value = self.arithmetic(&expression.value);
+                    self.perhaps_script(&expression.value);
+                    self.push_values(vec![value], quoted, found);
+                }
+            }
+        }
+    }
+
+    /// Adds values: in quotes as they are, else to be split. `"$@"` keeps its words apart, which is marked by a split
+    /// of an otherwise quoted piece.
+    fn push_values(&mut self, values: Vec<Word>, quoted: bool, found: &mut Vec<(Piece, bool)>) {
+        if !self.charge(values.iter().map(Word::size).sum()) {
+            found.push((
+                Piece::Unknown { why: Why::Unreadable, taint: Taint::NONE, splits: !quoted },
+                !quoted,
+            ));
+            return;
+        }
+        let several = values.len() > 1;
+        for (index, value) in values.into_iter().enumerate() {
+            if index > 0 {
+                found.push((Piece::Known { text: " ".into(), quoted: false }, true));
+            }
+            for piece in value.pieces {
+                found.push(match piece {
+                    Piece::Known { text, .. } => {
+                        (Piece::Known { text, quoted: quoted || several }, !quoted && !several)
+                    }
+                    Piece::Unknown { why, taint, .. } => {
+                        (Piece::Unknown { why, taint, splits: !quoted }, !quoted)
+                    }
+                });
+            }
+        }
+    }
+
+    /// Splits pieces into words at the blanks of pieces that are split.
+    fn split(&self, pieces: Vec<(Piece, bool)>) -> Vec<Word> {
+        let blanks = self.separators();
+        let mut words: Vec<Word> = Vec::new();
+        let mut current: Option<Word> = None;
+        for (piece, splits) in pieces {
+            match piece {
+                Piece::Known { text, quoted } if splits => {
+                    for (index, part) in text.split(|char| blanks.contains(char)).enumerate() {
+                        if index > 0 {
+                            words.extend(current.take());
+                        }
+                        if !part.is_empty() {
+                            current.get_or_insert_default().push(part, quoted);
+                        }
+                    }
+                }
+                Piece::Known { text, quoted } => {
+                    if quoted || !text.is_empty() {
+                        current.get_or_insert_default().push(&text, quoted);
+                    }
+                }
+                unknown @ Piece::Unknown { .. } => current.get_or_insert_default().pieces.push(unknown),
+            }
+        }
+        words.extend(current);
+        words
+    }
+
+    /// The characters at which unquoted values are split.
+    pub(super) fn separators(&self) -> String {
+        match self.state.variables.get("IFS").and_then(|variable| variable.first()) {
+            Some(word) => word.text().map_or_else(|| " \t\n".to_string(), std::borrow::Cow::into_owned),
+            None => " \t\n".to_string(),
+        }
+    }
+
+    /// What braces make of a word.
+    fn braces(&mut self, source: &str) -> Vec<String> {
+        if !source.contains('{') || !source.contains([',', '.']) {
+            return vec![source.to_string()];
+        }
+        if source.matches('{').count() > MOST_BRACES {
+            self.doubt("braces that become very many words");
+            return vec![source.to_string()];
+        }
+        match guarded(|| word::parse_brace_expansions(source, &ParserOptions::default()).ok()) {
+            Some(Some(parts)) => {
+                let mut all = vec![String::new()];
+                combine(&parts, &mut all);
+                if all.len() > MOST_WORDS {
+                    self.doubt("braces that become very many words");
+                    all.truncate(MOST_WORDS);
+                }
+                all
+            }
+            Some(None) => vec![source.to_string()],
+            None => {
+                self.doubt("braces that cannot be read");
+                vec![source.to_string()]
+            }
+        }
+    }
+
+    fn tilde(&self, tilde: &TildeExpr) -> (Piece, bool) {
+        let known = |text: String| (Piece::Known { text, quoted: true }, false);
+        match tilde {
+            TildeExpr::Home => known(self.home.to_string()),
+            TildeExpr::UserHome(user) if user == "root" => known("/root".into()),
+            TildeExpr::UserHome(user) => known(format!("/home/{user}")),
+            TildeExpr::WorkingDir => match self.folder().text() {
+                Some(folder) => known(folder.into_owned()),
+                None => (Piece::Unknown { why: Why::Variable, taint: Taint::NONE, splits: false }, false),
+            },
+            _ => (Piece::Unknown { why: Why::Variable, taint: Taint::NONE, splits: false }, false),
+        }
+    }
+
+    /// What is written as a sum but is none, is a command in brackets: `$((rm -rf x) )`.
+    pub(super) fn perhaps_script(&mut self, source: &str) {
+        let plain = |text: &str| {
+            text.chars()
+                .all(|char| char.is_ascii_alphanumeric() || " \t\n_+-*/%<>=!&|^~?:,()#[]".contains(char))
+        };
+        let shown: String = if source.contains(['$', '`']) {
+            let Some(word) = guarded(|| word::parse(source, &ParserOptions::default()).ok()) else {
+                return self.doubt("something that is either arithmetic or a command");
+            };
+            let text = |piece: &WordPieceWithSource| match &piece.piece {
+                WordPiece::Text(text) => text.clone(),
+                _ => "1".to_string(),
+            };
+            word.iter().map(text).collect()
+        } else {
+            source.to_string()
+        };
+        let sum = plain(&shown)
+            && (shown.len() > 200
+                || shown.trim().is_empty()
+                || brush_parser::arithmetic::parse(shown.trim()).is_ok());
+        if !sum {
+            self.doubt("something that is either arithmetic or a command");
+            self.apart(|shell| shell.script(source, &super::run::Around::default()));
+        }
+    }
+
+    /// A number, if the expression can be computed. Commands hidden in it are walked in any case.
+    pub(super) fn arithmetic(&mut self, source: &str) -> Word {
+        let expanded = if source.contains(['$', '`']) { self.single(source) } else { Word::known(source) };
+        let Some(text) = expanded.text() else { return Word::unknown(Why::Arithmetic, expanded.taint()) };
+        let text = text.into_owned();
+        if text.len() > 200 || !text::is_plain_arithmetic(&text) {
+            return Word::unknown(Why::Arithmetic, Taint::NONE);
+        }
+        match brush_parser::arithmetic::parse(&text).ok().and_then(|tree| self.compute(&tree, 0)) {
+            Some(number) => Word::known(number.to_string()),
+            None => Word::unknown(Why::Arithmetic, Taint::NONE),
+        }
+    }
+}
+
+/// Neighbours that are known and quoted alike become one piece.
+pub(super) fn merged(word: Word) -> Word {
+    let mut merged = Word::default();
+    for piece in word.pieces {
+        match piece {
+            Piece::Known { text, quoted } => merged.push(&text, quoted),
+            unknown @ Piece::Unknown { .. } => merged.pieces.push(unknown),
+        }
+    }
+    merged
+}

@@ -1,0 +1,566 @@
+//! Programs that start other programs: what they start is judged as if it stood alone.
+
+use super::launchers::{self, Launcher};
+use super::run::Around;
+use super::state::{Segment, Shell};
+use super::value::{Piece, Stream, Taint, Why, Word};
+use super::{base_name, fold};
+use std::borrow::Cow;
+
+/// Shells: what they are given as text is a script.
+pub(super) const SHELLS: [&str; 13] =
+    ["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "fish", "csh", "tcsh", "pwsh", "yash"];
+
+impl Shell<'_> {
+    /// Runs a command in the mind: functions, builtins and launchers are entered, everything else is noted.
+    pub(super) fn call(
+        &mut self,
+        words: Vec<Word>,
+        environment: Vec<(String, Word)>,
+        around: &Around,
+    ) -> Stream {
+        if !self.step() {
+            return Stream::unknown(Taint::NONE);
+        }
+        let Some(first) = words.first() else { return Stream::empty() };
+        let Some(name) = first.text().map(Cow::into_owned) else {
+            self.emit(words, environment, around);
+            return Stream::unknown(Taint::NONE);
+        };
+        if let Some(body) = self.state.functions.get(&name).cloned() {
+            return self.call_function(&name, &body, &words, around);
+        }
+        let base = base_name(&name).to_string();
+        if !environment.is_empty() || !name.contains('/') {
+            for (name, value) in &environment {
+                self.notable(name, std::slice::from_ref(value));
+            }
+        }
+        if !name.contains('/')
+            && let before = self.segments.len()
+            && let Some(output) = self.builtin(&base, &words, around)
+        {
+            // What it reads and writes counts, whatever it is.
+            if self.segments.len() == before && !around.redirects.is_empty() {
+                self.emit(Vec::new(), Vec::new(), around);
+            }
+            return output;
+        }
+        if let Some(output) = self.launch(&base, &words, &environment, around) {
+            return output;
+        }
+        let output = fold::output(self, &base, &words, around.input.as_ref());
+        if let (true, Some(output)) = (base == "tee", &output) {
+            for target in words.iter().skip(1).filter(|word| !word.beginning().starts_with('-')) {
+                if let Some(path) = self.place(target) {
+                    self.files.insert(path, output.clone());
+                }
+            }
+        }
+        self.copied(&base, &words);
+        let taint = (self.taints)(&base, &words, &self.state.folders);
+        self.downloaded(&base, &words);
+        if name.contains('/')
+            && let Some(content) = self.written(words.first())
+        {
+            self.emit(words, environment, around);
+            return self.run_text(&content, Vec::new(), around, true);
+        }
+        self.emit(words, environment, around);
+        let flowing = around.input.as_ref().map_or(Taint::NONE, |stream| stream.taint);
+        match output {
+            Some(output) => Stream { taint: output.taint.and(taint), ..output },
+            None => Stream::unknown(flowing.and(taint)),
+        }
+    }
+
+    /// Copies and moves of files that this line wrote are followed.
+    fn copied(&mut self, name: &str, words: &[Word]) {
+        if name == "dd" {
+            let part =
+                |start: &str| words.iter().find_map(|word| word.text()?.strip_prefix(start).map(Word::known));
+            if let (Some(from), Some(to)) = (part("if="), part("of="))
+                && let (Some(content), Some(place)) = (self.file(&from), self.place(&to))
+            {
+                self.files.insert(place, content);
+            }
+        }
+        if !matches!(name, "cp" | "mv" | "ln" | "install") {
+            return;
+        }
+        let operands: Vec<&Word> =
+            words.iter().skip(1).filter(|word| !word.beginning().starts_with('-')).collect();
+        if let [from, to] = operands.as_slice()
+            && let (Some(content), Some(place)) = (self.file(from), self.place(to))
+        {
+            self.files.insert(place, content);
+        }
+    }
+
+    /// What the line itself put where a program is run from.
+    fn written(&self, program: Option<&Word>) -> Option<Stream> {
+        let place = self.place(program?)?;
+        let below = |(path, content): (&String, &Stream)| {
+            (place == *path || place.starts_with(&format!("{path}/"))).then(|| content.clone())
+        };
+        self.files.iter().find_map(below)
+    }
+
+    /// What is fetched into a file came from the network.
+    fn downloaded(&mut self, name: &str, words: &[Word]) {
+        let value = |flags: &[&str]| {
+            let at = words.iter().position(|word| word.text().is_some_and(|text| flags.contains(&&*text)))?;
+            words.get(at + 1).cloned()
+        };
+        let last = |word: &Word| {
+            word.text().and_then(|text| text.trim_end_matches('/').rsplit('/').next().map(str::to_string))
+        };
+        let address = words.iter().skip(1).rev().find(|word| !word.beginning().starts_with('-'));
+        let target = match name {
+            "curl" => value(&["-o", "--output", "-sSLo", "-Lo", "-sLo", "-so", "-fsSLo"]).or_else(|| {
+                let remote = words.iter().any(|word| {
+                    word.beginning().starts_with('-')
+                        && !word.beginning().starts_with("--")
+                        && word.beginning().contains('O')
+                        || word.is("--remote-name")
+                });
+                remote.then(|| address.and_then(last).map(Word::known)).flatten()
+            }),
+            "wget" => {
+                value(&["-O", "--output-document", "-qO"]).or_else(|| address.and_then(last).map(Word::known))
+            }
+            "git" if words.get(1).is_some_and(|word| word.is("clone")) => {
+                let operands: Vec<&Word> =
+                    words.iter().skip(2).filter(|word| !word.beginning().starts_with('-')).collect();
+                match operands.as_slice() {
+                    [_, folder, ..] => Some((*folder).clone()),
+                    [address] => last(address).map(|name| Word::known(name.trim_end_matches(".git"))),
+                    [] => None,
+                }
+            }
+            "scp" | "rsync" | "sftp" => address.cloned(),
+            _ => None,
+        };
+        if let Some(path) = target.and_then(|target| self.place(&target)) {
+            self.files.insert(path, Stream::unknown(Taint::NETWORK));
+        }
+    }
+
+    fn call_function(
+        &mut self,
+        name: &str,
+        body: &brush_parser::ast::FunctionBody,
+        words: &[Word],
+        around: &Around,
+    ) -> Stream {
+        if self.calls.iter().any(|running| running == name) {
+            self.recursion = true;
+            return Stream::unknown(Taint::NONE);
+        }
+        let positional =
+            std::mem::replace(&mut self.state.positional, words.get(1..).unwrap_or_default().to_vec());
+        self.calls.push(name.to_string());
+        let command = brush_parser::ast::Command::Compound(body.0.clone(), body.1.clone());
+        let output = self.deeper(|shell| shell.entered(&command, around));
+        self.calls.pop();
+        self.state.positional = positional;
+        output.unwrap_or_else(|| Stream::unknown(Taint::NONE))
+    }
+
+    /// Notes a command for the judge.
+    pub(super) fn emit(&mut self, words: Vec<Word>, environment: Vec<(String, Word)>, around: &Around) {
+        let text = around.input.as_ref().and_then(|stream| stream.text.as_ref()).map_or(0, String::len);
+        let size = words.iter().map(Word::size).sum::<usize>() + text;
+        let fits = self.charge(64 + size);
+        let input = if fits { around.input.clone() } else { None };
+        let words = if fits { words } else { words.into_iter().take(1).collect() };
+        self.segments.push(Segment {
+            words,
+            environment,
+            redirects: around.redirects.clone(),
+            input,
+            folders: self.state.folders.clone(),
+            through: self.through.clone(),
+            elsewhere: self.elsewhere,
+            piped: self.piped,
+            depth: self.depth,
+        });
+    }
+
+    /// A variable that changes what later programs do is noted on its own.
+    pub(super) fn notable(&mut self, name: &str, values: &[Word]) {
+        if super::is_notable(name) {
+            let value = values.first().cloned().unwrap_or_default();
+            self.emit(Vec::new(), vec![(name.to_string(), value.clone())], &Around::default());
+            // Some hold a command, some a prompt in which commands run.
+            let text = self.source(std::slice::from_ref(&value));
+            if holds_command(name)
+                && text.trim().contains(|char: char| char.is_whitespace() || ";|&$`(".contains(char))
+            {
+                self.through.push(name.to_string());
+                self.apart(|shell| shell.script(&text, &Around::default()));
+                self.through.pop();
+            } else if matches!(name, "PS1" | "PS4") && text.contains(['$', '`']) {
+                match super::bounds::obstacle(&text) {
+                    Some(obstacle) => self.doubt(obstacle),
+                    None => drop(self.single(&text)),
+                }
+            }
+        }
+    }
+
+    /// Enters what a launcher starts; `None` when the program starts nothing.
+    fn launch(
+        &mut self,
+        base: &str,
+        words: &[Word],
+        environment: &[(String, Word)],
+        around: &Around,
+    ) -> Option<Stream> {
+        let rest = words.get(1..).unwrap_or_default();
+        if SHELLS.contains(&base) {
+            return Some(self.shell(base, words, around));
+        }
+        match base {
+            "xargs" | "gxargs" => return Some(self.xargs(words, around)),
+            "parallel" => return Some(self.parallel(words, around)),
+            "find" | "gfind" | "fd" | "fdfind" => return self.find(base, words, around),
+            "su" | "runuser" | "sg" | "script" | "flock" | "expect" | "nix-shell" | "tmux" | "screen"
+            | "entr" | "at" | "batch" => {
+                return self.with_script_flag(base, words, around);
+            }
+            "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "incus" | "machinectl"
+            | "vagrant" | "docker-compose" => {
+                return self.container(words, around);
+            }
+            "npx" | "bunx" | "pnpx" | "uvx" | "pipx" => return None,
+            "vim" | "vi" | "nvim" | "view" | "ex" | "gvim" | "vimdiff" | "less" | "more" | "most" | "man"
+            | "ed" => {
+                self.escapes(base, words, around);
+                return None;
+            }
+            "gdb" => self.escapes(base, words, around),
+            "systemd-run" if rest.iter().any(|word| word.beginning().starts_with("--on-")) => {
+                self.doubt("a command that runs at another time");
+            }
+            "tar" | "gtar" | "bsdtar" => {
+                self.archive(words);
+                self.with_options(words, environment, around, "TAR_OPTIONS");
+                return None;
+            }
+            "make" | "gmake" => {
+                self.make(words, around);
+                self.with_options(words, environment, around, "MAKEFLAGS");
+                return None;
+            }
+            "git" => {
+                self.git(words);
+                return None;
+            }
+            _ => {}
+        }
+        if let Some(inner) = runner(base, rest) {
+            return Some(self.nested(base, inner.to_vec(), environment, around, false, words));
+        }
+        let launcher = launchers::find(base)?;
+        if base == "command" && rest.first().is_some_and(|word| word.is("-v") || word.is("-V")) {
+            self.emit(words.to_vec(), environment.to_vec(), around);
+            return fold::output(self, base, words, None);
+        }
+        if base == "exec" && rest.is_empty() {
+            // Only its redirections count, and they stay for the rest of the line.
+            self.emit(Vec::new(), environment.to_vec(), around);
+            return Some(Stream::empty());
+        }
+        let mut environment = environment.to_vec();
+        let inner = self.peel(launcher, rest, &mut environment)?;
+        if launcher.joins {
+            let text = self.source(&inner);
+            self.emit(words.to_vec(), environment, around);
+            let elsewhere = self.elsewhere;
+            self.elsewhere |= launcher.elsewhere;
+            self.through.push(base.to_string());
+            // A machine of its own: nothing of this line's variables is known there.
+            let output = self.apart(|shell| shell.script(&text, around));
+            // The quotes of a script among the words are lost by joining; what was meant is looked at too.
+            if inner.len() > 1 {
+                self.deeper(|shell| shell.apart(|shell| shell.call(inner, Vec::new(), around)));
+            }
+            self.through.pop();
+            self.elsewhere = elsewhere;
+            return Some(Stream::unknown(output.taint));
+        }
+        Some(self.nested(base, inner, &environment, around, launcher.elsewhere, words))
+    }
+
+    /// Options that a variable adds to a program's own: the command is noted with them too.
+    fn with_options(
+        &mut self,
+        words: &[Word],
+        environment: &[(String, Word)],
+        around: &Around,
+        variable: &str,
+    ) {
+        let own = environment.iter().find(|(name, _)| name == variable).map(|(_, value)| value.clone());
+        let value = own.or_else(|| self.named(variable).and_then(|variable| variable.first().cloned()));
+        let (Some(value), Some((name, rest))) = (value, words.split_first()) else { return };
+        let Some(text) = value.text() else {
+            return self.doubt("options from a variable that is not known");
+        };
+        let options = text.split_whitespace().map(Word::known);
+        let all = [name.clone()].into_iter().chain(options).chain(rest.iter().cloned()).collect();
+        self.emit(all, Vec::new(), around);
+    }
+
+    /// The command behind a launcher's own words; `None` when there is none.
+    fn peel(
+        &mut self,
+        launcher: &Launcher,
+        rest: &[Word],
+        environment: &mut Vec<(String, Word)>,
+    ) -> Option<Vec<Word>> {
+        let mut index = 0;
+        let mut before = launcher.before;
+        while let Some(word) = rest.get(index) {
+            let text = word.beginning();
+            if word.is("--") {
+                index += 1;
+                if before == 0 {
+                    break;
+                }
+            } else if launcher.is_env()
+                && (word.is("-S") || text.starts_with("--split-string") || text.starts_with("-S"))
+            {
+                // `env -S 'a b'` splits its word itself.
+                let attached =
+                    text.trim_start_matches("--split-string=").trim_start_matches("-S").to_string();
+                let source = if attached.is_empty() {
+                    self.source(rest.get(index + 1..=index + 1).unwrap_or_default())
+                } else {
+                    attached
+                };
+                let mut words: Vec<Word> =
+                    shlex::split(&source).unwrap_or_default().into_iter().map(Word::known).collect();
+                let used = if word.is("-S") || word.is("--split-string") { 2 } else { 1 };
+                words.extend(rest.get(index + used..).unwrap_or_default().iter().cloned());
+                let assigned = words.iter().take_while(|word| is_assignment(&word.beginning())).count();
+                return Some(words.split_off(assigned));
+            } else if text.starts_with('-') && (text.len() > 1 || launcher.is_env()) {
+                let takes = word.text().is_some_and(|text| launcher.takes_next(&text));
+                index += if takes { 2 } else { 1 };
+            } else if launcher.assigns && is_assignment(&text) {
+                let (name, value) = text.split_once('=').unwrap_or((&text, ""));
+                let mut whole = Word::known(value);
+                whole.pieces.extend(word.pieces.iter().skip(1).cloned());
+                self.notable(name, std::slice::from_ref(&whole));
+                environment.push((name.to_string(), whole));
+                index += 1;
+            } else if before > 0 {
+                before -= 1;
+                index += 1;
+            } else {
+                break;
+            }
+        }
+        let inner = rest.get(index..).unwrap_or_default();
+        let inner = inner
+            .get(usize::from(launcher.is_machine() && names_machine(inner.first()))..)
+            .unwrap_or_default();
+        (!inner.is_empty()).then(|| inner.to_vec())
+    }
+
+    /// Runs the command behind a launcher, and notes the launcher itself.
+    fn nested(
+        &mut self,
+        base: &str,
+        inner: Vec<Word>,
+        environment: &[(String, Word)],
+        around: &Around,
+        elsewhere: bool,
+        words: &[Word],
+    ) -> Stream {
+        let own = words.get(..words.len().saturating_sub(inner.len())).unwrap_or_default();
+        if !launchers::is_plain(base) {
+            self.emit(own.to_vec(), environment.to_vec(), &Around::default());
+        }
+        let was = self.elsewhere;
+        self.elsewhere |= elsewhere;
+        self.through.push(base.to_string());
+        let output = self.deeper(|shell| shell.call(inner, environment.to_vec(), around));
+        self.through.pop();
+        self.elsewhere = was;
+        output.unwrap_or_else(|| Stream::unknown(Taint::NONE))
+    }
+
+    /// `bash -c TEXT`, `bash FILE`, `… | bash`.
+    fn shell(&mut self, base: &str, words: &[Word], around: &Around) -> Stream {
+        let rest = words.get(1..).unwrap_or_default();
+        let mut index = 0;
+        let mut text = false;
+        let mut input = false;
+        while let Some(word) = rest.get(index) {
+            let flag = word.beginning();
+            if word.is("--") || word.is("-") {
+                index += 1;
+                break;
+            }
+            if !flag.starts_with(['-', '+']) {
+                break;
+            }
+            if matches!(&*flag, "--rcfile" | "--init-file" | "-o" | "+o" | "-O" | "+O") {
+                index += 2;
+                continue;
+            }
+            if !flag.starts_with("--") {
+                text |= flag.contains('c');
+                input |= flag.contains('s');
+            } else if flag == "--command" {
+                text = true;
+            }
+            index += 1;
+        }
+        let operands = rest.get(index..).unwrap_or_default();
+        self.through.push(base.to_string());
+        let output = match operands {
+            [script, arguments @ ..] if text => {
+                self.emit(words.to_vec(), Vec::new(), around);
+                let content =
+                    Stream { text: Some(self.source(std::slice::from_ref(script))), taint: script.taint() };
+                if script.is_unknown() {
+                    self.hidden(script.taint(), "a script that is not known");
+                }
+                self.run_text(&content, arguments.get(1..).unwrap_or_default().to_vec(), around, true)
+            }
+            [] => {
+                self.emit(words.to_vec(), Vec::new(), around);
+                self.run_input(around)
+            }
+            _ if input => {
+                self.emit(words.to_vec(), Vec::new(), around);
+                self.run_input(around)
+            }
+            [path, arguments @ ..] => {
+                let content = self.script_file(path, around);
+                self.emit(words.to_vec(), Vec::new(), around);
+                match content {
+                    Some(content) => self.run_text(&content, arguments.to_vec(), around, true),
+                    None => Stream::unknown(Taint::NONE),
+                }
+            }
+        };
+        self.through.pop();
+        output
+    }
+
+    /// A shell that reads its script from standard input.
+    pub(super) fn run_input(&mut self, around: &Around) -> Stream {
+        match around.input.clone() {
+            Some(content) => self.run_text(&content, Vec::new(), &Around::default(), true),
+            None => Stream::unknown(Taint::NONE),
+        }
+    }
+
+    /// What a script file holds, if this line wrote it or feeds it.
+    pub(super) fn script_file(&mut self, path: &Word, around: &Around) -> Option<Stream> {
+        let own = path
+            .text()
+            .is_some_and(|text| matches!(&*text, "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-"));
+        if own {
+            return Some(around.input.clone().unwrap_or_else(|| Stream::unknown(Taint::NONE)));
+        }
+        self.file(path)
+    }
+
+    /// Walks a script with arguments of its own.
+    pub(super) fn run_text(
+        &mut self,
+        content: &Stream,
+        arguments: Vec<Word>,
+        around: &Around,
+        apart: bool,
+    ) -> Stream {
+        let Some(text) = &content.text else {
+            self.hidden(content.taint, "a script that is not known");
+            return Stream::unknown(content.taint);
+        };
+        if content.taint.has(Taint::DECODED) || self.was_encoded(text) {
+            self.doubt("a script that was encoded");
+        }
+        let text = text.clone();
+        let run = |shell: &mut Self| {
+            let positional = std::mem::replace(&mut shell.state.positional, arguments);
+            let output = shell.script(&text, around);
+            shell.state.positional = positional;
+            output
+        };
+        if apart { self.apart(run) } else { run(self) }
+    }
+
+    /// A script that cannot be seen runs; where it came from decides how bad that is.
+    pub(super) fn hidden(&mut self, taint: Taint, what: &'static str) {
+        let word = Word { pieces: vec![Piece::Unknown { why: Why::Output, taint, splits: true }] };
+        self.emit(vec![word], Vec::new(), &Around::default());
+        self.doubt(what);
+    }
+}
+
+/// `uv run X`, `bundle exec X`: the words after the subcommand are a command of the project.
+fn runner<'w>(base: &str, rest: &'w [Word]) -> Option<&'w [Word]> {
+    let subcommands: &[&[&str]] = match base {
+        "uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye" | "conda" | "mamba" | "micromamba" => {
+            &[&["run"]]
+        }
+        "bundle" | "asdf" | "mise" | "direnv" | "rbenv" | "pyenv" | "nodenv" | "volta" => {
+            &[&["exec"], &["run"], &["x"]]
+        }
+        "pnpm" | "npm" | "yarn" => &[&["exec"], &["dlx"]],
+        "nix" => &[&["develop", "-c"], &["develop", "--command"], &["shell", "-c"]],
+        _ => return None,
+    };
+    let subcommand = subcommands
+        .iter()
+        .find(|words| rest.len() > words.len() && words.iter().zip(rest).all(|(text, word)| word.is(text)))?;
+    let inner = rest.get(subcommand.len()..)?;
+    let skipped = inner.iter().take_while(|word| word.beginning().starts_with('-')).count();
+    let inner = inner.get(skipped..)?;
+    (!inner.is_empty()).then_some(inner)
+}
+
+/// Is this `NAME=…`?
+pub(super) fn is_assignment(text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty()
+            && !name.starts_with(|char: char| char.is_ascii_digit())
+            && name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_')
+    })
+}
+
+/// `setarch` may name a machine before its command.
+fn names_machine(word: Option<&Word>) -> bool {
+    const MACHINES: [&str; 14] = [
+        "linux", "x86", "i386", "i486", "i586", "i686", "aarch64", "arm", "ppc", "uname", "sparc", "mips",
+        "s390", "ia64",
+    ];
+    word.and_then(Word::text).is_some_and(|name| MACHINES.iter().any(|start| name.starts_with(start)))
+}
+
+/// Variables whose value is a command line.
+fn holds_command(name: &str) -> bool {
+    matches!(
+        name,
+        "PROMPT_COMMAND"
+            | "EDITOR"
+            | "VISUAL"
+            | "PAGER"
+            | "GIT_PAGER"
+            | "GIT_EDITOR"
+            | "GIT_SEQUENCE_EDITOR"
+            | "GIT_SSH_COMMAND"
+            | "GIT_EXTERNAL_DIFF"
+            | "GIT_PROXY_COMMAND"
+            | "LESSOPEN"
+            | "LESSCLOSE"
+            | "MANPAGER"
+            | "BROWSER"
+    )
+}

@@ -1,0 +1,294 @@
+//! Reads a command line as bash would, without running any of it.
+//!
+//! The line is parsed twice, by two readers of different make; where they see different commands, neither is believed.
+//! Then it is walked: variables are filled in, substitutions and scripts are entered, wrappers are peeled, and every
+//! command that could run comes out as a [`Segment`] with what is known of its words. What is not certain is marked so.
+
+mod bounds;
+mod braces;
+mod builtin;
+mod disguise;
+mod expand;
+mod fold;
+mod launch;
+mod launchers;
+mod parameter;
+pub(crate) mod pattern;
+mod run;
+mod salvage;
+mod second;
+mod starters;
+mod state;
+mod text;
+mod value;
+
+pub use state::{Redirect, RedirectKind, Segment};
+pub use value::{Piece, Stream, Taint, Why, Word};
+
+use state::Shell;
+use std::borrow::Cow;
+
+/// Said where the two readers see different commands.
+const DISAGREE: &str = "something that two readers of shell understand differently";
+/// Bytes of a line that is read at all.
+pub(crate) const LONGEST: usize = 64 * 1024;
+/// Bytes of a text that is followed.
+pub(crate) const MOST_TEXT: usize = 64 * 1024;
+/// Words that one word may become.
+pub(crate) const MOST_WORDS: usize = 128;
+/// Commands that are followed.
+const MOST_STEPS: usize = 800;
+/// How deep scripts in scripts are followed.
+pub(crate) const DEEPEST: usize = 24;
+
+/// Variables that make other programs run or load something, or look for programs elsewhere.
+const NOTABLE: [&str; 54] = [
+    "PATH",
+    "LD_PRELOAD",
+    "LD_LIBRARY_PATH",
+    "LD_AUDIT",
+    "DYLD_INSERT_LIBRARIES",
+    "BASH_ENV",
+    "ENV",
+    "PROMPT_COMMAND",
+    "PS1",
+    "PS4",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "GIT_PAGER",
+    "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_ASKPASS",
+    "SSH_ASKPASS",
+    "GIT_PROXY_COMMAND",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_COUNT",
+    "GIT_DIR",
+    "GIT_EXEC_PATH",
+    "GIT_TEMPLATE_DIR",
+    "PYTHONSTARTUP",
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "PERL5OPT",
+    "PERL5LIB",
+    "PERL5DB",
+    "RUBYOPT",
+    "RUBYLIB",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "JAVA_TOOL_OPTIONS",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "MANPAGER",
+    "BROWSER",
+    "HISTFILE",
+    "HISTSIZE",
+    "HISTFILESIZE",
+    "HISTCONTROL",
+    "HISTIGNORE",
+    "NODE_TLS_REJECT_UNAUTHORIZED",
+    "PYTHONHTTPSVERIFY",
+    "GIT_SSL_NO_VERIFY",
+    "HUSKY",
+];
+
+/// Variables whose value is a command, or flags with which a program is started.
+const COMMANDS: [&str; 30] = [
+    "AUTOM4TE",
+    "AUTOCONF",
+    "AUTOMAKE",
+    "RUSTC_WRAPPER",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "RUSTC",
+    "RUSTDOC",
+    "TAR_OPTIONS",
+    "RSYNC_RSH",
+    "CVS_RSH",
+    "SVN_SSH",
+    "SUDO_ASKPASS",
+    "MAKEFLAGS",
+    "GNUMAKEFLAGS",
+    "MAVEN_OPTS",
+    "JAVA_OPTS",
+    "_JAVA_OPTIONS",
+    "GRADLE_OPTS",
+    "JDK_JAVA_OPTIONS",
+    "PIP_CONFIG_FILE",
+    "NPM_CONFIG_SCRIPT_SHELL",
+    "npm_config_script_shell",
+    "YARN_RC_FILENAME",
+    "PYTHONINSPECT",
+    "PYTHONBREAKPOINT",
+    "PERL5SHELL",
+    "GCONV_PATH",
+    "HOSTALIASES",
+    "LOCALDOMAIN",
+    "TERMINFO",
+];
+
+/// Says where the output of a program comes from, by its name, its words and the folders that it may run in.
+pub type Taints<'a> = dyn Fn(&str, &[Word], &[Word]) -> Taint + 'a;
+
+/// A line as it was understood.
+#[derive(Debug, Clone)]
+pub struct Reading {
+    /// Every command that could run.
+    pub segments: Vec<Segment>,
+    /// Why the line is not certain, if it is not.
+    pub doubts: Vec<Cow<'static, str>>,
+    /// Whether a function of the line calls itself.
+    pub recursion: bool,
+}
+
+/// Reads a line for `bash -c` in a folder.
+#[must_use]
+pub fn read(line: &str, folder: &str, home: &str, taints: &Taints<'_>) -> Reading {
+    let mut shell = Shell::new(home, folder, taints);
+    if let Some(obstacle) = bounds::obstacle(line) {
+        shell.doubt(obstacle);
+    } else {
+        if line.contains('\r') {
+            shell.doubt("a carriage return");
+        }
+        if !line.is_ascii() && is_disguised(line) {
+            shell.doubt("characters that look like others or are not seen");
+        }
+        match bounds::parse(line) {
+            Some(program) => {
+                if !second::agrees(line, &program) {
+                    shell.doubt(DISAGREE);
+                }
+                shell.program(&program, &run::Around::default());
+            }
+            None => {
+                shell.doubt("something that cannot be read as shell");
+                shell.salvage(line);
+            }
+        }
+    }
+    Reading { segments: shell.segments, doubts: shell.doubts, recursion: shell.recursion }
+}
+
+/// The last part of a program's path.
+#[must_use]
+pub fn base_name(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// Is this a shell?
+#[must_use]
+pub fn is_shell(name: &str) -> bool {
+    launch::SHELLS.contains(&name)
+}
+
+/// Is this a program whose only work is to start another?
+#[must_use]
+pub fn is_launcher(name: &str) -> bool {
+    launchers::is_launcher(name)
+}
+
+/// Could a pattern of files find credentials? They lie at the same places on most machines.
+#[must_use]
+pub fn finds_secrets(pattern: &str, home: &str) -> bool {
+    const IN_HOME: [&str; 14] = [
+        ".ssh",
+        ".ssh/id_rsa",
+        ".ssh/id_ed25519",
+        ".ssh/config",
+        ".aws/credentials",
+        ".netrc",
+        ".git-credentials",
+        ".gnupg",
+        ".npmrc",
+        ".pypirc",
+        ".kube/config",
+        ".docker/config.json",
+        ".config/gh/hosts.yml",
+        ".bash_history",
+    ];
+    const ELSEWHERE: [&str; 6] =
+        ["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/root/.ssh", "/root/.ssh/id_rsa", "/proc/1/environ"];
+    let pattern = pattern.trim_end_matches('/');
+    ELSEWHERE.iter().any(|path| pattern::finds(pattern, path))
+        || IN_HOME.iter().any(|path| pattern::finds(pattern, &format!("{home}/{path}")))
+}
+
+/// The text behind base64.
+#[must_use]
+pub fn base64(text: &str) -> Option<String> {
+    fold::base(text, 6)
+}
+
+/// Text with its escapes filled in.
+#[must_use]
+pub fn unescaped(text: &str) -> String {
+    text::ansi_c(text)
+}
+
+/// Does this variable change what later programs do?
+#[must_use]
+pub fn is_notable(name: &str) -> bool {
+    NOTABLE.contains(&name)
+        || is_command_variable(name)
+        || name.starts_with("BASH_FUNC_")
+        || name.starts_with("GIT_CONFIG_KEY")
+}
+
+/// Is the value of this variable a command, or flags of one?
+#[must_use]
+pub fn is_command_variable(name: &str) -> bool {
+    COMMANDS.contains(&name)
+}
+
+/// An absolute path without `.`, `..` and doubled slashes.
+pub(crate) fn normal(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop();
+            }
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+/// Where the content of a file comes from, by its name.
+fn taint_of(path: &Word) -> Taint {
+    if path.beginning().starts_with("/dev/tcp") || path.beginning().starts_with("/dev/udp") {
+        Taint::NETWORK
+    } else {
+        Taint::NONE
+    }
+}
+
+/// Are there letters of other scripts that look like ours, or characters without a shape?
+fn is_disguised(line: &str) -> bool {
+    line.chars().any(is_disguise) || line.split_whitespace().filter(|word| !word.is_ascii()).any(is_mixed)
+}
+
+/// Letters of other scripts that look like ours, and characters without a shape, where programs and paths stand.
+fn is_disguise(char: char) -> bool {
+    matches!(char,
+        '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{00ad}'
+        | '\u{ff01}'..='\u{ff5e}' | '\u{2044}' | '\u{2215}' | '\u{2024}' | '\u{29f8}' | '\u{00a0}' | '\u{2000}'..='\u{200a}'
+        | '\u{e0000}'..='\u{e007f}')
+}
+
+/// Letters of two alphabets in one word, of which the foreign ones look like ours.
+fn is_mixed(word: &str) -> bool {
+    const TWINS: &str = "авеёкмнорстухіјѕԁԛԝһɡАВЕКМНОРСТУХІЈЅοανρυικΑΒΕΖΗΙΚΜΝΟΡΤΥΧ";
+    word.contains(|char: char| char.is_ascii_alphabetic()) && word.contains(|char: char| TWINS.contains(char))
+}
+
+#[cfg(test)]
+mod tests;

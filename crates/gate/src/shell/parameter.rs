@@ -1,0 +1,380 @@
+//! Parameters: what `$x` and its forms become.
+
+use super::expand::merged;
+use super::state::{Shell, Variable};
+use super::value::{Piece, Taint, Why, Word};
+use super::{MOST_TEXT, pattern, text};
+use brush_parser::word::{
+    Parameter, ParameterExpr, ParameterTestType, ParameterTransformOp, SpecialParameter, SubstringMatchKind,
+};
+
+/// Bytes of a value that is changed by a pattern: that takes time by the square of it.
+const MOST_CHANGED: usize = 512;
+
+impl Shell<'_> {
+    /// The values of a parameter: one, or several for arrays and `"$@"`. `None` when it is not set.
+    fn values(&mut self, parameter: &Parameter, indirect: bool) -> Option<Vec<Word>> {
+        let values = match parameter {
+            Parameter::Positional(number) => match number {
+                0 => Some(vec![Word::known("bash")]),
+                number => {
+                    let index = usize::try_from(*number).unwrap_or(usize::MAX) - 1;
+                    match self.state.positional.get(index) {
+                        Some(word) => Some(vec![word.clone()]),
+                        None if self.state.open_arguments => {
+                            Some(vec![Word::unknown(Why::Argument, Taint::NONE)])
+                        }
+                        None => None,
+                    }
+                }
+            },
+            Parameter::Special(special) => Some(self.special(special)),
+            Parameter::Named(name) => self.named(name).map(|variable| match variable.first() {
+                Some(word) => vec![word.clone()],
+                None => vec![Word::default()],
+            }),
+            Parameter::NamedWithIndex { name, index } => {
+                let index = self.arithmetic(index);
+                let variable = self.named(name)?;
+                let at = index.text().and_then(|text| text.trim().parse::<i64>().ok());
+                let chosen = self.chosen(&variable);
+                match at {
+                    Some(at) => {
+                        let length = i64::try_from(chosen.len()).unwrap_or(i64::MAX);
+                        let at = if at < 0 { at + length } else { at };
+                        let word = usize::try_from(at).ok().and_then(|at| chosen.get(at).cloned());
+                        Some(vec![word.unwrap_or_default()])
+                    }
+                    None => Some(vec![Word::unknown(Why::Variable, Taint::NONE)]),
+                }
+            }
+            Parameter::NamedWithAllIndices { name, .. } => {
+                let variable = self.named(name)?;
+                Some(self.chosen(&variable))
+            }
+        };
+        if !indirect {
+            return values;
+        }
+        let name = values?.first().and_then(|word| word.text().map(std::borrow::Cow::into_owned));
+        match name {
+            Some(name) => {
+                self.named(&name).and_then(|variable| variable.first().cloned()).map(|word| vec![word])
+            }
+            None => Some(vec![Word::unknown(Why::Variable, Taint::NONE)]),
+        }
+    }
+
+    fn special(&mut self, special: &SpecialParameter) -> Vec<Word> {
+        match special {
+            SpecialParameter::AllPositionalParameters { .. } => {
+                let mut words = self.state.positional.clone();
+                if self.state.open_arguments && words.is_empty() {
+                    words.push(Word {
+                        pieces: vec![Piece::Unknown { why: Why::Argument, taint: Taint::NONE, splits: true }],
+                    });
+                }
+                words
+            }
+            SpecialParameter::PositionalParameterCount => {
+                vec![Word::known(self.state.positional.len().to_string())]
+            }
+            SpecialParameter::LastExitStatus => vec![Word::known("0")],
+            SpecialParameter::ShellName => vec![Word::known("bash")],
+            SpecialParameter::CurrentOptionFlags => vec![Word::known("hB")],
+            SpecialParameter::ProcessId | SpecialParameter::LastBackgroundProcessId => {
+                vec![Word::unknown(Why::Variable, Taint::NONE)]
+            }
+        }
+    }
+
+    /// The values of an expansion.
+    pub(super) fn parameter(&mut self, expression: &ParameterExpr, quoted: bool) -> Vec<Word> {
+        use ParameterExpr as Form;
+        let unset = |quoted: bool| {
+            let piece = Piece::Unknown { why: Why::Variable, taint: Taint::NONE, splits: !quoted };
+            vec![Word { pieces: vec![piece] }]
+        };
+        match expression {
+            Form::Parameter { parameter, indirect } => {
+                let concatenates = matches!(
+                    parameter,
+                    Parameter::Special(SpecialParameter::AllPositionalParameters { concatenate: true })
+                        | Parameter::NamedWithAllIndices { concatenate: true, .. }
+                );
+                match self.values(parameter, *indirect) {
+                    Some(values) if quoted && concatenates => vec![self.joined(&values)],
+                    Some(values) => values,
+                    None if matches!(parameter, Parameter::Positional(_)) => Vec::new(),
+                    None => match parameter {
+                        Parameter::Named(name) if is_secret_variable(name) => {
+                            let piece =
+                                Piece::Unknown { why: Why::Variable, taint: Taint::SECRET, splits: !quoted };
+                            vec![Word { pieces: vec![piece] }]
+                        }
+                        _ => unset(quoted),
+                    },
+                }
+            }
+            Form::UseDefaultValues { parameter, indirect, default_value, test_type } => {
+                let default = default_value.as_deref().map(|text| self.single(text)).unwrap_or_default();
+                match self.values(parameter, *indirect) {
+                    Some(values) if !is_missing(&values, test_type) => values,
+                    Some(_) => vec![default],
+                    // The environment may have it, or not: the line shows only the default.
+                    None => self.either(unset(quoted), vec![default]),
+                }
+            }
+            Form::AssignDefaultValues { parameter, indirect, default_value, test_type } => {
+                let default = default_value.as_deref().map(|text| self.single(text)).unwrap_or_default();
+                match self.values(parameter, *indirect) {
+                    Some(values) if !is_missing(&values, test_type) => values,
+                    _ => {
+                        if let Parameter::Named(name) = parameter {
+                            self.assign(name, vec![default.clone()], false);
+                        }
+                        vec![default]
+                    }
+                }
+            }
+            Form::IndicateErrorIfNullOrUnset { parameter, indirect, error_message, .. } => {
+                error_message.as_deref().map(|text| self.single(text));
+                self.values(parameter, *indirect).unwrap_or_else(|| unset(quoted))
+            }
+            Form::UseAlternativeValue { parameter, indirect, alternative_value, test_type } => {
+                let other = alternative_value.as_deref().map(|text| self.single(text)).unwrap_or_default();
+                match self.values(parameter, *indirect) {
+                    Some(values) if is_missing(&values, test_type) => Vec::new(),
+                    _ => vec![other],
+                }
+            }
+            Form::ParameterLength { parameter, indirect } => {
+                let values = self.values(parameter, *indirect);
+                let length = match parameter {
+                    Parameter::NamedWithAllIndices { .. } => values.map(|values| values.len()),
+                    _ => values.and_then(|values| {
+                        values.first().and_then(|word| word.text().map(|text| text.chars().count()))
+                    }),
+                };
+                vec![length.map_or_else(
+                    || Word::unknown(Why::Variable, Taint::NONE),
+                    |length| Word::known(length.to_string()),
+                )]
+            }
+            Form::RemoveSmallestSuffixPattern { parameter, indirect, pattern } => {
+                self.changed(parameter, *indirect, pattern.as_deref(), |text, pattern| {
+                    pattern::without_end(text, pattern, false)
+                })
+            }
+            Form::RemoveLargestSuffixPattern { parameter, indirect, pattern } => {
+                self.changed(parameter, *indirect, pattern.as_deref(), |text, pattern| {
+                    pattern::without_end(text, pattern, true)
+                })
+            }
+            Form::RemoveSmallestPrefixPattern { parameter, indirect, pattern } => {
+                self.changed(parameter, *indirect, pattern.as_deref(), |text, pattern| {
+                    pattern::without_beginning(text, pattern, false)
+                })
+            }
+            Form::RemoveLargestPrefixPattern { parameter, indirect, pattern } => {
+                self.changed(parameter, *indirect, pattern.as_deref(), |text, pattern| {
+                    pattern::without_beginning(text, pattern, true)
+                })
+            }
+            Form::UppercaseFirstChar { parameter, indirect, pattern } => {
+                self.changed(parameter, *indirect, pattern.as_deref(), |text, _| text::first(text, true))
+            }
+            Form::LowercaseFirstChar { parameter, indirect, pattern } => {
+                self.changed(parameter, *indirect, pattern.as_deref(), |text, _| text::first(text, false))
+            }
+            Form::UppercasePattern { parameter, indirect, pattern } => {
+                self.changed(parameter, *indirect, pattern.as_deref(), |text, _| text.to_uppercase())
+            }
+            Form::LowercasePattern { parameter, indirect, pattern } => {
+                self.changed(parameter, *indirect, pattern.as_deref(), |text, _| text.to_lowercase())
+            }
+            Form::Substring { parameter, indirect, offset, length } => {
+                let offset = self.arithmetic(&offset.value);
+                let length = length.as_ref().map(|length| self.arithmetic(&length.value));
+                let number = |word: &Word| word.text().and_then(|text| text.trim().parse::<i64>().ok());
+                let bounds = (number(&offset), length.as_ref().map(number));
+                let values = self.values(parameter, *indirect).unwrap_or_else(|| unset(quoted));
+                match bounds {
+                    (Some(offset), None) => each(values, |text| Some(text::substring(text, offset, None))),
+                    (Some(offset), Some(Some(length))) => {
+                        each(values, |text| Some(text::substring(text, offset, Some(length))))
+                    }
+                    _ => vec![Word::unknown(Why::Arithmetic, Taint::NONE)],
+                }
+            }
+            Form::Transform { parameter, indirect, op } => {
+                let values = self.values(parameter, *indirect).unwrap_or_else(|| unset(quoted));
+                match op {
+                    ParameterTransformOp::ToLowerCase => each(values, |text| Some(text.to_lowercase())),
+                    ParameterTransformOp::ToUpperCase => each(values, |text| Some(text.to_uppercase())),
+                    ParameterTransformOp::CapitalizeInitial => {
+                        each(values, |text| Some(text::first(text, true)))
+                    }
+                    ParameterTransformOp::ExpandEscapeSequences => {
+                        each(values, |text| Some(text::ansi_c(text)))
+                    }
+                    // A prompt can hold a substitution, which this form runs.
+                    ParameterTransformOp::PromptExpand => {
+                        for value in &values {
+                            if let Some(text) = value.text() {
+                                let text = text.into_owned();
+                                match super::bounds::obstacle(&text) {
+                                    Some(obstacle) => self.doubt(obstacle),
+                                    None => drop(self.single(&text)),
+                                }
+                            }
+                        }
+                        vec![Word::unknown(Why::Variable, Taint::NONE)]
+                    }
+                    _ => vec![Word::unknown(Why::Variable, Taint::NONE)],
+                }
+            }
+            Form::ReplaceSubstring { parameter, indirect, pattern, replacement, match_kind } => {
+                let pattern = self.single(pattern);
+                let with = replacement.as_deref().map(|text| self.single(text)).unwrap_or_default();
+                let values = self.values(parameter, *indirect).unwrap_or_else(|| unset(quoted));
+                match (pattern.text(), with.text()) {
+                    _ if !self.charge_square(&values) => vec![Word::unknown(Why::Unreadable, Taint::NONE)],
+                    (Some(pattern), Some(with)) => each(values, |text| match match_kind {
+                        SubstringMatchKind::Anywhere => pattern::replaced(text, &pattern, &with, true),
+                        SubstringMatchKind::FirstOccurrence => {
+                            pattern::replaced(text, &pattern, &with, false)
+                        }
+                        SubstringMatchKind::Prefix | SubstringMatchKind::Suffix
+                            if text.len() > MOST_CHANGED =>
+                        {
+                            None
+                        }
+                        SubstringMatchKind::Prefix => {
+                            let rest = pattern::without_beginning(text, &pattern, true);
+                            Some(if rest == text { rest } else { format!("{with}{rest}") })
+                        }
+                        SubstringMatchKind::Suffix => {
+                            let rest = pattern::without_end(text, &pattern, true);
+                            Some(if rest == text { rest } else { format!("{rest}{with}") })
+                        }
+                    }),
+                    _ => vec![Word::unknown(Why::Variable, Taint::NONE)],
+                }
+            }
+            Form::VariableNames { .. } | Form::MemberKeys { .. } => {
+                vec![Word::unknown(Why::Variable, Taint::NONE)]
+            }
+        }
+    }
+
+    /// Changes each value by a pattern.
+    fn changed(
+        &mut self,
+        parameter: &Parameter,
+        indirect: bool,
+        pattern: Option<&str>,
+        change: impl Fn(&str, &str) -> String,
+    ) -> Vec<Word> {
+        let pattern = pattern.map(|text| self.single(text)).unwrap_or_default();
+        let values = self.values(parameter, indirect);
+        let unknown = || vec![Word::unknown(Why::Variable, Taint::NONE)];
+        match (values, pattern.text()) {
+            (Some(values), Some(pattern)) => {
+                if !self.charge_square(&values) {
+                    return unknown();
+                }
+                each(values, |text| (text.len() <= MOST_CHANGED).then(|| change(text, &pattern)))
+            }
+            _ => unknown(),
+        }
+    }
+
+    /// Counts work that grows by the square of a text.
+    fn charge_square(&mut self, values: &[Word]) -> bool {
+        let size = |word: &Word| word.size().min(MOST_CHANGED);
+        self.charge(values.iter().map(|word| size(word) * size(word) / 16).sum())
+    }
+
+    /// All values as one word, with the first separator between them.
+    fn joined(&self, values: &[Word]) -> Word {
+        let blank = self.separators().chars().next().map(String::from).unwrap_or_default();
+        let mut joined = Word::default();
+        for (index, value) in values.iter().enumerate() {
+            if index > 0 {
+                joined.push(&blank, true);
+            }
+            joined.pieces.extend(value.pieces.iter().cloned());
+        }
+        merged(joined)
+    }
+
+    /// A variable, through references, as this round of choices has it.
+    pub(super) fn named(&mut self, name: &str) -> Option<Variable> {
+        let mut name = name.to_string();
+        for _ in 0..8 {
+            let variable = self.state.variables.get(&name).cloned().or_else(|| self.ambient(&name))?;
+            if !variable.reference {
+                self.widest = self.widest.max(variable.choices.len());
+                let values = self.chosen(&variable);
+                return Some(Variable { choices: vec![values], ..variable });
+            }
+            name = variable.first()?.text()?.into_owned();
+        }
+        self.doubt("names that refer to names");
+        None
+    }
+
+    /// The values of a variable in this round of choices.
+    fn chosen(&self, variable: &Variable) -> Vec<Word> {
+        let at = self.choice.checked_rem(variable.choices.len()).unwrap_or(0);
+        variable.choices.get(at).cloned().unwrap_or_default()
+    }
+
+    /// The first value or the second, by the round of choices.
+    fn either(&mut self, first: Vec<Word>, second: Vec<Word>) -> Vec<Word> {
+        self.widest = self.widest.max(2);
+        if self.choice.is_multiple_of(2) { second } else { first }
+    }
+
+    /// Variables that are what they are on any machine, near enough.
+    fn ambient(&self, name: &str) -> Option<Variable> {
+        let text = match name {
+            "HOME" => self.home.to_string(),
+            "PWD" => self.folder().text()?.into_owned(),
+            "PATH" => "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into(),
+            "SHELL" | "BASH" => "/bin/bash".into(),
+            "TMPDIR" => "/tmp".into(),
+            "OSTYPE" => "linux-gnu".into(),
+            "PS4" => "+ ".into(),
+            "IFS" => " \t\n".into(),
+            _ => return None,
+        };
+        Some(Variable::one(Word::known(text)))
+    }
+}
+
+/// Changes each value that is certain.
+fn each(values: Vec<Word>, change: impl Fn(&str) -> Option<String>) -> Vec<Word> {
+    let changed = |word: Word| match word.text() {
+        Some(text) => match change(&text).filter(|text| text.len() <= MOST_TEXT) {
+            Some(text) => Word::known(text),
+            None => Word::unknown(Why::Unreadable, Taint::NONE),
+        },
+        None => Word::unknown(word.why().unwrap_or(Why::Variable), word.taint()),
+    };
+    values.into_iter().map(changed).collect()
+}
+
+/// Is a value that is set missing for this test?
+fn is_missing(values: &[Word], test: &ParameterTestType) -> bool {
+    let empty = values.iter().all(|word| word.text().is_some_and(|text| text.is_empty()));
+    matches!(test, ParameterTestType::UnsetOrNull) && empty
+}
+
+/// Does a variable of this name hold a key, by convention?
+fn is_secret_variable(name: &str) -> bool {
+    let ends = ["_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD", "_CREDENTIALS", "_PAT", "_APIKEY"];
+    ends.iter().any(|end| name.ends_with(end))
+        || matches!(name, "TOKEN" | "SECRET" | "PASSWORD" | "API_KEY" | "APIKEY")
+}

@@ -1,0 +1,182 @@
+//! Shell patterns (`*`, `?`, `[…]`) on certain text, within bounds.
+
+/// Does the whole text match?
+#[must_use]
+pub(crate) fn matches(pattern: &str, text: &str) -> bool {
+    let pattern: Vec<char> = pattern.chars().collect();
+    let text: Vec<char> = text.chars().collect();
+    whole(&pattern, &text)
+}
+
+/// The classic two-pointer walk: a star remembers where it began and gives up one character at a time.
+fn whole(pattern: &[char], text: &[char]) -> bool {
+    let (mut at, mut from) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while from < text.len() {
+        let step = match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, from));
+                at += 1;
+                continue;
+            }
+            Some('?') => Some(1),
+            Some('[') => class(pattern, at, text.get(from).copied()),
+            Some('\\') => (pattern.get(at + 1) == text.get(from)).then_some(2),
+            Some(char) => (Some(char) == text.get(from)).then_some(1),
+            None => None,
+        };
+        match (step, star) {
+            (Some(length), _) => {
+                at += length;
+                from += 1;
+            }
+            (None, Some((after, begun))) => {
+                star = Some((after, begun + 1));
+                at = after + 1;
+                from = begun + 1;
+            }
+            (None, None) => return false,
+        }
+    }
+    pattern.get(at..).unwrap_or_default().iter().all(|char| *char == '*')
+}
+
+/// Does a pattern of files, folder by folder, find this path? Hidden names are found only by patterns that begin with a
+/// dot. A pattern that finds everything does not count: it must say something of the name.
+pub(crate) fn finds(pattern: &str, path: &str) -> bool {
+    let wild = |part: &str| part.contains(['*', '?', '[']);
+    let says = |part: &str| wild(part) && part.contains(|char: char| char.is_alphanumeric());
+    let (patterns, parts) = (pattern.split('/'), path.split('/'));
+    patterns.clone().count() == parts.clone().count()
+        && patterns.clone().any(says)
+        && patterns.zip(parts).all(|(pattern, part)| {
+            if wild(pattern) {
+                part.starts_with('.') == pattern.starts_with('.') && matches(pattern, part)
+            } else {
+                pattern == part
+            }
+        })
+}
+
+/// The length of the bracket expression at `at` if it takes the character.
+fn class(pattern: &[char], at: usize, char: Option<char>) -> Option<usize> {
+    let char = char?;
+    let rest = pattern.get(at + 1..)?;
+    let negated = matches!(rest.first(), Some('!' | '^'));
+    let members = rest.get(usize::from(negated)..)?;
+    // A bracket that stands first is a member.
+    let close = members.iter().skip(1).position(|member| *member == ']')? + 1;
+    let set = members.get(..close)?;
+    let mut found = false;
+    let mut index = 0;
+    while let Some(first) = set.get(index) {
+        match (set.get(index + 1), set.get(index + 2)) {
+            (Some('-'), Some(last)) => {
+                found |= (*first..=*last).contains(&char);
+                index += 3;
+            }
+            _ => {
+                found |= *first == char;
+                index += 1;
+            }
+        }
+    }
+    (found != negated).then_some(close + 2 + usize::from(negated))
+}
+
+/// What is left after taking off the shortest or longest beginning that matches.
+pub(crate) fn without_beginning(text: &str, pattern: &str, longest: bool) -> String {
+    let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let fits = |at: &&usize| text.get(..**at).is_some_and(|part| matches(pattern, part));
+    let found = if longest { ends.iter().rev().find(fits) } else { ends.iter().find(fits) };
+    found.and_then(|at| text.get(*at..)).unwrap_or(text).to_string()
+}
+
+/// What is left after taking off the shortest or longest end that matches.
+pub(crate) fn without_end(text: &str, pattern: &str, longest: bool) -> String {
+    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let fits = |at: &&usize| text.get(**at..).is_some_and(|part| matches(pattern, part));
+    let found = if longest { starts.iter().find(fits) } else { starts.iter().rev().find(fits) };
+    found.and_then(|at| text.get(..*at)).unwrap_or(text).to_string()
+}
+
+/// The longest text in which a pattern is looked for everywhere: that takes time by the cube of it.
+const MOST_SEARCHED: usize = 128;
+
+/// The text with matches replaced: the longest match at each place, the first or all of them. `None` where that would
+/// take too long.
+pub(crate) fn replaced(text: &str, pattern: &str, with: &str, all: bool) -> Option<String> {
+    if pattern.is_empty() {
+        return Some(text.to_string());
+    }
+    if !pattern.contains(['*', '?', '[', '\\']) {
+        return Some(if all { text.replace(pattern, with) } else { text.replacen(pattern, with, 1) });
+    }
+    if text.len() > MOST_SEARCHED {
+        return None;
+    }
+    let mut result = String::new();
+    let mut rest = text;
+    let mut done = false;
+    while !rest.is_empty() {
+        let ends = rest.char_indices().map(|(at, _)| at).skip(1).chain([rest.len()]);
+        let ends: Vec<usize> = ends.collect();
+        let hit = ends.iter().rev().find(|at| rest.get(..**at).is_some_and(|part| matches(pattern, part)));
+        match hit.filter(|_| all || !done) {
+            Some(at) => {
+                result.push_str(with);
+                rest = rest.get(*at..).unwrap_or_default();
+                done = true;
+            }
+            None => {
+                let Some(char) = rest.chars().next() else { break };
+                result.push(char);
+                rest = rest.get(char.len_utf8()..).unwrap_or_default();
+            }
+        }
+    }
+    Some(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_as_in_the_shell() {
+        for (pattern, text, fits) in [
+            ("*", "", true),
+            ("r?", "rm", true),
+            ("[a-z][!a]", "rm", true),
+            ("[]x]", "]", true),
+            ("a*b*c", "axxbyyc", true),
+            ("a*b*c", "axxbyy", false),
+            ("\\*", "*", true),
+            ("\\*", "x", false),
+            ("[abc", "[abc", false),
+        ] {
+            assert_eq!(matches(pattern, text), fits, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn patterns_find_files() {
+        assert!(finds("/ho*/*/.ss?/id_*", "/home/me/.ssh/id_rsa"));
+        assert!(finds("/home/me/.s*/i*", "/home/me/.ssh/id_rsa"));
+        assert!(finds("/etc/sh[a]dow", "/etc/shadow"));
+        for pattern in ["/etc/*", "/home/me/*/i*", "/home/me/.ssh/id_rsa", "/home/*", "/etc/*-release"] {
+            assert!(!finds(pattern, "/home/me/.ssh/id_rsa") && !finds(pattern, "/etc/shadow"), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn pieces_are_taken_off_and_replaced() {
+        assert_eq!(without_beginning("a/b/c", "*/", false), "b/c");
+        assert_eq!(without_beginning("a/b/c", "*/", true), "c");
+        assert_eq!(without_end("a.b.c", ".*", false), "a.b");
+        assert_eq!(without_end("a.b.c", ".*", true), "a");
+        assert_eq!(replaced("rXXm", "X", "", true).as_deref(), Some("rm"));
+        assert_eq!(replaced("rXXm", "X", "", false).as_deref(), Some("rXm"));
+        assert_eq!(replaced("rXXm", "X*", "", false).as_deref(), Some("r"));
+    }
+}

@@ -1,0 +1,599 @@
+//! Walks the tree of a script: every command that could run is seen, in whatever branch, loop or substitution.
+
+use super::state::{Redirect, RedirectKind, Shell};
+use super::value::{Stream, Taint, Why, Word};
+use brush_parser::ast::{
+    self, AndOr, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem as Item,
+    CompoundCommand, CompoundList, ExtendedTestExpr, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect,
+    Pipeline, SeparatorOperator, SimpleCommand,
+};
+use std::rc::Rc;
+
+/// What surrounds a command: its input, and redirections of the group that it is in.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Around {
+    pub(super) input: Option<Stream>,
+    pub(super) redirects: Vec<Redirect>,
+}
+
+impl Shell<'_> {
+    /// Walks a script, and says what it writes to standard output as far as that is known.
+    pub(super) fn script(&mut self, source: &str, around: &Around) -> Stream {
+        self.deeper(|shell| {
+            if let Some(obstacle) = super::bounds::obstacle(source) {
+                shell.doubt(obstacle);
+                return Stream::unknown(Taint::NONE);
+            }
+            // Parsing, by two readers, costs far more than copying.
+            if !shell.charge(64 + source.len() * 16) {
+                return Stream::unknown(Taint::NONE);
+            }
+            match super::bounds::parse(source) {
+                Some(program) => {
+                    if !super::second::agrees(source, &program) {
+                        shell.doubt(super::DISAGREE);
+                    }
+                    shell.program(&program, around)
+                }
+                None => {
+                    shell.doubt("a script that cannot be read");
+                    shell.salvage(source);
+                    Stream::unknown(Taint::NONE)
+                }
+            }
+        })
+        .unwrap_or_else(|| Stream::unknown(Taint::NONE))
+    }
+
+    /// A command that stands inside a function.
+    pub(super) fn entered(&mut self, command: &Command, around: &Around) -> Stream {
+        self.command(command, around)
+    }
+
+    pub(super) fn program(&mut self, program: &ast::Program, around: &Around) -> Stream {
+        let mut output = Stream::empty();
+        for list in &program.complete_commands {
+            output = output.then(self.list(list, around));
+        }
+        output
+    }
+
+    /// A substitution: its output as one word, without the newlines at its end.
+    pub(super) fn substitution(&mut self, source: &str) -> Word {
+        let piped = std::mem::replace(&mut self.piped, true);
+        let output = self.apart(|shell| shell.script(source, &Around::default()));
+        self.piped = piped;
+        match output.text {
+            Some(text) => {
+                let text = text.trim_end_matches('\n');
+                if output.taint.has(Taint::DECODED) && !text.trim().is_empty() && self.decoded.len() < 16 {
+                    self.decoded.push(text.to_string());
+                }
+                Word::known(text)
+            }
+            None => Word::unknown(Why::Output, output.taint),
+        }
+    }
+
+    fn list(&mut self, list: &CompoundList, around: &Around) -> Stream {
+        let mut output = Stream::empty();
+        for item in &list.0 {
+            let background = matches!(item.1, SeparatorOperator::Async);
+            let first = if background {
+                self.apart(|shell| shell.and_or(&item.0, around))
+            } else {
+                self.and_or(&item.0, around)
+            };
+            output = output.then(first);
+        }
+        output
+    }
+
+    fn and_or(&mut self, list: &ast::AndOrList, around: &Around) -> Stream {
+        let before = self.state.folders.clone();
+        let mut output = self.pipeline(&list.first, around);
+        // Whether a `cd` of this list can have failed when the next list begins.
+        let mut open = !self.state.strict;
+        for next in &list.additional {
+            let (AndOr::And(pipeline) | AndOr::Or(pipeline)) = next;
+            // It may run or not, but what it writes is certain only if it does.
+            let certain = matches!(next, AndOr::And(_));
+            let more = if certain {
+                self.pipeline(pipeline, around)
+            } else {
+                // Something before it failed, perhaps the `cd`.
+                let after = self.state.folders.clone();
+                self.state.folders = both(before.clone(), after.clone());
+                let more = self.maybe(|shell| shell.pipeline(pipeline, around));
+                if leaves(pipeline) {
+                    self.state.folders = after;
+                    open = false;
+                }
+                more
+            };
+            output = if certain { output.then(more) } else { Stream::unknown(output.taint.and(more.taint)) };
+        }
+        if open && self.state.folders != before {
+            let after = std::mem::take(&mut self.state.folders);
+            self.state.folders = both(after, before);
+        }
+        output
+    }
+
+    fn pipeline(&mut self, pipeline: &Pipeline, around: &Around) -> Stream {
+        let last = pipeline.seq.len().saturating_sub(1);
+        if last == 0 {
+            return pipeline.seq.first().map_or_else(Stream::empty, |command| self.command(command, around));
+        }
+        let outer = self.piped;
+        let mut flowing = around.input.clone();
+        for (index, command) in pipeline.seq.iter().enumerate() {
+            let here = Around { input: flowing.take(), redirects: around.redirects.clone() };
+            self.piped = index < last || outer;
+            flowing = Some(self.apart(|shell| shell.command(command, &here)));
+        }
+        self.piped = outer;
+        flowing.unwrap_or_else(Stream::empty)
+    }
+
+    fn command(&mut self, command: &Command, around: &Around) -> Stream {
+        if !self.step() {
+            return Stream::unknown(Taint::NONE);
+        }
+        match command {
+            Command::Simple(simple) => self.simple(simple, around),
+            Command::Function(function) => {
+                let name = self.single(&function.fname.value);
+                match name.text() {
+                    Some(name) => {
+                        let body = Rc::new(function.body.clone());
+                        Rc::make_mut(&mut self.state.functions).insert(name.into_owned(), body);
+                    }
+                    None => self.doubt("a function whose name is not known"),
+                }
+                Stream::empty()
+            }
+            Command::Compound(compound, redirects) => {
+                let (around, written) = self.redirected(redirects.as_ref(), around);
+                let output = self
+                    .deeper(|shell| shell.compound(compound, &around))
+                    .unwrap_or_else(|| Stream::unknown(Taint::NONE));
+                self.keep(&written, output)
+            }
+            Command::ExtendedTest(test, redirects) => {
+                self.redirected(redirects.as_ref(), around);
+                self.test(&test.expr, 0);
+                Stream::empty()
+            }
+        }
+    }
+
+    fn compound(&mut self, compound: &CompoundCommand, around: &Around) -> Stream {
+        match compound {
+            CompoundCommand::BraceGroup(group) => self.list(&group.list, around),
+            CompoundCommand::Subshell(group) => self.apart(|shell| shell.list(&group.list, around)),
+            CompoundCommand::ForClause(clause) => {
+                let values = match &clause.values {
+                    Some(words) => words.iter().flat_map(|word| self.fields(&word.value)).collect(),
+                    None => self.state.positional.clone(),
+                };
+                self.assign_choices(&clause.variable_name, values);
+                self.repeated(|shell| shell.list(&clause.body.list, around))
+            }
+            CompoundCommand::ArithmeticForClause(clause) => {
+                for part in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
+                    self.arithmetic(&part.value);
+                }
+                self.repeated(|shell| shell.list(&clause.body.list, around))
+            }
+            CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
+                self.list(&clause.0, around);
+                self.repeated(|shell| shell.list(&clause.1.list, around))
+            }
+            CompoundCommand::IfClause(clause) => {
+                self.list(&clause.condition, around);
+                let mut output = self.maybe(|shell| shell.list(&clause.then, around));
+                for other in clause.elses.iter().flatten() {
+                    if let Some(condition) = &other.condition {
+                        self.maybe(|shell| shell.list(condition, around));
+                    }
+                    let more = self.maybe(|shell| shell.list(&other.body, around));
+                    output = Stream::unknown(output.taint.and(more.taint));
+                }
+                output
+            }
+            CompoundCommand::CaseClause(clause) => {
+                self.single(&clause.value.value);
+                let mut taint = Taint::NONE;
+                let mut only = None;
+                for case in &clause.cases {
+                    for pattern in &case.patterns {
+                        self.single(&pattern.value);
+                    }
+                    if let Some(body) = &case.cmd {
+                        let output = self.maybe(|shell| shell.list(body, around));
+                        taint = taint.and(output.taint);
+                        only = (clause.cases.len() == 1).then_some(output);
+                    }
+                }
+                only.unwrap_or_else(|| Stream::unknown(taint))
+            }
+            CompoundCommand::Coprocess(process) => {
+                if let Some(name) = &process.name {
+                    self.single(&name.value);
+                }
+                self.apart(|shell| shell.command(&process.body, around));
+                Stream::empty()
+            }
+            CompoundCommand::Arithmetic(arithmetic) => {
+                let text = &arithmetic.expr.value;
+                self.arithmetic(text);
+                self.perhaps_script(text);
+                if self.doubts.iter().any(|doubt| doubt == super::DISAGREE) {
+                    self.apart(|shell| shell.script(text, around));
+                }
+                // One reader takes `( (command) )` for arithmetic: what is not clearly a sum is not believed.
+                if !super::text::is_plain_arithmetic(text)
+                    || text.trim() != text.as_str() && text.contains('(')
+                {
+                    self.doubt("something that is either arithmetic or a command");
+                }
+                Stream::empty()
+            }
+        }
+    }
+
+    /// A body that runs any number of times: twice shows what one round does to the next.
+    fn repeated(&mut self, mut body: impl FnMut(&mut Self) -> Stream) -> Stream {
+        let first = self.maybe(&mut body);
+        let before = self.segments.len();
+        let second = self.maybe(&mut body);
+        if self.segments.len() - before > 64 {
+            self.doubt("a loop that does very much");
+        }
+        Stream::unknown(first.taint.and(second.taint))
+    }
+
+    fn test(&mut self, test: &ExtendedTestExpr, depth: usize) {
+        if depth > super::DEEPEST {
+            return self.doubt("a test nested deeper than can be followed");
+        }
+        match test {
+            ExtendedTestExpr::And(left, right) | ExtendedTestExpr::Or(left, right) => {
+                self.test(left, depth + 1);
+                self.test(right, depth + 1);
+            }
+            ExtendedTestExpr::Not(inner) | ExtendedTestExpr::Parenthesized(inner) => {
+                self.test(inner, depth + 1);
+            }
+            ExtendedTestExpr::UnaryTest(_, word) => {
+                self.tested(&word.value);
+            }
+            ExtendedTestExpr::BinaryTest(_, left, right) => {
+                self.tested(&left.value);
+                self.tested(&right.value);
+            }
+        }
+    }
+
+    /// A word of a test. `a[$(id)]` as a name runs what stands in its index, even in quotes.
+    fn tested(&mut self, source: &str) {
+        let word = self.single(source);
+        let indexed = |text: &str| text.contains('[') && text.contains("$(") || text.contains('`');
+        if word.text().is_some_and(|text| indexed(&text)) {
+            self.doubt("a name with a command as its index");
+        }
+    }
+
+    fn simple(&mut self, simple: &SimpleCommand, around: &Around) -> Stream {
+        let before = self.segments.len();
+        let mut output;
+        let mut round = 0;
+        loop {
+            self.choice = round;
+            let outer = std::mem::replace(&mut self.widest, 1);
+            output = self.one_choice(simple, around);
+            let widest = std::mem::replace(&mut self.widest, outer);
+            self.widest = self.widest.max(if self.depth > 0 { widest } else { 1 });
+            round += 1;
+            if round >= widest.min(8) || self.segments.len() - before > 256 {
+                break;
+            }
+        }
+        self.choice = 0;
+        if round > 1 { Stream::unknown(output.taint) } else { output }
+    }
+
+    /// The command with one choice of each variable that has several.
+    fn one_choice(&mut self, simple: &SimpleCommand, around: &Around) -> Stream {
+        let mut words: Vec<Word> = Vec::new();
+        let mut environment = Vec::new();
+        let mut redirects = Vec::new();
+        let name = simple.word_or_name.as_ref().map(|word| word.value.as_str());
+        for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
+            match item {
+                Item::AssignmentWord(assignment, _) => {
+                    let (name, values) = self.assignment(assignment);
+                    environment.push((name, values, assignment.append));
+                }
+                Item::IoRedirect(redirect) => redirects.push(redirect),
+                Item::Word(word) => words.extend(self.fields(&word.value)),
+                Item::ProcessSubstitution(kind, inner) => {
+                    let word = self.process(kind, inner);
+                    words.push(word);
+                }
+            }
+        }
+        if let Some(name) = name {
+            let alias = words.is_empty().then(|| self.state.aliases.get(name).cloned()).flatten();
+            match alias {
+                Some(text) => {
+                    let same = text.split_whitespace().next() == Some(name);
+                    if !same {
+                        self.doubt("an alias that stands for another command");
+                    }
+                    return self.aliased(&text, simple, around);
+                }
+                None => {
+                    self.disguised(name);
+                    words.extend(self.name_fields(name));
+                }
+            }
+        }
+        for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
+            match item {
+                Item::Word(word) => words.extend(self.fields(&word.value)),
+                Item::AssignmentWord(assignment, word) => {
+                    // Only declarations take it as an assignment; its text is an argument for the others.
+                    let declares = words.first().is_some_and(super::builtin::declares);
+                    if let (true, AssignmentValue::Array(_)) = (declares, &assignment.value) {
+                        let (name, values) = self.assignment(assignment);
+                        self.assign(&name, values, assignment.append);
+                        words.push(Word::known(name));
+                    } else if declares {
+                        words.push(self.single(&word.value));
+                    } else {
+                        words.extend(self.fields(&word.value));
+                    }
+                }
+                Item::IoRedirect(redirect) => redirects.push(redirect),
+                Item::ProcessSubstitution(kind, inner) => {
+                    let word = self.process(kind, inner);
+                    words.push(word);
+                }
+            }
+        }
+        self.scripted(&words, simple);
+        let mut around = around.clone();
+        let mut written = Vec::new();
+        for redirect in redirects {
+            self.redirect(redirect, &mut around, &mut written);
+        }
+        if words.is_empty() {
+            for (name, values, append) in environment {
+                self.notable(&name, &values);
+                self.assign(&name, values, append);
+            }
+            if !around.redirects.is_empty() {
+                self.emit(Vec::new(), Vec::new(), &around);
+            }
+            // `$(<file)` is the file.
+            let read = around.redirects.last().filter(|redirect| redirect.kind == RedirectKind::Read);
+            let content = match (read, &around.input) {
+                (Some(redirect), Some(stream)) => {
+                    let words = [Word::known("cat"), redirect.target.clone()];
+                    let taint = (self.taints)("cat", &words, &self.state.folders);
+                    Stream { text: stream.text.clone(), taint: stream.taint.and(taint) }
+                }
+                _ => Stream::empty(),
+            };
+            return self.keep(&written, content);
+        }
+        let environment = environment
+            .into_iter()
+            .map(|(name, values, _)| (name, values.into_iter().next().unwrap_or_default()))
+            .collect();
+        let output = self.call(words, environment, &around);
+        self.keep(&written, output)
+    }
+
+    /// The words of a command's name. A variable that nobody set is most likely empty: `r${x}m` is `rm`.
+    fn name_fields(&mut self, source: &str) -> Vec<Word> {
+        let words = self.fields(source);
+        let [word] = words.as_slice() else { return words };
+        let unset = word.pieces.len() > 1
+            && word.text().is_none()
+            && word.pieces.iter().all(|piece| match piece {
+                super::value::Piece::Known { .. } => true,
+                super::value::Piece::Unknown { why, .. } => *why == Why::Variable,
+            });
+        let rest = word.shown().replace('…', "");
+        if unset && !rest.is_empty() { vec![Word::known(rest)] } else { words }
+    }
+
+    /// A command whose name is an alias of this line: the text takes the name's place.
+    fn aliased(&mut self, text: &str, simple: &SimpleCommand, around: &Around) -> Stream {
+        let rest = simple.suffix.as_ref().map(ToString::to_string).unwrap_or_default();
+        let line = format!("{text} {rest}");
+        let aliases = std::mem::take(&mut self.state.aliases);
+        let output = self.script(&line, around);
+        self.state.aliases = aliases;
+        output
+    }
+
+    fn assignment(&mut self, assignment: &ast::Assignment) -> (String, Vec<Word>) {
+        let name = match &assignment.name {
+            AssignmentName::VariableName(name) => name.clone(),
+            AssignmentName::ArrayElementName(name, index) => {
+                self.arithmetic(index);
+                name.clone()
+            }
+        };
+        let values = match &assignment.value {
+            AssignmentValue::Scalar(word) => {
+                let literal = |char: char| char.is_ascii_alphanumeric() || "_./+-".contains(char);
+                if word.value.trim_matches(['"', '\'']).chars().all(literal) {
+                    self.plain.insert(name.clone());
+                } else {
+                    self.plain.remove(&name);
+                }
+                vec![self.single(&word.value)]
+            }
+            AssignmentValue::Array(items) => {
+                let mut values = Vec::new();
+                for (index, word) in items {
+                    if let Some(index) = index {
+                        self.single(&index.value);
+                    }
+                    values.extend(self.fields(&word.value));
+                }
+                values
+            }
+        };
+        (name, values)
+    }
+
+    /// `<(…)` and `>(…)`: the script runs; its output is a file that the command reads.
+    fn process(&mut self, kind: &ast::ProcessSubstitutionKind, inner: &ast::SubshellCommand) -> Word {
+        let reads = matches!(kind, ast::ProcessSubstitutionKind::Read);
+        let piped = std::mem::replace(&mut self.piped, true);
+        let output = self
+            .deeper(|shell| shell.apart(|shell| shell.list(&inner.list, &Around::default())))
+            .unwrap_or_else(|| Stream::unknown(Taint::NONE));
+        self.piped = piped;
+        let name = format!("/dev/fd/{}", 60 + self.files.len());
+        if reads {
+            self.files.insert(name.clone(), output);
+        }
+        Word::known(name)
+    }
+
+    /// The redirections of a group, and the files that its output goes to.
+    fn redirected(
+        &mut self,
+        list: Option<&ast::RedirectList>,
+        around: &Around,
+    ) -> (Around, Vec<(Word, bool)>) {
+        let mut around = around.clone();
+        let mut written = Vec::new();
+        let before = around.redirects.len();
+        for redirect in list.iter().flat_map(|list| &list.0) {
+            self.redirect(redirect, &mut around, &mut written);
+        }
+        if around.redirects.len() > before {
+            // The group's own redirections are judged once, on their own.
+            let own = around.redirects.split_off(before);
+            let alone = Around { input: None, redirects: own };
+            self.emit(Vec::new(), Vec::new(), &alone);
+        }
+        (around, written)
+    }
+
+    fn redirect(&mut self, redirect: &IoRedirect, around: &mut Around, written: &mut Vec<(Word, bool)>) {
+        match redirect {
+            IoRedirect::File(descriptor, kind, target) => {
+                let target = match target {
+                    IoFileRedirectTarget::Filename(word) => self.single(&word.value),
+                    IoFileRedirectTarget::Fd(_) => return,
+                    IoFileRedirectTarget::Duplicate(word) => {
+                        let word = self.single(&word.value);
+                        let number =
+                            |text: &str| text.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit());
+                        match word.text() {
+                            Some(text) if number(&text) => return,
+                            _ => word,
+                        }
+                    }
+                    IoFileRedirectTarget::ProcessSubstitution(kind, inner) => self.process(kind, inner),
+                };
+                let kind = match kind {
+                    IoFileRedirectKind::Read | IoFileRedirectKind::DuplicateInput => RedirectKind::Read,
+                    IoFileRedirectKind::Append | IoFileRedirectKind::ReadAndWrite => RedirectKind::Append,
+                    _ => RedirectKind::Write,
+                };
+                if kind == RedirectKind::Read {
+                    let stream =
+                        self.file(&target).unwrap_or_else(|| Stream::unknown(super::taint_of(&target)));
+                    around.input = Some(stream);
+                } else if descriptor.is_none_or(|number| number == 1) {
+                    written.push((target.clone(), kind == RedirectKind::Append));
+                }
+                around.redirects.push(Redirect { kind, target });
+            }
+            IoRedirect::OutputAndError(word, append) => {
+                let target = self.single(&word.value);
+                written.push((target.clone(), *append));
+                let kind = if *append { RedirectKind::Append } else { RedirectKind::Write };
+                around.redirects.push(Redirect { kind, target });
+            }
+            IoRedirect::HereDocument(_, document) => {
+                let word = if document.requires_expansion {
+                    self.document(&document.doc.value)
+                } else {
+                    Word::known(document.doc.value.clone())
+                };
+                around.input = Some(stream(&word));
+            }
+            IoRedirect::HereString(_, word) => {
+                let word = self.single(&word.value);
+                around.input = Some(stream(&word).then(Stream::known("\n")));
+            }
+        }
+    }
+
+    /// Output that goes to files is remembered there, and is gone from the pipe.
+    fn keep(&mut self, written: &[(Word, bool)], output: Stream) -> Stream {
+        let Some(((target, append), _)) = written.split_last() else { return output };
+        if let Some(path) = self.place(target) {
+            let old = if *append { self.files.remove(&path) } else { None };
+            let content = match old {
+                Some(old) => old.then(output),
+                None => output,
+            };
+            if self.files.len() < 64 {
+                self.files.insert(path, content);
+            }
+        }
+        Stream::empty()
+    }
+
+    /// What the line itself wrote to a file.
+    pub(super) fn file(&self, path: &Word) -> Option<Stream> {
+        self.files.get(&self.place(path)?).cloned()
+    }
+
+    /// A path in the folder that commands run in, without `.` and doubled slashes.
+    pub(super) fn place(&self, path: &Word) -> Option<String> {
+        let text = path.text()?;
+        let whole = if text.starts_with('/') {
+            text.into_owned()
+        } else {
+            format!("{}/{text}", self.folder().text()?)
+        };
+        Some(super::normal(&whole))
+    }
+}
+
+fn stream(word: &Word) -> Stream {
+    Stream { text: word.text().map(std::borrow::Cow::into_owned), taint: word.taint() }
+}
+
+/// Folders in which the next command may run: those after a `cd`, then those before it. The first is the likely one.
+fn both(mut first: Vec<Word>, second: Vec<Word>) -> Vec<Word> {
+    for folder in second {
+        if first.len() < 3 && !first.contains(&folder) {
+            first.push(folder);
+        }
+    }
+    first
+}
+
+/// Does this end the line: `|| exit 1`?
+fn leaves(pipeline: &Pipeline) -> bool {
+    match pipeline.seq.as_slice() {
+        [Command::Simple(simple)] => simple.word_or_name.as_ref().is_some_and(|name| {
+            matches!(name.value.as_str(), "exit" | "return" | "break" | "continue" | "die")
+        }),
+        _ => false,
+    }
+}

@@ -1,0 +1,307 @@
+//! What the reader keeps in mind while it walks a line.
+
+use super::value::{Stream, Taint, Word};
+use super::{DEEPEST, MOST_STEPS};
+use brush_parser::ast::{ArithmeticExpr, ArithmeticTarget, BinaryOperator, FunctionBody, UnaryOperator};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// How many different values of a variable are followed.
+const MOST_CHOICES: usize = 8;
+
+/// A variable: what it may hold. More than one choice where a branch may or may not have been taken.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Variable {
+    /// Each choice is a list: one value, or an array's.
+    pub(super) choices: Vec<Vec<Word>>,
+    /// `declare -n`: its value is the name of another.
+    pub(super) reference: bool,
+}
+
+impl Variable {
+    pub(super) fn one(word: Word) -> Self {
+        Variable { choices: vec![vec![word]], reference: false }
+    }
+
+    /// The first value of the first choice.
+    pub(super) fn first(&self) -> Option<&Word> {
+        self.choices.first().and_then(|values| values.first())
+    }
+}
+
+/// What a subshell gets a copy of.
+#[derive(Debug, Clone, Default)]
+pub(super) struct State {
+    pub(super) variables: Rc<BTreeMap<String, Variable>>,
+    pub(super) functions: Rc<BTreeMap<String, Rc<FunctionBody>>>,
+    pub(super) aliases: Rc<BTreeMap<String, String>>,
+    /// `$1`, `$2` …
+    pub(super) positional: Vec<Word>,
+    /// Whether there may be arguments that are not known.
+    pub(super) open_arguments: bool,
+    /// Where commands run now; several where a `cd` may have failed.
+    pub(super) folders: Vec<Word>,
+    /// Whether a failing command ends the line (`set -e`).
+    pub(super) strict: bool,
+}
+
+/// A redirection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Redirect {
+    /// What it does.
+    pub kind: RedirectKind,
+    /// The file.
+    pub target: Word,
+}
+
+/// What a redirection does to its file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RedirectKind {
+    /// Reads it.
+    Read,
+    /// Empties and writes it.
+    Write,
+    /// Writes to its end.
+    Append,
+}
+
+/// One simple command, with everything around it that changes its meaning.
+#[derive(Debug, Clone)]
+pub struct Segment {
+    /// The program and its arguments.
+    pub words: Vec<Word>,
+    /// Variables set for it alone.
+    pub environment: Vec<(String, Word)>,
+    /// Its redirections.
+    pub redirects: Vec<Redirect>,
+    /// What it reads on standard input, if that is from this line.
+    pub input: Option<Stream>,
+    /// Where it may run.
+    pub folders: Vec<Word>,
+    /// Programs that start it, outermost first (`sudo`, `xargs`, `ssh` …).
+    pub through: Vec<String>,
+    /// Whether it runs on another machine or in a container.
+    pub elsewhere: bool,
+    /// Whether its output is read by something else on this line.
+    pub piped: bool,
+    /// How deep it is nested in scripts and substitutions.
+    pub depth: usize,
+}
+
+/// The reader.
+pub(super) struct Shell<'a> {
+    pub(super) home: &'a str,
+    pub(super) taints: &'a super::Taints<'a>,
+    pub(super) state: State,
+    /// Files that the line itself wrote.
+    pub(super) files: BTreeMap<String, Stream>,
+    pub(super) segments: Vec<Segment>,
+    pub(super) doubts: Vec<Cow<'static, str>>,
+    /// Which of several values are taken in this round.
+    pub(super) choice: usize,
+    /// The most values that a variable had in this round.
+    pub(super) widest: usize,
+    pub(super) steps: usize,
+    /// Bytes that were parsed, made and noted.
+    pub(super) work: usize,
+    pub(super) depth: usize,
+    /// Functions that are running.
+    pub(super) calls: Vec<String>,
+    /// Whether a function called itself: a bomb, or a loop without end.
+    pub(super) recursion: bool,
+    pub(super) through: Vec<String>,
+    pub(super) elsewhere: bool,
+    pub(super) piped: bool,
+    /// Inside a branch that may not be taken.
+    pub(super) perhaps: usize,
+    /// Texts that substitutions decoded.
+    pub(super) decoded: Vec<String>,
+    /// Variables that the line set to a plain word.
+    pub(super) plain: std::collections::BTreeSet<String>,
+    /// Whether pieces of a text that cannot be read are being walked.
+    pub(super) salvaging: bool,
+}
+
+impl<'a> Shell<'a> {
+    pub(super) fn new(home: &'a str, folder: &str, taints: &'a super::Taints<'a>) -> Self {
+        Shell {
+            home,
+            taints,
+            state: State { folders: vec![Word::known(folder)], ..State::default() },
+            files: BTreeMap::new(),
+            segments: Vec::new(),
+            doubts: Vec::new(),
+            choice: 0,
+            widest: 1,
+            steps: 0,
+            work: 0,
+            depth: 0,
+            calls: Vec::new(),
+            recursion: false,
+            through: Vec::new(),
+            elsewhere: false,
+            piped: false,
+            perhaps: 0,
+            decoded: Vec::new(),
+            plain: std::collections::BTreeSet::new(),
+            salvaging: false,
+        }
+    }
+
+    /// Notes something that keeps the line from being certain.
+    pub(super) fn doubt(&mut self, what: impl Into<Cow<'static, str>>) {
+        let what = what.into();
+        if self.doubts.len() < 16 && !self.doubts.contains(&what) {
+            self.doubts.push(what);
+        }
+    }
+
+    /// Counts a step; false when the line is too long to be walked.
+    pub(super) fn step(&mut self) -> bool {
+        self.steps += 1;
+        if self.steps > MOST_STEPS {
+            self.doubt("more commands than can be followed");
+            return false;
+        }
+        true
+    }
+
+    /// Runs something one level deeper; `None` when that is too deep.
+    pub(super) fn deeper<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        if self.depth >= DEEPEST {
+            self.doubt("commands nested deeper than can be followed");
+            return None;
+        }
+        self.depth += 1;
+        let result = run(self);
+        self.depth -= 1;
+        Some(result)
+    }
+
+    /// Runs something whose changes to variables and folders are lost.
+    pub(super) fn apart<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+        let state = self.state.clone();
+        let result = run(self);
+        self.state = state;
+        result
+    }
+
+    /// Runs something that may not happen: what it changes is added to what was.
+    pub(super) fn maybe<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+        self.perhaps += 1;
+        let result = run(self);
+        self.perhaps -= 1;
+        result
+    }
+
+    /// The folder that commands most likely run in.
+    pub(super) fn folder(&self) -> Word {
+        let at = self.choice.checked_rem(self.state.folders.len()).unwrap_or(0);
+        self.state.folders.get(at).cloned().unwrap_or_default()
+    }
+
+    /// Sets a variable, or adds a value where this may not happen.
+    pub(super) fn assign(&mut self, name: &str, values: Vec<Word>, append: bool) {
+        let perhaps = self.perhaps > 0;
+        let old = self.state.variables.get(name).cloned();
+        let reference = old.as_ref().is_some_and(|variable| variable.reference);
+        if reference && let Some(target) = old.as_ref().and_then(|variable| variable.first()?.text()) {
+            let target = target.into_owned();
+            if target != name {
+                return self.assign(&target, values, append);
+            }
+        }
+        let values = match (&old, append) {
+            (Some(variable), true) => appended(variable, values),
+            _ => values,
+        };
+        let size: usize = values.iter().map(Word::size).sum();
+        let fits = size <= super::MOST_TEXT && self.charge(size);
+        let values =
+            if fits { values } else { vec![Word::unknown(super::value::Why::Unreadable, Taint::NONE)] };
+        let mut choices = vec![values];
+        if perhaps {
+            match old {
+                Some(variable) => choices.extend(variable.choices),
+                None => choices.push(vec![Word::unknown(super::value::Why::Variable, Taint::NONE)]),
+            }
+            choices.dedup();
+            if choices.len() > MOST_CHOICES {
+                self.doubt("a variable with more values than can be followed");
+                choices.truncate(MOST_CHOICES);
+            }
+        }
+        Rc::make_mut(&mut self.state.variables)
+            .insert(name.to_string(), Variable { choices, reference: false });
+    }
+
+    /// Sets a variable to each of some values in turn (`for`).
+    pub(super) fn assign_choices(&mut self, name: &str, values: Vec<Word>) {
+        let mut choices: Vec<Vec<Word>> = values.into_iter().map(|word| vec![word]).collect();
+        if choices.len() > MOST_CHOICES {
+            self.doubt("a loop over more values than can be followed");
+            choices.truncate(MOST_CHOICES);
+        }
+        if choices.is_empty() {
+            choices.push(vec![Word::default()]);
+        }
+        Rc::make_mut(&mut self.state.variables)
+            .insert(name.to_string(), Variable { choices, reference: false });
+    }
+
+    /// The value of arithmetic over known numbers.
+    pub(super) fn compute(&mut self, tree: &ArithmeticExpr, depth: usize) -> Option<i64> {
+        if depth > 32 {
+            return None;
+        }
+        match tree {
+            ArithmeticExpr::Literal(number) => Some(*number),
+            ArithmeticExpr::Reference(ArithmeticTarget::Variable(name)) => {
+                let variable = self.named(name)?;
+                variable.first()?.text()?.trim().parse().ok()
+            }
+            ArithmeticExpr::UnaryOp(operator, operand) => {
+                let number = self.compute(operand, depth + 1)?;
+                Some(match operator {
+                    UnaryOperator::UnaryPlus => number,
+                    UnaryOperator::UnaryMinus => number.checked_neg()?,
+                    UnaryOperator::BitwiseNot => !number,
+                    UnaryOperator::LogicalNot => i64::from(number == 0),
+                })
+            }
+            ArithmeticExpr::BinaryOp(operator, left, right) => {
+                let (left, right) = (self.compute(left, depth + 1)?, self.compute(right, depth + 1)?);
+                match operator {
+                    BinaryOperator::Add => left.checked_add(right),
+                    BinaryOperator::Subtract => left.checked_sub(right),
+                    BinaryOperator::Multiply => left.checked_mul(right),
+                    BinaryOperator::Divide => left.checked_div(right),
+                    BinaryOperator::Modulo => left.checked_rem(right),
+                    BinaryOperator::BitwiseXor => Some(left ^ right),
+                    BinaryOperator::BitwiseAnd => Some(left & right),
+                    BinaryOperator::BitwiseOr => Some(left | right),
+                    BinaryOperator::ShiftLeft => left.checked_shl(u32::try_from(right).ok()?),
+                    BinaryOperator::ShiftRight => left.checked_shr(u32::try_from(right).ok()?),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+/// `x+=…`: text is joined, lists grow.
+fn appended(variable: &Variable, mut values: Vec<Word>) -> Vec<Word> {
+    let mut old = variable.choices.first().cloned().unwrap_or_default();
+    match (old.as_mut_slice(), values.as_mut_slice()) {
+        ([only], [more]) => {
+            only.pieces.append(&mut more.pieces);
+            old
+        }
+        _ => {
+            old.append(&mut values);
+            old
+        }
+    }
+}

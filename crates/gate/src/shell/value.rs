@@ -1,0 +1,249 @@
+//! What is known of a word, a variable or a stream before anything runs.
+
+use std::borrow::Cow;
+
+/// Where something came from that the reader could not compute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Taint(u8);
+
+impl Taint {
+    /// Nothing is known against it.
+    pub const NONE: Taint = Taint(0);
+    /// It came from the network.
+    pub const NETWORK: Taint = Taint(1);
+    /// It was read from a place of secrets, or is the environment.
+    pub const SECRET: Taint = Taint(2);
+    /// It came out of a decoder: somebody hid it.
+    pub const DECODED: Taint = Taint(4);
+
+    /// Both.
+    #[must_use]
+    pub const fn and(self, other: Taint) -> Taint {
+        Taint(self.0 | other.0)
+    }
+
+    /// Is this among them?
+    #[must_use]
+    pub const fn has(self, other: Taint) -> bool {
+        self.0 & other.0 == other.0 && other.0 != 0
+    }
+}
+
+/// Why a piece of a word is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// A variable that the line does not set.
+    Variable,
+    /// The output of a command.
+    Output,
+    /// An argument of a script or function.
+    Argument,
+    /// Arithmetic over something unknown.
+    Arithmetic,
+    /// A line of input.
+    Input,
+    /// It could not be read, or a bound was met.
+    Unreadable,
+}
+
+/// A piece of a word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// Text that is certain.
+    Known {
+        /// The text.
+        text: String,
+        /// Whether it stood in quotes, so that `*` is only a star.
+        quoted: bool,
+    },
+    /// Text that is not.
+    Unknown {
+        /// Why.
+        why: Why,
+        /// Where it came from.
+        taint: Taint,
+        /// Whether it may be several words, or none.
+        splits: bool,
+    },
+}
+
+/// A word as a program would get it, as far as it is known.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Word {
+    /// Its pieces; neighbours that are known and quoted alike are one.
+    pub pieces: Vec<Piece>,
+}
+
+impl Word {
+    /// A word that is certain.
+    pub fn known(text: impl Into<String>) -> Self {
+        Word { pieces: vec![Piece::Known { text: text.into(), quoted: true }] }
+    }
+
+    /// A word of which nothing is certain.
+    #[must_use]
+    pub fn unknown(why: Why, taint: Taint) -> Self {
+        Word { pieces: vec![Piece::Unknown { why, taint, splits: false }] }
+    }
+
+    /// Adds text.
+    pub fn push(&mut self, text: &str, quoted: bool) {
+        if let Some(Piece::Known { text: last, quoted: same }) = self.pieces.last_mut()
+            && *same == quoted
+        {
+            last.push_str(text);
+            return;
+        }
+        self.pieces.push(Piece::Known { text: text.to_string(), quoted });
+    }
+
+    /// The text, if all of it is certain.
+    #[must_use]
+    pub fn text(&self) -> Option<Cow<'_, str>> {
+        match self.pieces.as_slice() {
+            [] => Some(Cow::Borrowed("")),
+            [Piece::Known { text, .. }] => Some(Cow::Borrowed(text)),
+            pieces => pieces
+                .iter()
+                .map(|piece| match piece {
+                    Piece::Known { text, .. } => Some(text.as_str()),
+                    Piece::Unknown { .. } => None,
+                })
+                .collect::<Option<String>>()
+                .map(Cow::Owned),
+        }
+    }
+
+    /// Is it exactly this text?
+    #[must_use]
+    pub fn is(&self, text: &str) -> bool {
+        self.text().is_some_and(|own| own == text)
+    }
+
+    /// The certain text before the first unknown piece.
+    #[must_use]
+    pub fn beginning(&self) -> String {
+        let known = |piece: &Piece| match piece {
+            Piece::Known { text, .. } => Some(text.clone()),
+            Piece::Unknown { .. } => None,
+        };
+        self.pieces.iter().map_while(known).collect()
+    }
+
+    /// The certain text after the last unknown piece.
+    #[must_use]
+    pub fn end(&self) -> String {
+        let after = self.pieces.iter().rposition(|piece| matches!(piece, Piece::Unknown { .. }));
+        let tail = self.pieces.get(after.map_or(0, |at| at + 1)..).unwrap_or_default();
+        tail.iter()
+            .map(|piece| match piece {
+                Piece::Known { text, .. } => text.as_str(),
+                Piece::Unknown { .. } => "",
+            })
+            .collect()
+    }
+
+    /// Bytes that it takes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let one = |piece: &Piece| match piece {
+            Piece::Known { text, .. } => text.len(),
+            Piece::Unknown { .. } => 0,
+        };
+        size_of::<Word>() + self.pieces.iter().map(|piece| size_of::<Piece>() + one(piece)).sum::<usize>()
+    }
+
+    /// Is nothing of it certain?
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        self.text().is_none()
+            && self.pieces.iter().all(|piece| match piece {
+                Piece::Known { text, .. } => text.trim().is_empty(),
+                Piece::Unknown { .. } => true,
+            })
+    }
+
+    /// Where its unknown pieces came from.
+    #[must_use]
+    pub fn taint(&self) -> Taint {
+        self.pieces.iter().fold(Taint::NONE, |sum, piece| match piece {
+            Piece::Known { .. } => sum,
+            Piece::Unknown { taint, .. } => sum.and(*taint),
+        })
+    }
+
+    /// Why it is not certain, if it is not.
+    #[must_use]
+    pub fn why(&self) -> Option<Why> {
+        self.pieces.iter().find_map(|piece| match piece {
+            Piece::Known { .. } => None,
+            Piece::Unknown { why, .. } => Some(*why),
+        })
+    }
+
+    /// May it be several words, or none?
+    #[must_use]
+    pub fn splits(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Unknown { splits: true, .. }))
+    }
+
+    /// Does the shell look for files that match it?
+    #[must_use]
+    pub fn globs(&self) -> bool {
+        self.pieces.iter().any(
+            |piece| matches!(piece, Piece::Known { text, quoted: false } if text.contains(['*', '?', '['])),
+        )
+    }
+
+    /// For people: what is not certain stands as `…`.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        self.pieces
+            .iter()
+            .map(|piece| match piece {
+                Piece::Known { text, .. } => text.as_str(),
+                Piece::Unknown { .. } => "…",
+            })
+            .collect()
+    }
+}
+
+/// What flows through a pipe, out of a substitution or into a file.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Stream {
+    /// The text, if it is certain.
+    pub text: Option<String>,
+    /// Where it came from.
+    pub taint: Taint,
+}
+
+impl Stream {
+    /// Text that is certain.
+    pub fn known(text: impl Into<String>) -> Self {
+        Stream { text: Some(text.into()), taint: Taint::NONE }
+    }
+
+    /// Text that is not.
+    #[must_use]
+    pub fn unknown(taint: Taint) -> Self {
+        Stream { text: None, taint }
+    }
+
+    /// Nothing.
+    #[must_use]
+    pub fn empty() -> Self {
+        Stream::known("")
+    }
+
+    /// This, then that.
+    #[must_use]
+    pub fn then(self, other: Stream) -> Stream {
+        let text = match (self.text, other.text) {
+            (Some(first), Some(second)) if first.len() + second.len() <= super::MOST_TEXT => {
+                Some(first + &second)
+            }
+            _ => None,
+        };
+        Stream { text, taint: self.taint.and(other.taint) }
+    }
+}

@@ -1,0 +1,149 @@
+//! `marvin gate explain`: the commands of a line, what each does, and what that means.
+
+use super::Scene;
+use crate::failure::Failure;
+use crate::output;
+use marvin_base::Exit;
+use marvin_gate::Decision;
+use marvin_gate::layers::Ruling;
+use marvin_gate::meaning::{Judged, Place};
+use serde_json::{Value, json};
+
+/// How deep commands are shown below what starts them.
+const DEEPEST: usize = 8;
+
+/// Explains a line.
+pub(super) fn run(line: &str, scene: &Scene, as_json: bool, exit_code: bool) -> Result<Exit, Failure> {
+    let ruling = scene.layers.judge(line, scene.place());
+    if as_json {
+        output::json(&value(line, &ruling))?;
+    } else {
+        output::line(&text(line, &ruling))?;
+    }
+    Ok(match ruling.verdict.decision {
+        Decision::Ask if exit_code => Exit::Blocked,
+        Decision::Deny if exit_code => Exit::Refused,
+        _ => Exit::Success,
+    })
+}
+
+fn value(line: &str, ruling: &Ruling) -> Value {
+    let verdict = &ruling.verdict;
+    let segment = |segment: &Judged| {
+        json!({
+            "words": segment.words,
+            "through": segment.through,
+            "effects": segment.effects,
+            "verdict": segment.verdict.decision.word(),
+            "rule": segment.verdict.rule,
+            "reason": segment.verdict.reason,
+            "safer": segment.safer,
+        })
+    };
+    json!({
+        "command": line,
+        "verdict": verdict.decision.word(),
+        "layer": ruling.layer.word(),
+        "rule": verdict.rule,
+        "reason": verdict.reason,
+        "how_to_fix": verdict.how_to_fix,
+        "safer": safer(ruling),
+        "doubts": ruling.judgement.doubts,
+        "segments": ruling.judgement.segments.iter().map(segment).collect::<Vec<_>>(),
+    })
+}
+
+/// What could be run instead, where the line is stopped.
+fn safer(ruling: &Ruling) -> Option<String> {
+    if ruling.verdict.decision == Decision::Allow {
+        return None;
+    }
+    let stopped = ruling.judgement.segments.iter().filter(|one| one.verdict.decision != Decision::Allow);
+    stopped.into_iter().find_map(|segment| segment.safer.clone())
+}
+
+fn text(line: &str, ruling: &Ruling) -> String {
+    let verdict = &ruling.verdict;
+    let mut text = format!("{}  {}\n", verdict.decision.word().to_uppercase(), one_line(line));
+    text.push_str(&format!("  because {}\n", verdict.reason));
+    text.push_str(&format!("  layer {}, rule {}\n", ruling.layer.word(), verdict.rule));
+    if !verdict.how_to_fix.is_empty() {
+        text.push_str(&format!("  {}\n", verdict.how_to_fix));
+    }
+    if let Some(safer) = safer(ruling) {
+        text.push_str(&format!("  safer: {safer}\n"));
+    }
+    let segments = &ruling.judgement.segments;
+    let depths = depths(segments);
+    let mut bars: Vec<bool> = Vec::new();
+    for (at, (segment, depth)) in segments.iter().zip(&depths).enumerate() {
+        // The next that is not below this one is beside it, or this is the last here.
+        let beside = depths.iter().skip(at + 1).find(|next| *next <= depth).is_some_and(|next| next == depth);
+        let more = beside || (*depth == 0 && !ruling.judgement.doubts.is_empty());
+        bars.resize(*depth, false);
+        branch(&mut text, segment, &bars, more);
+        bars.push(more);
+    }
+    let last = ruling.judgement.doubts.len();
+    for (at, doubt) in ruling.judgement.doubts.iter().enumerate() {
+        let fork = if at + 1 == last { "└─" } else { "├─" };
+        text.push_str(&format!("{fork} not certain: {doubt}\n"));
+    }
+    text
+}
+
+/// How deep each command is shown: below the one that starts it, where that is shown itself.
+fn depths(segments: &[Judged]) -> Vec<usize> {
+    let mut depths: Vec<usize> = Vec::with_capacity(segments.len());
+    for (at, segment) in segments.iter().enumerate() {
+        let starts = |(before, depth): (&Judged, &usize)| {
+            let name = before.words.first().map(|name| name.rsplit('/').next().unwrap_or(name));
+            let inside = segment.through.get(before.through.len()).map(String::as_str);
+            (inside.is_some() && name == inside).then_some((depth + 1).min(DEEPEST))
+        };
+        // Only what comes right before it can start it; what it starts besides comes between.
+        let found = segments.iter().zip(&depths).take(at).rev().take(16).find_map(starts);
+        depths.push(found.unwrap_or(0));
+    }
+    depths
+}
+
+fn branch(text: &mut String, segment: &Judged, bars: &[bool], more: bool) {
+    let stem: String = bars.iter().map(|bar| if *bar { "│  " } else { "   " }).collect();
+    let (fork, bar) = if more { ("├─", "│ ") } else { ("└─", "  ") };
+    let words = one_line(&segment.words.join(" "));
+    let through = if segment.through.is_empty() {
+        String::new()
+    } else {
+        format!("  (started by {})", segment.through.join(", "))
+    };
+    text.push_str(&format!("{stem}{fork} {}  {words}{through}\n", segment.verdict.decision.word()));
+    for effect in &segment.effects {
+        let target = one_line(&effect.target);
+        // Not every effect has a place: users, services, other machines.
+        let place = match effect.place {
+            Place::Unknown => String::new(),
+            place => format!(": {}", place.describe()),
+        };
+        text.push_str(&format!("{stem}{bar}   would {} {target}{place}\n", effect.act.verb()));
+    }
+    if segment.verdict.decision != Decision::Allow {
+        text.push_str(&format!("{stem}{bar}   {} [{}]\n", segment.verdict.reason, segment.verdict.rule));
+        if let Some(safer) = segment.safer.clone() {
+            text.push_str(&format!("{stem}{bar}   safer: {safer}\n"));
+        }
+    }
+}
+
+/// Text without what would move the cursor or hide something.
+fn one_line(text: &str) -> String {
+    let shown: String = text
+        .chars()
+        .flat_map(|char| match char {
+            '\n' => "⏎".chars().collect::<Vec<_>>(),
+            char if char.is_control() => char.escape_default().collect(),
+            char => vec![char],
+        })
+        .collect();
+    marvin_base::truncate::line(&shown, 400)
+}
