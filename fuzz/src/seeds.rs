@@ -85,4 +85,5 @@ pub const COMMAND: &[&[u8]] = &[
     b"python3 -c \"import os; os.system('id')\"; awk 'BEGIN { system(\"id\") }'; perl -e 'exec \"id\"'",
     b"ls 99999999999> a ~99999999999 {1..99999999999999999999} ${a[${b[0]}]} ${a[$((1))]}",
     b"printf 'a:\\n\\t@id\\n' | make -f -; parallel {1} {2} ::: a b ::: c; TAR_OPTIONS=-x tar a; watch sh -c 'id'",
+    b"cat <<'EOF' | bash \\\\ ${!x}S${x^^} ${x@h -st <<'EOF' \x0c bash\nEOF",
 ];

@@ -275,6 +275,7 @@ fn findings_stay_mended() {
         "((((((((((r",
         "case a in a) case a in a) case a in a) case a in a) case a in a) case a in a) case a in a) case a in a) case a",
         "\"${a[$((1+1))]} \"${a[$((${a[$((${a[$((1))]}))]}))]}\"",
+        "cat <<'EOF' | ba\u{fffd}\u{fffd}\u{fffd}/r+\u{1}-name a \\\\ ${!x}S${x^^} ${x@h -st <<'EOF' \u{c} bash\nEOF",
     ] {
         let (judged, taken, _) = measured(line);
         assert!(taken < MOST_TIME * SLOWER, "{taken:?} {line}");

@@ -4,6 +4,8 @@
 use super::Shell;
 use brush_parser::ast::Program;
 use brush_parser::{Parser, ParserOptions};
+use std::cell::Cell;
+use std::sync::Once;
 
 /// Openings of brackets, quotes and branches that are read on the caller's own stack.
 const FEW_OPENINGS: usize = 48;
@@ -46,9 +48,26 @@ pub(super) fn obstacle(text: &str) -> Option<&'static str> {
     None
 }
 
-/// Runs one of the readers; what makes it give up is not shell to us.
+thread_local! {
+    /// Is a reader at work on this thread? What it says when it gives up is of no use to anyone.
+    static READING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs one of the readers; what makes it give up is not shell to us, and it gives up quietly.
 pub(super) fn guarded<T>(read: impl FnOnce() -> Option<T>) -> Option<T> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).ok().flatten()
+    static QUIET: Once = Once::new();
+    QUIET.call_once(|| {
+        let loud = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if !READING.get() {
+                loud(panic);
+            }
+        }));
+    });
+    let outer = READING.replace(true);
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(read));
+    READING.set(outer);
+    result.ok().flatten()
 }
 
 /// Parses a text that has no obstacle.
