@@ -1,0 +1,1 @@
+//! Sets a project up for hooks, and undoes it.

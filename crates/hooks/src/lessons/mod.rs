@@ -1,0 +1,1 @@
+//! What was learned from corrections: found, kept, weighed, and let go.
