@@ -1,40 +1,15 @@
 //! Turns the table of program facts into sorted constants, so that no program that judges one command reads it first.
 
+#[path = "src/meaning/row.rs"]
+mod row;
+
+use row::Row;
 use std::fmt::Write as _;
 use std::{env, fs, path::Path};
 
 #[derive(serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Row {
-    names: String,
-    class: String,
-    #[serde(default)]
-    why: String,
-    #[serde(default)]
-    values: String,
-    #[serde(default)]
-    reads: String,
-    #[serde(default)]
-    writes: String,
-    #[serde(default)]
-    runs: String,
-    #[serde(default)]
-    asks: String,
-    #[serde(default)]
-    denies: String,
-    #[serde(default)]
-    skip: usize,
-    #[serde(default)]
-    allow: String,
-    #[serde(default)]
-    ask: String,
-    #[serde(default)]
-    deny: String,
-}
-
-#[derive(serde::Deserialize)]
 struct Table {
-    program: Vec<Row>,
+    program: Vec<Row<String>>,
 }
 
 fn words(lists: &[&str]) -> String {
@@ -57,6 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let source = "src/meaning/facts.toml";
     println!("cargo:rerun-if-changed={source}");
     println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=src/meaning/row.rs");
     let table: Table = toml::from_str(&fs::read_to_string(source)?)?;
     let mut names: Vec<(&str, usize)> = Vec::new();
     let mut text = String::from("static ROWS: &[Facts] = &[\n");

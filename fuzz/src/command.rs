@@ -1,7 +1,7 @@
 //! Command lines: whatever comes, it is judged in bounded time, the same way twice, and never allowed unread.
 
 use marvin_gate::Decision;
-use marvin_gate::meaning::{Grounds, judge};
+use marvin_gate::meaning::{Grounds, Judgement, judge};
 use std::time::Duration;
 
 /// No line may take longer, also under a sanitizer. It is time of the processor, so that a busy machine makes no findings;
@@ -12,9 +12,10 @@ const LONGEST_TIME: Duration = Duration::from_secs(1);
 pub fn command(data: &[u8]) {
     let line = String::from_utf8_lossy(data);
     let grounds = Grounds { workspace: "/home/me/project", home: "/home/me" };
-    let started = processor_time();
-    let judged = judge(&line, grounds.workspace, grounds);
-    let taken = processor_time().saturating_sub(started);
+    let (judged, first) = timed(&line, grounds);
+    let (again, second) = timed(&line, grounds);
+    // The faster of two: what a machine does besides is not the line's.
+    let taken = first.min(second);
     assert!(taken < LONGEST_TIME, "judging took {taken:?}");
     let verdict = &judged.verdict;
     assert!(!verdict.rule.is_empty() && !verdict.reason.is_empty(), "{verdict:?}");
@@ -23,7 +24,6 @@ pub fn command(data: &[u8]) {
     }
     let strictest = judged.segments.iter().map(|segment| segment.verdict.decision).max();
     assert!(strictest.is_none_or(|strictest| strictest <= verdict.decision), "{verdict:?}");
-    let again = judge(&line, grounds.workspace, grounds);
     assert_eq!(&again.verdict, verdict, "the same line is judged differently");
     assert_eq!(again.segments.len(), judged.segments.len());
     // What is dangerous stays so behind anything that can be read.
@@ -31,6 +31,12 @@ pub fn command(data: &[u8]) {
         let behind = judge(&format!("{line}\nrm -rf /"), grounds.workspace, grounds);
         assert_ne!(behind.verdict.decision, Decision::Allow, "a line behind it is not seen");
     }
+}
+
+fn timed(line: &str, grounds: Grounds<'_>) -> (Judgement, Duration) {
+    let started = processor_time();
+    let judged = judge(line, grounds.workspace, grounds);
+    (judged, processor_time().saturating_sub(started))
 }
 
 fn processor_time() -> Duration {

@@ -10,6 +10,14 @@ pub fn run_id(started: Timestamp) -> String {
     format!("run_{}_{}", moment.strftime("%Y%m%d_%H%M%S"), short(4))
 }
 
+/// When a run of that id began, if it is the id of a run.
+#[must_use]
+pub fn run_started(id: &str) -> Option<Timestamp> {
+    let (moment, _) = id.strip_prefix("run_")?.rsplit_once('_')?;
+    let moment = jiff::civil::DateTime::strptime("%Y%m%d_%H%M%S", moment).ok()?;
+    moment.to_zoned(TimeZone::UTC).ok().map(|zoned| zoned.timestamp())
+}
+
 /// `n` random lower-case hexadecimal digits, at most 32.
 #[must_use]
 pub fn short(n: usize) -> String {

@@ -1,5 +1,7 @@
 //! Where things live: the only module that knows a path.
 
+pub mod clients;
+
 use crate::environment::Environment;
 use std::path::{Path, PathBuf};
 
@@ -58,6 +60,18 @@ impl Layout {
     #[must_use]
     pub fn runs(&self) -> PathBuf {
         self.record().unwrap_or_else(|| self.user.clone()).join("runs")
+    }
+
+    /// Where runs are kept that have no project, or whose project cannot keep them.
+    #[must_use]
+    pub fn user_runs(&self) -> PathBuf {
+        self.user.join("runs")
+    }
+
+    /// Folders with packs of knowledge: the project's, then the person's own.
+    #[must_use]
+    pub fn packs(&self) -> Vec<PathBuf> {
+        self.record().into_iter().chain([self.user.clone()]).map(|folder| folder.join("packs")).collect()
     }
 
     /// The person's settings.
@@ -139,6 +153,12 @@ impl Layout {
     #[must_use]
     pub fn trusted(&self) -> PathBuf {
         self.user_security().join("trusted.json")
+    }
+
+    /// The documents of agents, and the project's own with its commitments; none without a project.
+    #[must_use]
+    pub fn agents(&self) -> Option<PathBuf> {
+        self.record().map(|record| record.join("agents"))
     }
 
     /// Files with project instructions, in order of precedence; the first that exists wins.

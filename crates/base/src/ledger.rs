@@ -15,8 +15,15 @@ use serde::Serialize;
 use serde_json::Value;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a shared ledger is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// A last line that is longer than this was not written here.
+const LONGEST_TAIL: u64 = 64 * 1024 * 1024;
 
 /// When lines are forced to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -121,7 +128,7 @@ impl Ledger {
         redactor: Arc<Redactor>,
     ) -> Result<Self, LedgerError> {
         let mut ledger = Ledger::open_file(path, durability, redactor, true)?;
-        ledger.file.lock().map_err(|source| ledger.io("lock", source))?;
+        ledger.lock()?;
         let torn = ledger.repair();
         ledger.file.unlock().map_err(|source| ledger.io("unlock", source))?;
         ledger.torn = torn?;
@@ -138,7 +145,14 @@ impl Ledger {
             if let Some(folder) = path.parent() {
                 std::fs::create_dir_all(folder)?;
             }
-            OpenOptions::new().create(true).append(true).read(true).open(path)
+            // A link would lead the record elsewhere, and a pipe would make its writer wait.
+            let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+            let file =
+                OpenOptions::new().create(true).append(true).read(true).custom_flags(flags).open(path)?;
+            if file.metadata()?.is_file() {
+                return Ok(file);
+            }
+            Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no regular file"))
         };
         let file = open().map_err(|source| io("open", path, source))?;
         Ok(Ledger { path: path.to_path_buf(), file, durability, redactor, shared, torn: None })
@@ -178,7 +192,7 @@ impl Ledger {
 
     fn append_line(&mut self, line: &[u8]) -> Result<(), LedgerError> {
         if self.shared {
-            self.file.lock().map_err(|source| self.io("lock", source))?;
+            self.lock()?;
             if let Some(torn) = self.repair()? {
                 self.torn = Some(torn);
             }
@@ -188,6 +202,23 @@ impl Ledger {
             self.file.unlock().map_err(|source| self.io("unlock", source))?;
         }
         result.map_err(|source| self.io("append to", source))
+    }
+
+    /// Takes the lock, and does not wait for ever: whoever holds it for long does not write a line.
+    fn lock(&self) -> Result<(), LedgerError> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match self.file.try_lock() {
+                Ok(()) => return Ok(()),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(LedgerError::Busy { path: self.path.display().to_string() });
+                }
+                Err(TryLockError::Error(source)) => return Err(self.io("lock", source)),
+            }
+        }
     }
 
     fn write_whole(&mut self, line: &[u8]) -> std::io::Result<()> {
@@ -257,8 +288,24 @@ fn torn_path(path: &Path) -> PathBuf {
 /// leave a hole of zeros after a power cut).
 fn whole_lines(file: &mut File, length: u64) -> std::io::Result<u64> {
     const BLOCK: u64 = 64 * 1024;
+    // Nearly always the last line is whole and short; it is looked at before every line of a shared ledger.
+    const LAST: u64 = 4 * 1024;
+    if length > LAST {
+        let mut block = [0; LAST as usize];
+        file.seek(SeekFrom::Start(length - LAST))?;
+        file.read_exact(&mut block)?;
+        if let Some(lines) = block.strip_suffix(b"\n")
+            && let Some(at) = lines.iter().rposition(|byte| *byte == b'\n')
+            && !lines.get(at..).unwrap_or_default().contains(&0)
+        {
+            return Ok(length);
+        }
+    }
     let mut end = length;
     while end > 0 {
+        if length - end > LONGEST_TAIL {
+            return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "its last line does not end"));
+        }
         let start = end.saturating_sub(BLOCK);
         file.seek(SeekFrom::Start(start))?;
         let mut block = vec![0; usize::try_from(end - start).unwrap_or(usize::MAX)];
@@ -344,6 +391,28 @@ mod tests {
         let contents = read(&path).unwrap();
         assert_eq!(contents.entries, [json!({"n": 1}), json!({"n": 3})]);
         assert!(contents.damaged.is_empty() && contents.torn_bytes == 0);
+    }
+
+    #[test]
+    fn only_a_regular_file_is_a_record() {
+        let folder = tempfile::tempdir().unwrap();
+        let (victim, link) = (folder.path().join("victim"), folder.path().join("link"));
+        std::fs::write(&victim, "no newline").unwrap();
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        let pipe = folder.path().join("pipe");
+        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
+            .unwrap();
+        for path in [&link, &pipe] {
+            assert!(
+                Ledger::open_shared(path, Durability::Turn, Arc::new(Redactor::patterns_only())).is_err()
+            );
+        }
+        assert_eq!(std::fs::read(&victim).unwrap(), b"no newline");
+        let endless = folder.path().join("endless");
+        File::create(&endless).unwrap().set_len(1 << 32).unwrap();
+        assert!(
+            Ledger::open_shared(&endless, Durability::Turn, Arc::new(Redactor::patterns_only())).is_err()
+        );
     }
 
     #[test]

@@ -15,10 +15,12 @@ pub mod held;
 pub mod ids;
 pub mod layout;
 pub mod ledger;
+pub mod memory;
 pub mod redact;
 pub mod run;
 pub mod settings;
 pub mod signature;
+pub mod stamp;
 pub mod truncate;
 
 pub use exit::Exit;

@@ -48,6 +48,30 @@ impl RunFolder {
         }
     }
 
+    /// A run that is there, to go on with.
+    ///
+    /// # Errors
+    /// When there is no such run, or its folder cannot be opened.
+    pub fn open(runs: &Path, id: &str) -> std::io::Result<Self> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        let started = ids::run_started(id).filter(|_| id.bytes().all(plain));
+        let Some(started) = started else {
+            return Err(std::io::Error::new(
+                std::io::ErrorKind::InvalidInput,
+                format!("`{id}` names no run"),
+            ));
+        };
+        let folder = Held::open(&runs.join(id))?;
+        let inner = |name: &str| match folder.inner(name) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                Held::open(&folder.path().join(name))
+            }
+            other => other,
+        };
+        let (artifacts, logs) = (inner("artifacts")?, inner("logs")?);
+        Ok(RunFolder { id: id.to_string(), folder, artifacts, logs, started })
+    }
+
     /// The run's id, which is the folder's name.
     #[must_use]
     pub fn id(&self) -> &str {
@@ -135,5 +159,12 @@ mod tests {
         assert_eq!(state["goal"], "x");
         assert_eq!(find(run.id(), folder.path()).unwrap(), run.path());
         assert_eq!(find("run_nothing", folder.path()), None);
+        let again = RunFolder::open(folder.path(), run.id()).unwrap();
+        assert_eq!((again.id(), again.started().as_second()), (run.id(), run.started().as_second()));
+        for odd in
+            ["", "..", "run_20260203_040506_abcd", "run_20260203_040506_../x", "run_99999999_999999_0000"]
+        {
+            assert!(RunFolder::open(folder.path(), odd).is_err(), "{odd}");
+        }
     }
 }

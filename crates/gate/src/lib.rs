@@ -15,6 +15,7 @@ pub mod layers;
 pub mod meaning;
 pub mod network;
 pub mod path;
+pub mod quote;
 pub mod refusal;
 pub mod score;
 pub mod secrets;

@@ -154,6 +154,20 @@ pub(crate) fn is_record(parts: &[&str]) -> bool {
     matches!(parts, [".marvin", inner, ..] if RECORD.contains(inner))
 }
 
+/// Does this lie in the folder through which hooks speak with their daemon: `mhd-UID`, where temporary files go? Whoever
+/// writes there could answer in the daemon's place.
+#[must_use]
+pub fn is_daemon_place(path: &Path) -> bool {
+    path.components().any(|part| part.as_os_str().to_str().is_some_and(is_daemon_name))
+}
+
+/// `mhd-` and a person's number.
+fn is_daemon_name(name: &str) -> bool {
+    folded(name)
+        .strip_prefix("mhd-")
+        .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// Is this a file that agents take instructions from? What they are told is a person's decision, not their own.
 pub(crate) fn is_instruction(parts: &[&str]) -> bool {
     match parts {
@@ -214,6 +228,16 @@ mod tests {
         }
         for path in ["tickets", "a/.tickets", ".tickets-old/a", ".ticket"] {
             parse(path).unwrap();
+        }
+    }
+
+    #[test]
+    fn the_folder_of_the_daemon_is_known_by_its_name() {
+        for path in ["/tmp/mhd-1000", "/var/tmp/x/mhd-0/a.sock", "mhd-7", "/tmp/MHD-1000/a"] {
+            assert!(is_daemon_place(Path::new(path)), "{path}");
+        }
+        for path in ["/tmp/mhd-", "/tmp/mhd-x", "/tmp/mhd", "/tmp/amhd-1", "/tmp/mhd-1a/b", "/"] {
+            assert!(!is_daemon_place(Path::new(path)), "{path}");
         }
     }
 

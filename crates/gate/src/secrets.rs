@@ -53,6 +53,13 @@ const NAMES: [&str; 4] = [".npmrc", ".pypirc", ".netrc", ".git-credentials"];
 /// Endings of files that show the shape of a secret file without the secrets.
 const SAMPLES: [&str; 4] = [".example", ".sample", ".template", ".dist"];
 
+/// Does a path lie where credentials lie, or is it named like a private key?
+#[must_use]
+pub fn is_secret_place(path: &Path, home: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    is_key_name(&name) || places(home).iter().any(|place| path.starts_with(place))
+}
+
 /// Is this the name of a private key?
 pub(crate) fn is_key_name(name: &str) -> bool {
     KEYS.contains(&name) || (name.starts_with("credentials") && name.ends_with(".json"))

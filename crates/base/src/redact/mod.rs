@@ -1,13 +1,15 @@
 //! Secrets never reach a record, a log or standard output.
 //!
-//! Two nets. *Known values*: whatever the environment, the settings or a key file holds under a name that says it is
+//! Three nets. *Known values*: whatever the environment, the settings or a key file holds under a name that says it is
 //! secret is looked for literally. *Patterns*: shapes that credentials have (see [`patterns`]) are replaced wherever they
-//! stand. What is replaced reads `[REDACTED:kind]`, so that the reader knows something was there.
+//! stand. *Commands*: what programs take for a password among their words (see [`commands`]). What is replaced reads
+//! `[REDACTED:kind]`, so that the reader knows something was there.
 //!
 //! Limits: a secret that is short, unknown and looks like a word cannot be told from a word. The reverse also happens:
 //! a long random-looking token that is not secret (a full commit hash) is replaced too; the record errs on that side.
 //! Text that goes to a model or into a file the person asked for is not touched: that is work, not record.
 
+mod commands;
 mod patterns;
 mod stream;
 
@@ -112,7 +114,11 @@ impl Redactor {
     }
 
     fn redact<'a>(&self, text: &'a str, tokens: bool) -> Cow<'a, str> {
-        match self.known_values(text) {
+        let mut clean = self.known_values(text);
+        if let Some(cleaner) = commands::redact(&clean) {
+            clean = Cow::Owned(cleaner);
+        }
+        match clean {
             Cow::Borrowed(text) => patterns::redact(text, tokens),
             Cow::Owned(text) => Cow::Owned(patterns::redact(&text, tokens).into_owned()),
         }

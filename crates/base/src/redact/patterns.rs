@@ -19,7 +19,7 @@ fn always(_: &Captures<'_>) -> bool {
 }
 
 /// The whole match is replaced, except a group named `keep` at its beginning.
-const SHAPES: [Shape; 15] = [
+const SHAPES: [Shape; 16] = [
     Shape {
         kind: "private-key",
         expression: r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\z)",
@@ -55,9 +55,10 @@ const SHAPES: [Shape; 15] = [
         expression: r"(?<keep>(?i-u:(?-u:\b)bearer|(?-u:\b)authorization:[ \t\r\n]*basic)[ \t\r\n]+)(?<value>[A-Za-z0-9._~+/=-]{8,})",
         check: not_a_word,
     },
+    Shape { kind: "vault", expression: r"(?-u:\b)hv[sbr]\.[A-Za-z0-9_-]{8,}", check: always },
     Shape {
         kind: "flag",
-        expression: r"(?<keep>(?:^|[ \t\r\n])--?(?i-u:[a-z-]*token|[a-z-]*password|passwd|[a-z-]*secret|[a-z-]*api-?key)(?:=|[ \t\r\n]+))(?<value>[^ \t\r\n-][^ \t\r\n]*)",
+        expression: r"(?<keep>(?:^|[ \t\r\n])(?:--?(?i-u:[a-z-]*token|[a-z-]*password|passwd|[a-z-]*secret|[a-z-]*api-?key|passphrase)|--pass)(?:=|[ \t\r\n]+))(?<value>[^ \t\r\n-][^ \t\r\n]*)",
         check: not_an_expression,
     },
     Shape {
@@ -67,8 +68,8 @@ const SHAPES: [Shape; 15] = [
     },
     Shape {
         kind: "environment",
-        expression: r#"(?<keep>(?-u:\b)[A-Z][A-Z0-9_]{2,}=["']?)(?<value>[^ \t\r\n"']{16,})"#,
-        check: not_an_expression,
+        expression: r#"(?<keep>(?-u:\b)(?<name>[A-Z][A-Z0-9_]{2,})=["']?)(?<value>[^ \t\r\n"']+)"#,
+        check: long_or_secret,
     },
     Shape { kind: "token", expression: r"(?-u:\b)[A-Za-z0-9_+-]{32,}={0,2}", check: random_looking },
 ];
@@ -80,7 +81,14 @@ const TOKEN: usize = SHAPES.len() - 1;
 #[expect(clippy::expect_used, reason = "the expressions are constants; the tests compile every one")]
 static ANY: LazyLock<Regex> = LazyLock::new(|| {
     let nameless = |shape: &Shape| {
-        format!("(?:{})", shape.expression.replace("(?<keep>", "(?:").replace("(?<value>", "(?:"))
+        format!(
+            "(?:{})",
+            shape
+                .expression
+                .replace("(?<keep>", "(?:")
+                .replace("(?<value>", "(?:")
+                .replace("(?<name>", "(?:")
+        )
     };
     Regex::new(&SHAPES.iter().map(nameless).collect::<Vec<_>>().join("|")).expect("constant expressions")
 });
@@ -136,9 +144,39 @@ fn not_a_word(captures: &Captures<'_>) -> bool {
 
 /// A path, a variable, a place holder or an address is not a secret.
 fn not_an_expression(captures: &Captures<'_>) -> bool {
-    let value = value(captures).trim_matches(['"', '\'', '`']);
+    is_value(value(captures))
+}
+
+/// The same for a text.
+pub(super) fn is_value(text: &str) -> bool {
+    let value = text.trim_start_matches('\\').trim_matches(['"', '\'', '`']);
     let innocent = ["/", "./", "../", "~", "$", "<", "{", "http://", "https://", "file:"];
-    !innocent.iter().any(|start| value.starts_with(start))
+    !value.is_empty() && !innocent.iter().any(|start| value.starts_with(start))
+}
+
+/// A variable's value is taken for a secret when it is long, or when the name says so and it switches nothing.
+fn long_or_secret(captures: &Captures<'_>) -> bool {
+    const SECRETS: [&str; 11] = [
+        "PASSWORD",
+        "PASSWD",
+        "PASSPHRASE",
+        "TOKEN",
+        "SECRET",
+        "APIKEY",
+        "API_KEY",
+        "ACCESS_KEY",
+        "PRIVATE_KEY",
+        "_PWD",
+        "_PASS",
+    ];
+    const SWITCHES: [&str; 9] = ["true", "false", "yes", "no", "on", "off", "none", "null", "prompt"];
+    let value = value(captures);
+    let name = captures.name("name").map_or("", |found| found.as_str());
+    let switch =
+        || SWITCHES.contains(&value.trim_end_matches([',', '.', ')', ';']).to_ascii_lowercase().as_str());
+    not_an_expression(captures)
+        && (value.len() >= 16
+            || SECRETS.iter().any(|end| name.ends_with(end)) && !value.starts_with('=') && !switch())
 }
 
 /// A quoted text, or a bare one with a digit in it that is not a call, a member or a place holder.

@@ -2,10 +2,10 @@
 //!
 //! A secret may be cut in two by the network. So the end of what has arrived is held back until it can no longer be
 //! the beginning of a secret: up to the last white space, further back when the words before it announce one
-//! (`Bearer`, `--token`, `password:`), and to its end when a private key has begun. Ordinary prose therefore flows
-//! word by word.
+//! (`Bearer`, `--token`, `password:`), to the end of the line behind a program that takes passwords among its words
+//! (`mysql`, `curl`), and to its end when a private key has begun. Ordinary prose therefore flows word by word.
 
-use super::Redactor;
+use super::{Redactor, commands};
 use std::sync::Arc;
 
 /// A word longer than this is let go (redacted as far as it came): it is a blob, and holding it would hold the stream.
@@ -59,6 +59,10 @@ impl StreamRedactor {
             && end_of_key(text, begin).is_none_or(|end| cut < end)
         {
             cut = cut.min(begin);
+        }
+        let line = text.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        if let Some(start) = text.get(line..).and_then(commands::start) {
+            cut = cut.min(line + start);
         }
         cut = cut.min(before_announcement(text.get(..cut).unwrap_or_default()));
         for value in self.redactor.awkward_values() {
@@ -138,7 +142,7 @@ mod tests {
         Arc::new(Redactor::new(&environment, []))
     }
 
-    const SECRETS: [&str; 9] = [
+    const SECRETS: [&str; 13] = [
         "correct-horse-battery",
         "two öd words",
         "AKIAIOSFODNN7EXAMPLE",
@@ -148,6 +152,10 @@ mod tests {
         "tool --token abc123",
         "-----BEGIN PRIVATE KEY-----\nabc def\n-----END PRIVATE KEY-----",
         "sk-proj-abc123def456",
+        "docker login -u bob -p hunter2",
+        "mysql -h db -phunter2 shop",
+        "echo hunter2 | sudo -S ls",
+        "PGPASSWORD=x psql",
     ];
 
     #[test]
@@ -168,7 +176,7 @@ mod tests {
     proptest! {
         #[test]
         fn pieces_are_as_clean_as_the_whole(
-            parts in proptest::collection::vec((0usize..9, "[a-z ,.\n]{0,12}"), 1..5),
+            parts in proptest::collection::vec((0usize..13, "[a-z ,.\n]{0,12}"), 1..5),
             sizes in proptest::collection::vec(1usize..9, 1..200),
         ) {
             let text: String =

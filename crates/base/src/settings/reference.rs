@@ -15,7 +15,8 @@ pub fn markdown() -> String {
          environment; what one process tells another. Of several variables the first that is set wins.\n\n\
          Checked, but without effect until the parts that they belong to are there: `tier.*`, `web.*`, `pipeline.*`,\n\
          `tickets.*`, `memory.*`, `mtg.*`, `interface.*`, `tools.session_grant`, `tools.roots`,\n\
-         `provider.groq.whisper_model`, `process.hook_*`, `process.delegated`, `process.security_evaluation`.\n\n\
+         `provider.groq.whisper_model`, `process.hook_session`, `process.hook_daemon`,\n\
+         `process.hook_request`, `process.hook_log`, `process.delegated`.\n\n\
          | key | default | takes | who | variables | meaning |\n|---|---|---|---|---|---|\n",
     );
     for setting in TABLE {

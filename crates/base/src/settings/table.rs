@@ -238,6 +238,9 @@ settings! {
     GITHUB_CLONE_BYTES = "github.clone_max_bytes", Whole(1, MANY), "1073741824", Person, ["MARVIN_GITHUB_CLONE_MAX_BYTES"],
         "Bytes of the largest clone";
 
+    PACKS_TOKENS = "packs.tokens", Whole(50, 2250), "1500", Anyone, ["MARVIN_PACKS_TOKENS"],
+        "Estimated tokens that packs may tell an agent at once";
+
     NTFY_URL = "notify.url", Text, "https://ntfy.sh", Person, ["MARVIN_NTFY_URL"],
         "Server that notifications are pushed to";
 
@@ -291,6 +294,9 @@ settings! {
         "Which face opens first";
     WEB_UI = "interface.web", Switch, "false", Person, ["MARVIN_UI", "BOB_UI"], "Open the browser face beside the terminal";
     PROFILE = "profile", Text, "", Person, ["MARVIN_PROFILE"], "Profile to use; unset: the last one";
+
+    HOOKS_STOP_ROUNDS = "hooks.stop_rounds", Whole(0, 20), "3", Person, ["MARVIN_HOOKS_STOP_ROUNDS"],
+        "How often in a row an agent that stops is sent back because its commitments do not hold";
 
     DEPTH = "process.depth", Whole(0, 64), "0", Process, ["MARVIN_DEPTH"], "How deep this process is nested";
     TICKET = "process.ticket", Text, "", Process, ["MARVIN_TICKET"], "Ticket that this sub-agent works on";

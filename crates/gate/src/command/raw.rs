@@ -8,13 +8,14 @@ use regex::RegexSet;
 use std::sync::LazyLock;
 
 /// Shapes of catastrophes in raw text, as (rule, expression).
-const SHAPES: [(&str, &str); 17] = [
+const SHAPES: [(&str, &str); 18] = [
     (
         "delete",
         r#"\b(rm|shred)\s+(-\S+\s+)*["']?(/|~|\$\{?HOME\}?|/\*|(~|\$\{?HOME\}?)/\*?|/(bin|boot|dev|etc|home|lib|lib64|opt|proc|root|run|sbin|srv|sys|usr|var)(/\S*)?)["']?(\s|$|[;&|)`"'])"#,
     ),
     ("delete", r"--no-preserve-root"),
     ("delete", r#"\b(rm|shred)\s[^;&|]*(^|[\s/"'])\.(git|marvin|tickets)(/|\s|$|["';&|)])"#),
+    ("delete", r"\b(rm|mv|ln|mkfifo|shred)\s[^;&|]*/mhd-[0-9$*?]"),
     ("delete", r#"rmtree\(\s*["'](/|~)|(rmSync|rm_rf|rmdirSync)\(\s*["'](/|~)|Path\.home\(\)[^;]*rmtree"#),
     ("device", r"\bmkfs(\.\w+)?\s|\bwipefs\b|\bblkdiscard\b"),
     ("device", r"\bdd\b[^;&|]*\bof=/dev/(sd|hd|vd|xvd|nvme|mmcblk|disk|dm-|mapper|mem|kmem)"),

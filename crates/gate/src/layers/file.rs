@@ -5,11 +5,10 @@ use super::rule::{Fault, List, Problem, Rule};
 use super::set::{Set, Wanted};
 use crate::meaning::{self, Grounds, MoreFacts};
 use marvin_base::files::{self, Links};
-use marvin_base::{clock, signature};
+use marvin_base::signature;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// A rule file larger than this is not one.
@@ -18,46 +17,8 @@ const LARGEST: u64 = 4 * 1024 * 1024;
 const MOST_RULES: usize = 20_000;
 /// Problems that are kept of one file: the first are enough to mend it.
 const MOST_PROBLEMS: usize = 100;
-/// A file changed less than this before it was read may change again without its facts telling.
-const RACY_NS: i128 = 50_000_000;
 /// Where examples are thought to run.
 const EXAMPLE: Grounds<'static> = Grounds { workspace: "/home/someone/project", home: "/home/someone" };
-
-/// The facts of a file that change with it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
-    inode: u64,
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-    /// Read so soon after it was written that it must be read again.
-    racy: bool,
-}
-
-impl Stamp {
-    /// The facts now; `None` when there is no file.
-    pub(super) fn of(path: &Path) -> Option<Stamp> {
-        let facts = std::fs::metadata(path).ok()?;
-        Some(Stamp {
-            inode: facts.ino(),
-            size: facts.size(),
-            modified: (facts.mtime(), facts.mtime_nsec()),
-            changed: (facts.ctime(), facts.ctime_nsec()),
-            racy: clock::now().as_nanosecond()
-                - (i128::from(facts.ctime()) * 1_000_000_000 + i128::from(facts.ctime_nsec()))
-                < RACY_NS,
-        })
-    }
-
-    /// Is the file still the one that this was taken of?
-    pub(super) fn still(old: Option<Stamp>, new: Option<Stamp>) -> bool {
-        match (old, new) {
-            (None, None) => true,
-            (Some(old), Some(new)) => !old.racy && Stamp { racy: false, ..new } == old,
-            _ => false,
-        }
-    }
-}
 
 /// A rule file that was read.
 #[derive(Debug)]
@@ -309,19 +270,5 @@ mod tests {
         assert_eq!(parse_list("{\"rules\": [", List::Denylist).problems.len(), 1);
         assert_eq!(parse_list("[]", List::Denylist).problems.len(), 1);
         assert!(parse_list("\n{]\n", List::Learned).problems[0].rule.contains("line 2"));
-    }
-
-    #[test]
-    fn a_file_that_is_rewritten_at_once_is_read_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("f");
-        std::fs::write(&path, "a").unwrap();
-        let first = Stamp::of(&path);
-        std::fs::write(&path, "b").unwrap();
-        assert!(!Stamp::still(first, Stamp::of(&path)));
-        std::thread::sleep(std::time::Duration::from_millis(80));
-        let settled = Stamp::of(&path);
-        assert!(Stamp::still(settled, Stamp::of(&path)));
-        assert!(!Stamp::still(settled, None) && Stamp::still(None, None));
     }
 }

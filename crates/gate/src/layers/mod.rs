@@ -29,9 +29,10 @@ pub use trust::Trust;
 use crate::command::{self, CommandContext};
 use crate::meaning::{self, Grounds, Judgement, MoreFacts};
 use crate::verdict::{Decision, Verdict};
-use file::{Loaded, Stamp};
+use file::Loaded;
 use marvin_base::files::Links;
 use marvin_base::layout::Layout;
+use marvin_base::stamp::Stamp;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -234,6 +235,12 @@ impl Layers {
             None => meaning::judge(line, place.folder, place.grounds),
         };
         self.rule(line, place, judgement)
+    }
+
+    /// What the judge finds in a folder on the disk as it is.
+    #[must_use]
+    pub fn look(&self, line: &str, place: Place<'_>) -> Judgement {
+        meaning::judge_on_disk(line, place.folder, place.grounds, self.current().programs.as_ref())
     }
 
     /// What the judge finds on the disk as it is.
@@ -441,29 +448,42 @@ impl Rules {
     }
 }
 
+/// Words behind `marvin commitments` by which a person takes back what was to be proved.
+const PROMISES: [&str; 2] = ["drop", "rehash"];
+
 /// Words behind `marvin gate` that change what the gate knows.
 const OWN: [[&str; 2]; 5] =
     [["learned", "add"], ["suggestions", "accept"], ["rules", "add"], ["trust", ""], ["learned", "remove"]];
 
-/// What an agent may never run, whatever any list says: the commands by which a person tells the gate what to allow.
+/// What an agent may never run, whatever any list says: the commands by which a person tells the gate what to allow, and
+/// takes back what was to be proved.
 fn own(judgement: &Judgement) -> Option<Verdict> {
+    let deny = |reason: &str, mend: &str| Some(Verdict::deny("gate.own", reason, mend));
     let changes = |words: &[String]| {
         let named: Vec<&str> =
             words.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
         match named.as_slice() {
-            [program, "gate", first, rest @ ..] if crate::shell::base_name(program) == "marvin" => {
-                OWN.iter().any(|[one, two]| one == first && (two.is_empty() || rest.first() == Some(two)))
-            }
-            _ => false,
+            [program, rest @ ..] if crate::shell::base_name(program) == "marvin" => match rest {
+                ["gate", first, rest @ ..]
+                    if OWN
+                        .iter()
+                        .any(|[one, two]| one == first && (two.is_empty() || rest.first() == Some(two))) =>
+                {
+                    deny(
+                        "what the gate allows is told by a person, not by an agent",
+                        "Say in your answer which command should be allowed and why.",
+                    )
+                }
+                ["commitments", word, ..] if PROMISES.contains(word) => deny(
+                    "what was to be proved is taken back by a person, not by an agent",
+                    "Do the work, or say in your answer which commitment does not hold any longer and why.",
+                ),
+                _ => None,
+            },
+            _ => None,
         }
     };
-    judgement.segments.iter().any(|segment| changes(&segment.words)).then(|| {
-        Verdict::deny(
-            "gate.own",
-            "what the gate allows is told by a person, not by an agent",
-            "Say in your answer which command should be allowed and why.",
-        )
-    })
+    judgement.segments.iter().find_map(|segment| changes(&segment.words))
 }
 
 /// The allow that the lists give instead of a question, if they do.

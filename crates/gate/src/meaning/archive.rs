@@ -65,7 +65,7 @@ fn pack(look: &mut Look<'_>, base: &str) {
                 .find(|word| word.beginning().starts_with("-o") && word.beginning().len() > 2)
                 .cloned();
             let to = to.map_or_else(|| Word::known("."), |word| super::arguments::tail(&word, 2));
-            look.act(Act::Write, &to);
+            unpacked(look, &to, operands.get(1..).unwrap_or_default(), arguments.has(&["-aos", "-aou"]));
             operands.iter().take(1).for_each(|word| look.act(Act::Read, word));
             return;
         }
@@ -99,11 +99,13 @@ fn pack(look: &mut Look<'_>, base: &str) {
 }
 
 fn unpack(look: &mut Look<'_>, base: &str) {
-    let arguments =
-        Arguments::new(look.rest(), &["-d", "-P", "-x", "-C", "--output", "-o", "--directory", "--dir"]);
-    for value in arguments.values(&["-d", "-C", "--directory", "--output", "--dir"]) {
-        look.act(Act::Write, value);
-    }
+    // For `unzip` alone, `-o` means to overwrite.
+    let values: &[&str] = match base {
+        "unzip" => &["-d", "-P", "-x"],
+        _ => &["-d", "-P", "-x", "-C", "--output", "-o", "--directory", "--dir"],
+    };
+    let arguments = Arguments::new(look.rest(), values);
+    let folder = arguments.values(&["-d", "-C", "-o", "--directory", "--output", "--dir"]).last().cloned();
     let lists = arguments.has(&["-l", "-v", "-t", "-Z", "-p", "-c", "--list"])
         || base == "jar" && arguments.operands.first().is_some_and(|word| word.beginning().starts_with('t'));
     if look.rest().iter().any(|word| word.is("-:")) {
@@ -112,7 +114,23 @@ fn unpack(look: &mut Look<'_>, base: &str) {
     for word in arguments.operands.iter().take(if lists { 9 } else { 1 }) {
         look.act(Act::Read, word);
     }
+    if !lists {
+        let folder = folder.unwrap_or_else(|| Word::known("."));
+        let members = arguments.operands.get(1..).unwrap_or_default();
+        unpacked(look, &folder, members, base == "unzip" && arguments.has(&["-n"]));
+    }
     generic(look, false);
+}
+
+/// An archive is unpacked into a folder: all of it, or some members. `keeps` where files that are there stay as they are.
+fn unpacked(look: &mut Look<'_>, folder: &Word, members: &[Word], keeps: bool) {
+    look.act(Act::Write, folder);
+    for member in members {
+        super::files::lands(look, folder, member.beginning().trim_start_matches("./"));
+    }
+    if members.is_empty() && !keeps && super::disk::has_hooks(look, folder) {
+        look.ask("archive.hooks", "the archive may hold files that replace the hooks of this project");
+    }
 }
 
 fn copy(look: &mut Look<'_>, base: &str) {
@@ -273,6 +291,10 @@ fn tar(look: &mut Look<'_>) {
             look.ask("tar.absolute", "it may write anywhere that the archive names");
         }
         let folder = folder.unwrap_or_else(|| Word::known("."));
-        look.act(Act::Write, &folder);
+        let keeps = words
+            .iter()
+            .any(|word| matches!(word.text().as_deref(), Some("--keep-old-files" | "--skip-old-files")))
+            || mode.contains('k');
+        unpacked(look, &folder, &operands, keeps);
     }
 }

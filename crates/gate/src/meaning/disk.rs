@@ -52,6 +52,51 @@ pub(super) fn is_ticket(word: &Word, folders: &[Word], grounds: Grounds<'_>) -> 
     reached(word, folders).is_some_and(|paths| paths.iter().any(|path| path.starts_with(&tickets)))
 }
 
+/// Is there a folder of this name?
+pub(super) fn is_folder(look: &Look<'_>, word: &Word) -> bool {
+    look.beside.disk
+        && reached(word, &look.segment.folders).is_some_and(|paths| paths.iter().any(|path| path.is_dir()))
+}
+
+/// Looks at what lies in folders, or fits patterns, whose content is put into a folder.
+pub(super) fn brings(look: &mut Look<'_>, sources: &[Word], target: &Word) {
+    if !look.beside.disk {
+        return;
+    }
+    for source in sources {
+        let paths = reached(source, &look.segment.folders).unwrap_or_default();
+        let mut names: Vec<String> = Vec::new();
+        for path in &paths {
+            let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+            if source.globs() {
+                names.extend(name(path));
+            } else {
+                let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+                names.extend(entries.take(MOST).filter_map(|entry| name(&entry.path())));
+            }
+        }
+        // A folder that this line itself makes holds what nobody has seen yet.
+        let unseen = !source.globs() && !paths.iter().any(|path| path.exists());
+        if unseen && look.place(target) == Place::Workspace {
+            look.ask(
+                "copy.unseen",
+                format!("what it would put into the workspace is not there yet: `{}`", source.shown()),
+            );
+        }
+        for name in names {
+            super::files::lands(look, target, &name);
+        }
+    }
+}
+
+/// Could what is unpacked into a folder replace the hooks that stand there?
+pub(super) fn has_hooks(look: &Look<'_>, folder: &Word) -> bool {
+    look.beside.disk && look.place(folder) == Place::Workspace && {
+        let workspace = Path::new(look.grounds.workspace);
+        [".claude", ".codex", ".marvin"].iter().any(|name| workspace.join(name).exists())
+    }
+}
+
 /// A reader of whole trees shows the secrets that lie in them, too.
 pub(super) fn tree(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
     let searches = matches!(base, "rg" | "ag" | "ack" | "ugrep");

@@ -3,6 +3,7 @@
 //! The table of `facts.toml` becomes constants when this crate is built. A project may add programs in the same format
 //! ([`MoreFacts`]); what the table knows already stays as it is.
 
+use super::row::Row;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -95,41 +96,11 @@ pub(crate) fn of(name: &str) -> Option<&'static Facts> {
     })
 }
 
-/// A row as a file writes it.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Row {
-    names: String,
-    class: Class,
-    #[serde(default)]
-    why: String,
-    #[serde(default)]
-    values: String,
-    #[serde(default)]
-    reads: String,
-    #[serde(default)]
-    writes: String,
-    #[serde(default)]
-    runs: String,
-    #[serde(default)]
-    asks: String,
-    #[serde(default)]
-    denies: String,
-    #[serde(default)]
-    skip: usize,
-    #[serde(default)]
-    allow: String,
-    #[serde(default)]
-    ask: String,
-    #[serde(default)]
-    deny: String,
-}
-
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
     #[serde(default)]
-    program: Vec<Row>,
+    program: Vec<Row<Class>>,
 }
 
 /// A file of facts that cannot be read.

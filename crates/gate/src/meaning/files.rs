@@ -116,7 +116,7 @@ fn copy(look: &mut Look<'_>, base: &str) {
         let place = look.place(source);
         if link {
             // A link to credentials or devices is a way around every other look at paths.
-            if matches!(place, Place::Secret | Place::Device | Place::Root | Place::StartUp) {
+            if place.steers() || matches!(place, Place::Secret | Place::Device | Place::Root) {
                 look.act(Act::Read, source);
                 look.ask("link", format!("it makes a second name for {}", place.describe()));
             }
@@ -141,8 +141,14 @@ fn copy(look: &mut Look<'_>, base: &str) {
         }
     }
     let emptied = !link && sources.iter().any(|source| source.is("/dev/null"));
+    let whole = arguments.has(&["-T", "--no-target-directory"]);
     for target in &targets {
         look.act(Act::Write, target);
+        if whole {
+            super::disk::brings(look, &sources, target);
+        } else {
+            into(look, &sources.iter().collect::<Vec<_>>(), target);
+        }
         if emptied && look.place(target) == Place::Inside {
             look.act(Act::Delete, target);
         }
@@ -152,6 +158,40 @@ fn copy(look: &mut Look<'_>, base: &str) {
     }
     if base == "install" && arguments.values(&["-m", "--mode"]).any(|mode| is_set_id(&mode.shown())) {
         look.deny("set-id", "it makes a program that runs with its owner's rights");
+    }
+}
+
+/// What is put into a folder gets a name there, and the name may be one that steers agents: `cp -r x/.claude .`.
+pub(super) fn into(look: &mut Look<'_>, sources: &[&Word], target: &Word) {
+    let folder = target
+        .text()
+        .is_some_and(|text| text.ends_with('/') || matches!(text.rsplit('/').next(), Some("." | "..")))
+        || look.place(target) == Place::Workspace
+        || super::disk::is_folder(look, target);
+    if !folder {
+        return;
+    }
+    let (whole, named): (Vec<&Word>, Vec<&Word>) = sources.iter().partition(|word| {
+        word.globs() || word.text().is_some_and(|text| matches!(text.rsplit('/').next(), Some("." | "..")))
+    });
+    let whole: Vec<Word> = whole.into_iter().cloned().collect();
+    super::disk::brings(look, &whole, target);
+    for source in named {
+        let end = source.end();
+        let name = end.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        lands(look, target, name);
+    }
+}
+
+/// Notes a write where something of this name would steer agents, once it lies in a folder.
+pub(super) fn lands(look: &mut Look<'_>, folder: &Word, name: &str) {
+    let mut path = folder.clone();
+    if !path.end().ends_with('/') {
+        path.push("/", true);
+    }
+    path.push(name, true);
+    if !name.is_empty() && look.place(&path).steers() && !look.place(folder).steers() {
+        look.act(Act::Write, &path);
     }
 }
 

@@ -140,6 +140,13 @@ fn subcommand(look: &mut Look<'_>, verb: &str, rest: &[Word]) {
                     }
                 }
             }
+            let mut words = rest.iter();
+            while let Some(word) = words.next() {
+                let flag = word.is("--output") || word.is("-o") && matches!(verb, "archive" | "format-patch");
+                if let Some(target) = words.as_slice().first().filter(|_| flag) {
+                    look.act(Act::Write, target);
+                }
+            }
             if has(&["--output"]) || has(&["-O"]) && matches!(verb, "grep") {
                 for word in rest.iter().filter(|word| word.beginning().starts_with("--output=")) {
                     look.act(Act::Write, &super::arguments::tail(word, 9));
@@ -157,7 +164,7 @@ fn subcommand(look: &mut Look<'_>, verb: &str, rest: &[Word]) {
                 }
             }
         }
-        "add" | "stage" | "commit" | "init" | "mv" | "notes" | "rm" if verb != "rm" || has(&["--cached"]) => {
+        "add" | "stage" | "commit" | "init" | "notes" | "rm" if verb != "rm" || has(&["--cached"]) => {
             if verb == "notes" && operands.first().is_some_and(|word| word.is("remove") || word.is("prune")) {
                 look.ask("git.notes", "it deletes notes");
             }
@@ -171,12 +178,27 @@ fn subcommand(look: &mut Look<'_>, verb: &str, rest: &[Word]) {
                 look.ask("git.template", "a template may bring programs that git runs");
             }
         }
+        "mv" if !has(&["-n", "--dry-run"]) => {
+            let Some((target, sources)) = operands.split_last() else { return };
+            for word in sources {
+                if look.place(word).steers() {
+                    look.act(Act::DeleteTree, word);
+                }
+            }
+            super::files::into(look, sources, target);
+            if look.place(target).steers() {
+                look.act(Act::Write, target);
+            }
+        }
+        "mv" => {}
         "rm" => {
             let act = if has(&["-r"]) { Act::DeleteTree } else { Act::Delete };
             for word in &operands {
                 match look.place(word) {
                     Place::Workspace => look.deny("git.lost", lost),
                     _ if has(&["-f", "--force"]) => look.act(act, word),
+                    // What steers agents and tools would steer them no longer.
+                    Place::Instructions | Place::StartUp | Place::Record => look.act(act, word),
                     // Without force git keeps what is in no commit.
                     _ => {}
                 }
@@ -232,8 +254,8 @@ fn subcommand(look: &mut Look<'_>, verb: &str, rest: &[Word]) {
         }
         "stash" => match operands.first().and_then(|word| word.text()).as_deref() {
             Some("drop" | "clear") => look.deny("git.lost", lost),
-            Some("pop" | "apply" | "push" | "save" | "list" | "show" | "branch" | "create" | "store")
-            | None => {}
+            Some("push" | "save") | None => stash(look, rest, &has),
+            Some("pop" | "apply" | "list" | "show" | "branch" | "create" | "store") => {}
             Some(_) => look.ask("git.stash", "it changes stashed work"),
         },
         "push" => push(look, rest, &operands, &has),
@@ -318,7 +340,16 @@ fn subcommand(look: &mut Look<'_>, verb: &str, rest: &[Word]) {
                 "update-index" if has(&["--force-remove", "--assume-unchanged", "--skip-worktree"]) => {
                     look.ask("git.index", "it hides files from git");
                 }
-                "apply" if has(&["--unsafe-paths"]) => look.ask("git.apply", "the patch may write anywhere"),
+                // A patch may change what steers agents, and new files are in no commit.
+                "apply" if has(&["--check", "--stat", "--numstat", "--summary"]) && !has(&["--apply"]) => {}
+                "am" if has(&["--show-current-patch"]) => {}
+                "apply" | "am" => look.ask("git.apply", "what the patch writes is not seen from the line"),
+                "sparse-checkout" if !operands.first().is_none_or(|word| word.is("list")) => {
+                    look.ask(
+                        "git.sparse",
+                        "it takes files out of the working tree, hooks and rules among them",
+                    );
+                }
                 "difftool" | "mergetool" if has(&["-x", "--extcmd"]) => {
                     look.ask("git.run", "it runs a program of its own choice");
                 }
@@ -376,6 +407,21 @@ fn subcommand(look: &mut Look<'_>, verb: &str, rest: &[Word]) {
         },
         "maintenance" => look.ask("git.maintenance", "it may make something run later"),
         _ => look.ask("git.verb", format!("`git {verb}` is not known; it may be an alias")),
+    }
+}
+
+/// Stashing takes files away. What steers agents is often in no commit, so it goes with all that is untracked.
+fn stash(look: &mut Look<'_>, rest: &[Word], has: &dyn Fn(&[&str]) -> bool) {
+    let paths: Vec<Word> = rest.iter().skip_while(|word| !word.is("--")).skip(1).cloned().collect();
+    let untracked = has(&["-u", "--include-untracked", "-a", "--all"]);
+    let whole = paths.is_empty() || paths.iter().any(|word| look.place(word) == Place::Workspace);
+    if untracked && whole {
+        look.ask("git.stash", "it takes away files that are in no commit, hooks and rules among them");
+    }
+    for word in rest {
+        if look.place(word).steers() {
+            look.act(Act::DeleteTree, word);
+        }
     }
 }
 

@@ -117,6 +117,38 @@ pub(super) fn written(look: &mut Look<'_>) {
     }
 }
 
+/// Flags with which formatters and their like change the files that they are given.
+pub(super) fn rewritten(look: &mut Look<'_>) {
+    let words = look.rest().to_vec();
+    let changes = words.iter().any(|word| {
+        let text = word.beginning();
+        matches!(
+            text.split('=').next().unwrap_or_default(),
+            "--write"
+                | "-w"
+                | "--fix"
+                | "-i"
+                | "--in-place"
+                | "--inplace"
+                | "--apply"
+                | "--replace"
+                | "--overwrite"
+        )
+    });
+    let named = words.iter().enumerate().filter(|(at, word)| {
+        let flag = at.checked_sub(1).and_then(|before| words.get(before)).map(Word::beginning);
+        let written = flag.is_some_and(|flag| {
+            matches!(flag.as_str(), "-o" | "--output" | "--out" | "--outfile" | "--output-file")
+        });
+        (changes || written) && !word.beginning().starts_with('-')
+    });
+    for (_, word) in named {
+        if look.place(word).steers() {
+            look.act(Act::Change, word);
+        }
+    }
+}
+
 /// Looks for passwords all over a disk.
 pub(super) fn hunts(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
     let tree = matches!(base, "rg" | "ag" | "ack" | "rgrep") || arguments.has(&["-r", "-R", "--recursive"]);

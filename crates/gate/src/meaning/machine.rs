@@ -247,32 +247,26 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
                 look.ask("service", "it starts something as a service");
             }
         }
-        "claude" | "codex" | "gemini" | "aider" | "cursor-agent" | "copilot" | "opencode" | "goose"
-        | "amp" | "qwen" | "cline" => {
-            let free = words.iter().any(|word| {
-                matches!(
-                    word.as_str(),
-                    "--yolo"
-                        | "-y"
-                        | "--yes-always"
-                        | "--allow-all-tools"
-                        | "--full-auto"
-                        | "--trust-all-tools"
-                        | "--force"
-                        | "--auto-approve"
-                ) || word.starts_with("--dangerously")
-                    || word.contains("danger-full-access")
-                    || word.contains("bypassPermissions")
-                    || word.starts_with("--approval-mode=yolo")
-                    || word.contains("approval_policy=never")
-            });
-            if free {
-                look.deny("agent", "it starts another agent without a gate");
-            } else if !matches!(first, "--version" | "-v" | "--help" | "mcp" if words.len() < 3 && !has("add"))
-            {
-                look.ask("agent", "it starts another agent");
+        "marvin" => {
+            let named: Vec<&str> =
+                words.iter().map(String::as_str).filter(|word| !word.starts_with('-')).take(2).collect();
+            let looks = matches!(
+                named.as_slice(),
+                ["verify" | "doctor" | "inspect-run" | "config" | "completions" | "man", ..]
+                    | ["packs", "list" | "check" | "why"]
+                    | ["lessons", "reflect" | "health"]
+                    | ["commitments", "list" | "verify"]
+                    | ["gate", "explain" | "judge" | "eval" | "stats"]
+                    | ["daemon", "status" | "list" | "log"]
+                    | ["tools", "list" | "schema"]
+                    | ["tk", ..]
+            );
+            if !looks && !matches!(first, "--version" | "-V" | "--help" | "-h") {
+                look.ask("marvin", "it starts an agent, or changes what Marvin keeps");
             }
         }
+        "claude" | "codex" | "gemini" | "aider" | "cursor-agent" | "copilot" | "opencode" | "goose"
+        | "amp" | "qwen" | "cline" => agent(look, &words),
         "exec" if has("-a") => look.ask("masquerade", "it gives a process another name"),
         "tshark" | "dumpcap" | "tcpdump" | "ngrep" => {
             generic(look, true);
@@ -289,6 +283,57 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
         _ => return false,
     }
     true
+}
+
+/// Another agent: it has a gate of its own only where its hooks run.
+fn agent(look: &mut Look<'_>, words: &[String]) {
+    let has = |word: &str| words.iter().any(|own| own == word);
+    let free = words.iter().any(|word| {
+        matches!(
+            word.as_str(),
+            "--yolo"
+                | "-y"
+                | "--yes-always"
+                | "--allow-all-tools"
+                | "--full-auto"
+                | "--trust-all-tools"
+                | "--force"
+                | "--auto-approve"
+                | "--bare"
+        ) || word.starts_with("--dangerously")
+            || word.contains("danger-full-access")
+            || word.contains("bypassPermissions")
+            || word.starts_with("--approval-mode=yolo")
+            || word.contains("approval_policy=never")
+            || word.contains("disableAllHooks")
+            || word.contains("hooks=false")
+    });
+    // Its tools for whoever speaks its protocol: no hook is asked about these calls.
+    let serves = words.iter().any(|word| {
+        matches!(
+            word.as_str(),
+            "mcp-server" | "app-server" | "exec-server" | "serve" | "acp" | "--acp" | "--experimental-acp"
+        )
+    });
+    let unhooked = words
+        .windows(2)
+        .any(|pair| matches!(pair, [flag, what] if flag == "--disable" && what.contains("hooks")))
+        || has("--disable=hooks");
+    if free || serves || unhooked {
+        return look.deny("agent", "it starts another agent without a gate");
+    }
+    let named: Vec<&str> = words.iter().map(String::as_str).collect();
+    let looks = matches!(
+        named.as_slice(),
+        ["--version" | "-v" | "-V" | "--help" | "-h"]
+            | ["mcp"]
+            | ["mcp", "list" | "help" | "--help" | "-h"]
+            | ["mcp", "list", "--json"]
+            | ["mcp", "get", _]
+    );
+    if !looks {
+        look.ask("agent", "it starts another agent, or changes what one may do");
+    }
 }
 
 /// Recipes that stay in the project, by their names.

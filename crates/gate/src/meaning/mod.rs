@@ -25,6 +25,7 @@ mod package;
 mod place;
 mod places;
 mod program;
+mod row;
 mod safer;
 mod service;
 mod storage;

@@ -179,6 +179,20 @@ fn runner(look: &mut Look<'_>, base: &str, words: &[String], all: &[String]) {
         let first = rest.iter().find(|word| !word.starts_with('-')).cloned().unwrap_or_default();
         return super::database::framework(look, &rest, &first);
     }
+    // Agents by the names of their packages: what they are told decides.
+    let package =
+        tool.rsplit_once('@').map_or(tool.as_str(), |(name, _)| if name.is_empty() { tool } else { name });
+    let agent = match package {
+        "@anthropic-ai/claude-code" => "claude",
+        "@openai/codex" => "codex",
+        "@google/gemini-cli" => "gemini",
+        _ => "",
+    };
+    if let Ok(line) = shlex::try_join(std::iter::once(agent).chain(rest.iter().map(String::as_str)))
+        && !agent.is_empty()
+    {
+        look.nested(&line);
+    }
     let known = super::facts::of(tool).is_some_and(|facts| {
         matches!(
             facts.class,

@@ -36,7 +36,7 @@ pub enum Place {
     Workspace,
     /// Git's own files.
     Repository,
-    /// The record or the tickets.
+    /// The record, the tickets, or the folder of the hooks' daemon.
     Record,
     /// Logs of the system.
     Log,
@@ -115,6 +115,9 @@ impl Place {
         let original = text;
         if globs && crate::shell::finds_secrets(text, grounds.home) {
             return Place::Secret;
+        }
+        if is_daemon(text, whole, globs, grounds) {
+            return Place::Record;
         }
         // A pattern stands for what lies in the folder before it; `/*` is all of `/`.
         let (text, below) = match text.find(['*', '?', '[']).filter(|_| globs) {
@@ -330,6 +333,11 @@ impl Place {
         Place::InHome
     }
 
+    /// Does it steer agents and tools, or is it the record of them?
+    pub(super) fn steers(self) -> bool {
+        matches!(self, Place::Instructions | Place::StartUp | Place::Record | Place::Repository)
+    }
+
     /// Is everything at this place worth more than one command?
     #[must_use]
     pub fn is_whole(self) -> bool {
@@ -344,6 +352,22 @@ impl Place {
                 | Place::Record
         )
     }
+}
+
+/// Is this the folder through which hooks speak with their daemon, or something in it? The number in its name may be
+/// unknown (`mhd-$UID`) or a pattern.
+fn is_daemon(text: &str, whole: bool, globs: bool, grounds: Grounds<'_>) -> bool {
+    let path = normal(text);
+    let inner = path.strip_prefix(grounds.workspace).unwrap_or(&path);
+    if crate::path::is_daemon_place(Path::new(inner)) {
+        return true;
+    }
+    let mut parts = inner.split('/').rev();
+    let open = !whole && parts.next() == Some("mhd-");
+    let pattern = |part: &str| {
+        part.strip_prefix("mhd-").is_some_and(|number| number.chars().any(|char| "*?[".contains(char)))
+    };
+    open || globs && (inner.split('/').any(pattern) || crate::shell::pattern::finds(&path, "/tmp/mhd-1000"))
 }
 
 /// What follows the certain part of a path.

@@ -2,7 +2,7 @@
 
 use super::arguments::Arguments;
 use super::facts::{self, Class, Facts};
-use super::habit::{built, hunts, secrets_by_name, written};
+use super::habit::{built, hunts, rewritten, secrets_by_name, written};
 use super::words::{generic, hidden_shell, is_interactive, is_text};
 use super::{
     Act, Look, Place, archive, cloud, code, container, database, disk, files, forge, git, machine, network,
@@ -370,6 +370,9 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
         look.deny("flag", format!("a flag of `{base}` makes it destructive"));
     }
     written(look);
+    if matches!(facts.class, Class::Build | Class::Verbs | Class::Convert) {
+        rewritten(look);
+    }
     let operands: Vec<&Word> = arguments.operands.iter().skip(facts.skip).collect();
     match facts.class {
         Class::Print if is_text(base) => {}

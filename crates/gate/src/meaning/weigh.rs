@@ -143,7 +143,7 @@ impl Place {
             Place::System => "a file of the system",
             Place::Workspace => "the whole workspace",
             Place::Repository => "git's own files",
-            Place::Record => "the record or the tickets",
+            Place::Record => "the record, the tickets or the folder of the hooks' daemon",
             Place::Log => "logs of the system",
             Place::StartUp => "what is run or trusted without being asked for",
             Place::Secret => "credentials",

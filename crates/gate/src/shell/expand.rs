@@ -9,7 +9,7 @@ use super::state::Shell;
 use super::value::{Piece, Taint, Why, Word};
 use super::{MOST_WORDS, text};
 use brush_parser::ParserOptions;
-use brush_parser::word::{self, TildeExpr, WordPiece, WordPieceWithSource};
+use brush_parser::word::{self, Parameter, ParameterExpr, TildeExpr, WordPiece, WordPieceWithSource};
 
 /// Characters that make a word more than its text.
 const SPECIAL: [char; 10] = ['$', '`', '"', '\'', '\\', '{', '~', '*', '?', '['];
@@ -81,6 +81,11 @@ impl Shell<'_> {
 
     fn walk(&mut self, pieces: &[WordPieceWithSource], quoted: bool, found: &mut Vec<(Piece, bool)>) {
         let known = |text: String, quoted: bool| (Piece::Known { text, quoted }, false);
+        for pair in pieces.windows(2) {
+            if let [first, second] = pair {
+                self.indexed(&first.piece, &second.piece);
+            }
+        }
         for piece in pieces {
             match &piece.piece {
                 WordPiece::Text(text) => found.push(known(text.clone(), quoted)),
@@ -122,6 +127,23 @@ impl Shell<'_> {
                     self.push_values(vec![value], quoted, found);
                 }
             }
+        }
+    }
+
+    /// `$a[1]`: bash takes the value and then a text or a pattern, zsh takes one element or letter of it.
+    fn indexed(&mut self, first: &WordPiece, second: &WordPiece) {
+        let (WordPiece::ParameterExpansion(expression), WordPiece::Text(text)) = (first, second) else {
+            return;
+        };
+        let (ParameterExpr::Parameter { parameter: Parameter::Named(name), .. }, Some(index)) =
+            (expression, text.strip_prefix('['))
+        else {
+            return;
+        };
+        let number =
+            index.starts_with(|letter: char| letter.is_ascii_digit() || letter == '-') || index.is_empty();
+        if number && self.state.variables.contains_key(name) {
+            self.doubt("an element that only some shells take");
         }
     }
 

@@ -7,6 +7,7 @@
 mod bounds;
 mod braces;
 mod builtin;
+mod choice;
 mod disguise;
 mod expand;
 mod fold;
@@ -14,6 +15,8 @@ mod launch;
 mod launchers;
 mod parameter;
 pub(crate) mod pattern;
+mod proof;
+mod redirect;
 mod run;
 mod salvage;
 mod second;
@@ -22,6 +25,7 @@ mod state;
 mod text;
 mod value;
 
+pub use proof::{Mask, proves, proves_tests};
 pub use state::{Redirect, RedirectKind, Segment};
 pub use value::{Piece, Stream, Taint, Why, Word};
 

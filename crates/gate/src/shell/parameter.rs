@@ -1,5 +1,6 @@
 //! Parameters: what `$x` and its forms become.
 
+use super::choice::meanings;
 use super::expand::merged;
 use super::state::{Shell, Variable};
 use super::value::{Piece, Taint, Why, Word};
@@ -29,21 +30,25 @@ impl Shell<'_> {
                 }
             },
             Parameter::Special(special) => Some(self.special(special)),
-            Parameter::Named(name) => self.named(name).map(|variable| match variable.first() {
-                Some(word) => vec![word.clone()],
-                None => vec![Word::default()],
-            }),
+            Parameter::Named(name) => {
+                let (list, ways) = self.list_of(name)?;
+                let exact = list.first().cloned().unwrap_or_default();
+                Some(if list.len() > 1 {
+                    self.one_of(meanings(&list, exact, true), ways)
+                } else {
+                    vec![exact]
+                })
+            }
             Parameter::NamedWithIndex { name, index } => {
                 let index = self.arithmetic(index);
-                let variable = self.named(name)?;
+                let (list, ways) = self.list_of(name)?;
                 let at = index.text().and_then(|text| text.trim().parse::<i64>().ok());
-                let chosen = self.chosen(&variable);
                 match at {
                     Some(at) => {
-                        let length = i64::try_from(chosen.len()).unwrap_or(i64::MAX);
+                        let length = i64::try_from(list.len()).unwrap_or(i64::MAX);
                         let at = if at < 0 { at + length } else { at };
-                        let word = usize::try_from(at).ok().and_then(|at| chosen.get(at).cloned());
-                        Some(vec![word.unwrap_or_default()])
+                        let exact = usize::try_from(at).ok().and_then(|at| list.get(at).cloned());
+                        Some(self.one_of(meanings(&list, exact.unwrap_or_default(), false), ways))
                     }
                     None => Some(vec![Word::unknown(Why::Variable, Taint::NONE)]),
                 }
@@ -307,6 +312,15 @@ impl Shell<'_> {
             joined.pieces.extend(value.pieces.iter().cloned());
         }
         merged(joined)
+    }
+
+    /// The values of a variable in this round, and how many choices of them there are.
+    fn list_of(&mut self, name: &str) -> Option<(Vec<Word>, usize)> {
+        let outer = std::mem::replace(&mut self.widest, 1);
+        let variable = self.named(name);
+        let ways = self.widest;
+        self.widest = outer.max(ways);
+        Some((variable?.choices.into_iter().next().unwrap_or_default(), ways))
     }
 
     /// A variable, through references, as this round of choices has it.

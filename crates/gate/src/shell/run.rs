@@ -4,8 +4,7 @@ use super::state::{Redirect, RedirectKind, Shell};
 use super::value::{Stream, Taint, Why, Word};
 use brush_parser::ast::{
     self, AndOr, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem as Item,
-    CompoundCommand, CompoundList, ExtendedTestExpr, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect,
-    Pipeline, SeparatorOperator, SimpleCommand,
+    CompoundCommand, CompoundList, ExtendedTestExpr, Pipeline, SeparatorOperator, SimpleCommand,
 };
 use std::rc::Rc;
 
@@ -174,7 +173,7 @@ impl Shell<'_> {
             CompoundCommand::Subshell(group) => self.apart(|shell| shell.list(&group.list, around)),
             CompoundCommand::ForClause(clause) => {
                 let values = match &clause.values {
-                    Some(words) => words.iter().flat_map(|word| self.fields(&word.value)).collect(),
+                    Some(words) => self.listed(words),
                     None => self.state.positional.clone(),
                 };
                 self.assign_choices(&clause.variable_name, values);
@@ -285,27 +284,8 @@ impl Shell<'_> {
         }
     }
 
-    fn simple(&mut self, simple: &SimpleCommand, around: &Around) -> Stream {
-        let before = self.segments.len();
-        let mut output;
-        let mut round = 0;
-        loop {
-            self.choice = round;
-            let outer = std::mem::replace(&mut self.widest, 1);
-            output = self.one_choice(simple, around);
-            let widest = std::mem::replace(&mut self.widest, outer);
-            self.widest = self.widest.max(if self.depth > 0 { widest } else { 1 });
-            round += 1;
-            if round >= widest.min(8) || self.segments.len() - before > 256 {
-                break;
-            }
-        }
-        self.choice = 0;
-        if round > 1 { Stream::unknown(output.taint) } else { output }
-    }
-
     /// The command with one choice of each variable that has several.
-    fn one_choice(&mut self, simple: &SimpleCommand, around: &Around) -> Stream {
+    pub(super) fn one_choice(&mut self, simple: &SimpleCommand, around: &Around) -> Stream {
         let mut words: Vec<Word> = Vec::new();
         let mut environment = Vec::new();
         let mut redirects = Vec::new();
@@ -342,7 +322,10 @@ impl Shell<'_> {
         }
         for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
             match item {
-                Item::Word(word) => words.extend(self.fields(&word.value)),
+                Item::Word(word) => {
+                    self.equals(&word.value);
+                    words.extend(self.fields(&word.value));
+                }
                 Item::AssignmentWord(assignment, word) => {
                     // Only declarations take it as an assignment; its text is an argument for the others.
                     let declares = words.first().is_some_and(super::builtin::declares);
@@ -422,14 +405,14 @@ impl Shell<'_> {
     }
 
     fn assignment(&mut self, assignment: &ast::Assignment) -> (String, Vec<Word>) {
-        let name = match &assignment.name {
-            AssignmentName::VariableName(name) => name.clone(),
+        let (name, element) = match &assignment.name {
+            AssignmentName::VariableName(name) => (name.clone(), false),
             AssignmentName::ArrayElementName(name, index) => {
                 self.arithmetic(index);
-                name.clone()
+                (name.clone(), true)
             }
         };
-        let values = match &assignment.value {
+        let mut values = match &assignment.value {
             AssignmentValue::Scalar(word) => {
                 let literal = |char: char| char.is_ascii_alphanumeric() || "_./+-".contains(char);
                 if word.value.trim_matches(['"', '\'']).chars().all(literal) {
@@ -450,11 +433,22 @@ impl Shell<'_> {
                 values
             }
         };
+        // One element is set: the others stay.
+        if element && !assignment.append {
+            let old = self.named(&name).and_then(|variable| variable.choices.into_iter().next());
+            let old =
+                old.unwrap_or_default().into_iter().filter(|word| !values.contains(word)).collect::<Vec<_>>();
+            values.splice(0..0, old);
+        }
         (name, values)
     }
 
     /// `<(…)` and `>(…)`: the script runs; its output is a file that the command reads.
-    fn process(&mut self, kind: &ast::ProcessSubstitutionKind, inner: &ast::SubshellCommand) -> Word {
+    pub(super) fn process(
+        &mut self,
+        kind: &ast::ProcessSubstitutionKind,
+        inner: &ast::SubshellCommand,
+    ) -> Word {
         let reads = matches!(kind, ast::ProcessSubstitutionKind::Read);
         let piped = std::mem::replace(&mut self.piped, true);
         let output = self
@@ -466,95 +460,6 @@ impl Shell<'_> {
             self.files.insert(name.clone(), output);
         }
         Word::known(name)
-    }
-
-    /// The redirections of a group, and the files that its output goes to.
-    fn redirected(
-        &mut self,
-        list: Option<&ast::RedirectList>,
-        around: &Around,
-    ) -> (Around, Vec<(Word, bool)>) {
-        let mut around = around.clone();
-        let mut written = Vec::new();
-        let before = around.redirects.len();
-        for redirect in list.iter().flat_map(|list| &list.0) {
-            self.redirect(redirect, &mut around, &mut written);
-        }
-        if around.redirects.len() > before {
-            // The group's own redirections are judged once, on their own.
-            let own = around.redirects.split_off(before);
-            let alone = Around { input: None, redirects: own };
-            self.emit(Vec::new(), Vec::new(), &alone);
-        }
-        (around, written)
-    }
-
-    fn redirect(&mut self, redirect: &IoRedirect, around: &mut Around, written: &mut Vec<(Word, bool)>) {
-        match redirect {
-            IoRedirect::File(descriptor, kind, target) => {
-                let target = match target {
-                    IoFileRedirectTarget::Filename(word) => self.single(&word.value),
-                    IoFileRedirectTarget::Fd(_) => return,
-                    IoFileRedirectTarget::Duplicate(word) => {
-                        let word = self.single(&word.value);
-                        let number =
-                            |text: &str| text.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit());
-                        match word.text() {
-                            Some(text) if number(&text) => return,
-                            _ => word,
-                        }
-                    }
-                    IoFileRedirectTarget::ProcessSubstitution(kind, inner) => self.process(kind, inner),
-                };
-                let kind = match kind {
-                    IoFileRedirectKind::Read | IoFileRedirectKind::DuplicateInput => RedirectKind::Read,
-                    IoFileRedirectKind::Append | IoFileRedirectKind::ReadAndWrite => RedirectKind::Append,
-                    _ => RedirectKind::Write,
-                };
-                if kind == RedirectKind::Read {
-                    let stream =
-                        self.file(&target).unwrap_or_else(|| Stream::unknown(super::taint_of(&target)));
-                    around.input = Some(stream);
-                } else if descriptor.is_none_or(|number| number == 1) {
-                    written.push((target.clone(), kind == RedirectKind::Append));
-                }
-                around.redirects.push(Redirect { kind, target });
-            }
-            IoRedirect::OutputAndError(word, append) => {
-                let target = self.single(&word.value);
-                written.push((target.clone(), *append));
-                let kind = if *append { RedirectKind::Append } else { RedirectKind::Write };
-                around.redirects.push(Redirect { kind, target });
-            }
-            IoRedirect::HereDocument(_, document) => {
-                let word = if document.requires_expansion {
-                    self.document(&document.doc.value)
-                } else {
-                    Word::known(document.doc.value.clone())
-                };
-                around.input = Some(stream(&word));
-            }
-            IoRedirect::HereString(_, word) => {
-                let word = self.single(&word.value);
-                around.input = Some(stream(&word).then(Stream::known("\n")));
-            }
-        }
-    }
-
-    /// Output that goes to files is remembered there, and is gone from the pipe.
-    fn keep(&mut self, written: &[(Word, bool)], output: Stream) -> Stream {
-        let Some(((target, append), _)) = written.split_last() else { return output };
-        if let Some(path) = self.place(target) {
-            let old = if *append { self.files.remove(&path) } else { None };
-            let content = match old {
-                Some(old) => old.then(output),
-                None => output,
-            };
-            if self.files.len() < 64 {
-                self.files.insert(path, content);
-            }
-        }
-        Stream::empty()
     }
 
     /// What the line itself wrote to a file.
@@ -574,7 +479,7 @@ impl Shell<'_> {
     }
 }
 
-fn stream(word: &Word) -> Stream {
+pub(super) fn stream(word: &Word) -> Stream {
     Stream { text: word.text().map(std::borrow::Cow::into_owned), taint: word.taint() }
 }
 

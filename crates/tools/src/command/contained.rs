@@ -16,6 +16,8 @@ use std::time::Duration;
 
 /// Variables that would make bash run or find something else than the line says.
 const SHELL_VARIABLES: [&str; 5] = ["BASH_ENV", "ENV", "CDPATH", "SHELLOPTS", "BASHOPTS"];
+/// How the names of variables begin that bash makes functions of, which go before programs: `BASH_FUNC_pytest%%`.
+const FUNCTIONS: &str = "BASH_FUNC_";
 /// Variables of git that say who somebody is; all others say which repository and which programs, and are taken away.
 const IDENTITY: [&str; 2] = ["GIT_AUTHOR_", "GIT_COMMITTER_"];
 /// Variables that name the folder in which cargo builds.
@@ -125,8 +127,9 @@ pub(crate) async fn contained(
         name.starts_with("GIT_") && !IDENTITY.iter().any(|beginning| name.starts_with(beginning))
     };
     let names = environment.iter().map(|(name, _)| name);
-    let taken = names.filter(|name| redact::is_secret_name(name) || of_git(name)).chain(SHELL_VARIABLES);
-    child.remove.extend(taken.map(str::to_string));
+    let names = names.chain(environment.unreadable().iter().map(String::as_str));
+    let is_taken = |name: &&str| redact::is_secret_name(name) || of_git(name) || name.starts_with(FUNCTIONS);
+    child.remove.extend(names.filter(is_taken).chain(SHELL_VARIABLES).map(str::to_string));
     // Builds into a folder elsewhere could not be written; the usual one lies in the workspace.
     let elsewhere =
         |name: &&str| environment.get(name).is_some_and(|folder| !Path::new(folder).starts_with(&root));

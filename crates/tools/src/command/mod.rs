@@ -11,9 +11,9 @@ mod testing;
 
 pub(crate) use contained::{Done, Room, contain, contained};
 pub use install::{Ecosystem, InstallPackages, Manager};
-pub use run::RunCommand;
+pub use run::{Ran, RunCommand, run_line};
 pub(crate) use testing::RUN_TESTS;
-pub use testing::{RunTests, Runner};
+pub use testing::{RunTests, Runner, TestsData, TestsInput};
 
 use crate::registry::{Mode, coding};
 use crate::tool::DynTool;

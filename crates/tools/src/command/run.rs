@@ -7,11 +7,12 @@ use crate::context::ToolContext;
 use crate::result::{Confidence, Output, ToolError};
 use crate::tool::Tool;
 use async_trait::async_trait;
-use marvin_base::child::Child;
+use marvin_base::child::{Child, Ending};
 use marvin_base::truncate;
 use marvin_gate::{Intent, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// Bytes of each stream that the model gets to see; the beginning and the end, where the failures stand.
 const STREAM: usize = 9_000;
@@ -82,6 +83,39 @@ impl Tool for RunCommand {
         output.summary = format!("`{command}`: {}", output.error.as_deref().unwrap_or("done"));
         Ok(output)
     }
+}
+
+/// What came of a line that the shell ran for itself.
+#[derive(Debug)]
+pub struct Ran {
+    /// How it ended.
+    pub ending: Ending,
+    /// What went wrong, unless it exited with 0.
+    pub error: Option<String>,
+    /// What it said, within bounds.
+    pub text: String,
+    /// What contained it.
+    pub sandbox: &'static str,
+    /// What it changed and should not have: git's configuration and hooks, the record, the tickets.
+    pub tampered: Vec<String>,
+}
+
+/// Runs a line as [`RunCommand`] does, for the shell's own ends. The gate was asked before.
+///
+/// # Errors
+/// When it cannot be started or contained.
+pub async fn run_line(line: &str, deadline: Duration, context: &ToolContext) -> Result<Ran, ToolError> {
+    let room = Room::new()?;
+    let mut child = shell(line);
+    child.deadline = deadline;
+    let done = contained(child, room.policy(context)?, context).await?;
+    Ok(Ran {
+        ending: done.outcome.ending,
+        error: done.error(),
+        text: Said::of(&done).text,
+        sandbox: done.sandbox,
+        tampered: done.tampered,
+    })
 }
 
 /// A line for bash, as every tool runs one.

@@ -262,3 +262,74 @@ fn commits_that_change() {
         ],
     );
 }
+
+#[test]
+fn other_agents() {
+    all(
+        Decision::Ask,
+        &["claude -p x", "codex exec x", "claude mcp add x y", "claude mcp remove x", "codex mcp $verb"],
+    );
+    all(
+        Decision::Allow,
+        &[
+            "claude --version",
+            "codex --help",
+            "claude mcp",
+            "claude mcp list",
+            "codex mcp list --json",
+            "claude mcp get x",
+        ],
+    );
+}
+
+#[test]
+fn what_steers_agents_is_not_taken_out_by_the_way() {
+    all(
+        Decision::Ask,
+        &[
+            "git rm -r .claude",
+            "git rm .codex/hooks.json",
+            "git mv .codex x",
+            "git mv -f .claude/settings.json a.json",
+            "git mv x/.claude .",
+            "git mv hooks.json .codex/",
+            "git stash -u",
+            "git stash --include-untracked",
+            "git stash push -a",
+            "git stash save --all wip",
+            "git stash push -qu -m wip",
+            "git stash push -u -- .",
+            "git stash push .claude",
+            "git stash -- .codex/hooks.json",
+            "git sparse-checkout set src",
+            "git sparse-checkout reapply",
+            "git apply a.patch",
+            "git apply --check --apply a.patch",
+            "git am < a.mbox",
+            "git diff --output .claude/settings.json",
+            "git archive -o .codex/hooks.json HEAD",
+            "cp -r x/.claude .",
+            "cp x/AGENTS.md .",
+            "mv x/.codex ./",
+            "cp -t . x/.mcp.json",
+            "ln -s x/CLAUDE.md .",
+            "ln -s .claude c",
+            "tar xf a.tar .claude/settings.json",
+            "tar xf a.tar ./.codex",
+            "unzip -o a.zip .claude/settings.json",
+            "npx prettier --write .claude/settings.json",
+            "yarn prettier --write .claude/settings.json",
+            "npm run format -- --write .codex/hooks.json",
+            "npx eslint --fix .claude/hooks/a.js",
+            "tsc --outFile a.js -o .claude/x.js",
+            "marvin init --remove",
+            "marvin lessons promote abc --yes",
+            "marvin daemon stop",
+            "marvin fix the bug",
+        ],
+    );
+    all(
+        Decision::Allow,
+        &["git rm src/old.rs", "marvin verify", "marvin lessons reflect --json", "marvin inspect-run"],
+    );
+}

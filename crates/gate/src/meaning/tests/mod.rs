@@ -109,3 +109,61 @@ fn a_harmless_line_before_it_never_weakens_a_verdict() {
         }
     }
 }
+
+#[test]
+fn what_zsh_reads_differently_is_not_believed() {
+    all(
+        Decision::Ask,
+        &[
+            "echo x >! .claude/settings.json",
+            "echo x >>! a",
+            "echo x >&! a",
+            "echo x &>! a",
+            "echo x >!a",
+            "{ ls; } >! a",
+            "cat a > =ls",
+            "echo x >> =python3",
+            "cat < =ls",
+            "cat =sudo",
+            "a=(.claude src); echo x > ${a[1]}/settings.json",
+            "a=(.claude src); cd ${a[1]} && echo x > settings.json",
+            "a=(src .claude); echo x > $a/settings.json",
+            "a=(a .claude/settings.json); { ls; } > ${a[0]}",
+            "s=x.claude/settings.json; echo x > $s[2,-1]",
+            "a=(1 2 3 4 5 6 7 8 9); cat ${a[3]}",
+        ],
+    );
+    all(
+        Decision::Deny,
+        &[
+            "a=(~/.ssh/id_rsa README.md); cat ${a[1]}",
+            "a=(README.md ~/.ssh/id_rsa); cat ${a[0]}",
+            "a=(~/.ssh/id_rsa README.md); x=${a[1]}; cat $x",
+            "a=(README.md ~/.ssh/id_rsa); cat $a",
+            "a=(README.md ~/.ssh/id_rsa); for f in $a; do cat $f; done",
+            "a=(README.md ~/.ssh/id_rsa); for f in ${a[1]}; do cat $f; done",
+            "a[1]=~/.ssh/id_rsa; cat ${a[1]}",
+            "a[1]=~/.ssh/id_rsa; a[2]=README.md; cat ${a[1]}",
+            "a=(rm -rf ~); $a",
+            "a=(x); rm -rf /${a[1]}",
+            "a=(~/.ssh/id_rsa README.md); cat < ${a[1]}",
+            "a=(README.md ~/.ssh/id_rsa); cat $a[2]",
+        ],
+    );
+    all(
+        Decision::Allow,
+        &[
+            "a=(README.md src/a.rs); cat ${a[1]}",
+            "a=(README.md src/a.rs); cat $a",
+            "a=(README.md src/a.rs); for f in \"${a[@]}\"; do cat \"$f\"; done",
+            "a=(x y); a[1]=z; echo ${a[1]}",
+            "a=(a b c d e f g h i j); echo ${#a[@]}",
+            "echo a > '!'",
+            "echo a > \"=b\"",
+            "[ \"$a\" = b ]",
+            "test a == b",
+            "echo \"$name[x]\"",
+            "ls a[0-9]",
+        ],
+    );
+}

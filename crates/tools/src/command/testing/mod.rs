@@ -94,45 +94,45 @@ pub struct RunTests;
 pub struct TestsInput {
     /// Which runner; auto finds it from the project's files.
     #[serde(default)]
-    runner: Runner,
+    pub runner: Runner,
     /// Further words for the runner, such as files or names of tests.
     #[serde(default)]
-    args: Vec<String>,
+    pub args: Vec<String>,
     /// The line to run, for the runner `command`.
-    command: Option<String>,
+    pub command: Option<String>,
     /// Seconds after which it is ended (300).
-    timeout: Option<u64>,
+    pub timeout: Option<u64>,
 }
 
 /// What came of it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TestsData {
     /// Which runner.
-    runner: Runner,
+    pub runner: Runner,
     /// The line that was run, without the flags for the report.
-    command: String,
+    pub command: String,
     /// Its exit code; none when it was ended.
-    exit_code: Option<i32>,
+    pub exit_code: Option<i32>,
     /// Figures; none where they are not known.
-    passed: Option<u64>,
-    failed: Option<u64>,
-    skipped: Option<u64>,
-    errors: Option<u64>,
+    pub passed: Option<u64>,
+    pub failed: Option<u64>,
+    pub skipped: Option<u64>,
+    pub errors: Option<u64>,
     /// All of them together.
-    collected: Option<u64>,
+    pub collected: Option<u64>,
     /// Names of the tests that failed or broke.
-    failing_tests: Vec<String>,
+    pub failing_tests: Vec<String>,
     /// Where the figures come from: junit, tap, json, text, or none.
-    report: &'static str,
+    pub report: &'static str,
     /// Seconds that it took.
-    duration: f64,
+    pub duration: f64,
     /// Whether its deadline passed.
-    timed_out: bool,
+    pub timed_out: bool,
     /// What contained it.
-    sandbox: &'static str,
+    pub sandbox: &'static str,
     /// What it changed and should not have: git's configuration and hooks, the record, the tickets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tampered: Vec<String>,
+    pub tampered: Vec<String>,
 }
 
 #[async_trait]

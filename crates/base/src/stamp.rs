@@ -1,0 +1,65 @@
+//! The facts of a file that change with it: whoever keeps what a file holds asks them whether to read it again.
+
+use crate::clock;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// A file changed less than this before it was read may change again without its facts telling.
+const RACY_NS: i128 = 50_000_000;
+
+/// The facts of a file or a folder at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+    /// Read so soon after it was written that it must be read again.
+    racy: bool,
+}
+
+impl Stamp {
+    /// The facts now; `None` when there is no file.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<Stamp> {
+        let facts = std::fs::metadata(path).ok()?;
+        Some(Stamp {
+            inode: facts.ino(),
+            size: facts.size(),
+            modified: (facts.mtime(), facts.mtime_nsec()),
+            changed: (facts.ctime(), facts.ctime_nsec()),
+            racy: clock::now().as_nanosecond()
+                - (i128::from(facts.ctime()) * 1_000_000_000 + i128::from(facts.ctime_nsec()))
+                < RACY_NS,
+        })
+    }
+
+    /// Is the file still the one that this was taken of?
+    #[must_use]
+    pub fn still(old: Option<Stamp>, new: Option<Stamp>) -> bool {
+        match (old, new) {
+            (None, None) => true,
+            (Some(old), Some(new)) => !old.racy && Stamp { racy: false, ..new } == old,
+            _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_rewritten_at_once_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        std::fs::write(&path, "a").unwrap();
+        let first = Stamp::of(&path);
+        std::fs::write(&path, "b").unwrap();
+        assert!(!Stamp::still(first, Stamp::of(&path)));
+        std::thread::sleep(std::time::Duration::from_millis(80));
+        let settled = Stamp::of(&path);
+        assert!(Stamp::still(settled, Stamp::of(&path)));
+        assert!(!Stamp::still(settled, None) && Stamp::still(None, None));
+    }
+}

@@ -1,0 +1,109 @@
+//! Where a line may mean several things, every meaning is walked, in rounds: variables with several values, and lists, of
+//! which bash and zsh take different elements (zsh counts from 1, and `$list` is all of it).
+
+use super::run::Around;
+use super::state::Shell;
+use super::value::{Stream, Word};
+use brush_parser::ast::{self, SimpleCommand};
+
+/// Rounds that are walked.
+const MOST_ROUNDS: usize = 8;
+/// Folders in which a command may run after several rounds.
+const MOST_FOLDERS: usize = 4;
+
+impl Shell<'_> {
+    /// A simple command, once for each choice.
+    pub(super) fn simple(&mut self, simple: &SimpleCommand, around: &Around) -> Stream {
+        let before = self.segments.len();
+        let folders = self.state.folders.clone();
+        let mut after: Vec<Word> = Vec::new();
+        let mut output;
+        let mut round = 0;
+        loop {
+            self.choice = round;
+            let outer = std::mem::replace(&mut self.widest, 1);
+            // What a later round sets, the first may have set to something else.
+            self.perhaps += usize::from(round > 0);
+            output = self.one_choice(simple, around);
+            self.perhaps -= usize::from(round > 0);
+            let widest = std::mem::replace(&mut self.widest, outer);
+            self.widest = self.widest.max(if self.depth > 0 { widest } else { 1 });
+            round += 1;
+            let last = round >= widest.min(MOST_ROUNDS) || self.segments.len() - before > 256;
+            if last && round == 1 {
+                break;
+            }
+            for folder in std::mem::take(&mut self.state.folders) {
+                if !after.contains(&folder) {
+                    after.push(folder);
+                }
+            }
+            if last {
+                if after.len() > MOST_FOLDERS {
+                    self.doubt("a change to one of many folders");
+                }
+                after.truncate(MOST_FOLDERS);
+                self.state.folders = after;
+                break;
+            }
+            self.state.folders.clone_from(&folders);
+        }
+        self.choice = 0;
+        if round > 1 { Stream::unknown(output.taint) } else { output }
+    }
+
+    /// The words that a loop goes over, with every choice of them.
+    pub(super) fn listed(&mut self, words: &[ast::Word]) -> Vec<Word> {
+        let mut found: Vec<Word> = Vec::new();
+        let (choice, outer) = (self.choice, std::mem::replace(&mut self.widest, 1));
+        for round in 0..MOST_ROUNDS {
+            if round > 0 {
+                self.choice = round;
+            }
+            for word in words.iter().flat_map(|word| self.fields(&word.value)).collect::<Vec<_>>() {
+                if round == 0 || !found.contains(&word) {
+                    found.push(word);
+                }
+            }
+            if round + 1 >= self.widest {
+                break;
+            }
+        }
+        (self.choice, self.widest) = (choice, outer);
+        found
+    }
+
+    /// One of several meanings, by the round; `ways` is how many the variable had already.
+    pub(super) fn one_of(&mut self, mut meanings: Vec<Vec<Word>>, ways: usize) -> Vec<Word> {
+        let ways = ways.max(1);
+        let widest = meanings.len().saturating_mul(ways);
+        if widest > MOST_ROUNDS {
+            self.doubt("a list with more elements than can be followed");
+        }
+        self.widest = self.widest.max(widest);
+        let at = (self.choice / ways).checked_rem(meanings.len()).unwrap_or(0);
+        if at < meanings.len() { meanings.swap_remove(at) } else { Vec::new() }
+    }
+
+    /// A word that zsh takes for the place of a program: `=ls`.
+    pub(super) fn equals(&mut self, source: &str) {
+        let program = |rest: &str| rest.starts_with(|letter: char| letter.is_ascii_alphabetic());
+        if source.strip_prefix('=').is_some_and(program) {
+            self.doubt("a word that shells read differently");
+        }
+    }
+}
+
+/// The meanings of a list's element: what bash takes, then every other element, and all of them where a shell may take all.
+pub(super) fn meanings(list: &[Word], exact: Word, whole: bool) -> Vec<Vec<Word>> {
+    let mut meanings = vec![vec![exact]];
+    for element in list {
+        if !meanings.iter().any(|known| known.first() == Some(element)) {
+            meanings.push(vec![element.clone()]);
+        }
+    }
+    if whole && list.len() > 1 {
+        meanings.push(list.to_vec());
+    }
+    meanings
+}
