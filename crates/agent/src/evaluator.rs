@@ -99,6 +99,29 @@ pub fn layers(
     }
 }
 
+/// Do the settings ask for a model that judges commands, here?
+#[must_use]
+pub fn is_wanted(ground: &Ground) -> bool {
+    terms(ground).enabled && !ground.settings.on(&table::SECURITY_EVAL)
+}
+
+/// The layers with a model, for commands that no run of ours asks for. What it costs is kept beside what it says.
+///
+/// # Errors
+/// When the ledger of costs or the prices cannot be read.
+pub fn for_hooks(
+    ground: &Ground,
+    cancel: &CancellationToken,
+) -> Result<(Layers, Option<String>), crate::session::SessionError> {
+    let folder = ground.layout.security();
+    let durability = Durability::Turn;
+    let limit = ground.settings.amount(&table::MAX_COST).map(price::nanos);
+    let ledger = folder.join("evaluator-cost.jsonl");
+    let cost = Arc::new(CostLedger::open(&ledger, &[], limit, durability, ground.redactor.clone())?);
+    let prices = Arc::new(Prices::load(Some(&ground.layout.prices()))?);
+    Ok(layers(ground, &cost, &prices, folder.join("evaluator-script.json"), cancel))
+}
+
 /// The terms: the settings, the person's `config.json` where they say nothing, and the project's where it is stricter.
 fn terms(ground: &Ground) -> Terms {
     let settings = &ground.settings;

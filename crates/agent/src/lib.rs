@@ -5,6 +5,7 @@
 //! back, and ends when there is nothing to feed back or a bound is met ([`turn`]). Everything that happens is an event
 //! of one trace ([`trace`]) before anybody sees it.
 
+pub mod commitments;
 pub mod compaction;
 pub mod compose;
 pub mod evaluator;

@@ -1,8 +1,16 @@
 //! The command line: one definition, from which help, completions and the man page are made.
 
+mod commitments;
 mod gate;
+mod hooks;
+mod init;
+mod packs;
 
+pub(crate) use commitments::{CommitmentChoice, CommitmentsCommand, CommitmentsPlace};
 pub(crate) use gate::{GateCommand, GatePlace, LearnedCommand, RulesCommand, SuggestionsCommand};
+pub(crate) use hooks::{DaemonCommand, DaemonPlace};
+pub(crate) use init::{ClientChoice, InitArguments, InspectRunArguments};
+pub(crate) use packs::{Consent, LessonsCommand, PacksCommand};
 
 use crate::failure::Failure;
 use crate::{commands, output};
@@ -133,6 +141,40 @@ pub(crate) enum Command {
     /// Judge shell commands, explain verdicts, and keep the lists of rules
     #[command(subcommand)]
     Gate(GateCommand),
+    /// Answer a hook of Claude Code or Codex: what it tells on standard input, the answer on standard output
+    #[command(
+        after_help = "Events have the client's own name or a kebab one. A call that cannot be judged is never let through: the answer is a question, a refusal, or exit code 2.\n\nExamples:\n  marvin hook pre-tool-use --client claude < event.json\n  echo '{\"session_id\":\"s\",\"cwd\":\"/tmp\",\"tool_name\":\"Bash\",\"tool_input\":{\"command\":\"ls\"}}' | marvin hook PreToolUse"
+    )]
+    Hook {
+        /// The event
+        event: String,
+        /// Who asks: claude or codex (default: by the environment)
+        #[arg(long, value_name = "NAME", value_parser = ["claude", "codex"])]
+        client: Option<String>,
+        /// Accepted for symmetry: answers are always what the client expects
+        #[arg(long)]
+        json: bool,
+    },
+    /// Look after the daemons that answer hooks: start, stop, list, status, log, restart, cleanup
+    #[command(
+        subcommand,
+        after_help = "A hook starts the daemon of its project by itself, and it ends with the last session.\n\nExamples:\n  marvin daemon status\n  marvin daemon list --json | jq -r '.[].project'\n  marvin daemon log --follow"
+    )]
+    Daemon(DaemonCommand),
+    /// Promise what must hold before work is done, and verify it
+    #[command(subcommand)]
+    Commitments(CommitmentsCommand),
+    /// Verify everything that was promised in this project
+    #[command(
+        after_help = "Every commitment is verified again from scratch, outside of any agent, contained and without network.\nExit code 0 when all of them pass, or there is none; 3 when one failed or could not run; 130 when interrupted.\n\nExamples:\n  marvin verify\n  marvin verify --working-dir ~/src/app --json | jq .verified"
+    )]
+    Verify(CommitmentsPlace),
+    /// Keep packs: what agents are told about files
+    #[command(subcommand)]
+    Packs(PacksCommand),
+    /// Keep lessons: what agents learned from corrections
+    #[command(subcommand)]
+    Lessons(LessonsCommand),
     /// Work with tickets: create, start, close, dep, ls, ready, show, add-note …
     #[command(
         disable_help_flag = true,
@@ -158,6 +200,12 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Set a project up for Claude Code and Codex: hooks, packs, rules, skills
+    #[command(after_help = init::INIT_HELP)]
+    Init(InitArguments),
+    /// Show what happened in a run
+    #[command(name = "inspect-run", after_help = init::INSPECT_RUN_HELP)]
+    InspectRun(InspectRunArguments),
     /// Run a recorded run again and show the first point at which it differs
     #[command(
         after_help = "The run must have been made with --record. Models and tools answer from the recording; nothing is touched.\n\nExamples:\n  marvin --non-interactive --prompt 'list files' --record tape\n  marvin replay run_20260203_040506_1a2b"

@@ -9,15 +9,20 @@ mod output;
 
 use failure::Failure;
 use marvin_base::Exit;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     // Asked for by every script and shell prompt: answered before anything is set up.
-    let mut arguments = std::env::args_os().skip(1);
-    if let (Some(first), None) = (arguments.next(), arguments.next())
-        && (first == "--version" || first == "-V")
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let [word] = words.as_slice()
+        && (word == "--version" || word == "-V")
     {
         return finish(output::line(concat!("marvin ", env!("CARGO_PKG_VERSION"))));
+    }
+    // And this runs around everything that an agent does.
+    if let Some((event, client)) = commands::hook::words(&words) {
+        return finish(commands::hook::run(&event, client));
     }
     match cli::parse() {
         Ok(arguments) => finish(commands::run(arguments)),

@@ -63,6 +63,16 @@ pub(crate) fn raw(text: &str) -> Result<(), Failure> {
     })
 }
 
+/// Text without what would move a person's cursor or hide something; lines stay lines.
+pub(crate) fn visible(text: &str) -> String {
+    let show = |char: char| match char {
+        '\n' | '\t' => char.to_string(),
+        char if char.is_control() => char.escape_default().to_string(),
+        char => char.to_string(),
+    };
+    text.chars().map(show).collect()
+}
+
 /// Says something to a person.
 pub(crate) fn talk(text: &str) {
     let mut stderr = std::io::stderr().lock();

@@ -4,6 +4,7 @@
 mod forest;
 mod grep;
 mod guarded;
+mod hook;
 mod judged;
 mod listing;
 mod start;
@@ -15,13 +16,14 @@ use serde_json::Value;
 /// A benchmark: measures, and says by `ok` whether its targets hold.
 type Bench = fn() -> Result<Value, String>;
 
-const ALL: [(&str, Bench); 6] = [
+const ALL: [(&str, Bench); 7] = [
     ("start", start::run),
     ("stream", stream::run),
     ("grep", grep::run),
     ("tools", guarded::run),
     ("tree", listing::run),
     ("gate", judged::run),
+    ("hook", hook::run),
 ];
 
 /// The names of all.

@@ -1,7 +1,7 @@
 //! Running a program and seeing how long it took, how much processor it used and how much memory it had at most.
 
 use crate::tools;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -30,11 +30,22 @@ pub(crate) struct Run {
 
 /// Runs a program to its end, and gives what it took and what it wrote; it must end with one of these codes.
 pub(crate) fn timed(command: &mut Command, codes: &[i32]) -> Result<(Run, String), String> {
+    command.stdin(Stdio::null()).stderr(Stdio::null());
+    finished(command, codes)
+}
+
+/// The same for a program that is told something on standard input, less than a pipe holds, and must succeed.
+pub(crate) fn told(command: &mut Command, input: &[u8]) -> Result<(Run, String), String> {
+    let (reader, mut writer) = std::io::pipe().map_err(|error| error.to_string())?;
+    writer.write_all(input).map_err(|error| error.to_string())?;
+    drop(writer);
+    finished(command.stdin(reader), &[0])
+}
+
+fn finished(command: &mut Command, codes: &[i32]) -> Result<(Run, String), String> {
     let started = Instant::now();
     let mut child = command
-        .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
         .spawn()
         .map_err(|error| format!("cannot start {command:?}: {error}"))?;
     let mut output = Vec::new();
@@ -75,9 +86,14 @@ fn end(child: &Child, started: Instant) -> Result<(Run, ExitStatus), String> {
 
 /// The median of some figures.
 pub(crate) fn median(figures: impl Iterator<Item = f64>) -> f64 {
-    let mut figures: Vec<f64> = figures.collect();
+    at(&figures.collect::<Vec<_>>(), 50)
+}
+
+/// The figure below which so many of a hundred lie.
+pub(crate) fn at(figures: &[f64], percent: usize) -> f64 {
+    let mut figures = figures.to_vec();
     figures.sort_by(f64::total_cmp);
-    figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
+    figures.get(figures.len() * percent / 100).copied().unwrap_or(f64::NAN)
 }
 
 /// Rounded to three decimals, for people.

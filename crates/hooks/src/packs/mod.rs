@@ -1,1 +1,234 @@
-//! Packs of knowledge: what they hold, when they matter, what an agent is told of them.
+//! Packs of knowledge: what they hold, which of them speak of a file, and what an agent is told.
+//!
+//! A pack is a folder with facts ([`pack`]), rules for the agent and lessons ([`lesson`]). [`Packs`] keeps all packs of a
+//! project in memory and looks now and then whether a file changed. [`score`] says how much a pack has to do with a file,
+//! [`tell`] makes the text of it. A broken pack is a problem that is named, and its last good version stays.
+
+mod facts;
+pub(crate) mod keywords;
+pub mod lesson;
+pub mod pack;
+mod paths;
+mod problem;
+pub mod sample;
+pub mod score;
+pub mod starter;
+pub mod tell;
+
+pub use lesson::{Lesson, LessonLine};
+pub use pack::Pack;
+pub use paths::relative;
+pub(crate) use paths::{same_word, words};
+pub use problem::Problem;
+pub use score::{Reach, Recent, Scored, Signal};
+pub use tell::{Telling, Told, clean_line, tell};
+
+use keywords::Keywords;
+use marvin_base::stamp::Stamp;
+use pack::Stamps;
+use score::Matcher;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Packs that are read, in all folders together.
+const MOST: usize = 500;
+/// How often the disk is looked at.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// A folder of packs.
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    stamp: Option<Stamp>,
+    keywords: Option<Stamp>,
+    names: Vec<String>,
+}
+
+/// One pack and what is known of its files.
+#[derive(Debug)]
+struct Entry {
+    folder: PathBuf,
+    stamps: Stamps,
+    good: Option<Arc<Pack>>,
+    problems: Vec<Problem>,
+}
+
+impl Entry {
+    fn read(folder: PathBuf) -> Self {
+        let mut entry = Entry { folder, stamps: [None; 3], good: None, problems: Vec::new() };
+        entry.refresh(pack::stamps(&entry.folder));
+        entry
+    }
+
+    /// Reads it again; a version that cannot be used leaves the last good one.
+    fn refresh(&mut self, stamps: Stamps) {
+        let found = pack::read(&self.folder);
+        self.stamps = stamps;
+        self.problems = found.problems;
+        if let Some(pack) = found.pack {
+            self.good = Some(Arc::new(pack));
+        }
+    }
+
+    fn changed(&self) -> Option<Stamps> {
+        let now = pack::stamps(&self.folder);
+        let still = self.stamps.iter().zip(&now).all(|(old, new)| Stamp::still(*old, *new));
+        (!still).then_some(now)
+    }
+}
+
+/// All packs of a project and of the person.
+#[derive(Debug)]
+pub struct Packs {
+    folders: Vec<Folder>,
+    entries: BTreeMap<String, Entry>,
+    active: Vec<Arc<Pack>>,
+    matcher: Matcher,
+    keywords: Keywords,
+    problems: Vec<Problem>,
+    looked: Option<Instant>,
+}
+
+impl Packs {
+    /// Reads the packs of folders; the first of a name wins. Names that begin with `_` or `.` are no packs.
+    #[must_use]
+    pub fn load(folders: &[PathBuf]) -> Packs {
+        let folder =
+            |path: &PathBuf| Folder { path: path.clone(), stamp: None, keywords: None, names: Vec::new() };
+        let mut packs = Packs {
+            folders: folders.iter().map(folder).collect(),
+            entries: BTreeMap::new(),
+            active: Vec::new(),
+            matcher: Matcher::new(&[]),
+            keywords: Keywords::common(),
+            problems: Vec::new(),
+            looked: None,
+        };
+        packs.look();
+        packs.settle();
+        packs
+    }
+
+    /// Looks whether something changed on the disk, at most every 200 ms, and reads again what did. Says whether it did.
+    pub fn refresh(&mut self, now: Instant) -> bool {
+        if self.looked.is_some_and(|looked| now.saturating_duration_since(looked) < LOOK) {
+            return false;
+        }
+        self.looked = Some(now);
+        let changed = self.look();
+        if changed {
+            self.settle();
+        }
+        changed
+    }
+
+    /// One look at the disk.
+    fn look(&mut self) -> bool {
+        let mut changed = false;
+        for folder in &mut self.folders {
+            let stamp = Stamp::of(&folder.path);
+            if !Stamp::still(folder.stamp, stamp) {
+                let names = names(&folder.path);
+                changed |= names != folder.names;
+                (folder.stamp, folder.names) = (stamp, names);
+            }
+            let keywords = Stamp::of(&folder.path.join(keywords::FILE));
+            if !Stamp::still(folder.keywords, keywords) {
+                folder.keywords = keywords;
+                changed = true;
+            }
+        }
+        if changed {
+            // Which folder a name stands for may have changed too.
+            let mut wanted: BTreeMap<&str, PathBuf> = BTreeMap::new();
+            for folder in &self.folders {
+                for name in &folder.names {
+                    if wanted.len() < MOST {
+                        wanted.entry(name).or_insert_with(|| folder.path.join(name));
+                    }
+                }
+            }
+            self.entries.retain(|name, entry| wanted.get(name.as_str()) == Some(&entry.folder));
+            for (name, folder) in wanted {
+                if !self.entries.contains_key(name) {
+                    self.entries.insert(name.to_string(), Entry::read(folder));
+                }
+            }
+        }
+        for entry in self.entries.values_mut() {
+            if let Some(stamps) = entry.changed() {
+                entry.refresh(stamps);
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// Makes what is asked of all packs together.
+    fn settle(&mut self) {
+        self.active = self.entries.values().filter_map(|entry| entry.good.clone()).collect();
+        self.matcher = Matcher::new(&self.active);
+        self.keywords = Keywords::common();
+        let folders = self.folders.iter();
+        self.problems =
+            folders.filter_map(|folder| self.keywords.read(&folder.path.join(keywords::FILE))).collect();
+        self.problems.extend(self.entries.values().flat_map(|entry| entry.problems.iter().cloned()));
+        let known: BTreeSet<&str> = self.active.iter().map(|pack| pack.name()).collect();
+        for pack in &self.active {
+            for other in pack.depends_on().iter().filter(|other| !known.contains(&***other)) {
+                self.problems.push(Problem::new(
+                    &pack.folder.join(pack::FILES[0]),
+                    "depends_on",
+                    format!("there is no pack `{other}` here"),
+                    format!("`marvin packs new {other}` makes one, or take it out"),
+                ));
+            }
+        }
+    }
+
+    /// Every pack that can be used, in the order of their names.
+    #[must_use]
+    pub fn all(&self) -> &[Arc<Pack>] {
+        &self.active
+    }
+
+    /// A pack by its name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Arc<Pack>> {
+        self.active.iter().find(|pack| pack.name() == name)
+    }
+
+    /// What is wrong with packs.
+    #[must_use]
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// The folders that are looked into, first wins.
+    pub fn folders(&self) -> impl Iterator<Item = &Path> {
+        self.folders.iter().map(|folder| folder.path.as_path())
+    }
+
+    pub(crate) fn keywords(&self) -> &Keywords {
+        &self.keywords
+    }
+}
+
+/// The names of packs in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<String> = entries
+        .filter_map(Result::ok)
+        // A link is listed too: reading it says what is wrong with it.
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir() || kind.is_symlink()))
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| !name.starts_with(['_', '.']))
+        .collect();
+    names.sort();
+    names
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,16 @@
 //! One file a command.
 
+mod commitments;
 mod completions;
 mod config;
+mod daemon;
 mod doctor;
 mod gate;
+pub(crate) mod hook;
+mod init;
+mod inspect_run;
 mod model_server;
+mod packs;
 mod prompt;
 mod replay;
 mod tk;
@@ -37,6 +43,16 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         }
         Some(Command::Doctor { json }) => doctor::run(json),
         Some(Command::Gate(command)) => gate::run(command),
+        Some(Command::Hook { event, client, .. }) => {
+            hook::run(&event, client.as_deref().and_then(marvin_hooks::event::Client::read))
+        }
+        Some(Command::Daemon(command)) => daemon::run(command),
+        Some(Command::Commitments(command)) => commitments::run(command),
+        Some(Command::Verify(place)) => commitments::verify_project(&place),
+        Some(Command::Init(arguments)) => init::run(&arguments),
+        Some(Command::InspectRun(arguments)) => inspect_run::run(&arguments),
+        Some(Command::Packs(command)) => packs::run(command),
+        Some(Command::Lessons(command)) => packs::run_lessons(command),
         Some(Command::Tk { words }) => tk::run(words),
         Some(Command::Tools(command)) => tools::run(command),
         Some(Command::ModelServer { script, listen, .. }) => model_server::run(&script, &listen),

@@ -10,9 +10,19 @@ mod crash;
 #[cfg(test)]
 mod gate;
 #[cfg(test)]
+mod hook_trouble;
+#[cfg(test)]
+mod hooks;
+#[cfg(test)]
 mod house;
 #[cfg(test)]
+mod init;
+#[cfg(test)]
+mod inspect_run;
+#[cfg(test)]
 mod non_interactive;
+#[cfg(test)]
+mod packs;
 #[cfg(test)]
 mod programs;
 #[cfg(test)]
@@ -25,5 +35,7 @@ mod secrets;
 mod support;
 #[cfg(test)]
 mod tickets;
+#[cfg(test)]
+mod verify;
 #[cfg(test)]
 mod web;

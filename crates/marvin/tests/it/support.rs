@@ -124,6 +124,8 @@ pub(crate) fn runs_below(runs: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(runs) else { return Vec::new() };
     let mut runs: Vec<PathBuf> =
         entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
+    // What leads from sessions to their runs lies beside them.
+    runs.retain(|path| !path.ends_with("sessions"));
     runs.sort();
     runs
 }

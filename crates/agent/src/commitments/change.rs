@@ -1,0 +1,256 @@
+//! Promises are made, taken back, and their oracles looked at again.
+
+use super::assertion::Assertion;
+use super::commitment::{Commitment, Kind, LONGEST, Oracle, Source, Status, TIMEOUT};
+use super::document::{self, Document};
+use super::store::{Named, PROJECT, Store, StoreError};
+use super::{oracle, seal};
+use crate::ground::Ground;
+use marvin_base::{clock, ids};
+use marvin_gate::{Decision, Intent, Verdict, judge};
+use serde_json::{Map, json};
+use tokio_util::sync::CancellationToken;
+
+/// A commitment that is to be made.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// The document; else the project's own.
+    pub document: Option<String>,
+    /// How it is verified.
+    pub kind: Kind,
+    /// What is verified.
+    pub assertion: String,
+    /// What it means.
+    pub description: String,
+    /// Seconds that it has.
+    pub timeout_s: Option<u64>,
+    /// Files that must stay as they are.
+    pub oracles: Vec<String>,
+    /// Who promises it.
+    pub source: Source,
+}
+
+/// A commitment that was made.
+#[derive(Debug, Clone)]
+pub struct Added {
+    /// The document that it stands in.
+    pub document: String,
+    /// The commitment.
+    pub commitment: Commitment,
+    /// Whether it stood there already.
+    pub known: bool,
+    /// What the gate says of its command, where that is not yes.
+    pub doubt: Option<Verdict>,
+}
+
+/// Why something was not done, as a sentence with its mend, and whether the gate refused it.
+#[derive(Debug, thiserror::Error)]
+pub enum ChangeError {
+    /// The input was wrong.
+    #[error("{0}")]
+    Usage(String),
+    /// The gate refused.
+    #[error("{0}")]
+    Refused(String),
+    /// The store could not be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn store(ground: &Ground) -> Result<Store, ChangeError> {
+    Store::of(&ground.layout).ok_or_else(|| {
+        ChangeError::Usage(
+            "there is no project here\n  hint: cd to its folder, or name it with --working-dir".into(),
+        )
+    })
+}
+
+/// Makes a promise.
+///
+/// # Errors
+/// When it cannot fail, is not understood, or cannot be written.
+pub fn add(ground: &Ground, draft: Draft) -> Result<Added, ChangeError> {
+    let store = store(ground)?;
+    let usage = |why: String| ChangeError::Usage(format!("this commitment is refused: {why}"));
+    let id = draft.document.unwrap_or_else(|| PROJECT.to_string());
+    if !document::is_name(&id) {
+        return Err(StoreError::Name(id).into());
+    }
+    let timeout_s = draft.timeout_s.unwrap_or(TIMEOUT);
+    if !(1..=LONGEST).contains(&timeout_s) {
+        return Err(usage(format!("its timeout is {timeout_s} s\n  hint: between 1 and {LONGEST}")));
+    }
+    let assertion = draft.assertion.trim().to_string();
+    let understood = Assertion::parse(draft.kind, &assertion).map_err(usage)?;
+    let whole = format!("{assertion} {}", draft.description);
+    if ground.redactor.finds(&whole) {
+        let why = "it holds what looks like a secret, and it is written down as it is";
+        return Err(usage(format!(
+            "{why}\n  hint: let a script of the project read the secret where it is needed"
+        )));
+    }
+    let doubt = doubt(ground, &understood)?;
+    let oracles = oracles(ground, &draft.oracles).map_err(usage)?;
+    let now = clock::now_stamp();
+    let commitment = Commitment {
+        id: format!("c-{}", ids::short(6)),
+        description: draft.description.trim().to_string(),
+        kind: draft.kind,
+        assertion,
+        timeout_s,
+        source: draft.source,
+        oracles,
+        status: Status::Pending,
+        reason: None,
+        evidence: None,
+        duration_ms: None,
+        created_at: Some(now.clone()),
+        updated_at: Some(now.clone()),
+        other: Map::new(),
+    };
+    let title = if id == PROJECT { "Project" } else { &id };
+    let purpose =
+        if id == PROJECT { "What must hold in this project before work in it is done." } else { "" };
+    match store.create(&Document::new(&id, title, purpose, &now)) {
+        Ok(()) | Err(StoreError::Exists(_)) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let added = store.change(&id, |document| {
+        let definition = commitment.definition();
+        if let Some(known) = document.commitments.iter().find(|one| one.definition() == definition) {
+            return Ok((known.clone(), true));
+        }
+        if document.commitments.len() >= document::MOST {
+            return Err(format!("there are {} commitments in `{id}` already", document::MOST));
+        }
+        document.commitments.push(commitment.clone());
+        document.set("updatedAt", &now);
+        Ok((commitment, false))
+    })?;
+    let (commitment, known) = added.map_err(usage)?;
+    if !known {
+        seal::append(&store, &ground.redactor, seal::of("added", &id, &commitment))?;
+    }
+    Ok(Added { document: id, commitment, known, doubt })
+}
+
+/// What the gate says of the command; a denial is an error.
+fn doubt(ground: &Ground, assertion: &Assertion) -> Result<Option<Verdict>, ChangeError> {
+    let line = match assertion {
+        Assertion::Shell { line } => line,
+        Assertion::TestsPass { line: Some(line), .. } => line,
+        _ => return Ok(None),
+    };
+    let mut context = ground.tool_context(CancellationToken::new(), None);
+    context.attended = true;
+    context.access = marvin_gate::Access::Full;
+    let verdict = judge(&Intent::Command { line: line.clone() }, &context.gate());
+    match verdict.decision {
+        Decision::Allow => Ok(None),
+        Decision::Ask => Ok(Some(verdict)),
+        Decision::Deny => Err(ChangeError::Refused(format!(
+            "this commitment is refused: the gate would not let it run: {} [{}]\n  hint: {}",
+            verdict.reason, verdict.rule, verdict.how_to_fix
+        ))),
+    }
+}
+
+fn oracles(ground: &Ground, paths: &[String]) -> Result<Vec<Oracle>, String> {
+    let workspace = ground.workspace.as_deref().ok_or("there is no working directory")?;
+    let mut found: Vec<Oracle> = Vec::new();
+    for path in paths {
+        let path = path.trim_start_matches("./").trim_end_matches('/').to_string();
+        let sha256 = oracle::hash(workspace, &path).map_err(|why| {
+            let root = workspace.root().display();
+            format!("its oracle `{path}` cannot be read: {why}\n  hint: give a path inside of {root}, relative to it")
+        })?;
+        if !found.iter().any(|one| one.path == path) {
+            found.push(Oracle { path, sha256 });
+        }
+    }
+    Ok(found)
+}
+
+/// Every commitment with its document, and why other documents cannot be read.
+///
+/// # Errors
+/// When there is no project.
+pub fn all(ground: &Ground) -> Result<(Vec<Named>, Vec<StoreError>), ChangeError> {
+    Ok(store(ground)?.commitments())
+}
+
+/// The commitment of this id, with its document.
+///
+/// # Errors
+/// When there is none, or more than one.
+pub fn find(ground: &Ground, document: Option<&str>, id: &str) -> Result<Named, ChangeError> {
+    let (pairs, _) = all(ground)?;
+    let mut found = pairs
+        .into_iter()
+        .filter(|(of, commitment)| commitment.id == id && document.is_none_or(|document| document == of));
+    match (found.next(), found.next()) {
+        (Some(one), None) => Ok(one),
+        (Some(_), Some(_)) => Err(ChangeError::Usage(format!(
+            "several documents have a commitment `{id}`\n  hint: name the document with --agent"
+        ))),
+        (None, _) => Err(ChangeError::Usage(format!(
+            "there is no commitment `{id}`\n  hint: `marvin commitments list` shows what there is"
+        ))),
+    }
+}
+
+/// Takes a promise back. One whose document is gone can be taken back too.
+///
+/// # Errors
+/// When there is none, or it cannot be written.
+pub fn drop_one(ground: &Ground, document: Option<&str>, id: &str) -> Result<String, ChangeError> {
+    let store = store(ground)?;
+    let of = match find(ground, document, id) {
+        Ok((of, commitment)) => {
+            // Written down first: found in the document without a line here, it would still be verified.
+            seal::append(&store, &ground.redactor, seal::of("dropped", &of, &commitment))?;
+            store.change(&of, |document| {
+                document.commitments.retain(|commitment| commitment.id != id);
+                document.set("updatedAt", &clock::now_stamp());
+            })?;
+            return Ok(of);
+        }
+        Err(error) => {
+            let seals = seal::read(&store)?;
+            let mut keys = seals.into_keys();
+            let found = keys.find(|(of, one)| one == id && document.is_none_or(|document| document == of));
+            found.map(|(of, _)| of).ok_or(error)?
+        }
+    };
+    seal::append(&store, &ground.redactor, json!({"type": "dropped", "document": of, "id": id}))?;
+    Ok(of)
+}
+
+/// Takes the oracles of a commitment as they are now.
+///
+/// # Errors
+/// When there is none, one cannot be read, or it cannot be written.
+pub fn rehash(ground: &Ground, document: Option<&str>, id: &str) -> Result<Commitment, ChangeError> {
+    let store = store(ground)?;
+    let (of, commitment) = find(ground, document, id)?;
+    if commitment.oracles.is_empty() {
+        return Err(ChangeError::Usage(format!(
+            "the commitment `{id}` has no oracles\n  hint: `marvin commitments add … --oracle PATH` protects a file"
+        )));
+    }
+    let paths: Vec<String> = commitment.oracles.iter().map(|oracle| oracle.path.clone()).collect();
+    let fresh = oracles(ground, &paths).map_err(ChangeError::Usage)?;
+    let changed = store.change(&of, |document| {
+        document.set("updatedAt", &clock::now_stamp());
+        let commitment = document.commitment(id)?;
+        commitment.oracles = fresh;
+        commitment.status = Status::Pending;
+        commitment.reason = None;
+        commitment.evidence = None;
+        commitment.updated_at = Some(clock::now_stamp());
+        Some(commitment.clone())
+    })?;
+    let commitment = changed.ok_or_else(|| ChangeError::Usage(format!("the commitment `{id}` is gone")))?;
+    seal::append(&store, &ground.redactor, seal::of("rehashed", &of, &commitment))?;
+    Ok(commitment)
+}

@@ -1,0 +1,259 @@
+//! Verifies one commitment: runs its command, or looks at its file, outside the agent's session.
+
+use super::assertion::Assertion;
+use super::commitment::{Commitment, Status};
+use super::oracle;
+use marvin_base::child::Ending;
+use marvin_base::{signature, truncate};
+use marvin_gate::{Intent, Workspace, WorkspacePath, decide, judge};
+use marvin_tools::command::{RunTests, Runner, TestsInput, run_line};
+use marvin_tools::{Tool, ToolContext, ToolError};
+use serde_json::Value;
+use std::time::Duration;
+
+/// Bytes of evidence that are kept: of the beginning, and of the end, where failures stand.
+const HEAD: usize = 500;
+const TAIL: usize = 1_500;
+/// Bytes of a file that is looked into.
+const LARGEST: u64 = 16 * 1024 * 1024;
+
+/// What came of it.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) status: Status,
+    pub(super) reason: Option<String>,
+    pub(super) evidence: Option<String>,
+}
+
+impl Outcome {
+    fn passed(evidence: String) -> Self {
+        Outcome { status: Status::Passed, reason: None, evidence: Some(evidence) }
+    }
+
+    pub(super) fn failed(reason: impl Into<String>) -> Self {
+        Outcome { status: Status::Failed, reason: Some(reason.into()), evidence: None }
+    }
+
+    pub(super) fn could_not_run(reason: impl Into<String>) -> Self {
+        Outcome { status: Status::CouldNotRun, reason: Some(reason.into()), evidence: None }
+    }
+
+    fn with(mut self, evidence: String) -> Self {
+        self.evidence = Some(evidence);
+        self
+    }
+}
+
+/// Verifies a commitment. None: it was interrupted.
+pub(super) async fn check(commitment: &Commitment, context: &ToolContext) -> Option<Outcome> {
+    let assertion = match Assertion::parse(commitment.kind, &commitment.assertion) {
+        Ok(assertion) => assertion,
+        Err(why) => return Some(Outcome::could_not_run(format!("the assertion is refused: {why}"))),
+    };
+    let workspace = match context.workspace() {
+        Ok(workspace) => workspace,
+        Err(error) => return Some(Outcome::could_not_run(error.to_string())),
+    };
+    if let Some(why) = oracle::changed(workspace, &commitment.oracles) {
+        return Some(Outcome::failed(format!("{why}; it was not run")));
+    }
+    let deadline = Duration::from_secs(commitment.timeout_s);
+    let outcome = match assertion {
+        Assertion::Shell { line } => shell(&line, deadline, context).await,
+        Assertion::TestsPass { runner, words, line } => {
+            let input =
+                TestsInput { runner, args: words, command: line, timeout: Some(commitment.timeout_s) };
+            tests(input, context).await
+        }
+        Assertion::FileExists { path, folder } => file_exists(workspace, &path, folder, context),
+        Assertion::FileContains { path, text } => file_contains(workspace, &path, &text, context),
+        Assertion::JsonEquals { path, pointer, value } => {
+            json_equals(workspace, &path, &pointer, &value, context)
+        }
+    };
+    if context.cancel.is_cancelled() {
+        return None;
+    }
+    // What was run may have written them.
+    match oracle::changed(workspace, &commitment.oracles) {
+        Some(why) if outcome.status == Status::Passed => {
+            let evidence = outcome.evidence.unwrap_or_default();
+            Some(Outcome::failed(format!("{why} while it ran")).with(evidence))
+        }
+        _ => Some(outcome),
+    }
+}
+
+/// May it be run? The verdict is written down as every other.
+async fn refused(intent: &Intent, context: &ToolContext) -> Option<Outcome> {
+    let verdict = decide(intent, &context.gate()).await;
+    if verdict.is_allowed() {
+        return None;
+    }
+    let mut reason = format!("the gate does not allow it: {} [{}]", verdict.reason, verdict.rule);
+    if let Intent::Command { line } = intent {
+        reason.push_str(&format!(
+            "\n  hint: a person can look with `marvin gate explain {line:?}` and allow it with `marvin gate learned add {line:?}`"
+        ));
+    }
+    Some(Outcome::could_not_run(reason))
+}
+
+async fn shell(line: &str, deadline: Duration, context: &ToolContext) -> Outcome {
+    if let Some(refused) = refused(&Intent::Command { line: line.to_string() }, context).await {
+        return refused;
+    }
+    let ran = match run_line(line, deadline, context).await {
+        Ok(ran) => ran,
+        Err(error) => return Outcome::could_not_run(error.to_string()),
+    };
+    let evidence = evidence(&ran.text, context);
+    let why = ran.error.unwrap_or_default();
+    let outcome = match ran.ending {
+        Ending::Exited(0) => match tampered(&ran.tampered) {
+            Some(why) => Outcome::failed(why),
+            None => return Outcome::passed(evidence),
+        },
+        Ending::Exited(127) => Outcome::could_not_run("exit code 127: a program of it was not found"),
+        Ending::Exited(126) => Outcome::could_not_run("exit code 126: a program of it cannot be run"),
+        Ending::Exited(_) | Ending::Signalled(_) | Ending::Late | Ending::Crowded => Outcome::failed(why),
+        Ending::Cancelled => Outcome::could_not_run(why),
+    };
+    outcome.with(evidence)
+}
+
+/// Who changes the record while it is verified has something to hide.
+fn tampered(changed: &[String]) -> Option<String> {
+    let ours: Vec<&str> =
+        changed.iter().map(String::as_str).filter(|path| path.starts_with(".marvin")).collect();
+    (!ours.is_empty()).then(|| format!("the record was changed while it ran: {}", ours.join(", ")))
+}
+
+async fn tests(input: TestsInput, context: &ToolContext) -> Outcome {
+    for intent in RunTests::intents(&input, context) {
+        if let Some(refused) = refused(&intent, context).await {
+            return refused;
+        }
+    }
+    let output = match RunTests.call(input, context).await {
+        Ok(output) => output,
+        Err(ToolError::Failed(why) | ToolError::Usage(why)) => return Outcome::could_not_run(why),
+        Err(ToolError::Refused(refusal)) => return Outcome::could_not_run(refusal.to_string()),
+    };
+    let data = &output.data;
+    let evidence = evidence(&output.text, context);
+    let executed = [data.passed, data.failed, data.errors].into_iter().flatten().sum::<u64>();
+    let missing = executed == 0
+        && match data.runner {
+            Runner::Pytest => output.text.contains("No module named pytest"),
+            Runner::Cargo => output.text.contains("no such command"),
+            Runner::Auto | Runner::Go | Runner::Node | Runner::Command => false,
+        };
+    let outcome = match (&output.error, data.exit_code) {
+        _ if missing => Outcome::could_not_run("the test runner is not installed"),
+        (_, Some(127 | 126)) => Outcome::could_not_run("a program of it was not found or cannot be run"),
+        (Some(why), _) => Outcome::failed(why.clone()),
+        (None, _) if data.passed.is_none() => {
+            Outcome::failed("it does not say how many tests it ran, and at least one is needed")
+        }
+        (None, _) => match tampered(&data.tampered) {
+            Some(why) => Outcome::failed(why),
+            None => return Outcome::passed(evidence),
+        },
+    };
+    outcome.with(evidence)
+}
+
+/// The place of a file, if the gate lets it be looked at.
+fn place(workspace: &Workspace, path: &str, context: &ToolContext) -> Result<WorkspacePath, Outcome> {
+    let verdict = judge(&Intent::Read { path: path.to_string() }, &context.gate());
+    if !verdict.is_allowed() {
+        let why = format!("the gate does not allow it: {} [{}]", verdict.reason, verdict.rule);
+        return Err(Outcome::could_not_run(why));
+    }
+    workspace.path(path).map_err(|refusal| Outcome::could_not_run(refusal.to_string()))
+}
+
+fn file_exists(workspace: &Workspace, path: &str, folder: bool, context: &ToolContext) -> Outcome {
+    let place = match place(workspace, path, context) {
+        Ok(place) => place,
+        Err(outcome) => return outcome,
+    };
+    match workspace.metadata(&place) {
+        Ok(facts) if folder && !facts.is_dir() => Outcome::failed(format!("`{path}` is not a folder")),
+        Ok(facts) => Outcome::passed(format!("`{path}` is there, {} bytes", facts.len())),
+        Err(refusal) => Outcome::failed(refusal.reason),
+    }
+}
+
+fn read(workspace: &Workspace, path: &str, context: &ToolContext) -> Result<String, Outcome> {
+    let place = place(workspace, path, context)?;
+    workspace.read_to_string(&place, LARGEST).map_err(|refusal| Outcome::failed(refusal.reason))
+}
+
+fn file_contains(workspace: &Workspace, path: &str, text: &str, context: &ToolContext) -> Outcome {
+    match read(workspace, path, context) {
+        Err(outcome) => outcome,
+        Ok(content) => match content.find(text) {
+            Some(at) => {
+                let line = 1 + content.get(..at).unwrap_or_default().matches('\n').count();
+                Outcome::passed(format!("`{path}` holds it at line {line}"))
+            }
+            None => Outcome::failed(format!("`{path}` does not hold the text")),
+        },
+    }
+}
+
+fn json_equals(
+    workspace: &Workspace,
+    path: &str,
+    pointer: &str,
+    value: &Value,
+    context: &ToolContext,
+) -> Outcome {
+    let content = match read(workspace, path, context) {
+        Ok(content) => content,
+        Err(outcome) => return outcome,
+    };
+    let whole: Value = match serde_json::from_str(&content) {
+        Ok(whole) => whole,
+        Err(error) => return Outcome::failed(format!("`{path}` is not JSON: {error}")),
+    };
+    match whole.pointer(pointer) {
+        None => Outcome::failed(format!("`{path}` has nothing at `{pointer}`")),
+        Some(found) if signature::of(found) == signature::of(value) => {
+            Outcome::passed(format!("`{path}` has it at `{pointer}`"))
+        }
+        Some(found) => Outcome::failed(format!("`{path}` has another value at `{pointer}`"))
+            .with(evidence(&found.to_string(), context)),
+    }
+}
+
+/// What was said, without secrets and control characters, its beginning and its end.
+fn evidence(text: &str, context: &ToolContext) -> String {
+    let clean = context.redactor.text(text);
+    let mut plain = String::with_capacity(clean.len());
+    let mut chars = clean.chars();
+    while let Some(char) = chars.next() {
+        match char {
+            // A colour, or where the cursor goes.
+            '\u{1b}' => while chars.next().is_some_and(|char| !char.is_ascii_alphabetic()) {},
+            '\n' | '\t' => plain.push(char),
+            char if char.is_control() => {}
+            char => plain.push(char),
+        }
+    }
+    let plain = plain.trim_end();
+    if plain.len() <= HEAD + TAIL {
+        return plain.to_string();
+    }
+    let head = truncate::floor(plain, HEAD);
+    let tail = truncate::floor(plain, plain.len() - TAIL);
+    format!(
+        "{}\n… [{} of {} bytes cut here] …\n{}",
+        plain.get(..head).unwrap_or_default(),
+        tail - head,
+        plain.len(),
+        plain.get(tail..).unwrap_or_default()
+    )
+}

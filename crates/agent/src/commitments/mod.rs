@@ -1,0 +1,38 @@
+//! Commitments: work is done when commands outside the agent say so.
+//!
+//! A [`Commitment`] stands in the frontmatter of a [`document::Document`] under `.marvin/agents/`: the project's own in
+//! `project.md`, an agent's in its document. It is refused when it is added if it cannot fail ([`assertion`]). Every claim
+//! that work is done verifies all of them again from scratch ([`verify_all`]), outside the agent's session, judged by the
+//! gate and in the box of the operating system; only all passed is done. What was promised is also written to a ledger
+//! ([`seal`]), so that a document that was edited by hand to promise less is found out.
+//!
+//! Limits: an assertion proves what it says and no more; what a script does inside cannot be seen. Who can write the whole
+//! folder, outside the box and past the gate, can forge both the document and the ledger.
+
+pub mod assertion;
+mod change;
+mod check;
+pub mod commitment;
+pub mod document;
+mod oracle;
+mod report;
+mod seal;
+pub mod store;
+mod verify;
+
+pub use assertion::Assertion;
+pub use change::{Added, ChangeError, Draft, add, all, drop_one, find, rehash};
+pub use commitment::{Commitment, Kind, Oracle, Source, Status};
+pub use document::Document;
+pub use report::{Checked, Report};
+pub use store::{PROJECT, Store, StoreError};
+pub use verify::{Notice, verify, verify_all};
+
+use marvin_base::layout::Layout;
+
+/// Is there anything to verify in this project? Cheap enough to be asked at every end of a turn. What cannot be read
+/// counts as something: the verification says what is wrong with it.
+#[must_use]
+pub fn exists(layout: &Layout) -> bool {
+    Store::of(layout).is_some_and(|store| store.has_commitments())
+}

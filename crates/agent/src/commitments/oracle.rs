@@ -1,0 +1,123 @@
+//! Hashes of files and folders that assertions judge by.
+//!
+//! Of a folder everything counts, what is added as well; only what running the tests leaves behind does not.
+
+use super::commitment::Oracle;
+use marvin_base::signature;
+use marvin_gate::{ListedKind, Workspace};
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Bytes and files of one oracle.
+const LARGEST: u64 = 64 * 1024 * 1024;
+const MOST: usize = 5_000;
+const DEEPEST: usize = 24;
+/// Folders that runs of tests leave behind.
+const LEFTOVERS: [&str; 6] =
+    ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", "node_modules", "target"];
+
+/// The hash of a file or folder.
+///
+/// # Errors
+/// Why there is none.
+pub(super) fn hash(workspace: &Workspace, path: &str) -> Result<String, String> {
+    let place = workspace.path(path).map_err(|refusal| refusal.to_string())?;
+    let facts = workspace.metadata(&place).map_err(|refusal| refusal.reason)?;
+    if facts.is_dir() {
+        let mut found = BTreeMap::new();
+        folder(workspace, place.as_path(), 0, &mut found)?;
+        return Ok(signature::of(&found));
+    }
+    let file = workspace.open_read(&place).map_err(|refusal| refusal.reason)?;
+    of_file(file, path)
+}
+
+fn of_file(file: std::fs::File, path: &str) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("cannot read `{path}`: {error}"))?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(format!("`{path}` is larger than {LARGEST} bytes"));
+    }
+    Ok(signature::of_bytes(&bytes))
+}
+
+fn folder(
+    workspace: &Workspace,
+    path: &Path,
+    depth: usize,
+    found: &mut BTreeMap<String, String>,
+) -> Result<(), String> {
+    let shown = path.display().to_string();
+    let entries = workspace.list_plain(path).map_err(|error| format!("cannot list `{shown}`: {error}"))?;
+    if depth > DEEPEST {
+        return Err(format!("`{shown}` is nested too deep"));
+    }
+    for entry in entries {
+        let name = entry.name.to_string_lossy();
+        if LEFTOVERS.contains(&&*name) || name.ends_with(".pyc") {
+            continue;
+        }
+        if found.len() >= MOST {
+            return Err(format!("it holds more than {MOST} files"));
+        }
+        let inner: PathBuf = path.join(&entry.name);
+        let key = inner.display().to_string();
+        match entry.kind {
+            ListedKind::Folder => folder(workspace, &inner, depth + 1, found)?,
+            ListedKind::File => {
+                let (file, _) =
+                    workspace.open_plain(&inner).map_err(|error| format!("cannot read `{key}`: {error}"))?;
+                let hash = of_file(file, &key)?;
+                found.insert(key, hash);
+            }
+            ListedKind::Link => {
+                let target = std::fs::read_link(workspace.root().join(&inner)).unwrap_or_default();
+                found.insert(key, format!("link to {}", target.display()));
+            }
+            ListedKind::Other => {
+                found.insert(key, "neither file nor folder".to_string());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with an oracle, if anything is.
+pub(super) fn changed(workspace: &Workspace, oracles: &[Oracle]) -> Option<String> {
+    oracles.iter().find_map(|oracle| match hash(workspace, &oracle.path) {
+        Ok(hash) if hash == oracle.sha256 => None,
+        Ok(_) => Some(format!("`{}`, by which it is judged, was changed", oracle.path)),
+        Err(why) => Some(format!("`{}`, by which it is judged, cannot be read: {why}", oracle.path)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_folders_are_hashed_by_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        std::fs::create_dir_all(root.join("tests/deep/__pycache__")).unwrap();
+        std::fs::write(root.join("tests/a.py"), "a").unwrap();
+        std::fs::write(root.join("tests/deep/b.py"), "b").unwrap();
+        let workspace = Workspace::open(root, Path::new("/nowhere")).unwrap();
+        let whole = hash(&workspace, "tests").unwrap();
+        let one = Oracle { path: "tests/a.py".into(), sha256: hash(&workspace, "tests/a.py").unwrap() };
+        assert_eq!(one.sha256, signature::of_bytes(b"a"));
+        std::fs::write(root.join("tests/deep/__pycache__/b.pyc"), "x").unwrap();
+        assert_eq!(hash(&workspace, "tests").unwrap(), whole, "what a run leaves behind does not count");
+        assert_eq!(changed(&workspace, std::slice::from_ref(&one)), None);
+        std::fs::write(root.join("tests/conftest.py"), "skip").unwrap();
+        assert_ne!(hash(&workspace, "tests").unwrap(), whole, "a new file counts");
+        std::fs::write(root.join("tests/a.py"), "pass").unwrap();
+        assert!(changed(&workspace, std::slice::from_ref(&one)).unwrap().contains("was changed"));
+        std::fs::remove_file(root.join("tests/a.py")).unwrap();
+        assert!(changed(&workspace, &[one]).unwrap().contains("cannot be read"));
+        assert!(hash(&workspace, "../x").is_err());
+    }
+}

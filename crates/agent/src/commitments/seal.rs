@@ -1,0 +1,116 @@
+//! The ledger of promises: what was added, taken back and verified, one line each.
+//!
+//! A commitment whose definition is not the one that was written here, or that is no longer there although nobody took it
+//! back, was changed behind our back; a verification says so instead of passing. What somebody wrote into a document by
+//! hand without a line here counts too: it can only ask for more.
+
+use super::commitment::Commitment;
+use super::store::{Store, StoreError};
+use marvin_base::files::{self, Links};
+use marvin_base::ledger::{self, Durability, Ledger};
+use marvin_base::redact::Redactor;
+use marvin_base::{atomic, clock};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The ledger, beside the documents.
+pub(super) const FILE: &str = "commitments.jsonl";
+/// Bytes of it that are read.
+const LARGEST: u64 = 64 * 1024 * 1024;
+
+/// Bytes of it that are kept while assertions run.
+const MOST_KEPT: u64 = 8 * 1024 * 1024;
+
+/// What was promised and not taken back: the definition of each, by document and id.
+pub(super) type Seals = BTreeMap<(String, String), String>;
+
+fn failed(store: &Store, doing: &'static str, reason: &dyn ToString) -> StoreError {
+    StoreError::Io { doing, path: store.ledger().display().to_string(), reason: reason.to_string() }
+}
+
+/// Writes a line.
+pub(super) fn append(store: &Store, redactor: &Arc<Redactor>, mut entry: Value) -> Result<(), StoreError> {
+    let path = store.ledger();
+    if path.is_symlink() {
+        return Err(failed(store, "write", &"it is a link\n  hint: remove it"));
+    }
+    if let Value::Object(entry) = &mut entry {
+        entry.insert("timestamp".into(), clock::now_stamp().into());
+    }
+    let ledger = Ledger::open_shared(&path, Durability::Line, redactor.clone());
+    let written = ledger.and_then(|mut ledger| ledger.append(&entry));
+    written.map(|_| ()).map_err(|error| failed(store, "write", &error))
+}
+
+/// A line about one commitment.
+pub(super) fn of(kind: &str, document: &str, commitment: &Commitment) -> Value {
+    json!({
+        "type": kind, "document": document, "id": commitment.id, "sha256": commitment.definition(),
+        "source": commitment.source,
+    })
+}
+
+/// Reads what stands.
+pub(super) fn read(store: &Store) -> Result<Seals, StoreError> {
+    let path = store.ledger();
+    let facts = match path.symlink_metadata() {
+        Ok(facts) => facts,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Seals::new()),
+        Err(error) => return Err(failed(store, "read", &error)),
+    };
+    if !facts.is_file() {
+        return Err(failed(store, "read", &"it is a link, or not a file\n  hint: remove it"));
+    }
+    if facts.len() > LARGEST {
+        return Err(failed(store, "read", &format!("it is larger than {LARGEST} bytes")));
+    }
+    let contents = ledger::read(&path).map_err(|error| failed(store, "read", &error))?;
+    if let Some(damaged) = contents.damaged.first() {
+        return Err(failed(store, "read", &format!("it is damaged: {damaged:?}\n  hint: mend that line")));
+    }
+    let mut seals = Seals::new();
+    for entry in &contents.entries {
+        let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
+        let key = (text("document"), text("id"));
+        match text("type").as_str() {
+            "added" | "rehashed" => {
+                seals.insert(key, text("sha256"));
+            }
+            "dropped" => {
+                seals.remove(&key);
+            }
+            _ => {}
+        }
+    }
+    Ok(seals)
+}
+
+/// The ledger as it was before assertions ran. They run in the workspace, where it lies, and one could wipe it out
+/// together with the documents: then nothing would be left to verify the next time.
+#[derive(Debug)]
+pub(super) struct Kept {
+    bytes: Option<Vec<u8>>,
+}
+
+impl Kept {
+    pub(super) fn of(store: &Store) -> Self {
+        let bytes = files::read(&store.ledger(), MOST_KEPT, Links::Refuse).ok();
+        Kept { bytes: bytes.filter(|bytes| bytes.len() as u64 <= MOST_KEPT) }
+    }
+
+    /// Brings it back where it no longer begins as it did; says so.
+    pub(super) fn bring_back(&self, store: &Store) -> Option<String> {
+        let bytes = self.bytes.as_deref()?;
+        let now = files::read(&store.ledger(), LARGEST, Links::Refuse).unwrap_or_default();
+        if now.starts_with(bytes) {
+            return None;
+        }
+        let path = store.ledger().display().to_string();
+        // A folder that leads elsewhere is not written to; it is found out by every verification.
+        let agents = store.ledger().parent().is_some_and(std::path::Path::is_symlink);
+        let written = !agents && atomic::replace(&store.ledger(), bytes).is_ok();
+        let what = if written { "it was brought back" } else { "it could not be brought back" };
+        Some(format!("{path} was changed while commitments were verified; {what}"))
+    }
+}

@@ -1,0 +1,296 @@
+//! The documents under `.marvin/agents/`: one file each, written whole, changed under a lock.
+//!
+//! No link is followed: the folder is held open, and a document is opened by its name in it. Hidden files and files of
+//! other kinds are left alone.
+
+use super::commitment::Commitment;
+use super::document::{self, Document};
+use super::seal;
+use marvin_base::atomic;
+use marvin_base::files::{self, Links};
+use marvin_base::held::Held;
+use marvin_base::layout::Layout;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The document with the project's own commitments.
+pub const PROJECT: &str = "project";
+
+/// Documents of one project.
+const MOST: usize = 2_000;
+/// How long a change waits for another one.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Taken while a document is changed.
+const LOCK: &str = ".lock";
+/// Taken while commitments are verified.
+const VERIFYING: &str = ".verifying";
+
+/// Why a document cannot be had or kept.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// There is no such document.
+    #[error("there is no document `{0}`\n  hint: `marvin commitments list` shows what there is")]
+    Missing(String),
+    /// There is one already.
+    #[error("there is a document `{0}` already")]
+    Exists(String),
+    /// The name cannot be a file's.
+    #[error("`{0}` cannot be the name of a document\n  hint: letters, digits, `-` and `_`, at most 64")]
+    Name(String),
+    /// What stands in it is not understood.
+    #[error("{path}:{line}: {problem}\n  hint: mend that line, or take the file away")]
+    Damaged {
+        /// The file.
+        path: String,
+        /// The line.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The operating system refused.
+    #[error("cannot {doing} {path}: {reason}")]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// The file.
+        path: String,
+        /// Why not.
+        reason: String,
+    },
+    /// Somebody else is at it.
+    #[error("{0} is held by another process\n  hint: wait for it to end, and try again")]
+    Busy(String),
+}
+
+/// A commitment with the name of its document.
+pub type Named = (String, Commitment);
+
+/// The store of one project.
+#[derive(Debug, Clone)]
+pub struct Store {
+    folder: PathBuf,
+}
+
+impl Store {
+    /// The store of a project; none where there is no project.
+    #[must_use]
+    pub fn of(layout: &Layout) -> Option<Store> {
+        layout.agents().map(|folder| Store { folder })
+    }
+
+    /// Where a document lies.
+    #[must_use]
+    pub fn path(&self, id: &str) -> PathBuf {
+        self.folder.join(format!("{id}.md"))
+    }
+
+    /// Where the promises are written down.
+    #[must_use]
+    pub(super) fn ledger(&self) -> PathBuf {
+        self.folder.join(seal::FILE)
+    }
+
+    fn io(&self, doing: &'static str, path: &Path, error: &std::io::Error) -> StoreError {
+        let reason = match error.raw_os_error() {
+            Some(libc::ELOOP | libc::ENOTDIR) => {
+                "it is a link, or not what it should be, and what was promised must not lead elsewhere\n  hint: remove it".into()
+            }
+            _ => format!("{error}{}", atomic::hint(error)),
+        };
+        StoreError::Io { doing, path: path.display().to_string(), reason }
+    }
+
+    /// The folder, held; none when it is not there.
+    fn held(&self) -> Result<Option<Held>, StoreError> {
+        match Held::open(&self.folder) {
+            Ok(held) => Ok(Some(held)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.io("open", &self.folder, &error)),
+        }
+    }
+
+    fn made(&self) -> Result<Held, StoreError> {
+        if let Some(held) = self.held()? {
+            return Ok(held);
+        }
+        std::fs::create_dir_all(&self.folder).map_err(|error| self.io("make", &self.folder, &error))?;
+        Held::open(&self.folder).map_err(|error| self.io("open", &self.folder, &error))
+    }
+
+    /// The names of all documents, sorted.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn list(&self) -> Result<Vec<String>, StoreError> {
+        let Some(held) = self.held()? else { return Ok(Vec::new()) };
+        let entries =
+            std::fs::read_dir(held.place()).map_err(|error| self.io("list", &self.folder, &error))?;
+        let name = |entry: std::io::Result<std::fs::DirEntry>| {
+            let name = entry.ok()?.file_name().into_string().ok()?;
+            name.strip_suffix(".md").filter(|id| document::is_name(id)).map(str::to_string)
+        };
+        let mut names: Vec<String> = entries.filter_map(name).take(MOST).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// When there is none, or it is not understood.
+    pub fn read(&self, id: &str) -> Result<Document, StoreError> {
+        if !document::is_name(id) {
+            return Err(StoreError::Name(id.to_string()));
+        }
+        let held = self.held()?.ok_or_else(|| StoreError::Missing(id.to_string()))?;
+        self.read_in(&held, id)
+    }
+
+    fn read_in(&self, held: &Held, id: &str) -> Result<Document, StoreError> {
+        let path = self.path(id);
+        let bytes =
+            match files::read(&held.place().join(format!("{id}.md")), document::LARGEST, Links::Refuse) {
+                Ok(bytes) => bytes,
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    return Err(StoreError::Missing(id.to_string()));
+                }
+                Err(error) => return Err(self.io("read", &path, &error)),
+            };
+        let damaged = |line, problem| StoreError::Damaged { path: path.display().to_string(), line, problem };
+        if bytes.len() as u64 > document::LARGEST {
+            return Err(damaged(1, format!("it is larger than {} bytes", document::LARGEST)));
+        }
+        Document::parse(id, &bytes).map_err(|damage| damaged(damage.line, damage.problem))
+    }
+
+    /// Every document that can be read, and why the others cannot.
+    #[must_use]
+    pub fn read_all(&self) -> (Vec<Document>, Vec<StoreError>) {
+        let names = match self.list() {
+            Ok(names) => names,
+            Err(error) => return (Vec::new(), vec![error]),
+        };
+        let mut documents = Vec::new();
+        let mut errors = Vec::new();
+        for name in names {
+            match self.read(&name) {
+                Ok(document) => documents.push(document),
+                Err(error) => errors.push(error),
+            }
+        }
+        (documents, errors)
+    }
+
+    /// Writes a new document.
+    ///
+    /// # Errors
+    /// When there is one already, or it cannot be written.
+    pub fn create(&self, document: &Document) -> Result<(), StoreError> {
+        if !document::is_name(&document.id) {
+            return Err(StoreError::Name(document.id.clone()));
+        }
+        let held = self.made()?;
+        let _lock = self.lock(&held)?;
+        match self.read_in(&held, &document.id) {
+            Err(StoreError::Missing(_)) => self.write(&held, document),
+            _ => Err(StoreError::Exists(document.id.clone())),
+        }
+    }
+
+    /// Changes a document while nobody else does.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be read or written; then it is as it was.
+    pub fn change<T>(&self, id: &str, change: impl FnOnce(&mut Document) -> T) -> Result<T, StoreError> {
+        if !document::is_name(id) {
+            return Err(StoreError::Name(id.to_string()));
+        }
+        let held = self.held()?.ok_or_else(|| StoreError::Missing(id.to_string()))?;
+        let _lock = self.lock(&held)?;
+        let mut document = self.read_in(&held, id)?;
+        let before = document.clone();
+        let result = change(&mut document);
+        if document != before {
+            self.write(&held, &document)?;
+        }
+        Ok(result)
+    }
+
+    fn write(&self, held: &Held, document: &Document) -> Result<(), StoreError> {
+        let name = format!("{}.md", document.id);
+        let text = document.render();
+        let path = self.path(&document.id);
+        if text.len() as u64 > document::LARGEST {
+            let reason = format!("it would be larger than {} bytes", document::LARGEST);
+            return Err(StoreError::Io { doing: "write", path: path.display().to_string(), reason });
+        }
+        atomic::replace(&held.place().join(name), text.as_bytes())
+            .map_err(|error| self.io("write", &path, &error.source))
+    }
+
+    fn lock_file(&self, held: &Held, name: &str) -> Result<File, StoreError> {
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o644).custom_flags(flags);
+        options
+            .open(held.place().join(name))
+            .map_err(|error| self.io("open", &self.folder.join(name), &error))
+    }
+
+    fn lock(&self, held: &Held) -> Result<File, StoreError> {
+        let file = self.lock_file(held, LOCK)?;
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(file),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                Err(TryLockError::WouldBlock) => {
+                    return Err(StoreError::Busy(self.folder.display().to_string()));
+                }
+                Err(TryLockError::Error(error)) => {
+                    return Err(self.io("lock", &self.folder.join(LOCK), &error));
+                }
+            }
+        }
+    }
+
+    /// Takes the lock of verifications, if nobody has it.
+    pub(super) fn try_verifying(&self) -> Result<Option<File>, StoreError> {
+        let file = self.lock_file(&self.made()?, VERIFYING)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(self.io("lock", &self.folder.join(VERIFYING), &error)),
+        }
+    }
+
+    /// Is there anything to verify? What cannot be read counts.
+    pub(super) fn has_commitments(&self) -> bool {
+        match self.list() {
+            Ok(names) => {
+                names
+                    .iter()
+                    .any(|name| self.read(name).map_or(true, |document| !document.commitments.is_empty()))
+                    || self.ledger().symlink_metadata().is_ok()
+                        && !seal::read(self).is_ok_and(|seals| seals.is_empty())
+            }
+            Err(_) => true,
+        }
+    }
+
+    /// Everything that was promised and stands in a document, as (document, commitment).
+    #[must_use]
+    pub fn commitments(&self) -> (Vec<Named>, Vec<StoreError>) {
+        let (documents, errors) = self.read_all();
+        let pairs = documents.into_iter().flat_map(|document| {
+            let Document { id, commitments, .. } = document;
+            commitments.into_iter().map(move |commitment| (id.clone(), commitment))
+        });
+        (pairs.collect(), errors)
+    }
+}

@@ -1,0 +1,256 @@
+//! Verifies everything again, from scratch, one after the other, and writes each outcome down before it counts.
+//!
+//! One verification at a time works on a project; another waits for it. What is verified is what stood in the documents at
+//! the beginning: a commitment that is changed, removed or added while the others run makes the whole not verified.
+
+use super::check::{self, Outcome};
+use super::commitment::{Commitment, Status};
+use super::report::{Checked, Report};
+use super::seal;
+use super::store::{Named, Store, StoreError};
+use crate::ground::Ground;
+use marvin_base::clock;
+use marvin_gate::Access;
+use marvin_tools::ToolContext;
+use serde_json::json;
+use std::fs::File;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+/// How long a verification waits for another one.
+const PATIENCE: Duration = Duration::from_secs(3_600);
+
+/// Told of each commitment as soon as it is verified.
+pub type Notice<'a> = &'a mut (dyn FnMut(&Checked) + Send);
+
+/// Verifies every commitment of the project.
+pub async fn verify_all(ground: &Ground, cancel: &CancellationToken) -> Report {
+    verify(ground, &[], cancel, &mut |_| {}).await
+}
+
+/// Verifies the commitments of these ids; of none, all. What is not verified is not reported.
+pub async fn verify(
+    ground: &Ground,
+    only: &[String],
+    cancel: &CancellationToken,
+    notice: Notice<'_>,
+) -> Report {
+    let mut report = Report::default();
+    let Some(store) = Store::of(&ground.layout) else { return report };
+    if !store.has_commitments() {
+        return report;
+    }
+    match take(&store, cancel).await {
+        // Held until the end; it goes with this process.
+        Ok(Some(_lock)) => run(&store, ground, only, cancel, notice, &mut report).await,
+        Ok(None) => report.interrupted = true,
+        // Without a place to write outcomes to, none counts.
+        Err(error) => unrecorded(&store, only, &error, notice, &mut report),
+    }
+    report
+}
+
+async fn take(store: &Store, cancel: &CancellationToken) -> Result<Option<File>, StoreError> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        if let Some(lock) = store.try_verifying()? {
+            return Ok(Some(lock));
+        }
+        if Instant::now() > until {
+            return Err(StoreError::Busy("another verification".into()));
+        }
+        tokio::select! {
+            () = cancel.cancelled() => return Ok(None),
+            () = tokio::time::sleep(Duration::from_millis(50)) => {}
+        }
+    }
+}
+
+fn unrecorded(store: &Store, only: &[String], error: &StoreError, notice: Notice<'_>, report: &mut Report) {
+    let (pairs, errors) = store.commitments();
+    report.problems.extend(errors.iter().map(ToString::to_string));
+    report.problems.push(error.to_string());
+    for (document, commitment) in pairs {
+        if is_chosen(&commitment, only) {
+            let why = format!("its outcome cannot be written down: {error}");
+            report.add(&document, &commitment, Outcome::could_not_run(why), 0, notice);
+        }
+    }
+}
+
+fn is_chosen(commitment: &Commitment, only: &[String]) -> bool {
+    only.is_empty() || only.contains(&commitment.id)
+}
+
+async fn run(
+    store: &Store,
+    ground: &Ground,
+    only: &[String],
+    cancel: &CancellationToken,
+    notice: Notice<'_>,
+    report: &mut Report,
+) {
+    let (pairs, errors) = store.commitments();
+    report.problems.extend(errors.iter().map(ToString::to_string));
+    let broken = sealed(store, &pairs, only, report);
+    let chosen: Vec<Named> =
+        pairs.into_iter().filter(|(_, commitment)| is_chosen(commitment, only)).collect();
+    // The verifier is the shell itself, whatever the agent that claims to be done may do.
+    let context = ToolContext { access: Access::Full, ..ground.tool_context(cancel.clone(), None) };
+    let kept = seal::Kept::of(store);
+    let begun = begin(store, &chosen);
+    for (document, commitment) in &chosen {
+        let started = Instant::now();
+        let outcome = if cancel.is_cancelled() {
+            None
+        } else if let Err(why) = &begun {
+            Some(Outcome::could_not_run(format!("its outcome cannot be written down: {why}")))
+        } else if broken.iter().any(|(of, id)| of == document && *id == commitment.id) {
+            let why = "it was changed by hand since it was added";
+            let mend = format!(
+                "a person can take it back with `marvin commitments drop {}` and add it again",
+                commitment.id
+            );
+            Some(Outcome::failed(format!("{why}\n  hint: {mend}")))
+        } else {
+            check::check(commitment, &context).await
+        };
+        let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let Some(outcome) = outcome else {
+            report.interrupted = true;
+            break;
+        };
+        let outcome = record(store, document, commitment, outcome, took);
+        report.add(document, commitment, outcome, took, notice);
+    }
+    report.problems.extend(kept.bring_back(store));
+    if report.interrupted {
+        release(store, &chosen);
+        return;
+    }
+    newcomers(store, only, notice, report);
+    let entry = json!({
+        "type": "verified", "all": only.is_empty(), "verified": report.verified(), "passed": report.count(Status::Passed),
+        "failed": report.count(Status::Failed), "could_not_run": report.count(Status::CouldNotRun),
+    });
+    if let Err(error) = seal::append(store, &ground.redactor, entry) {
+        report.problems.push(error.to_string());
+    }
+}
+
+/// Compares the documents with the ledger; gives what is not as it was promised.
+fn sealed(store: &Store, pairs: &[Named], only: &[String], report: &mut Report) -> Vec<(String, String)> {
+    let seals = match seal::read(store) {
+        Ok(seals) => seals,
+        Err(error) => {
+            report.problems.push(error.to_string());
+            return Vec::new();
+        }
+    };
+    let mut broken = Vec::new();
+    for ((document, id), definition) in &seals {
+        match pairs.iter().find(|(of, commitment)| of == document && commitment.id == *id) {
+            Some((of, commitment)) if commitment.definition() != *definition => {
+                broken.push((of.clone(), commitment.id.clone()));
+            }
+            Some(_) => {}
+            None if only.is_empty() || only.contains(id) => report.problems.push(format!(
+                "the commitment {id} is gone from {} although nobody took it back\n  hint: bring the file back, or take it back with `marvin commitments drop {id}`",
+                store.path(document).display()
+            )),
+            None => {}
+        }
+    }
+    broken
+}
+
+/// Marks everything as being verified.
+fn begin(store: &Store, chosen: &[Named]) -> Result<(), StoreError> {
+    each(store, chosen, |commitment| {
+        commitment.status = Status::Verifying;
+        commitment.reason = None;
+        commitment.evidence = None;
+        commitment.duration_ms = None;
+    })
+}
+
+/// What was not verified is as if it had never begun.
+fn release(store: &Store, chosen: &[Named]) {
+    // Where it cannot be written it stays as it is, which is no pass either.
+    each(store, chosen, |commitment| {
+        if commitment.status == Status::Verifying {
+            commitment.status = Status::Pending;
+        }
+    })
+    .ok();
+}
+
+fn each(store: &Store, chosen: &[Named], change: impl Fn(&mut Commitment)) -> Result<(), StoreError> {
+    let mut documents: Vec<&str> = chosen.iter().map(|(document, _)| document.as_str()).collect();
+    documents.dedup();
+    for id in documents {
+        store.change(id, |document| {
+            for commitment in &mut document.commitments {
+                if chosen.iter().any(|(of, one)| of == id && one.id == commitment.id) {
+                    change(commitment);
+                }
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// Writes an outcome down. It counts only if it could be written, and if the commitment is still the one that was verified.
+fn record(store: &Store, document: &str, verified: &Commitment, mut outcome: Outcome, took: u64) -> Outcome {
+    let written = store.change(document, |document| {
+        let Some(commitment) = document.commitment(&verified.id) else {
+            return Some("it was removed while it was verified");
+        };
+        let changed = commitment.definition() != verified.definition();
+        let why = changed.then_some("it was changed while it was verified");
+        commitment.status = if changed { Status::Failed } else { outcome.status };
+        commitment.reason = why.map(str::to_string).or(outcome.reason.clone());
+        commitment.evidence.clone_from(&outcome.evidence);
+        commitment.duration_ms = Some(took);
+        let now = clock::now_stamp();
+        commitment.updated_at = Some(now.clone());
+        document.set("updatedAt", &now);
+        why
+    });
+    match written {
+        Ok(None) => outcome,
+        Ok(Some(why)) => {
+            (outcome.status, outcome.reason) = (Status::Failed, Some(why.to_string()));
+            outcome
+        }
+        Err(error) => Outcome::could_not_run(format!("its outcome cannot be written down: {error}")),
+    }
+}
+
+/// What was added meanwhile was not verified.
+fn newcomers(store: &Store, only: &[String], notice: Notice<'_>, report: &mut Report) {
+    let (pairs, errors) = store.commitments();
+    for problem in errors.iter().map(ToString::to_string) {
+        if !report.problems.contains(&problem) {
+            report.problems.push(problem);
+        }
+    }
+    for (document, commitment) in pairs {
+        let known = report.commitments.iter().any(|one| one.document == document && one.id == commitment.id);
+        if !known && is_chosen(&commitment, only) {
+            let why = "it was added while the others were verified; verify again";
+            report.add(&document, &commitment, Outcome::could_not_run(why), 0, notice);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verification_may_run_on_any_thread() {
+        fn is_send<T: Send>(_: fn(&'static Ground, &'static CancellationToken) -> T) {}
+        is_send(verify_all);
+    }
+}

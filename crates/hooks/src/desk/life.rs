@@ -1,0 +1,158 @@
+//! The life of a session: its start, its compaction, its end, and whether the agent is done.
+
+use super::{Desk, Reply, lock};
+use crate::answer::{self, Answer};
+use crate::event::{Client, Event, Input};
+use crate::lessons;
+use crate::packs;
+use crate::session::Session;
+use marvin_agent::commitments::{self, Report};
+use marvin_base::settings::table;
+use marvin_base::{atomic, clock, truncate};
+use serde_json::json;
+
+impl Desk {
+    /// A session begins, goes on, or was shortened.
+    pub(super) fn begins(&self, input: &Input, session: &mut Session) -> Answer {
+        session.record(Event::SessionStart.kebab(), json!({"source": input.source})).ok();
+        session.facts.ended_at = None;
+        session.facts.end_reason = None;
+        {
+            let packs = self.packs();
+            let packs =
+                || packs.all().iter().map(|pack| (pack.name().to_string(), pack.version().to_string()));
+            session.facts.active_packs = packs().map(|(name, _)| name).collect();
+            session.facts.pack_versions = packs().collect();
+        }
+        let mut text = format!(
+            "Marvin watches this session (run {}). Commands are judged before they run; a refusal says what to do instead.",
+            session.run_id()
+        );
+        if let Some(trouble) = self.trouble() {
+            text.push_str(&format!("\nTell the person: {}", packs::clean_line(trouble)));
+        }
+        for problem in self.packs().problems().iter().take(3) {
+            text.push_str(&format!(
+                "\nTell the person that a pack is broken: {}",
+                packs::clean_line(&problem.to_string())
+            ));
+        }
+        if input.source == "compact" {
+            text.push_str(&corrections(session));
+        }
+        if matches!(input.source.as_str(), "compact" | "clear" | "startup") {
+            session.told.clear();
+        }
+        if let Some(digest) = self.digest(input, session) {
+            text.push('\n');
+            text.push_str(&digest);
+        }
+        if input.source == "compact"
+            && let Some((file, _)) = session.last.clone()
+            && let Some(told) = self.tell_of_file(&file, input, session)
+        {
+            text.push('\n');
+            text.push_str(&told);
+        }
+        session.flush();
+        Answer::Context(truncate::head_whole(&text, answer::LONGEST))
+    }
+
+    /// A sub-agent begins without what was told before.
+    pub(super) fn helper_begins(&self, input: &Input, session: &mut Session) -> Answer {
+        let facts = json!({"agent_id": input.agent, "agent_type": input.agent_type});
+        session.record(Event::SubagentStart.kebab(), facts.clone()).ok();
+        session.activity("subagent_start", &facts);
+        let mut text = corrections(session);
+        if let Some(digest) = self.digest(input, session) {
+            text.push('\n');
+            text.push_str(&digest);
+        }
+        if text.trim().is_empty() { Answer::Nothing } else { Answer::Context(text.trim().to_string()) }
+    }
+
+    /// The conversation is about to be shortened: what is known is kept, and may be told again.
+    pub(super) fn shortens(&self, input: &Input, session: &mut Session) -> Answer {
+        session.record(Event::PreCompact.kebab(), json!({"trigger": input.reason})).ok();
+        session.activity("compaction", &json!({"trigger": input.reason}));
+        session.told.clear();
+        let mut snapshot = json!({
+            "timestamp": clock::now_stamp(), "trigger": input.reason, "facts": session.facts,
+            "corrections": session.words,
+        });
+        self.ground.redactor.value(&mut snapshot);
+        atomic::replace(&session.snapshot(), format!("{snapshot:#}\n").as_bytes()).ok();
+        session.flush();
+        session.sync();
+        let words = corrections(session);
+        Answer::Context(format!(
+            "Keep in the summary: the goal and what remains; what was decided and why; files that were changed; commands that were \
+             refused and what was done instead; open questions.{words}"
+        ))
+    }
+
+    /// A session ends: outcomes are counted, once.
+    pub(super) fn ends(&self, input: &Input, session: &mut Session) -> Answer {
+        session.record(Event::SessionEnd.kebab(), json!({"reason": input.reason})).ok();
+        session.recount();
+        session.facts.ended_at = Some(clock::now_stamp());
+        session.facts.end_reason = Some(input.reason.clone());
+        session.flush();
+        session.sync();
+        if let Err(why) = lessons::outcome::settle(session.folder(), &self.packs(), &self.ground.redactor) {
+            session.record("outcome", json!({"error": why.to_string()})).ok();
+        }
+        Answer::Nothing
+    }
+
+    /// Does a claim to be done have to be proved now? With tasks in the background it is a pause and no claim, but not for
+    /// ever.
+    pub(super) fn is_to_be_proved(&self, input: &Input, session: &mut Session) -> bool {
+        if !commitments::exists(&self.ground.layout) {
+            return false;
+        }
+        let bound = self.ground.settings.count(&table::HOOKS_STOP_ROUNDS);
+        let pauses = input.background_tasks > 0 && (session.paused as usize) < bound;
+        session.paused = if pauses { session.paused + 1 } else { 0 };
+        !pauses
+    }
+
+    /// What a verification makes of a claim to be done: back to work, a bounded number of times, then the person is told.
+    #[must_use]
+    pub fn verified(&self, client: Client, id: &str, report: &Report) -> Reply {
+        let bound = self.ground.settings.count(&table::HOOKS_STOP_ROUNDS);
+        let input = Input { session: id.to_string(), ..Input::default() };
+        let Ok(session) = self.session(client, &input) else {
+            return Reply::Print(Answer::Nothing.print(client, Event::Stop));
+        };
+        let mut session = lock(&session);
+        let done = report.verified();
+        let back = !done && (session.sent_back as usize) < bound;
+        session.sent_back = if done { 0 } else { session.sent_back + u32::from(back) };
+        let facts = json!({"verified": done, "sent_back": session.sent_back, "summary": report.summary()});
+        // Without a record it would not be known how often: then it is not sent back.
+        let recorded = session.record("verified", facts.clone()).is_ok();
+        session.facts.verification = Some(facts);
+        session.flush();
+        let answer = match (done, back && recorded) {
+            (true, _) => Answer::Nothing,
+            (false, true) => Answer::GoOn(report.feedback(answer::LONGEST - 600)),
+            (false, false) => {
+                Answer::Note(format!("Not verified: {}. `marvin verify` shows why.", report.summary()))
+            }
+        };
+        Reply::Print(answer.print(client, Event::Stop))
+    }
+}
+
+/// What the person corrected in this session.
+fn corrections(session: &Session) -> String {
+    if session.words.is_empty() {
+        return String::new();
+    }
+    let mut text = "\nIn this session the person said:".to_string();
+    for words in &session.words {
+        text.push_str(&format!("\n- {}", packs::clean_line(words)));
+    }
+    text
+}

@@ -1,0 +1,439 @@
+//! Judges a call before it happens: commands by the gate with all its layers, files by what they are.
+//!
+//! A command that the gate allows runs without a question. For files the client's own way to permission stands, and only what
+//! the gate asks about or denies is said: records, rules, instructions, secrets, and what lies outside.
+
+use super::{Desk, lock};
+use crate::answer::Answer;
+use crate::event::{Call, Deed, Event, Input};
+use crate::session::{Counted, Session};
+use marvin_gate::layers::{Layer, Place};
+use marvin_gate::meaning::Grounds;
+use marvin_gate::{Access, Context, Decision, Intent, Verdict, Workspace, judge};
+use serde_json::json;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// Files of one patch that are judged; a larger one is asked about.
+const MOST_FILES: usize = 200;
+/// Characters of a command in the trace.
+const LONGEST: usize = 4_000;
+
+/// What a client's own agents write below the home folder.
+const WRITTEN: [&str; 4] = [".claude/plans", ".claude/projects", ".claude/todos", ".codex/memories"];
+/// What they read there besides.
+const READ: [&str; 12] = [
+    ".claude/plans",
+    ".claude/projects",
+    ".claude/todos",
+    ".claude/skills",
+    ".claude/plugins",
+    ".claude/commands",
+    ".claude/agents",
+    ".claude/CLAUDE.md",
+    ".codex/memories",
+    ".codex/skills",
+    ".codex/prompts",
+    ".codex/AGENTS.md",
+];
+
+/// A folder that cannot be: where there is no workspace, everything lies outside of it.
+const NO_WORKSPACE: &str = "/dev/null/none";
+
+/// A verdict with the layer that it came from.
+struct Ruled {
+    verdict: Verdict,
+    layer: &'static str,
+}
+
+impl Ruled {
+    fn ask(rule: &str, reason: &str) -> Ruled {
+        Ruled { verdict: Verdict::ask(rule, reason, ""), layer: Layer::Error.word() }
+    }
+
+    fn path(rule: &str, reason: &str) -> Ruled {
+        let mend = "Say in your answer what should stand there and why, or let the person decide.";
+        Ruled { verdict: Verdict::ask(rule, reason, mend), layer: "path" }
+    }
+
+    /// A question at least.
+    fn at_least(self, rule: &str, reason: &str) -> Ruled {
+        if self.verdict.is_allowed() { Ruled::ask(rule, reason) } else { self }
+    }
+}
+
+/// Where a line would run, in texts.
+pub(super) struct Where {
+    folder: String,
+    root: String,
+    home: String,
+}
+
+impl Where {
+    pub(super) fn of(&self) -> Place<'_> {
+        Place { folder: &self.folder, grounds: Grounds { workspace: &self.root, home: &self.home } }
+    }
+}
+
+impl Desk {
+    /// Judges a call, records the verdict, and adds what the packs know.
+    pub(super) async fn judged(&self, event: Event, input: &Input, session: &Mutex<Session>) -> Answer {
+        let ruled = self.rule(input, session).await;
+        let mut session = lock(session);
+        let call = input.call.clone().unwrap_or_default();
+        let command = match call.deed() {
+            Deed::Command(line) => Some(line),
+            _ => None,
+        };
+        let recorded = self.note(event, input, ruled.as_ref(), &mut session);
+        let ruled = match (ruled, recorded) {
+            (Some(ruled), Err(why)) if ruled.verdict.is_allowed() => {
+                Some(Ruled::ask("record.failed", &format!("the record cannot be written: {why}")))
+            }
+            (ruled, _) => ruled,
+        };
+        if let Some(ruled) = &ruled {
+            let counted = Counted { decision: ruled.verdict.decision, layer: ruled.layer };
+            session.count(counted);
+            if let (Decision::Ask, Some(line)) = (ruled.verdict.decision, command) {
+                let id = session.id.clone();
+                session.pending.ask(&id, line, Instant::now());
+            }
+        }
+        let context = match event {
+            Event::PreToolUse => self.tell_of_call(input, &mut session),
+            _ => None,
+        };
+        // In planning nothing is to run; the client sees to that, and an allow must not lift it.
+        let planning = input.mode == "plan";
+        match ruled {
+            Some(Ruled { verdict, .. }) if !(planning && verdict.is_allowed()) => Answer::Verdict {
+                decision: verdict.decision,
+                reason: reason(&verdict, input.attended),
+                context,
+            },
+            _ => context.map_or(Answer::Nothing, Answer::Context),
+        }
+    }
+
+    /// A call whose session cannot be kept: an allow becomes a question.
+    pub(super) async fn unrecorded(&self, event: Event, input: &Input, why: &str) -> Answer {
+        if !event.decides() {
+            return Answer::Nothing;
+        }
+        let verdict = self.judge_call(input).await.map(|ruled| ruled.verdict);
+        let lost = || Verdict::ask("record.failed", format!("the record cannot be written: {why}"), "");
+        let verdict = match verdict {
+            Some(verdict) if verdict.is_allowed() => lost(),
+            Some(verdict) => verdict,
+            None => return Answer::Nothing,
+        };
+        Answer::Verdict {
+            decision: verdict.decision,
+            reason: reason(&verdict, input.attended),
+            context: None,
+        }
+    }
+
+    async fn rule(&self, input: &Input, session: &Mutex<Session>) -> Option<Ruled> {
+        let ruled = self.judge_call(input).await?;
+        if let Some(Deed::Command(line)) = input.call.as_ref().map(Call::deed)
+            && ruled.verdict.decision != Decision::Deny
+            && let Some(verdict) = super::tests_seen::before_merge(line, &lock(session))
+        {
+            return Some(Ruled { verdict, layer: Layer::Denylist.word() });
+        }
+        Some(ruled)
+    }
+
+    /// What the gate says to a call; `None` where it has nothing to say.
+    async fn judge_call(&self, input: &Input) -> Option<Ruled> {
+        let unreadable = || Ruled::ask("hook.unreadable", "what this call would do cannot be read");
+        let Some(call) = &input.call else { return Some(unreadable()) };
+        let files = |write: bool| {
+            let all = call.paths().filter_map(|path| self.file(path, write, input));
+            all.max_by_key(|ruled| ruled.verdict.decision)
+        };
+        match call.deed() {
+            Deed::Command(line) => {
+                let ruled = self.command(line, input).await;
+                Some(if call.has("dangerouslyDisableSandbox") {
+                    ruled.at_least("hook.unboxed", "it would run outside of the client's own sandbox")
+                } else {
+                    ruled
+                })
+            }
+            // What bash would refuse is refused; what bash would allow may be read otherwise.
+            Deed::Foreign(line) => {
+                let ruled = self.command(line, input).await;
+                Some(ruled.at_least(
+                    "hook.foreign",
+                    "it is no line for bash, and is not read as its shell reads it",
+                ))
+            }
+            Deed::Unreadable => Some(unreadable()),
+            Deed::Read(_) => files(false),
+            Deed::Write(_) => files(true),
+            Deed::Patch(text) => match patched(text) {
+                Some(files) if files.len() <= MOST_FILES => {
+                    let all = files.iter().filter_map(|path| self.file(path, true, input));
+                    all.max_by_key(|ruled| ruled.verdict.decision)
+                }
+                _ => Some(unreadable()),
+            },
+            Deed::Other => self.unknown_tool(call, input),
+        }
+    }
+
+    /// A tool that is not known may do anything with its arguments. What would be refused anywhere is put to a person.
+    fn unknown_tool(&self, call: &Call, input: &Input) -> Option<Ruled> {
+        let refused = |line: &str| {
+            let place = self.place_of(input);
+            let verdict = self.layers.rule(line, place.of(), self.layers.look(line, place.of())).verdict;
+            (verdict.decision == Decision::Deny).then(|| Ruled::ask(&verdict.rule, &verdict.reason))
+        };
+        let guarded = |path: &str| {
+            let ruled = self.file(path, true, input)?;
+            (ruled.verdict.rule != "path.outside")
+                .then(|| Ruled::ask(&ruled.verdict.rule, &ruled.verdict.reason))
+        };
+        let inner = |address: &str| {
+            let host = address.split("//").nth(1).unwrap_or(address).split(['/', '?', '#']).next()?;
+            let host = host.rsplit('@').next()?.to_lowercase();
+            let metadata = host.starts_with("169.254.") || host.contains("metadata.google");
+            metadata.then(|| {
+                Ruled::ask("network.address", "it asks the machine's own metadata, which holds keys")
+            })
+        };
+        let lines = call.lines().find_map(refused);
+        lines.or_else(|| call.paths().find_map(guarded)).or_else(|| call.addresses().find_map(inner))
+    }
+
+    /// Where a line would run.
+    pub(super) fn place_of(&self, input: &Input) -> Where {
+        let root =
+            self.root(input).map_or_else(|| NO_WORKSPACE.to_string(), |root| root.display().to_string());
+        let folder = match (input.folder.starts_with('/'), self.root(input)) {
+            (true, _) => input.folder.clone(),
+            (false, Some(_)) => root.clone(),
+            (false, None) => self.project.display().to_string(),
+        };
+        Where { folder, root, home: self.ground.layout.home().display().to_string() }
+    }
+
+    async fn command(&self, line: &str, input: &Input) -> Ruled {
+        let place = self.place_of(input);
+        let judgement = self.layers.look(line, place.of());
+        let ruling = self.layers.decide(line, place.of(), judgement).await;
+        if let Some(why) = self.layers.log().and_then(marvin_gate::layers::Log::take_failure)
+            && ruling.verdict.is_allowed()
+        {
+            return Ruled::ask("record.failed", &format!("the log of decisions cannot be written: {why}"));
+        }
+        Ruled { verdict: ruling.verdict, layer: ruling.layer.word() }
+    }
+
+    fn file(&self, path: &str, write: bool, input: &Input) -> Option<Ruled> {
+        let home = self.ground.layout.home();
+        let real = self.real(path, input);
+        let root = self.root(input);
+        let inside = root.as_ref().and_then(|root| real.strip_prefix(root).ok());
+        let Some(inside) = inside.or_else(|| real.strip_prefix(&self.project).ok()) else {
+            return outside(path, &real, write, home);
+        };
+        let workspace = root.as_ref().and_then(|root| Workspace::open(root, home).ok());
+        // The name as it was given: a link in it is the gate's to judge.
+        let given = self.relative(path, input);
+        let (Some(workspace), Some(given)) =
+            (workspace, given.or_else(|| Some(inside.to_str()?.to_string())))
+        else {
+            return Some(Ruled::path("path.unusable", &format!("`{path}` cannot be judged")));
+        };
+        let intent = if write { Intent::Write { path: given } } else { Intent::Read { path: given } };
+        let context = Context {
+            workspace: Some(&workspace),
+            home,
+            access: &Access::Full,
+            attended: true,
+            may_execute: true,
+            duty: &self.ground.duty,
+            settings: &self.ground.settings,
+            redactor: &self.ground.redactor,
+            layers: &self.layers,
+        };
+        let verdict = judge(&intent, &context);
+        match verdict.decision {
+            Decision::Allow if write && steers(inside) => Some(Ruled::path(
+                "path.steers",
+                &format!("`{path}` steers agents or what runs by itself, and a person decides that"),
+            )),
+            Decision::Allow => None,
+            Decision::Ask => Some(Ruled { verdict, layer: "path" }),
+            Decision::Deny if write => Some(Ruled { verdict, layer: "path" }),
+            // Reading what is not there, or lies in the record, harms nothing.
+            Decision::Deny
+                if matches!(verdict.rule.as_str(), "path.missing" | "path.closed" | "path.tickets") =>
+            {
+                None
+            }
+            Decision::Deny => Some(Ruled::path(&verdict.rule, &verdict.reason)),
+        }
+    }
+
+    /// Where a path leads: links are followed as far as there is something, and only then `..` goes up.
+    fn real(&self, path: &str, input: &Input) -> PathBuf {
+        let home = self.ground.layout.home();
+        let path = match path.strip_prefix("~/") {
+            Some(rest) => home.join(rest),
+            None if path == "~" => home.to_path_buf(),
+            None => Path::new(&input.folder).join(path),
+        };
+        let mut real = PathBuf::from("/");
+        for part in path.components() {
+            match part {
+                Component::ParentDir => {
+                    real.pop();
+                }
+                Component::Normal(name) => {
+                    real.push(name);
+                    if let Ok(there) = real.canonicalize() {
+                        real = there;
+                    }
+                }
+                Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+            }
+        }
+        real
+    }
+
+    fn note(
+        &self,
+        event: Event,
+        input: &Input,
+        ruled: Option<&Ruled>,
+        session: &mut Session,
+    ) -> Result<(), String> {
+        let call = input.call.clone().unwrap_or_default();
+        let verdict = ruled.map(|ruled| {
+            let Verdict { decision, reason, rule, .. } = &ruled.verdict;
+            json!({"decision": decision.word(), "reason": reason, "rule": rule, "layer": ruled.layer})
+        });
+        let asked = ruled.is_some_and(|ruled| ruled.verdict.decision == Decision::Ask);
+        let command = match call.deed() {
+            Deed::Command(line) if asked => Some(line.chars().take(LONGEST).collect::<String>()),
+            _ => None,
+        };
+        let file = match call.deed() {
+            Deed::Write(path) => self.relative(path, input),
+            Deed::Patch(text) => patched(text).and_then(|files| self.relative(files.first()?, input)),
+            _ => None,
+        };
+        let facts = json!({
+            "tool": call.tool, "tool_use_id": call.id, "agent_id": input.agent, "agent_type": input.agent_type,
+            "file": file, "input_summary": session.short(&call.summary()), "command": command, "verdict": verdict,
+        });
+        session.record(event.kebab(), facts).map_err(|error| error.to_string())
+    }
+}
+
+/// What is said: why, which rule, and the mend. A person who is asked decides, and needs no mend.
+pub(super) fn reason(verdict: &Verdict, attended: bool) -> String {
+    let mut text = verdict.reason.clone();
+    let asked = attended && verdict.decision == Decision::Ask;
+    if !verdict.how_to_fix.is_empty() && !asked {
+        if !text.ends_with(['.', '!', '?']) {
+            text.push('.');
+        }
+        text.push(' ');
+        text.push_str(&verdict.how_to_fix);
+    }
+    format!("{text} [marvin: {}]", verdict.rule)
+}
+
+/// What is said of a place outside of the project.
+fn outside(path: &str, real: &Path, write: bool, home: &Path) -> Option<Ruled> {
+    let own: &[&str] = if write { &WRITTEN } else { &READ };
+    if is_scratch(real, home) || own.iter().any(|place| real.starts_with(home.join(place))) {
+        return None;
+    }
+    if marvin_gate::secrets::is_secret_place(real, home) {
+        return Some(Ruled::path("path.secret", &format!("`{path}` may hold secrets")));
+    }
+    write.then(|| Ruled::path("path.outside", &format!("`{path}` lies outside the project")))
+}
+
+/// Is it a place for what is not meant to last?
+fn is_scratch(path: &Path, home: &Path) -> bool {
+    (path.starts_with("/tmp") || path.starts_with("/var/tmp"))
+        && !path.starts_with(home)
+        && !marvin_gate::path::is_daemon_place(path)
+}
+
+/// Does a file of the project steer agents, or something that runs by itself?
+fn steers(inside: &Path) -> bool {
+    let parts: Vec<&str> = inside.iter().filter_map(|part| part.to_str()).collect();
+    let instructs = |name: &&str| {
+        (name.starts_with("CLAUDE") || name.starts_with("AGENTS")) && name.ends_with(".md")
+            || **name == *".mcp.json"
+    };
+    match parts.as_slice() {
+        [".claude" | ".codex" | ".cursor" | ".gemini" | ".agents" | ".husky", ..] | [".envrc"] => true,
+        [".vscode", "tasks.json" | "settings.json" | "launch.json"] => true,
+        [".marvin", "notes" | "spec.md" | "ux.md" | "design.md", ..] => false,
+        [".marvin", ..] => true,
+        parts => parts.last().is_some_and(instructs) || parts.contains(&".claude"),
+    }
+}
+
+/// The files of a Codex patch; `None` when it is none.
+pub(super) fn patched(text: &str) -> Option<Vec<&str>> {
+    let starts = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
+    // Codex looks at lines without the blanks around them.
+    let files: Vec<&str> = text
+        .lines()
+        .filter_map(|line| starts.iter().find_map(|start| line.trim().strip_prefix(start.trim_end())))
+        .map(str::trim)
+        .collect();
+    (!files.is_empty()).then_some(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_names_its_files() {
+        let patch = "*** Begin Patch\n*** Add File: n.txt\n+one\n*** Update File: a.txt\n*** Move to: b.txt\n@@\n-x\n+y\n*** End Patch\n";
+        assert_eq!(patched(patch), Some(vec!["n.txt", "a.txt", "b.txt"]));
+        assert_eq!(patched("rm -rf /"), None);
+        let hidden = "*** Begin Patch\n*** Add File: a.txt\n+x\n  *** Add File: /etc/cron.d/x\n\t*** Delete File:/etc/passwd\n*** End Patch\n";
+        assert_eq!(patched(hidden), Some(vec!["a.txt", "/etc/cron.d/x", "/etc/passwd"]));
+    }
+
+    #[test]
+    fn what_steers_is_a_persons_to_change() {
+        for path in [
+            ".claude/settings.local.json",
+            ".codex/hooks.json",
+            "CLAUDE.local.md",
+            "sub/.claude/settings.json",
+            ".mcp.json",
+            ".marvin/init.json",
+        ] {
+            assert!(steers(Path::new(path)), "{path}");
+        }
+        for path in
+            ["src/main.rs", ".github/workflows/ci.yml", "docs/CLAUDE.txt", ".marvin/notes/a.md", "README.md"]
+        {
+            assert!(!steers(Path::new(path)), "{path}");
+        }
+    }
+
+    #[test]
+    fn scratch_is_a_folder_and_no_beginning_of_a_name() {
+        assert!(is_scratch(Path::new("/tmp/x"), Path::new("/home/a")));
+        assert!(!is_scratch(Path::new("/tmpx"), Path::new("/home/a")));
+        assert!(!is_scratch(Path::new("/tmp/home/.bashrc"), Path::new("/tmp/home")));
+    }
+}

@@ -1,0 +1,155 @@
+//! Tells an agent what the packs know of the file at hand, and writes down that it was told.
+
+use super::{Desk, lock};
+use crate::event::{Deed, Input};
+use crate::packs::{self, Recent, Telling};
+use crate::session::Session;
+use marvin_base::clock;
+use marvin_base::settings::table;
+use serde_json::{Value, json};
+use std::collections::{BTreeSet, VecDeque};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Files of one call that are looked at.
+const MOST_FILES: usize = 4;
+/// Tokens of what is told when a session begins.
+const DIGEST: usize = 1_800;
+/// How long it is known which kinds of files a project has.
+const LOOK: Duration = Duration::from_secs(300);
+/// Names that are looked at for it.
+const MOST_NAMES: usize = 3_000;
+
+impl Desk {
+    /// What the packs know of the files of a call.
+    pub(super) fn tell_of_call(&self, input: &Input, session: &mut Session) -> Option<String> {
+        let call = input.call.as_ref()?;
+        let paths: Vec<String> = match call.deed() {
+            Deed::Read(path) | Deed::Write(path) => vec![path.to_string()],
+            Deed::Patch(text) => super::permission::patched(text)?.into_iter().map(str::to_string).collect(),
+            Deed::Command(line) => return self.tell_of_command(line, input, session),
+            Deed::Foreign(_) | Deed::Unreadable | Deed::Other => return None,
+        };
+        let files: Vec<String> =
+            paths.iter().filter_map(|path| self.relative(path, input)).take(MOST_FILES).collect();
+        if let (Some(file), Deed::Write(_) | Deed::Patch(_)) = (files.first(), call.deed()) {
+            session.last = Some((file.clone(), call.tool.clone()));
+        }
+        let texts: Vec<String> =
+            files.iter().filter_map(|file| self.tell_of_file(file, input, session)).collect();
+        (!texts.is_empty()).then(|| texts.join("\n"))
+    }
+
+    /// What the packs know of a file.
+    pub(super) fn tell_of_file(&self, file: &str, input: &Input, session: &mut Session) -> Option<String> {
+        let recent = Recent { corrections: session.corrections.clone(), ..Recent::default() };
+        self.tell(file, &recent, input, session)
+    }
+
+    /// What the packs of a category know.
+    pub(super) fn tell_of_category(
+        &self,
+        category: &str,
+        input: &Input,
+        session: &mut Session,
+    ) -> Option<String> {
+        let corrections = vec![(category.to_string(), clock::now())];
+        self.tell("", &Recent { corrections, ..Recent::default() }, input, session)
+    }
+
+    fn tell(&self, file: &str, recent: &Recent, input: &Input, session: &mut Session) -> Option<String> {
+        let scored = self.packs().score(file, recent);
+        let telling = packs::tell(&scored, file, session.told(input.agent.as_deref()), self.cap())?;
+        self.told(file, &telling, input, session);
+        Some(telling.text)
+    }
+
+    /// A command that makes history brings up the packs about it.
+    fn tell_of_command(&self, line: &str, input: &Input, session: &mut Session) -> Option<String> {
+        let words: Vec<&str> = line.split_whitespace().take(3).collect();
+        let makes_history = matches!(
+            words.as_slice(),
+            ["git", "commit" | "push" | "merge" | "rebase" | "tag", ..] | ["gh", "pr" | "release", ..]
+        );
+        if makes_history { self.tell_of_category("git", input, session) } else { None }
+    }
+
+    /// What all packs know that fit the project at all.
+    pub(super) fn digest(&self, input: &Input, session: &mut Session) -> Option<String> {
+        let extensions = self.extensions();
+        let told = session.told(input.agent.as_deref());
+        let telling = self.packs().digest(&extensions, told, DIGEST)?;
+        self.told("", &telling, input, session);
+        Some(telling.text)
+    }
+
+    /// Writes down that something was told.
+    fn told(&self, file: &str, telling: &Telling, input: &Input, session: &mut Session) {
+        let lessons: Vec<Value> =
+            telling.lessons.iter().map(|(pack, title)| json!({"pack": pack, "title": title})).collect();
+        let titles: Vec<&String> = telling.lessons.iter().map(|(_, title)| title).collect();
+        let mut line = json!({
+            "timestamp": clock::now_stamp(), "file": file, "packs_injected": telling.packs,
+            "lessons_injected": titles, "lessons": lessons, "guardrails": telling.guardrails,
+        });
+        let call = input.call.as_ref().and_then(|call| call.id.clone());
+        for (key, value) in [("tool_use_id", call), ("agent_id", input.agent.clone())] {
+            if let (Some(value), Some(map)) = (value, line.as_object_mut()) {
+                map.insert(key.into(), value.into());
+            }
+        }
+        session.append("injections.jsonl", &line).ok();
+        for pack in &telling.packs {
+            *session.facts.pack_injection_counts.entry(pack.clone()).or_default() += 1;
+        }
+        session.facts.last_injection = Some(json!({
+            "file": file, "packs": telling.packs, "relevanceScores": telling.scores, "lessons": titles,
+        }));
+        session.activity("injection", &json!({"file": file, "packs": telling.packs}));
+    }
+
+    /// How the names of the project's files end; looked for now and then, and not everywhere.
+    fn extensions(&self) -> BTreeSet<String> {
+        let mut known = lock(&self.extensions);
+        if let Some((since, found)) = known.as_ref()
+            && since.elapsed() < LOOK
+        {
+            return found.clone();
+        }
+        let found = extensions_below(&self.project);
+        *known = Some((Instant::now(), found.clone()));
+        found
+    }
+
+    /// Tokens that one telling may take.
+    pub(super) fn cap(&self) -> usize {
+        self.ground.settings.count(&table::PACKS_TOKENS)
+    }
+}
+
+/// How the names of files end, near the top first.
+fn extensions_below(project: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut folders = VecDeque::from([project.to_path_buf()]);
+    let mut seen = 0;
+    while let Some(folder) = folders.pop_front() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            seen += 1;
+            if seen > MOST_NAMES {
+                return found;
+            }
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let kind = entry.file_type();
+            if kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
+                let bulk =
+                    matches!(name.as_str(), "node_modules" | "target" | "dist" | "build" | "vendor" | "venv");
+                if !name.starts_with('.') && !bulk {
+                    folders.push_back(entry.path());
+                }
+            } else if let Some((_, ending)) = name.rsplit_once('.') {
+                found.insert(format!(".{}", ending.to_lowercase()));
+            }
+        }
+    }
+    found
+}

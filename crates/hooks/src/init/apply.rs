@@ -1,0 +1,66 @@
+//! Doing what was planned, and showing it before.
+
+use super::{Change, Plan};
+use marvin_base::atomic::{self, WriteError};
+use marvin_base::files::{self, Links};
+use similar::TextDiff;
+
+/// Why a plan could not be carried out to its end. What was written before is whole; the next run goes on from there.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// A file could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    /// Somebody else changed a file between the look and the writing.
+    #[error("{0} changed in this very moment\n  hint: run `marvin init` again")]
+    Moved(String),
+}
+
+impl Plan {
+    /// Writes what was planned, file by file.
+    ///
+    /// # Errors
+    /// When a file cannot be written or was changed by somebody else meanwhile.
+    pub fn apply(&self) -> Result<(), ApplyError> {
+        for change in self.changes.iter().filter(|change| change.before != change.after) {
+            let now = match files::read(&change.path, u64::MAX - 1, Links::Refuse) {
+                Ok(bytes) => Some(bytes),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+                Err(source) => return Err(failed(change, source).into()),
+            };
+            if now != change.before {
+                return Err(ApplyError::Moved(change.name.clone()));
+            }
+            match &change.after {
+                Some(bytes) => atomic::replace(&change.path, bytes)?,
+                None => std::fs::remove_file(&change.path).map_err(|source| failed(change, source))?,
+            }
+        }
+        for folder in &self.folders {
+            // One that still holds something stays.
+            std::fs::remove_dir(folder).ok();
+        }
+        Ok(())
+    }
+}
+
+fn failed(change: &Change, source: std::io::Error) -> WriteError {
+    WriteError { path: change.path.display().to_string(), source }
+}
+
+impl Change {
+    /// The change as a unified diff; empty when nothing changes.
+    #[must_use]
+    pub fn diff(&self) -> String {
+        if self.before == self.after {
+            return String::new();
+        }
+        let text = |bytes: &Option<Vec<u8>>| {
+            String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned()
+        };
+        let name = |there: bool| if there { self.name.clone() } else { "/dev/null".to_string() };
+        let (before, after) = (text(&self.before), text(&self.after));
+        let diff = TextDiff::from_lines(&before, &after);
+        diff.unified_diff().header(&name(self.before.is_some()), &name(self.after.is_some())).to_string()
+    }
+}

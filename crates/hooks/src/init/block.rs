@@ -1,0 +1,130 @@
+//! Marked lines in a file that belongs to somebody else: `.gitignore`, `CLAUDE.md`, `AGENTS.md`.
+//!
+//! The lines stand between two marks at the end of the file. What stands between the marks is ours and is written anew
+//! when it differs. Bytes outside the marks are never touched, whatever they are.
+
+/// The two marks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Marks {
+    /// The first line begins with this.
+    pub(super) begin: &'static str,
+    /// The last line is this.
+    pub(super) end: &'static str,
+}
+
+/// In `.gitignore`.
+pub(super) const IGNORED: Marks = Marks { begin: "# marvin: begin", end: "# marvin: end" };
+/// In Markdown.
+pub(super) const SECTION: Marks = Marks { begin: "<!-- marvin: begin", end: "<!-- marvin: end -->" };
+
+/// Where the marked lines stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Nowhere.
+    Nowhere,
+    /// From the first byte of the first line to behind the last one.
+    At(usize, usize),
+    /// A mark has no partner.
+    Torn,
+}
+
+/// Finds the marked lines.
+pub(super) fn find(text: &[u8], marks: Marks) -> Found {
+    let (mut at, mut begin, mut found) = (0, None, Found::Nowhere);
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let bare = line.trim_ascii();
+        let next = at + line.len();
+        if bare.starts_with(marks.begin.as_bytes()) {
+            if begin.is_some() || found != Found::Nowhere {
+                return Found::Torn;
+            }
+            begin = Some(at);
+        } else if bare == marks.end.as_bytes() {
+            let Some(begin) = begin.take() else { return Found::Torn };
+            found = Found::At(begin, next);
+        }
+        at = next;
+    }
+    if begin.is_some() { Found::Torn } else { found }
+}
+
+/// The file with these lines in it: where they stand, else at the end. `None` when a mark has no partner.
+pub(super) fn put(text: &[u8], marks: Marks, lines: &str) -> Option<Vec<u8>> {
+    let windows = text.windows(2).any(|pair| pair == b"\r\n");
+    let lines = if windows { lines.replace('\n', "\r\n") } else { lines.to_string() };
+    let newline: &[u8] = if windows { b"\r\n" } else { b"\n" };
+    let mut new = Vec::with_capacity(text.len() + lines.len() + 4);
+    match find(text, marks) {
+        Found::Torn => return None,
+        Found::At(from, to) => {
+            new.extend_from_slice(text.get(..from)?);
+            new.extend_from_slice(lines.as_bytes());
+            new.extend_from_slice(text.get(to..)?);
+        }
+        Found::Nowhere => {
+            new.extend_from_slice(text);
+            if !text.is_empty() {
+                if !text.ends_with(b"\n") {
+                    new.extend_from_slice(newline);
+                }
+                new.extend_from_slice(newline);
+            }
+            new.extend_from_slice(lines.as_bytes());
+        }
+    }
+    Some(new)
+}
+
+/// The file without the marked lines, and without the empty line that stood before them. `None` when a mark has no partner.
+pub(super) fn take_out(text: &[u8], marks: Marks) -> Option<Vec<u8>> {
+    let (from, to) = match find(text, marks) {
+        Found::Torn => return None,
+        Found::Nowhere => return Some(text.to_vec()),
+        Found::At(from, to) => (from, to),
+    };
+    let before = text.get(..from)?;
+    let before = [&b"\r\n\r\n"[..], b"\n\n"]
+        .into_iter()
+        .find(|gap| before.ends_with(gap))
+        .and_then(|gap| before.get(..before.len() - gap.len() / 2))
+        .unwrap_or(before);
+    Some([before, text.get(to..)?].concat())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINES: &str = "# marvin: begin (x)\n.marvin/runs/\n# marvin: end\n";
+
+    #[test]
+    fn put_in_and_taken_out() {
+        for text in ["", "a\n", "a\n\n", "\n", "# marvin\nb\n", "a\r\nb\r\n"] {
+            let with = put(text.as_bytes(), IGNORED, LINES).unwrap();
+            assert_eq!(put(&with, IGNORED, LINES).unwrap(), with, "again");
+            assert_eq!(take_out(&with, IGNORED).unwrap(), text.as_bytes(), "{text:?}");
+        }
+        assert_eq!(put(b"a", IGNORED, LINES).unwrap(), format!("a\n\n{LINES}").as_bytes());
+        assert_eq!(put(b"\xff\xfe", IGNORED, LINES).unwrap(), [b"\xff\xfe\n\n", LINES.as_bytes()].concat());
+    }
+
+    #[test]
+    fn old_lines_are_replaced_where_they_stand() {
+        let text = "a\n\n# marvin: begin (old)\nold\n# marvin: end\nz\n";
+        let new = put(text.as_bytes(), IGNORED, LINES).unwrap();
+        assert_eq!(String::from_utf8(new.clone()).unwrap(), format!("a\n\n{LINES}z\n"));
+        assert_eq!(take_out(&new, IGNORED).unwrap(), b"a\nz\n");
+    }
+
+    #[test]
+    fn a_mark_without_partner_is_left_alone() {
+        for text in
+            ["# marvin: begin\n", "# marvin: end\n", "# marvin: end\n# marvin: begin\n", &LINES.repeat(2)]
+        {
+            assert_eq!(
+                (put(text.as_bytes(), IGNORED, LINES), take_out(text.as_bytes(), IGNORED)),
+                (None, None)
+            );
+        }
+    }
+}

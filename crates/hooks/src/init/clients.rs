@@ -1,0 +1,280 @@
+//! Which hooks each client gets, and how to tell a hook of ours from anybody else's.
+//!
+//! Claude Code gets every event but three: `MessageDisplay` and `FileChanged` come too often to be worth a process each, and
+//! `WorktreeCreate` replaces what the client does by what the hook prints. Codex gets every event but `PreModelRequest`, whose
+//! answer it does not heed.
+//!
+//! In Claude Code a command with `args` is started without a shell, and `onFailure: "block"` (since 2.1.295; older versions
+//! pass over it) makes a hook that cannot start, is late or dies refuse the call instead of letting it through. Codex knows
+//! neither; it gets a command line and no key that it does not know.
+
+use marvin_base::layout::clients as places;
+use serde_json::{Map, Value, json};
+use std::path::Path;
+
+/// A program that hooks are written for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Client {
+    /// Claude Code.
+    Claude,
+    /// Codex.
+    Codex,
+}
+
+impl Client {
+    /// Both.
+    pub const ALL: [Client; 2] = [Client::Claude, Client::Codex];
+
+    /// The word for `--client`, which is also the name of the program.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Client::Claude => "claude",
+            Client::Codex => "codex",
+        }
+    }
+
+    /// What people call it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Client::Claude => "Claude Code",
+            Client::Codex => "Codex",
+        }
+    }
+
+    /// The file that it reads at the beginning of a session.
+    pub(super) fn notes(self) -> &'static str {
+        match self {
+            Client::Claude => places::CLAUDE_NOTES,
+            Client::Codex => places::CODEX_NOTES,
+        }
+    }
+
+    /// The events that it is to tell of.
+    #[must_use]
+    pub fn events(self) -> &'static [&'static str] {
+        match self {
+            Client::Claude => &CLAUDE,
+            Client::Codex => &CODEX,
+        }
+    }
+}
+
+const CLAUDE: [&str; 30] = [
+    "SessionStart",
+    "SessionEnd",
+    "Setup",
+    "InstructionsLoaded",
+    "UserPromptSubmit",
+    "UserPromptExpansion",
+    "PreToolUse",
+    "PermissionRequest",
+    "PermissionDenied",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "PostToolBatch",
+    "SubagentStart",
+    "SubagentStop",
+    "Stop",
+    "StopFailure",
+    "PreCompact",
+    "PostCompact",
+    "PreModelSwitch",
+    "PostModelSwitch",
+    "Notification",
+    "TeammateIdle",
+    "TaskCreated",
+    "TaskCompleted",
+    "Elicitation",
+    "ElicitationResult",
+    "ConfigChange",
+    "WorktreeRemove",
+    "CwdChanged",
+    "DirectoryAdded",
+];
+
+const CODEX: [&str; 12] = [
+    "SessionStart",
+    "SessionEnd",
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PermissionRequest",
+    "PostToolUse",
+    "SubagentStart",
+    "SubagentStop",
+    "PreCompact",
+    "PostCompact",
+    "Stop",
+    "Interrupt",
+];
+
+/// Events that may refuse something.
+const SECURITY: [&str; 2] = ["PreToolUse", "PermissionRequest"];
+
+/// Events that are about a tool, and take a pattern of its name.
+const ABOUT_TOOLS: [&str; 5] =
+    ["PreToolUse", "PermissionRequest", "PermissionDenied", "PostToolUse", "PostToolUseFailure"];
+
+/// The seconds that a hook may take: a question to a model fits into a minute, a project's tests into ten. At its end
+/// Codex waits for three at most, and warns in every session when more are asked for.
+fn seconds(client: Client, event: &str) -> u64 {
+    match (client, event) {
+        (_, "Stop") => 600,
+        (_, event) if SECURITY.contains(&event) => 60,
+        (Client::Codex, "SessionEnd" | "Interrupt") => 3,
+        _ => 10,
+    }
+}
+
+/// The name of an event on our command line: `PreToolUse` is `pre-tool-use`.
+#[must_use]
+pub fn kebab(event: &str) -> String {
+    let mut name = String::new();
+    for char in event.chars() {
+        if char.is_ascii_uppercase() && !name.is_empty() {
+            name.push('-');
+        }
+        name.push(char.to_ascii_lowercase());
+    }
+    name
+}
+
+/// How this program is started by others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Program {
+    /// As `marvin`, from the PATH: the same words for everybody who works on the project.
+    OnPath,
+    /// By its place on this machine.
+    At(String),
+}
+
+impl Program {
+    fn word(&self) -> &str {
+        match self {
+            Program::OnPath => "marvin",
+            Program::At(path) => path,
+        }
+    }
+}
+
+/// The group of hooks for one event of one client.
+pub(super) fn group(client: Client, event: &str, program: &Program) -> Value {
+    let words = ["hook".to_string(), kebab(event), "--client".to_string(), client.word().to_string()];
+    let mut handler = Map::from_iter([("type".to_string(), Value::from("command"))]);
+    let mut add = |key: &str, value: Value| handler.insert(key.to_string(), value);
+    match client {
+        Client::Claude => {
+            add("command", program.word().into());
+            add("args", words.to_vec().into());
+        }
+        Client::Codex => {
+            add("command", format!("{} {}", quoted(program.word()), words.join(" ")).into());
+        }
+    }
+    add("timeout", seconds(client, event).into());
+    if client == Client::Claude && SECURITY.contains(&event) {
+        add("onFailure", "block".into());
+    }
+    if ABOUT_TOOLS.contains(&event) {
+        json!({"matcher": "*", "hooks": [handler]})
+    } else {
+        json!({"hooks": [handler]})
+    }
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let plain = |char: char| char.is_ascii_alphanumeric() || "/._-+".contains(char);
+    if word.chars().all(plain) { word.to_string() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+}
+
+/// Does this entry start `marvin hook` for this event, however it is laid out and wherever the program stands?
+pub(super) fn is_ours(handler: &Value, client: Client, event: &str) -> bool {
+    let text = |key: &str| handler.get(key).and_then(Value::as_str);
+    let (Some("command"), Some(command)) = (text("type"), text("command")) else { return false };
+    let words = ["hook", &kebab(event), "--client", client.word()];
+    match handler.get("args") {
+        Some(args) => *args == json!(words) && is_marvin(command),
+        None => {
+            command.strip_suffix(&words.join(" ")).and_then(|program| program.strip_suffix(' ')).is_some_and(
+                |program| match program.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
+                    Some(inner) => is_marvin(inner),
+                    None => !program.contains(char::is_whitespace) && is_marvin(program),
+                },
+            )
+        }
+    }
+}
+
+fn is_marvin(program: &str) -> bool {
+    Path::new(program)
+        .file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| name.starts_with("marvin"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_events_are_hyphenated() {
+        assert_eq!(kebab("PreToolUse"), "pre-tool-use");
+        assert_eq!(kebab("CwdChanged"), "cwd-changed");
+        assert_eq!(kebab("Stop"), "stop");
+    }
+
+    #[test]
+    fn every_hook_knows_its_own_and_no_other() {
+        let programs = [
+            Program::OnPath,
+            Program::At("/opt/my tools/it's/marvin".into()),
+            Program::At("/usr/bin/marvin".into()),
+        ];
+        for client in Client::ALL {
+            for event in client.events() {
+                for program in &programs {
+                    let handler = &group(client, event, program)["hooks"][0];
+                    assert!(is_ours(handler, client, event), "{handler}");
+                    for other in client.events().iter().filter(|other| *other != event) {
+                        assert!(!is_ours(handler, client, other), "{handler} {other}");
+                    }
+                }
+            }
+        }
+        for command in [
+            "echo; /usr/bin/marvin hook stop --client claude",
+            "marvin hook stop --client codex",
+            "marvin hook stop --client claude; true",
+            "notmarvin hook stop --client claude",
+            "marvin",
+            "",
+        ] {
+            assert!(
+                !is_ours(&json!({"type": "command", "command": command}), Client::Claude, "Stop"),
+                "{command}"
+            );
+        }
+        let by_hand = json!({"type": "command", "command": "marvin hook stop --client claude", "timeout": 5});
+        assert!(is_ours(&by_hand, Client::Claude, "Stop"));
+    }
+
+    #[test]
+    fn only_claude_code_gets_keys_that_only_it_knows() {
+        let hook = group(Client::Claude, "PreToolUse", &Program::OnPath);
+        assert_eq!(
+            hook,
+            json!({"matcher": "*", "hooks": [{"type": "command", "command": "marvin",
+                   "args": ["hook", "pre-tool-use", "--client", "claude"], "timeout": 60, "onFailure": "block"}]})
+        );
+        for event in Client::Codex.events() {
+            let group = group(Client::Codex, event, &Program::At("/a b/marvin".into()));
+            let keys: Vec<&String> = group["hooks"][0].as_object().unwrap().keys().collect();
+            assert_eq!(keys, ["type", "command", "timeout"], "{event}");
+        }
+        assert_eq!(group(Client::Claude, "Stop", &Program::OnPath)["hooks"][0]["timeout"], 600);
+        assert_eq!(group(Client::Claude, "Setup", &Program::OnPath)["hooks"][0].get("onFailure"), None);
+        assert_eq!(group(Client::Codex, "Interrupt", &Program::OnPath)["hooks"][0]["timeout"], 3);
+    }
+}

@@ -1,0 +1,160 @@
+//! Where a project begins, what surrounds it, and whether a file in it is really in it.
+
+use super::Refusal;
+use marvin_base::files::{self, Links};
+use marvin_base::layout::clients::RECORD;
+use std::path::{Component, Path, PathBuf};
+
+/// What surrounds the folder that was named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The folder that was named: where a session of Claude Code begins.
+    pub folder: PathBuf,
+    /// The folder that holds `.marvin`, or shall hold it.
+    pub top: PathBuf,
+    /// The top of the git working tree around it, if there is one.
+    pub git: Option<PathBuf>,
+    /// Whether that is a linked worktree, and not the main checkout.
+    pub linked: bool,
+    /// How many linked worktrees the main checkout has.
+    pub worktrees: usize,
+}
+
+impl Place {
+    /// Looks around a folder.
+    ///
+    /// # Errors
+    /// When it is not a folder, or is the home folder or the root.
+    pub fn find(folder: &Path, home: &Path) -> Result<Place, Refusal> {
+        let shown = folder.display();
+        let folder = folder.canonicalize().map_err(|error| {
+            Refusal::new(format!("{shown} cannot be used: {error}"), "name a folder that exists")
+        })?;
+        if !folder.is_dir() {
+            return Err(Refusal::new(format!("{shown} is not a folder"), "name the folder of a project"));
+        }
+        let home = home.canonicalize().unwrap_or_else(|_| home.to_path_buf());
+        if folder.parent().is_none() || folder == home {
+            return Err(Refusal::new(
+                format!("{shown} is no project: everything below it would be one"),
+                "go to the folder of a project, or name it with --working-dir",
+            ));
+        }
+        let below: Vec<&Path> =
+            folder.ancestors().take_while(|path| *path != home && path.parent().is_some()).collect();
+        let git = below.iter().position(|path| path.join(".git").exists());
+        // What lies outside the working tree does not see its files: a linked worktree inside the main checkout is on its own.
+        let within = below.iter().take(git.map_or(below.len(), |index| index + 1));
+        let top = within.copied().find(|path| path.join(RECORD).is_dir()).unwrap_or(&folder).to_path_buf();
+        let git = git.and_then(|index| below.get(index)).map(|path| path.to_path_buf());
+        let linked = git.as_ref().is_some_and(|git| git.join(".git").is_file());
+        let worktrees = git.as_ref().and_then(|git| std::fs::read_dir(git.join(".git/worktrees")).ok());
+        let worktrees = worktrees.map_or(0, |entries| entries.take(1_000).count());
+        Ok(Place { folder, top, git, linked, worktrees })
+    }
+
+    /// The name of a file relative to the project, for people and for the receipt.
+    pub(super) fn name(&self, root: &Path, relative: &str) -> String {
+        let path = root.join(relative);
+        path.strip_prefix(&self.top).unwrap_or(&path).display().to_string()
+    }
+}
+
+/// What a file of a project holds.
+pub(super) type Content = Option<Vec<u8>>;
+
+/// A file of a project: where it really is, and what it holds.
+#[derive(Debug, Clone)]
+pub(super) struct Found {
+    pub(super) path: PathBuf,
+    pub(super) content: Content,
+}
+
+/// Larger than any file that is changed here.
+const LARGEST: u64 = 2 * 1024 * 1024;
+
+/// Finds a file below `root` and reads it. Links are followed where they stay inside `within`.
+pub(super) fn open(within: &Path, root: &Path, relative: &str) -> Result<Found, Refusal> {
+    let shown = root.join(relative);
+    let mut path = root.to_path_buf();
+    for part in Path::new(relative).components() {
+        let Component::Normal(name) = part else {
+            return Err(Refusal::new(
+                format!("{} is no name of a file", shown.display()),
+                "use another name",
+            ));
+        };
+        if path.symlink_metadata().is_ok_and(|facts| !facts.is_dir()) {
+            return Err(Refusal::new(
+                format!("{} is not a folder", path.display()),
+                "move it away, then run `marvin init` again",
+            ));
+        }
+        path.push(name);
+        if path.is_symlink() {
+            path = follow(within, &path)?;
+        }
+    }
+    let content = match files::read(&path, LARGEST, Links::Refuse) {
+        Ok(bytes) if bytes.len() as u64 > LARGEST => {
+            return Err(Refusal::new(
+                format!("{} is larger than {LARGEST} bytes", shown.display()),
+                "look at what it holds",
+            ));
+        }
+        Ok(bytes) => Some(bytes),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => {
+            return Err(Refusal::new(
+                format!("{} cannot be read: {error}", shown.display()),
+                "mend that, then run `marvin init` again",
+            ));
+        }
+    };
+    Ok(Found { path, content })
+}
+
+fn follow(within: &Path, link: &Path) -> Result<PathBuf, Refusal> {
+    let target = link.canonicalize().map_err(|_| {
+        Refusal::new(
+            format!("{} is a link that leads to nothing", link.display()),
+            "remove it, then run `marvin init` again",
+        )
+    })?;
+    if target.starts_with(within) {
+        return Ok(target);
+    }
+    Err(Refusal::new(
+        format!("{} is a link that leads out of the project, to {}", link.display(), target.display()),
+        "put a copy in its place, or run `marvin init` where it leads",
+    ))
+}
+
+/// The record is never a link: what is written to it must stay in the project.
+pub(super) fn check_record(top: &Path) -> Result<(), Refusal> {
+    for name in [RECORD, ".marvin/packs", ".marvin/security", ".marvin/runs"] {
+        let path = top.join(name);
+        if path.is_symlink() {
+            return Err(Refusal::new(format!("{} is a link", path.display()), "put a folder in its place"));
+        }
+        if path.exists() && !path.is_dir() {
+            return Err(Refusal::new(format!("{} is not a folder", path.display()), "move it away"));
+        }
+    }
+    Ok(())
+}
+
+/// The links inside the record: a file of ours in it is never one.
+pub(super) fn open_record(top: &Path, relative: &str) -> Result<Found, Refusal> {
+    let mut path = top.to_path_buf();
+    for part in Path::new(relative).components() {
+        path.push(part);
+        if path.is_symlink() {
+            return Err(Refusal::new(
+                format!("{} is a link", path.display()),
+                "put what it leads to in its place",
+            ));
+        }
+    }
+    open(top, top, relative)
+}

@@ -1,0 +1,209 @@
+//! What `marvin init --remove` takes back.
+//!
+//! In the folder with `.marvin`: everything, in every folder of the project that hooks were written to. In a folder inside
+//! it: only what was written there. Packs and rules that nobody changed go; what somebody changed stays and is named.
+
+use super::clients::Client;
+use super::install::{broken, odd, text_of};
+use super::place;
+use super::settings::{self, Trouble};
+use super::{Planner, Refusal, State, block, starters, words};
+use marvin_base::layout::clients as places;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// A folder of packs with more names than this is looked at no further.
+const MOST_NAMES: usize = 1_000;
+
+/// How the names of files begin that are being written.
+const UNFINISHED: &str = ".marvin-";
+
+impl Planner<'_> {
+    pub(super) fn remove(&mut self) -> Result<(), Refusal> {
+        let whole = self.place.folder == self.place.top;
+        let shared = self.shared().to_path_buf();
+        if self.has(Client::Claude) {
+            let mut folders = BTreeSet::from([self.place.folder.clone()]);
+            if whole {
+                folders.extend(
+                    self.old.folders_of(
+                        &[places::CLAUDE_SETTINGS, places::CLAUDE_LOCAL_SETTINGS],
+                        &self.place.top,
+                    ),
+                );
+            }
+            for folder in folders {
+                self.take_hooks(Client::Claude, &folder, places::CLAUDE_SETTINGS)?;
+                self.take_hooks(Client::Claude, &folder, places::CLAUDE_LOCAL_SETTINGS)?;
+            }
+        }
+        if !whole {
+            self.notes.push(format!(
+                "only what was written here is taken back; for the rest run `marvin init --remove` in {}",
+                self.place.top.display()
+            ));
+            return Ok(());
+        }
+        if self.has(Client::Codex) {
+            self.take_hooks(Client::Codex, &shared, places::CODEX_HOOKS)?;
+        }
+        if self.has(Client::Claude) {
+            self.take_skills(&shared);
+        }
+        let mut seen: Vec<PathBuf> = Vec::new();
+        for client in self.request.clients.clone() {
+            let Ok(path) = shared.join(client.notes()).canonicalize() else { continue };
+            if !seen.contains(&path) {
+                seen.push(path);
+                self.take_block(&shared, client.notes(), block::SECTION);
+            }
+        }
+        if self.request.clients.len() == Client::ALL.len() {
+            self.take_packs()?;
+            self.take_rules()?;
+            let top = self.place.top.clone();
+            self.take_block(&top, places::IGNORED, block::IGNORED);
+        }
+        Ok(())
+    }
+
+    /// The text that a settings file had before hooks were put into it, if nothing else happened to it since.
+    pub(super) fn original(&self, name: &str, current: &str, client: Client) -> Option<String> {
+        let before = String::from_utf8(self.old.before(name, current.as_bytes())?).ok()?;
+        // A receipt is believed only as far as the file bears it out.
+        let without = settings::take_out(current, client).ok()?;
+        settings::same(&before, &without).then_some(before)
+    }
+
+    /// Takes hooks out of a settings file.
+    pub(super) fn take_hooks(&mut self, client: Client, root: &Path, relative: &str) -> Result<(), Refusal> {
+        let found = place::open(self.within(), root, relative)?;
+        let Some(content) = found.content.clone() else { return Ok(()) };
+        let (name, shown) = (self.place.name(root, relative), root.join(relative));
+        let current = text_of(&found, &shown)?;
+        let without = match settings::take_out(&current, client) {
+            Ok(without) => without,
+            // Where hooks are put elsewhere, a file that cannot be read is not in the way.
+            Err(_) if !self.request.remove => return Ok(()),
+            Err(Trouble::Broken(reason)) => return Err(broken(&shown, &reason)),
+            Err(Trouble::Odd(reason)) => {
+                self.left(&name, found.path, &odd(&shown, &reason));
+                return Ok(());
+            }
+        };
+        let after = if self.old.untouched(&name, &content) {
+            (!settings::is_empty(&without)).then_some(without.clone())
+        } else if let Some(before) = self.original(&name, &current, client) {
+            Some(before)
+        } else if without == current {
+            return Ok(());
+        } else {
+            (!settings::is_empty(&without)).then_some(without.clone())
+        };
+        self.new.forget(&name);
+        let state = if after.is_some() { State::TakenOut } else { State::Deleted };
+        self.add(
+            &name,
+            found,
+            after.map(String::into_bytes),
+            state,
+            format!("the hooks for {}", client.name()),
+        );
+        Ok(())
+    }
+
+    fn take_skills(&mut self, root: &Path) {
+        for (skill, text) in words::SKILLS {
+            let relative = format!("{}/{skill}/SKILL.md", places::CLAUDE_SKILLS);
+            let name = self.place.name(root, &relative);
+            let Ok(found) = place::open(self.within(), root, &relative) else { continue };
+            let Some(content) = found.content.clone() else { continue };
+            if content == text.as_bytes() || self.old.untouched(&name, &content) {
+                self.new.forget(&name);
+                self.add(&name, found, None, State::Deleted, "");
+            } else {
+                self.stays(&name, found, State::Kept, "it was changed since");
+            }
+        }
+    }
+
+    fn take_block(&mut self, root: &Path, relative: &str, marks: block::Marks) {
+        let name = self.place.name(root, relative);
+        let Ok(found) = place::open(self.within(), root, relative) else { return };
+        let Some(content) = found.content.clone() else { return };
+        let Some(without) = block::take_out(&content, marks) else {
+            self.stays(&name, found, State::Kept, "a mark of Marvin's has no partner");
+            return;
+        };
+        let before = self.old.before(&name, &content);
+        let before = before.filter(|before| before.trim_ascii_end() == without.trim_ascii_end());
+        let after = match before {
+            Some(before) => Some(before),
+            None if without == content => return,
+            None if without.is_empty() => None,
+            None => Some(without),
+        };
+        self.new.forget(&name);
+        let state = if after.is_some() { State::TakenOut } else { State::Deleted };
+        self.add(&name, found, after, state, "");
+    }
+
+    fn take_packs(&mut self) -> Result<(), Refusal> {
+        let folder = self.place.top.join(places::PACKS);
+        for pack in names(&folder) {
+            let files: Vec<String> =
+                names(&folder.join(&pack)).into_iter().map(|file| format!("{pack}/{file}")).collect();
+            let starter = |file: &String| {
+                self.request.packs.iter().find(|(name, _)| name == file).map(|(_, text)| *text)
+            };
+            let mut ours = Vec::new();
+            for file in if folder.join(&pack).is_dir() { files.clone() } else { vec![pack.clone()] } {
+                let name = format!("{}/{file}", places::PACKS);
+                let Ok(found) = place::open_record(&self.place.top, &name) else { continue };
+                let Some(content) = found.content.clone() else { continue };
+                let as_made = starter(&file).is_some_and(|text| text.as_bytes() == content);
+                // What a run that was killed was just writing.
+                let unfinished = file.rsplit('/').next().is_some_and(|name| name.starts_with(UNFINISHED));
+                if as_made || unfinished || self.old.untouched(&name, &content) {
+                    ours.push((name, found));
+                }
+            }
+            if ours.len() == files.len().max(1) {
+                for (name, found) in ours {
+                    self.new.forget(&name);
+                    self.add(&name, found, None, State::Deleted, "");
+                }
+            } else {
+                let found = place::Found { path: folder.join(&pack), content: None };
+                let prefix = format!("{}/{pack}", places::PACKS);
+                for file in &files {
+                    self.new.forget(&format!("{}/{file}", places::PACKS));
+                }
+                self.stays(&prefix, found, State::Kept, "it is yours");
+            }
+        }
+        Ok(())
+    }
+
+    fn take_rules(&mut self) -> Result<(), Refusal> {
+        let found = place::open_record(&self.place.top, places::DENYLIST)?;
+        let Some(content) = found.content.clone() else { return Ok(()) };
+        let own = starters::denylist(&starters::ecosystems(&self.place.top, self.place.git.is_some()));
+        self.new.forget(places::DENYLIST);
+        if self.old.untouched(places::DENYLIST, &content) || own.is_some_and(|own| own.as_bytes() == content)
+        {
+            self.add(places::DENYLIST, found, None, State::Deleted, "");
+        } else {
+            self.stays(places::DENYLIST, found, State::Kept, "it is yours");
+        }
+        Ok(())
+    }
+}
+
+/// What stands in a folder, in order; a folder that is not there holds nothing.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_NAMES);
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names
+}

@@ -1,0 +1,421 @@
+//! JSON as it was written: where each value stands, and changes that touch nothing else.
+//!
+//! A settings file belongs to a person. Reading it into a value and writing it again would lose their layout, so values
+//! are put in and taken out in the text itself. Every change is an [`Edit`] that can be undone. Limits: the text must be
+//! JSON to the letter (no comments, no trailing commas); the caller has checked that with a real parser.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// One change of a text: the `len` bytes at `at` stand where `was` stood.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Edit {
+    /// Where the change begins, in bytes.
+    pub(super) at: usize,
+    /// How many bytes stand there now.
+    pub(super) len: usize,
+    /// What stood there before.
+    pub(super) was: String,
+}
+
+/// Makes a change and says how to undo it; `None` when the place is not in the text.
+fn replace(text: &mut String, from: usize, to: usize, new: &str) -> Option<Edit> {
+    let was = text.get(from..to)?.to_string();
+    text.replace_range(from..to, new);
+    Some(Edit { at: from, len: new.len(), was })
+}
+
+/// The bytes before the changes were made; `None` when the changes do not fit them.
+pub(super) fn undo(bytes: &[u8], edits: &[Edit]) -> Option<Vec<u8>> {
+    let mut bytes = bytes.to_vec();
+    for edit in edits.iter().rev() {
+        let end = edit.at.checked_add(edit.len)?;
+        bytes = [bytes.get(..edit.at)?, edit.was.as_bytes(), bytes.get(end..)?].concat();
+    }
+    Some(bytes)
+}
+
+/// A value and where it stands.
+#[derive(Debug)]
+pub(super) struct Node {
+    start: usize,
+    end: usize,
+    inside: Inside,
+}
+
+#[derive(Debug)]
+enum Inside {
+    Object(Vec<Member>),
+    List(Vec<Node>),
+    Plain,
+}
+
+#[derive(Debug)]
+struct Member {
+    key: String,
+    start: usize,
+    value: Node,
+}
+
+impl Node {
+    /// Reads a text that is known to be JSON; a mark of the byte order in front is passed over.
+    pub(super) fn read(text: &str) -> Option<Node> {
+        let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        let mut reader = Reader { text, at: start };
+        reader.value(0)
+    }
+
+    /// The member of an object with this name.
+    pub(super) fn member(&self, key: &str) -> Option<&Node> {
+        let Inside::Object(members) = &self.inside else { return None };
+        members.iter().find(|member| member.key == key).map(|member| &member.value)
+    }
+
+    /// The entry of a list at this place.
+    pub(super) fn entry(&self, index: usize) -> Option<&Node> {
+        let Inside::List(entries) = &self.inside else { return None };
+        entries.get(index)
+    }
+
+    /// How many members or entries there are.
+    pub(super) fn len(&self) -> usize {
+        self.parts().len()
+    }
+
+    /// A name that an object of the text has twice, if there is one.
+    pub(super) fn twice(&self) -> Option<&str> {
+        match &self.inside {
+            Inside::Plain => None,
+            Inside::List(entries) => entries.iter().find_map(Node::twice),
+            Inside::Object(members) => {
+                let mut names: Vec<&str> = members.iter().map(|member| member.key.as_str()).collect();
+                names.sort_unstable();
+                let pairs = names.iter().zip(names.iter().skip(1));
+                let twice = pairs.filter(|(one, two)| one == two).map(|(one, _)| *one).next();
+                twice.or_else(|| members.iter().find_map(|member| member.value.twice()))
+            }
+        }
+    }
+
+    /// Where each member or entry begins and ends.
+    fn parts(&self) -> Vec<(usize, usize)> {
+        match &self.inside {
+            Inside::Object(members) => members.iter().map(|part| (part.start, part.value.end)).collect(),
+            Inside::List(entries) => entries.iter().map(|part| (part.start, part.end)).collect(),
+            Inside::Plain => Vec::new(),
+        }
+    }
+
+    /// Takes a member out of an object, with the comma that parted it from its neighbour.
+    pub(super) fn remove_member(&self, text: &mut String, key: &str) -> Option<Edit> {
+        let Inside::Object(members) = &self.inside else { return None };
+        self.remove(text, members.iter().position(|member| member.key == key)?)
+    }
+
+    /// Takes an entry out of a list, with the comma that parted it from its neighbour.
+    pub(super) fn remove(&self, text: &mut String, index: usize) -> Option<Edit> {
+        let parts = self.parts();
+        let (start, end) = *parts.get(index)?;
+        let before = index.checked_sub(1).and_then(|index| parts.get(index));
+        let (from, to) = match (before, parts.get(index + 1)) {
+            (Some((_, end_before)), _) => (*end_before, end),
+            (None, Some((next, _))) => (start, *next),
+            (None, None) => (self.start + 1, self.end.checked_sub(1)?),
+        };
+        replace(text, from, to, "")
+    }
+
+    /// Puts a member (with a key) or an entry (without) at the end, laid out as its neighbours are.
+    pub(super) fn append(
+        &self,
+        text: &mut String,
+        key: Option<&str>,
+        value: &Value,
+        levels: usize,
+    ) -> Option<Edit> {
+        let style = Style::of(text);
+        let name = key.map(|key| format!("{}: ", Value::from(key))).unwrap_or_default();
+        let Some((start, end)) = self.parts().last().copied() else {
+            let (from, to) = (self.start + 1, self.end.checked_sub(1)?);
+            if !style.lines {
+                return replace(text, from, to, &format!("{name}{}", inline(value)));
+            }
+            let outer = style.indent_at(text, self.start);
+            let inner = format!("{outer}{}", style.unit);
+            let new =
+                format!("{0}{inner}{name}{1}{0}{outer}", style.newline, style.render(value, &inner, levels));
+            return replace(text, from, to, &new);
+        };
+        let gap = gap_before(text, start)?.to_string();
+        let new = match gap.rfind('\n') {
+            Some(at) => {
+                let indent = gap.get(at + 1..).unwrap_or_default();
+                format!(",{gap}{name}{}", style.render(value, indent, levels))
+            }
+            None => format!(",{gap}{name}{}", inline(value)),
+        };
+        replace(text, end, end, &new)
+    }
+}
+
+/// The white space that ends at `at`.
+fn gap_before(text: &str, at: usize) -> Option<&str> {
+    let before = text.get(..at)?;
+    before.get(before.trim_end_matches([' ', '\t', '\r', '\n']).len()..)
+}
+
+/// How a text is laid out.
+#[derive(Debug)]
+pub(super) struct Style {
+    newline: &'static str,
+    unit: String,
+    lines: bool,
+}
+
+impl Style {
+    /// The layout of a text; one without anything in it gets two spaces a level.
+    fn of(text: &str) -> Style {
+        let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        let first = Node::read(text).and_then(|root| root.parts().first().copied());
+        let gap = first.and_then(|(start, _)| gap_before(text, start));
+        let indent = gap.map(|gap| gap.rfind('\n').and_then(|at| gap.get(at + 1..)).map(str::to_string));
+        match indent {
+            None => Style { newline, unit: "  ".to_string(), lines: true },
+            Some(None) => Style { newline, unit: String::new(), lines: false },
+            Some(Some(unit)) => Style { newline, unit, lines: true },
+        }
+    }
+
+    /// The white space that the line of this place begins with.
+    fn indent_at(&self, text: &str, at: usize) -> String {
+        let line = text.get(..at).and_then(|before| before.rsplit('\n').next()).unwrap_or_default();
+        let blank = |char: &char| *char == ' ' || *char == '\t';
+        line.chars().take_while(blank).collect()
+    }
+
+    /// A value over several lines down to `levels`, then on one line.
+    fn render(&self, value: &Value, indent: &str, levels: usize) -> String {
+        let inner = format!("{indent}{}", self.unit);
+        let (open, close, parts): (char, char, Vec<String>) = match value {
+            Value::Object(map) if levels > 0 && !map.is_empty() => {
+                let part = |(key, value): (&String, &Value)| {
+                    format!("{}: {}", Value::from(key.as_str()), self.render(value, &inner, levels - 1))
+                };
+                ('{', '}', map.iter().map(part).collect())
+            }
+            Value::Array(list) if levels > 0 && !list.is_empty() => {
+                ('[', ']', list.iter().map(|value| self.render(value, &inner, levels - 1)).collect())
+            }
+            _ => return inline(value),
+        };
+        let newline = self.newline;
+        let body = parts.join(&format!(",{newline}{inner}"));
+        format!("{open}{newline}{inner}{body}{newline}{indent}{close}")
+    }
+}
+
+/// A value on one line, with a space after every colon and comma.
+fn inline(value: &Value) -> String {
+    match value {
+        Value::Object(map) => {
+            let parts: Vec<String> = map
+                .iter()
+                .map(|(key, value)| format!("{}: {}", Value::from(key.as_str()), inline(value)))
+                .collect();
+            format!("{{{}}}", parts.join(", "))
+        }
+        Value::Array(list) => {
+            format!("[{}]", list.iter().map(inline).collect::<Vec<_>>().join(", "))
+        }
+        plain => plain.to_string(),
+    }
+}
+
+/// A whole text with one value, for a file that was not there.
+pub(super) fn whole(value: &Value, levels: usize) -> String {
+    let style = Style { newline: "\n", unit: "  ".to_string(), lines: true };
+    format!("{}\n", style.render(value, "", levels))
+}
+
+/// Deeper than any JSON that the real parser lets through.
+const DEEPEST: usize = 200;
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl Reader<'_> {
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn blank(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\r' | b'\n')) {
+            self.at += 1;
+        }
+    }
+
+    /// Passes over white space and the given byte.
+    fn pass(&mut self, byte: u8) -> bool {
+        self.blank();
+        let there = self.peek() == Some(byte);
+        self.at += usize::from(there);
+        there
+    }
+
+    fn value(&mut self, depth: usize) -> Option<Node> {
+        self.blank();
+        let start = self.at;
+        let inside = match self.peek()? {
+            _ if depth > DEEPEST => return None,
+            b'{' => Inside::Object(self.members(depth)?),
+            b'[' => Inside::List(self.entries(depth)?),
+            b'"' => {
+                self.string()?;
+                Inside::Plain
+            }
+            _ => {
+                while self.peek().is_some_and(|byte| !b" \t\r\n,]}".contains(&byte)) {
+                    self.at += 1;
+                }
+                Inside::Plain
+            }
+        };
+        Some(Node { start, end: self.at, inside })
+    }
+
+    fn members(&mut self, depth: usize) -> Option<Vec<Member>> {
+        let mut members = Vec::new();
+        self.pass(b'{');
+        if self.pass(b'}') {
+            return Some(members);
+        }
+        loop {
+            self.blank();
+            let start = self.at;
+            let key = self.string()?;
+            if !self.pass(b':') {
+                return None;
+            }
+            members.push(Member { key, start, value: self.value(depth + 1)? });
+            if self.pass(b'}') {
+                return Some(members);
+            }
+            if !self.pass(b',') {
+                return None;
+            }
+        }
+    }
+
+    fn entries(&mut self, depth: usize) -> Option<Vec<Node>> {
+        let mut entries = Vec::new();
+        self.pass(b'[');
+        if self.pass(b']') {
+            return Some(entries);
+        }
+        loop {
+            entries.push(self.value(depth + 1)?);
+            if self.pass(b']') {
+                return Some(entries);
+            }
+            if !self.pass(b',') {
+                return None;
+            }
+        }
+    }
+
+    fn string(&mut self) -> Option<String> {
+        let start = self.at;
+        if !self.pass(b'"') {
+            return None;
+        }
+        loop {
+            match self.peek()? {
+                b'"' => break,
+                b'\\' => self.at += 2,
+                _ => self.at += 1,
+            }
+        }
+        self.at += 1;
+        serde_json::from_str(self.text.get(start..self.at)?).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn appended(before: &str, key: &str, value: &Value) -> String {
+        let mut text = before.to_string();
+        let edit = Node::read(before).unwrap().append(&mut text, Some(key), value, 2).unwrap();
+        assert_eq!(undo(text.as_bytes(), std::slice::from_ref(&edit)).unwrap(), before.as_bytes(), "undone");
+        let mut again = text.clone();
+        Node::read(&text).unwrap().remove_member(&mut again, key).unwrap();
+        if Node::read(before).unwrap().len() > 0 {
+            assert_eq!(again, before, "taken out");
+        }
+        text
+    }
+
+    #[test]
+    fn what_is_put_in_looks_like_its_neighbours() {
+        let value = json!({"b": [1]});
+        assert_eq!(
+            appended("{\n    \"a\": 1\n}\n", "k", &value),
+            "{\n    \"a\": 1,\n    \"k\": {\n        \"b\": [\n            1\n        ]\n    }\n}\n"
+        );
+        assert_eq!(appended("{\"a\":1}", "k", &value), "{\"a\":1,\"k\": {\"b\": [1]}}");
+        assert_eq!(appended("{ \"a\": 1 }", "k", &json!(2)), "{ \"a\": 1, \"k\": 2 }");
+        assert_eq!(appended("{\r\n\t\"a\": 1\r\n}", "k", &json!(2)), "{\r\n\t\"a\": 1,\r\n\t\"k\": 2\r\n}");
+        assert_eq!(appended("{ }", "k", &json!(2)), "{\n  \"k\": 2\n}");
+        assert_eq!(
+            appended("\u{feff}{\"ä\":\"\\\"}\"}", "k", &json!(2)),
+            "\u{feff}{\"ä\":\"\\\"}\",\"k\": 2}"
+        );
+    }
+
+    #[test]
+    fn the_first_the_last_and_the_only_one_can_be_taken_out() {
+        for (index, left) in [(0, "[2, 3]"), (1, "[1, 3]"), (2, "[1, 2]")] {
+            let mut text = "[1, 2, 3]".to_string();
+            Node::read(&text).unwrap().remove(&mut text, index).unwrap();
+            assert_eq!(text, left);
+        }
+        let mut text = "[ 1 ]".to_string();
+        Node::read(&text).unwrap().remove(&mut text, 0).unwrap();
+        assert_eq!(text, "[]");
+    }
+
+    #[test]
+    fn names_that_stand_twice_are_found() {
+        assert_eq!(Node::read(r#"{"a":[{"b":1,"c":2,"b":3}]}"#).unwrap().twice(), Some("b"));
+        assert_eq!(Node::read(r#"{"a":[{"b":1}],"b":3}"#).unwrap().twice(), None);
+    }
+
+    #[test]
+    fn no_text_is_too_much_for_it() {
+        for text in [
+            "",
+            "{",
+            "[",
+            "\"",
+            "\"\\",
+            "{\"a\"",
+            "{\"a\":",
+            "{\"a\":1",
+            "{\"a\":1,",
+            "[1,",
+            "}",
+            "{]",
+            "nul",
+            "\u{feff}",
+        ] {
+            Node::read(text);
+        }
+        assert!(Node::read(&"[".repeat(100_000)).is_none());
+        assert!(undo(b"abc", &[Edit { at: 2, len: usize::MAX, was: String::new() }]).is_none());
+        assert!(undo(b"abc", &[Edit { at: 4, len: 0, was: "x".into() }]).is_none());
+    }
+}

@@ -1,0 +1,134 @@
+//! Reading the files of a run, whatever became of them.
+
+use marvin_base::files::{self, Links};
+use serde::Serialize;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read as _};
+use std::path::Path;
+
+/// Something that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Problem {
+    /// The file.
+    pub file: String,
+    /// The line, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// A line longer than this is not one of ours.
+const LONGEST_LINE: u64 = 4 * 1024 * 1024;
+/// Problems of one file that are named one by one.
+const MOST_PROBLEMS: usize = 20;
+
+/// A folder that is being read.
+pub(super) struct Read<'a> {
+    pub(super) folder: &'a Path,
+    pub(super) problems: Vec<Problem>,
+}
+
+impl Read<'_> {
+    pub(super) fn problem(&mut self, file: &str, line: Option<usize>, reason: impl Into<String>) {
+        self.problems.push(Problem { file: file.to_string(), line, reason: reason.into() });
+    }
+
+    /// A file that holds one object; one that is not there is none.
+    pub(super) fn object(&mut self, file: &str, limit: u64) -> Option<Value> {
+        let read = files::read_text(&self.folder.join(file), limit, Links::Refuse);
+        let reason = match read {
+            Ok(text) => match serde_json::from_str::<Value>(&text) {
+                Ok(value) if value.is_object() => return Some(value),
+                Ok(_) => "it is not an object".to_string(),
+                Err(error) => format!("it is not JSON: {error}"),
+            },
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+            Err(error) => error.to_string(),
+        };
+        self.problem(file, None, reason);
+        None
+    }
+
+    /// The objects of a ledger, one a line; one that is not there has none.
+    pub(super) fn lines(&mut self, file: &str, limit: u64) -> Vec<Value> {
+        let opened = match files::open(&self.folder.join(file), Links::Refuse) {
+            Ok(opened) => opened,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
+            Err(error) => {
+                self.problem(file, None, error.to_string());
+                return Vec::new();
+            }
+        };
+        let longer = opened.metadata().is_ok_and(|facts| facts.len() > limit);
+        let mut reader = BufReader::new(opened.take(limit));
+        let (mut entries, mut damaged, mut number) = (Vec::new(), 0, 0);
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            number += 1;
+            match reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(error) => {
+                    self.problem(file, Some(number), error.to_string());
+                    break;
+                }
+            }
+            let whole = line.ends_with(b"\n");
+            if !whole && line.len() as u64 == LONGEST_LINE {
+                pass_over(&mut reader);
+            }
+            let bare = line.trim_ascii();
+            let reason = match serde_json::from_slice::<Value>(bare) {
+                _ if bare.is_empty() => continue,
+                _ if !whole && (line.len() as u64) < LONGEST_LINE => {
+                    format!("{} bytes at the end were never finished", line.len())
+                }
+                Ok(value) if value.is_object() => {
+                    entries.push(value);
+                    continue;
+                }
+                Ok(_) => "it is not an object".to_string(),
+                Err(error) => format!("it is not JSON: {error}"),
+            };
+            damaged += 1;
+            if damaged <= MOST_PROBLEMS {
+                self.problem(file, Some(number), reason);
+            }
+        }
+        if damaged > MOST_PROBLEMS {
+            self.problem(file, None, format!("{} more lines are damaged", damaged - MOST_PROBLEMS));
+        }
+        if longer {
+            self.problem(file, None, format!("only the first {limit} bytes were read"));
+        }
+        entries
+    }
+
+    /// Names in the folder with this beginning and end, in order.
+    pub(super) fn names(&self, begin: &str, end: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.folder).into_iter().flatten().flatten().take(10_000);
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> =
+            names.filter(|name| name.starts_with(begin) && name.ends_with(end)).collect();
+        names.sort();
+        names
+    }
+}
+
+/// Reads to the end of a line without keeping it.
+fn pass_over(reader: &mut impl BufRead) {
+    loop {
+        let Ok(buffer) = reader.fill_buf() else { return };
+        let (used, done) = match buffer.iter().position(|byte| *byte == b'\n') {
+            _ if buffer.is_empty() => return,
+            Some(at) => (at + 1, true),
+            None => (buffer.len(), false),
+        };
+        reader.consume(used);
+        if done {
+            return;
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! What happened in a run: a session of Claude Code or Codex that the hooks recorded, or a run of Marvin's own.
+//!
+//! Everything is read from the run's folder and nothing is written. A run may have been cut off, or be going on: lines that
+//! are damaged are counted and named, a last line without an end was never acknowledged and is told apart, and whatever is
+//! missing is simply not there. Reading is bounded; what lies beyond the bounds is named too.
+
+mod find;
+mod lines;
+#[cfg(test)]
+mod tests;
+
+pub use find::{NotFound, find};
+pub use lines::Problem;
+
+use jiff::Timestamp;
+use lines::Read;
+use marvin_base::truncate;
+use serde::Serialize;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Everything that a run's folder says.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Inspection {
+    /// The run's id: the name of its folder.
+    pub run: String,
+    /// Its folder.
+    pub path: PathBuf,
+    /// Seconds from its beginning to its end, or to its last sign of life.
+    pub seconds: Option<f64>,
+    /// Whether it has an end.
+    pub ended: bool,
+    /// Tool calls by tool.
+    pub tools: BTreeMap<String, Tool>,
+    /// Events by their kind.
+    pub events: BTreeMap<String, u64>,
+    /// Verdicts of the gate by decision.
+    pub verdicts: BTreeMap<String, u64>,
+    /// What was not simply allowed.
+    pub refused: Vec<Refused>,
+    /// Guidance by its kind.
+    pub guidance_kinds: BTreeMap<String, u64>,
+    /// How often each pack was told.
+    pub packs_told: BTreeMap<String, u64>,
+    /// How often each lesson was told, as `pack: title`.
+    pub lessons_told: BTreeMap<String, u64>,
+    /// What the last proof said, where there was one.
+    pub verification: Option<Value>,
+    /// Tokens and money by model, from the ledger of costs.
+    pub cost: BTreeMap<String, Cost>,
+    /// Snapshots that were taken before the context was shortened.
+    pub snapshots: Vec<String>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+    /// `run.json`.
+    pub facts: Value,
+    /// `security-metrics.json`.
+    pub security: Option<Value>,
+    /// `guidance.jsonl`.
+    pub guidance: Vec<Value>,
+    /// `injections.jsonl`.
+    pub injections: Vec<Value>,
+    /// `lesson-outcomes.jsonl`.
+    pub lesson_outcomes: Vec<Value>,
+    /// `trace.jsonl`.
+    pub trace: Vec<Value>,
+}
+
+/// The calls of one tool.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tool {
+    /// How many.
+    pub calls: u64,
+    /// How many of them went wrong.
+    pub failures: u64,
+    /// How many of them the gate refused.
+    pub refused: u64,
+}
+
+/// Something that the gate did not simply allow.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Refused {
+    /// When.
+    pub timestamp: String,
+    /// `ask` or `deny`.
+    pub decision: String,
+    /// The tool.
+    pub tool: String,
+    /// What it was to do.
+    pub what: String,
+    /// Why not.
+    pub reason: String,
+    /// By which rule.
+    pub rule: String,
+}
+
+/// What one model cost.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Cost {
+    /// Replies.
+    pub replies: u64,
+    /// Tokens in.
+    pub input: u64,
+    /// Tokens out.
+    pub output: u64,
+    /// US dollars.
+    pub usd: f64,
+}
+
+/// Bytes of a trace that are read.
+const LONGEST_TRACE: u64 = 256 * 1024 * 1024;
+/// Bytes of any other file that are read.
+const LONGEST: u64 = 32 * 1024 * 1024;
+
+/// Reads the folder of a run.
+#[must_use]
+pub fn read(folder: &Path) -> Inspection {
+    let run = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut inspection = Inspection { run, path: folder.to_path_buf(), ..Inspection::default() };
+    let mut read = Read { folder, problems: Vec::new() };
+    inspection.facts = read.object("run.json", LONGEST).unwrap_or(Value::Null);
+    inspection.security = read.object("security-metrics.json", LONGEST);
+    inspection.trace = read.lines("trace.jsonl", LONGEST_TRACE);
+    inspection.guidance = read.lines("guidance.jsonl", LONGEST);
+    inspection.injections = read.lines("injections.jsonl", LONGEST);
+    inspection.lesson_outcomes = read.lines("lesson-outcomes.jsonl", LONGEST);
+    let costs = read.lines("cost.jsonl", LONGEST);
+    inspection.snapshots = read.names("snapshot-", ".json");
+    if inspection.facts.is_null() && !read.problems.iter().any(|problem| problem.file == "run.json") {
+        read.problem("run.json", None, "it is not there");
+    }
+    inspection.problems = read.problems;
+    inspection.count_trace();
+    inspection.count_rest(&costs);
+    inspection
+}
+
+impl Inspection {
+    /// A text of `run.json`.
+    #[must_use]
+    pub fn fact(&self, key: &str) -> Option<&str> {
+        self.facts.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
+    }
+
+    /// Is it a session of another program, which hooks recorded?
+    #[must_use]
+    pub fn is_of_hooks(&self) -> bool {
+        self.fact("manner") == Some("hooks")
+    }
+
+    fn count_trace(&mut self) {
+        let trace = std::mem::take(&mut self.trace);
+        let mut seen: BTreeSet<String> = BTreeSet::new();
+        for event in &trace {
+            let kind = text(event, "type");
+            count(&mut self.events, kind);
+            match kind {
+                "item.completed" => self.count_item(event),
+                kind if kind.starts_with("hook.") => self.count_hook(kind, event, &mut seen),
+                _ => {}
+            }
+            let proof = event.get("verification").filter(|value| value.is_object());
+            if let Some(proof) = proof {
+                self.verification = Some(proof.clone());
+            }
+        }
+        self.trace = trace;
+    }
+
+    /// A call of a tool in a run of our own.
+    fn count_item(&mut self, event: &Value) {
+        let item = event.get("item").unwrap_or(&Value::Null);
+        if text(item, "type") != "tool_call" {
+            return;
+        }
+        let tool = self.tools.entry(text(item, "name").to_string()).or_default();
+        tool.calls += 1;
+        let refused = item.get("verdict").is_some_and(|verdict| text(verdict, "decision") != "allow");
+        tool.failures += u64::from(!refused && item.get("ok") == Some(&Value::Bool(false)));
+        let what = item.get("arguments").map(Value::to_string).unwrap_or_default();
+        self.count_verdict(item, text(event, "timestamp"), text(item, "name"), &what);
+    }
+
+    /// An event of somebody else's session. A call is told of before and after; the two are joined by its id.
+    fn count_hook(&mut self, kind: &str, event: &Value, seen: &mut BTreeSet<String>) {
+        let name = text(event, "tool");
+        let failed =
+            kind == "hook.post-tool-use-failure" || event.get("success") == Some(&Value::Bool(false));
+        if !name.is_empty()
+            && matches!(kind, "hook.pre-tool-use" | "hook.post-tool-use" | "hook.post-tool-use-failure")
+        {
+            let id = text(event, "tool_use_id");
+            let first = if id.is_empty() { kind == "hook.pre-tool-use" } else { seen.insert(id.to_string()) };
+            let tool = self.tools.entry(name.to_string()).or_default();
+            tool.calls += u64::from(first);
+            tool.failures += u64::from(failed && kind != "hook.pre-tool-use");
+        }
+        let what = text(event, "input_summary").to_string();
+        self.count_verdict(event, text(event, "timestamp"), name, &what);
+    }
+
+    fn count_verdict(&mut self, holder: &Value, timestamp: &str, tool: &str, what: &str) {
+        let Some(verdict) = holder.get("verdict").filter(|verdict| verdict.is_object()) else { return };
+        let decision = text(verdict, "decision");
+        count(&mut self.verdicts, decision);
+        if decision == "deny" {
+            self.tools.entry(tool.to_string()).or_default().refused += 1;
+        }
+        if decision != "allow" {
+            self.refused.push(Refused {
+                timestamp: timestamp.to_string(),
+                decision: decision.to_string(),
+                tool: tool.to_string(),
+                what: truncate::line(what, 200),
+                reason: text(verdict, "reason").to_string(),
+                rule: text(verdict, "rule").to_string(),
+            });
+        }
+    }
+
+    fn count_rest(&mut self, costs: &[Value]) {
+        for entry in &self.guidance {
+            count(&mut self.guidance_kinds, text(entry, "type"));
+        }
+        for entry in &self.injections {
+            for pack in list(entry, "packs_injected").filter_map(Value::as_str) {
+                count(&mut self.packs_told, pack);
+            }
+            for lesson in list(entry, "lessons") {
+                count(
+                    &mut self.lessons_told,
+                    &format!("{}: {}", text(lesson, "pack"), text(lesson, "title")),
+                );
+            }
+        }
+        for line in costs {
+            let cost = self.cost.entry(text(line, "model").to_string()).or_default();
+            let number = |key: &str| line.get(key).and_then(Value::as_u64).unwrap_or_default();
+            cost.replies += 1;
+            cost.input = cost.input.saturating_add(number("input"));
+            cost.output = cost.output.saturating_add(number("output"));
+            cost.usd += line.get("cost_nanos").and_then(Value::as_f64).unwrap_or_default() / 1e9;
+        }
+        let proof = self.facts.get("verification").filter(|value| value.is_object());
+        self.verification = proof.cloned().or(self.verification.take());
+        self.ended = self.fact("endedAt").is_some();
+        let last = self.trace.last().map(|event| text(event, "timestamp")).filter(|stamp| !stamp.is_empty());
+        let moment = |stamp: Option<&str>| stamp.and_then(|stamp| stamp.parse::<Timestamp>().ok());
+        let begin = moment(self.fact("startedAt"));
+        let end = moment(self.fact("endedAt").or(last));
+        self.seconds = begin.zip(end).map(|(begin, end)| end.duration_since(begin).as_secs_f64());
+    }
+
+    /// The packs that were active, with their versions where they are known.
+    #[must_use]
+    pub fn packs(&self) -> Vec<(String, Option<String>)> {
+        let versions = self.facts.get("packVersions").and_then(Value::as_object);
+        let none = Map::new();
+        let versions = versions.unwrap_or(&none);
+        let version = |name: &str| versions.get(name).and_then(Value::as_str).map(str::to_string);
+        let active = list(&self.facts, "activePacks").filter_map(Value::as_str);
+        active.map(|name| (name.to_string(), version(name))).collect()
+    }
+}
+
+fn count(counts: &mut BTreeMap<String, u64>, key: &str) {
+    *counts.entry(key.to_string()).or_default() += 1;
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
+    value.get(key).and_then(Value::as_array).into_iter().flatten()
+}

@@ -1,0 +1,217 @@
+//! `lessons.jsonl` as lines: what is not understood or not changed stays byte for byte.
+
+use crate::packs::LessonLine;
+use marvin_base::files::{self, Links};
+use marvin_base::{atomic, files as base_files};
+use serde_json::{Map, Value};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Bytes of a file that are read; more are no file of lessons.
+const LARGEST: u64 = 16 * 1024 * 1024;
+
+/// A file of lessons.
+#[derive(Debug, Clone)]
+pub struct Lines {
+    path: PathBuf,
+    before: Vec<u8>,
+    lines: Vec<Line>,
+}
+
+#[derive(Debug, Clone)]
+struct Line {
+    /// With its newline, where it has one.
+    bytes: Vec<u8>,
+    lesson: Option<LessonLine>,
+}
+
+impl Line {
+    fn new(bytes: Vec<u8>) -> Self {
+        let lesson = LessonLine::read(&bytes).ok();
+        Line { bytes, lesson }
+    }
+}
+
+impl Lines {
+    /// Reads a file; one that is not there has no lines.
+    ///
+    /// # Errors
+    /// When it is a link, no file, or too large.
+    pub fn read(path: &Path) -> Result<Self, String> {
+        let before = read(path)?;
+        let lines =
+            before.split_inclusive(|byte| *byte == b'\n').map(|line| Line::new(line.to_vec())).collect();
+        Ok(Lines { path: path.to_path_buf(), before, lines })
+    }
+
+    /// The lessons, in the order of the file.
+    pub fn lessons(&self) -> impl Iterator<Item = &LessonLine> {
+        self.lines.iter().filter_map(|line| line.lesson.as_ref())
+    }
+
+    /// The lesson of this name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&LessonLine> {
+        self.lessons().find(|lesson| lesson.name() == name)
+    }
+
+    /// Adds a line at the end.
+    pub fn append(&mut self, value: &Value) {
+        if let Some(last) = self.lines.last_mut()
+            && !last.bytes.ends_with(b"\n")
+        {
+            last.bytes.push(b'\n');
+        }
+        self.lines.push(Line::new(format!("{value}\n").into_bytes()));
+    }
+
+    /// Sets fields of the first lesson of this name; its other fields stay. Says whether there is one.
+    pub fn set(&mut self, name: &str, fields: &Map<String, Value>) -> bool {
+        let named = |line: &&mut Line| line.lesson.as_ref().is_some_and(|lesson| lesson.name() == name);
+        let Some(line) = self.lines.iter_mut().find(named) else { return false };
+        let Ok(mut map) = serde_json::from_slice::<Map<String, Value>>(&line.bytes) else { return false };
+        map.extend(fields.clone());
+        let end = if line.bytes.ends_with(b"\n") { "\n" } else { "" };
+        *line = Line::new(format!("{}{end}", Value::Object(map)).into_bytes());
+        true
+    }
+
+    /// Takes out every lesson of this name, and gives the first as it stood.
+    pub fn take(&mut self, name: &str) -> Option<Map<String, Value>> {
+        let named = |line: &Line| line.lesson.as_ref().is_some_and(|lesson| lesson.name() == name);
+        let found = self.lines.iter().find(|line| named(line))?;
+        let map = serde_json::from_slice(&found.bytes).ok()?;
+        self.lines.retain(|line| !named(line));
+        Some(map)
+    }
+
+    /// The change that was made.
+    #[must_use]
+    pub fn change(&self) -> Change {
+        let after = self.lines.iter().flat_map(|line| line.bytes.iter().copied()).collect();
+        Change { path: self.path.clone(), before: self.before.clone(), after }
+    }
+}
+
+/// The bytes of a file; none where there is none.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let bytes = match files::read(path, LARGEST, Links::Refuse) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
+    };
+    if bytes.len() as u64 > LARGEST {
+        return Err(format!("{} is larger than {LARGEST} bytes\n  hint: prune it by hand", path.display()));
+    }
+    Ok(bytes)
+}
+
+/// A change of one file, to be shown before it is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The file.
+    pub path: PathBuf,
+    /// What stands there.
+    pub before: Vec<u8>,
+    /// What would stand there.
+    pub after: Vec<u8>,
+}
+
+impl Change {
+    /// Would anything change?
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.before == self.after
+    }
+
+    /// The change as a unified diff, without characters that would move a cursor.
+    #[must_use]
+    pub fn diff(&self) -> String {
+        let (before, after) = (String::from_utf8_lossy(&self.before), String::from_utf8_lossy(&self.after));
+        let name = self.path.display().to_string();
+        let diff = similar::TextDiff::from_lines(before.as_ref(), after.as_ref());
+        let text = diff.unified_diff().context_radius(1).header(&name, &name).to_string();
+        text.chars().map(|c| if c.is_control() && c != '\n' && c != '\t' { '\u{fffd}' } else { c }).collect()
+    }
+
+    /// Makes the change, unless the file was changed meanwhile.
+    ///
+    /// # Errors
+    /// When it was, or the file cannot be written.
+    pub fn write(&self) -> Result<(), String> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let _lock = lock(&self.path)?;
+        if read(&self.path)? != self.before {
+            return Err(format!(
+                "{} was changed by somebody else meanwhile; nothing was written\n  hint: run the command again",
+                self.path.display()
+            ));
+        }
+        atomic::replace(&self.path, &self.after).map_err(|error| error.to_string())
+    }
+}
+
+/// Holds the folder of a file against others who change it; files are replaced, so they cannot be held themselves.
+pub(super) fn lock(file: &Path) -> Result<File, String> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    let held = File::open(folder).and_then(|held| held.lock().map(|()| held));
+    held.map_err(|error| format!("cannot hold {}: {error}", folder.display()))
+}
+
+/// Bytes of records that are read.
+pub(super) fn lines_of(path: &Path, limit: u64) -> Vec<Vec<u8>> {
+    let Ok(mut bytes) = base_files::read(path, limit, Links::Refuse) else { return Vec::new() };
+    if bytes.len() as u64 > limit {
+        // The last line is not whole.
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+        bytes.truncate(whole);
+    }
+    bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_not_understood_stays_byte_for_byte() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lessons.jsonl");
+        let strange = b"\xff\xfe nonsense\n\n{\"title\" :\"a\",  \"actionable\":\"x\", \"mine\": [1, 2]}\n# note\n{\"title\":\"b\",\"actionable\":\"y\"}";
+        std::fs::write(&path, strange).unwrap();
+        let mut lines = Lines::read(&path).unwrap();
+        assert!(lines.change().is_empty());
+        let mut fields = Map::new();
+        fields.insert("utility_score".into(), json!(0.75));
+        assert!(lines.set("b", &fields) && !lines.set("c", &fields));
+        lines.append(&json!({"title": "c", "actionable": "z"}));
+        let change = lines.change();
+        change.write().unwrap();
+        let after = std::fs::read(&path).unwrap();
+        let (kept, new) = after.split_at(strange.len() - "{\"title\":\"b\",\"actionable\":\"y\"}".len());
+        assert!(strange.starts_with(kept));
+        let new = std::str::from_utf8(new).unwrap();
+        assert_eq!(
+            new,
+            "{\"title\":\"b\",\"actionable\":\"y\",\"utility_score\":0.75}\n{\"title\":\"c\",\"actionable\":\"z\"}\n"
+        );
+        // Nobody's work is overwritten.
+        assert!(change.write().unwrap_err().contains("meanwhile"));
+        let mut lines = Lines::read(&path).unwrap();
+        assert_eq!(lines.take("a").unwrap()["mine"], json!([1, 2]));
+        assert!(lines.find("a").is_none() && lines.find("b").is_some());
+        assert!(lines.change().diff().contains("-{\"title\" :\"a\""), "{}", lines.change().diff());
+    }
+
+    #[test]
+    fn links_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("target"), "x").unwrap();
+        let path = folder.path().join("lessons.jsonl");
+        std::os::unix::fs::symlink(folder.path().join("target"), &path).unwrap();
+        assert!(Lines::read(&path).is_err());
+    }
+}

@@ -1,0 +1,278 @@
+//! What came of telling a lesson, counted once.
+//!
+//! A telling counts as followed by a correction when, within half an hour after it and in the same run, the person
+//! corrected something in the same file or in a category of the lesson's pack; a tool that failed on the file counts half.
+//! The utility of a lesson is the share of tellings after which nobody complained, older tellings weighing less:
+//!
+//! `new = (old · w + tellings − complaints) / (w + tellings)`, `w = max(1, injection_count) · max(0.5, 1 − days / 90)`
+//!
+//! (a lesson that was never told weighs like one telling, so that one lucky session does not make it the best)
+//!
+//! What was counted stands in the run's `lesson-outcomes.jsonl`, with the lesson's figures before and after, and is written
+//! before the lesson is changed. A run that goes on later adds only what is new; a settlement that was interrupted is
+//! completed by the next, never counted twice.
+
+use super::LESSONS;
+use super::file::{self, Lines};
+use super::record::{self, LessonRef};
+use crate::packs::{Pack, Packs};
+use jiff::{SignedDuration, Timestamp};
+use marvin_base::clock;
+use marvin_base::ledger::{Durability, Ledger};
+use marvin_base::redact::Redactor;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The file of what was counted.
+pub const OUTCOMES: &str = "lesson-outcomes.jsonl";
+/// How long after a telling a correction counts against it.
+const AFTER: SignedDuration = SignedDuration::from_mins(30);
+/// What a failed tool counts.
+const FAILURE: f64 = 0.5;
+
+/// What came of a lesson in one run.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Count {
+    /// How often it was told.
+    pub injected: u64,
+    /// How often a correction followed.
+    pub corrected: u64,
+    /// Complaints: a correction is one, a failure half of one.
+    pub complaints: f64,
+    /// When it was told last.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub last: Option<Timestamp>,
+}
+
+/// The figures that a lesson carries.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Figures {
+    /// See [`crate::packs::LessonLine`].
+    pub utility_score: Option<f64>,
+    /// How often it was told.
+    pub injection_count: u64,
+    /// How often a correction followed.
+    pub correction_count: u64,
+    /// When it was told last.
+    pub last_injected: Option<String>,
+}
+
+/// One line of the file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// When it was counted.
+    pub timestamp: String,
+    /// The pack.
+    pub pack: String,
+    /// The lesson.
+    pub lesson_title: String,
+    /// Tellings that are new since the last line.
+    pub injected: u64,
+    /// Corrections that are new.
+    pub followed_by_correction: u64,
+    /// Complaints that are new.
+    pub complaints: f64,
+    /// The lesson's figures before; none where the lesson is gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Figures>,
+    /// And after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Figures>,
+}
+
+/// What came of the lessons of a run, without writing anything.
+#[must_use]
+pub fn correlate(run: &Path, packs: &Packs) -> BTreeMap<LessonRef, Count> {
+    let injections = record::injections(run);
+    let corrections: Vec<record::Said> =
+        record::guidance(run).into_iter().filter(|said| said.kind == "correction").collect();
+    let failures = if injections.is_empty() { Vec::new() } else { record::failures(run) };
+    let mut counts: BTreeMap<LessonRef, Count> = BTreeMap::new();
+    for injection in &injections {
+        let soon = |at: Timestamp| {
+            let passed = at.duration_since(injection.timestamp);
+            passed >= SignedDuration::ZERO && passed <= AFTER
+        };
+        let failed = failures.iter().any(|(at, file)| soon(*at) && same_file(file, &injection.file));
+        for lesson in &injection.lessons {
+            let pack = packs.get(&lesson.pack);
+            let about = |said: &record::Said| {
+                let file =
+                    said.preceding_file.as_deref().is_some_and(|file| same_file(file, &injection.file));
+                let category =
+                    |category: &str| pack.map_or(category == lesson.pack, |pack| pack.has_category(category));
+                // A correction that names something else is not about this pack, even in the same file.
+                said.category.as_deref().map_or(file, category)
+            };
+            let corrected = corrections.iter().any(|said| soon(said.timestamp) && about(said));
+            let count = counts.entry(lesson.clone()).or_default();
+            count.injected += 1;
+            count.corrected += u64::from(corrected);
+            count.complaints += if corrected {
+                1.0
+            } else if failed {
+                FAILURE
+            } else {
+                0.0
+            };
+            count.last = count.last.max(Some(injection.timestamp));
+        }
+    }
+    counts
+}
+
+/// Records write paths in different ways: whole, or below the project.
+fn same_file(one: &str, two: &str) -> bool {
+    let below = |long: &str, short: &str| {
+        !short.is_empty()
+            && long.strip_suffix(short).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+    };
+    below(one, two) || below(two, one)
+}
+
+/// What a settlement did.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Settled {
+    /// The lines that are new.
+    pub outcomes: Vec<Outcome>,
+    /// Lessons whose figures were written.
+    pub written: usize,
+}
+
+/// Counts what came of the lessons of a run, and writes it into the packs.
+///
+/// # Errors
+/// When a record or a pack cannot be written; what was written before stands, and the next call goes on.
+pub fn settle(run: &Path, packs: &Packs, redactor: &Arc<Redactor>) -> Result<Settled, String> {
+    let counts = correlate(run, packs);
+    if counts.is_empty() {
+        return Ok(Settled::default());
+    }
+    let path = run.join(OUTCOMES);
+    let mut ledger =
+        Ledger::open(&path, Durability::Turn, redactor.clone()).map_err(|error| error.to_string())?;
+    let before: Vec<Outcome> = file::lines_of(&path, u64::MAX - 1)
+        .iter()
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect();
+    let mut settled = Settled::default();
+    let mut by_pack: BTreeMap<&str, Vec<(&LessonRef, &Count)>> = BTreeMap::new();
+    for (lesson, count) in &counts {
+        by_pack.entry(&lesson.pack).or_default().push((lesson, count));
+    }
+    for (name, lessons) in by_pack {
+        let Some(pack) = packs.get(name) else { continue };
+        settle_pack(pack, &lessons, &before, &mut ledger, &mut settled)?;
+    }
+    Ok(settled)
+}
+
+fn settle_pack(
+    pack: &Pack,
+    lessons: &[(&LessonRef, &Count)],
+    known: &[Outcome],
+    ledger: &mut Ledger,
+    settled: &mut Settled,
+) -> Result<(), String> {
+    let path = pack.folder.join(LESSONS);
+    let _lock = file::lock(&path)?;
+    let mut lines = Lines::read(&path)?;
+    let mut written = 0;
+    for (lesson, count) in lessons {
+        // The record is without secrets, so a title may stand there otherwise.
+        let title = ledger.redactor().text(&lesson.title).into_owned();
+        let own: Vec<&Outcome> =
+            known.iter().filter(|line| line.pack == lesson.pack && line.lesson_title == title).collect();
+        // The last settlement may have been interrupted between its record and the lesson.
+        if let Some(Outcome { before: Some(before), after: Some(after), .. }) = own.last()
+            && lines.find(&lesson.title).map(figures).as_ref() == Some(before)
+            && before != after
+        {
+            written += usize::from(lines.set(&lesson.title, &fields(after)));
+        }
+        let new = Count {
+            injected: count.injected.saturating_sub(own.iter().map(|line| line.injected).sum()),
+            corrected: count
+                .corrected
+                .saturating_sub(own.iter().map(|line| line.followed_by_correction).sum()),
+            complaints: (count.complaints - own.iter().map(|line| line.complaints).sum::<f64>()).max(0.0),
+            last: count.last,
+        };
+        if new.injected == 0 && new.corrected == 0 && new.complaints < f64::EPSILON {
+            continue;
+        }
+        let before = lines.find(&lesson.title).map(figures);
+        let after = before.as_ref().map(|before| weigh(before, &new));
+        let outcome = Outcome {
+            timestamp: clock::now_stamp(),
+            pack: lesson.pack.clone(),
+            lesson_title: lesson.title.clone(),
+            injected: new.injected,
+            followed_by_correction: new.corrected,
+            complaints: new.complaints,
+            before,
+            after: after.clone(),
+        };
+        ledger.append(&outcome).map_err(|error| error.to_string())?;
+        settled.outcomes.push(outcome);
+        if let Some(after) = after {
+            written += usize::from(lines.set(&lesson.title, &fields(&after)));
+        }
+    }
+    ledger.sync().map_err(|error| error.to_string())?;
+    let change = lines.change();
+    if !change.is_empty() {
+        marvin_base::atomic::replace(&path, &change.after).map_err(|error| error.to_string())?;
+    }
+    settled.written += written;
+    Ok(())
+}
+
+fn figures(lesson: &crate::packs::LessonLine) -> Figures {
+    Figures {
+        utility_score: lesson.utility_score,
+        injection_count: lesson.injection_count.unwrap_or(0),
+        correction_count: lesson.correction_count.unwrap_or(0),
+        last_injected: lesson.last_injected.clone(),
+    }
+}
+
+fn fields(figures: &Figures) -> Map<String, Value> {
+    let mut fields = Map::new();
+    if let Some(utility) = figures.utility_score {
+        fields.insert("utility_score".into(), utility.into());
+    }
+    fields.insert("injection_count".into(), figures.injection_count.into());
+    fields.insert("correction_count".into(), figures.correction_count.into());
+    if let Some(last) = &figures.last_injected {
+        fields.insert("last_injected".into(), last.as_str().into());
+    }
+    fields
+}
+
+/// The figures after new tellings and complaints.
+fn weigh(before: &Figures, new: &Count) -> Figures {
+    let last: Option<Timestamp> = before.last_injected.as_deref().and_then(|text| text.parse().ok());
+    let newest = last.max(new.last);
+    let days = match (last, newest) {
+        (Some(last), Some(newest)) => newest.duration_since(last).as_secs_f64() / 86_400.0,
+        _ => 0.0,
+    };
+    #[expect(clippy::cast_precision_loss, reason = "counts of tellings are small")]
+    let (told, fresh) = (before.injection_count as f64, new.injected as f64);
+    let weight = told.max(1.0) * (1.0 - days / 90.0).max(0.5);
+    let old = before.utility_score.unwrap_or(crate::packs::lesson::UNKNOWN);
+    let utility = (old * weight + fresh - new.complaints) / (weight + fresh);
+    Figures {
+        utility_score: Some((utility.clamp(0.0, 1.0) * 1000.0).round() / 1000.0),
+        injection_count: before.injection_count + new.injected,
+        correction_count: before.correction_count + new.corrected,
+        last_injected: newest.map(clock::stamp).or_else(|| before.last_injected.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,275 @@
+//! What people said in sessions and could become a lesson. It only proposes: a person promotes.
+
+use super::file::{self, Change, Lines};
+use super::{ARCHIVE, LESSONS, plain, record, says_same};
+use crate::packs::{LessonLine, Pack, Packs};
+use jiff::Timestamp;
+use marvin_base::redact::Redactor;
+use marvin_base::{clock, signature, truncate};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A title has fewer than ten words.
+const TITLE_WORDS: usize = 9;
+/// Characters of what to do, and of the words as they were said.
+const ACTIONABLE: usize = 400;
+const CONTENT: usize = 1_000;
+/// Candidates that are given.
+const MOST: usize = 500;
+
+/// Something that could become a lesson.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Candidate {
+    /// Its name: the same for the same words.
+    pub id: String,
+    /// `correction` or `direction`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The words as they were said.
+    pub content: String,
+    /// What they were about.
+    pub category: Option<String>,
+    /// The pack that it belongs to, where one speaks of it.
+    pub pack: Option<String>,
+    /// A suggestion of fewer than ten words.
+    pub title: String,
+    /// Where it comes from.
+    pub description: String,
+    /// What an agent would be told.
+    pub actionable: String,
+    /// How often it was said.
+    pub frequency: usize,
+    /// How sure it is that it was guidance, at best.
+    pub confidence: f64,
+    /// The runs that it was said in.
+    pub runs: Vec<String>,
+    /// When it was said last.
+    pub last: String,
+}
+
+/// The same words, each time with the run.
+type Group = Vec<(String, record::Said)>;
+
+/// The candidates of all runs, most frequent first, then newest.
+#[must_use]
+pub fn candidates(runs: &Path, packs: &Packs) -> Vec<Candidate> {
+    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
+    for run in record::sessions(runs) {
+        for said in record::guidance(&run) {
+            let key = plain(&said.content);
+            if matches!(said.kind.as_str(), "correction" | "direction") && !key.is_empty() {
+                groups.entry(key).or_default().push((record::id(&run), said));
+            }
+        }
+    }
+    let known: Vec<Known> = packs.all().iter().flat_map(Known::of).collect();
+    let mut candidates: Vec<(Timestamp, Candidate)> = groups
+        .into_iter()
+        .filter_map(|(key, group)| candidate(&key, &group, packs))
+        .filter(|(last, candidate)| !known.iter().any(|known| known.covers(candidate, *last)))
+        .collect();
+    candidates.sort_by(|(one_at, one), (two_at, two)| {
+        two.frequency.cmp(&one.frequency).then(two_at.cmp(one_at)).then_with(|| one.id.cmp(&two.id))
+    });
+    candidates.into_iter().map(|(_, candidate)| candidate).take(MOST).collect()
+}
+
+/// A lesson that is there, or was archived.
+struct Known {
+    lesson: LessonLine,
+    /// An archived one covers only what was said before.
+    until: Option<Timestamp>,
+}
+
+impl Known {
+    fn of(pack: &Arc<Pack>) -> Vec<Known> {
+        let lines = |name: &str| Lines::read(&pack.folder.join(name)).ok();
+        let there = lines(LESSONS).into_iter().flat_map(|lines| {
+            lines.lessons().map(|lesson| Known { lesson: lesson.clone(), until: None }).collect::<Vec<_>>()
+        });
+        let archived = file::lines_of(&pack.folder.join(ARCHIVE), 16 * 1024 * 1024);
+        let archived = archived.into_iter().filter_map(|line| {
+            let value: Value = serde_json::from_slice(&line).ok()?;
+            let until = value.get("archived_at").and_then(Value::as_str)?.parse().ok()?;
+            Some(Known { lesson: LessonLine::read(&line).ok()?, until: Some(until) })
+        });
+        there.chain(archived).collect()
+    }
+
+    fn covers(&self, candidate: &Candidate, last: Timestamp) -> bool {
+        let same = [&candidate.content, &candidate.title, &candidate.actionable];
+        self.until.is_none_or(|until| last <= until) && same.iter().any(|text| says_same(text, &self.lesson))
+    }
+}
+
+fn candidate(key: &str, group: &Group, packs: &Packs) -> Option<(Timestamp, Candidate)> {
+    let (run, newest) = group.iter().max_by_key(|(_, said)| said.timestamp)?;
+    let category = group.iter().rev().find_map(|(_, said)| said.category.clone());
+    let told = newest.preceding_injections.iter().flatten();
+    let pack = category
+        .as_deref()
+        .and_then(|category| {
+            let named = packs.get(category);
+            named.or_else(|| packs.all().iter().find(|pack| pack.has_category(category)))
+        })
+        .or_else(|| told.into_iter().find_map(|name| packs.get(name)));
+    let mut runs: Vec<String> = group.iter().map(|(run, _)| run.clone()).collect();
+    runs.sort();
+    runs.dedup();
+    let (title, actionable) = suggest(&newest.content);
+    let times = match group.len() {
+        1 => "Said once".to_string(),
+        count => format!("Said {count} times"),
+    };
+    let file = newest.preceding_file.as_deref().map(|file| format!(" about {file}")).unwrap_or_default();
+    let candidate = Candidate {
+        id: signature::of_bytes(key.as_bytes()).chars().take(8).collect(),
+        kind: newest.kind.clone(),
+        content: truncate::head(&newest.content, CONTENT),
+        category,
+        pack: pack.map(|pack| pack.name().to_string()),
+        title,
+        description: format!("{times}, last in {run}{file}"),
+        actionable,
+        frequency: group.len(),
+        confidence: group.iter().map(|(_, said)| said.confidence).fold(0.0, f64::max),
+        runs,
+        last: clock::stamp(newest.timestamp),
+    };
+    Some((newest.timestamp, candidate))
+}
+
+/// A title and what to do, from what was said: without the "no" before it.
+fn suggest(content: &str) -> (String, String) {
+    const LEADING: [&str; 19] = [
+        "no",
+        "nope",
+        "nah",
+        "please",
+        "actually",
+        "ok",
+        "okay",
+        "but",
+        "and",
+        "wait",
+        "hmm",
+        "sorry",
+        "well",
+        "yes",
+        "thanks",
+        "also",
+        "from now on",
+        "going forward",
+        "wrong",
+    ];
+    let flat = content.split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut rest = flat.as_str();
+    'strip: loop {
+        for word in LEADING {
+            let after = rest.get(..word.len()).filter(|start| start.eq_ignore_ascii_case(word));
+            let after = after.and_then(|_| rest.get(word.len()..));
+            // A whole word, and something after it.
+            if let Some(after) = after.filter(|after| after.starts_with([' ', ',', '.', '!', ':', ';'])) {
+                let after = after.trim_start_matches([' ', ',', '.', '!', ':', ';', '-']);
+                if !after.is_empty() {
+                    rest = after;
+                    continue 'strip;
+                }
+            }
+        }
+        break;
+    }
+    let mut characters = rest.chars();
+    let first: String = characters.next().map(|c| c.to_uppercase().collect()).unwrap_or_default();
+    let text = first + characters.as_str();
+    let sentence =
+        text.split_inclusive(['.', '!', '?', ';']).find(|part| part.contains(' ')).unwrap_or(&text);
+    let mut words: Vec<&str> = sentence.split(' ').filter(|word| !word.is_empty()).collect();
+    words.truncate(TITLE_WORDS);
+    let title = words.join(" ");
+    let title = title.trim_end_matches(['.', '!', ',', ';', ':']).to_string();
+    (truncate::line(&title, 100), truncate::line(&text, ACTIONABLE))
+}
+
+/// How a candidate is changed before it becomes a lesson.
+#[derive(Debug, Clone, Default)]
+pub struct Edit {
+    /// Another pack.
+    pub pack: Option<String>,
+    /// Another title.
+    pub title: Option<String>,
+    /// Another text of what to do.
+    pub actionable: Option<String>,
+}
+
+/// The changes that make lessons of candidates, one for each file.
+///
+/// # Errors
+/// When a candidate has no pack, or its pack cannot be read.
+pub fn promote(
+    chosen: &[Candidate],
+    edit: &Edit,
+    packs: &Packs,
+    redactor: &Redactor,
+) -> Result<Vec<Change>, String> {
+    let mut files: BTreeMap<PathBuf, Lines> = BTreeMap::new();
+    for candidate in chosen {
+        let name = edit.pack.as_ref().or(candidate.pack.as_ref()).ok_or_else(|| {
+            format!(
+                "no pack speaks of {} ({:?})\n  hint: name one with --pack",
+                candidate.id, candidate.title
+            )
+        })?;
+        let pack = packs
+            .get(name)
+            .ok_or_else(|| format!("there is no pack `{name}`\n  hint: `marvin packs list` shows them"))?;
+        let path = pack.folder.join(LESSONS);
+        if !files.contains_key(&path) {
+            files.insert(path.clone(), Lines::read(&path)?);
+        }
+        let Some(lines) = files.get_mut(&path) else { continue };
+        let category =
+            candidate.category.as_deref().filter(|category| pack.has_category(category)).unwrap_or(name);
+        let mut lesson = json!({
+            "timestamp": clock::now_stamp(),
+            "run_id": candidate.runs.last(),
+            "category": category,
+            "title": edit.title.as_ref().unwrap_or(&candidate.title),
+            "description": candidate.description,
+            "actionable": edit.actionable.as_ref().unwrap_or(&candidate.actionable),
+            "context": candidate.content,
+        });
+        redactor.value(&mut lesson);
+        lines.append(&lesson);
+    }
+    Ok(files.values().map(Lines::change).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_are_short_and_say_what_to_do() {
+        for (said, title, actionable) in [
+            ("No, use pnpm instead of npm", "Use pnpm instead of npm", "Use pnpm instead of npm"),
+            ("no. no! Don't mock.  The database is fast.", "Don't mock", "Don't mock. The database is fast."),
+            ("From now on, please write tests first", "Write tests first", "Write tests first"),
+            ("no", "No", "No"),
+            ("no,", "No", "No,"),
+            ("nothing else matters here", "Nothing else matters here", "Nothing else matters here"),
+            (
+                "always close every single file handle that you open in a loop or elsewhere",
+                "Always close every single file handle that you open",
+                "Always close every single file handle that you open in a loop or elsewhere",
+            ),
+            ("é", "É", "É"),
+        ] {
+            assert_eq!(suggest(said), (title.to_string(), actionable.to_string()), "{said}");
+            assert!(suggest(said).0.split(' ').count() < 10);
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Packs to measure with: many, of a size that real ones have.
+
+use std::path::Path;
+
+/// Writes `packs` packs with `lessons` lessons in all into a folder.
+///
+/// # Errors
+/// When the folder cannot be written.
+pub fn write(folder: &Path, packs: usize, lessons: usize) -> std::io::Result<()> {
+    let guardrails: String =
+        (1..=25).map(|n| format!("- Rule {n}: handle every error where it can be mended.\n")).collect();
+    for number in 0..packs {
+        let name = format!("pack-{number}");
+        let folder = folder.join(&name);
+        std::fs::create_dir_all(&folder)?;
+        let facts = serde_json::json!({
+            "name": name, "version": "1.0.0", "owner": "bench", "description": format!("What team {number} knows"),
+            "categories": [format!("area-{number}"), "testing", "security"],
+            "applies_to": {"extensions": [".ts", ".rs", format!(".x{number}")]},
+            "depends_on": [format!("pack-{}", (number + 1) % packs)],
+            "sensitive_paths": [format!("**/secret-{number}/**"), "**/.env*"],
+            "excludes_paths": ["node_modules/", "dist/", "target/"],
+            "references": {"code_paths": [format!("src/area{number}/"), format!("apps/*/area{number}/**")]},
+        });
+        std::fs::write(folder.join("pack.json"), facts.to_string())?;
+        std::fs::write(folder.join("guardrails.md"), format!("# Area {number}\n{guardrails}"))?;
+        let own = lessons / packs + usize::from(number < lessons % packs);
+        let lines: String = (0..own)
+            .map(|n| {
+                let lesson = serde_json::json!({
+                    "timestamp": "2026-02-03T04:05:06.789Z", "category": format!("area-{number}"),
+                    "title": format!("Lesson {n} about the order of writes in area {number}"),
+                    "description": "Two writers raced for the same row, and the slower one won.",
+                    "actionable": format!("Take the lock of area {number} before reading the row, and keep it until the write of step {n} is through."),
+                    "utility_score": f64::from(u32::try_from(n % 100).unwrap_or(0)) / 100.0,
+                });
+                format!("{lesson}\n")
+            })
+            .collect();
+        std::fs::write(folder.join("lessons.jsonl"), lines)?;
+    }
+    Ok(())
+}

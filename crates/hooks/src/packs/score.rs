@@ -1,0 +1,326 @@
+//! How much a pack has to do with a file: the signals, their weights, and what follows from the sum.
+//!
+//! A pack with a strong signal (its code, a sensitive file, a recent correction) is *relevant* from 10 points on, one
+//! without from 20. Below that a pack whose extension, keyword or dependant speaks for the file still *applies*: its
+//! guardrails are told, once in a session, and of its lessons only those that fit the file. So the rules for TypeScript
+//! reach whoever edits a plain `.ts` file, without the lessons of every pack at every edit. At most 4 packs are told.
+//!
+//! Limits: only names are looked at, never the content of a file.
+
+use super::paths::{self, Patterns, words};
+use super::{Pack, Packs};
+use jiff::{SignedDuration, Timestamp};
+use marvin_base::clock;
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Points from which a pack with a strong signal is relevant, and one without.
+pub const STRONG: u32 = 10;
+/// See [`STRONG`].
+pub const WEAK: u32 = 20;
+/// Packs that are told at once.
+pub const MOST_PACKS: usize = 4;
+/// How long a correction counts.
+const RECENT: SignedDuration = SignedDuration::from_mins(30);
+/// How many corrections count.
+const MOST_CORRECTIONS: usize = 3;
+
+/// What speaks for a pack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Kind {
+    /// The file is part of the code that the pack is about.
+    FilePatternMatch,
+    /// The file's name ends as the pack wants.
+    ExtensionMatch,
+    /// The file is one of those that matter most.
+    SensitivePath,
+    /// The person corrected something that the pack speaks of.
+    RecentCorrection,
+    /// The person spoke of it.
+    CategoryMatch,
+    /// A word of the path speaks for the pack.
+    PathKeyword,
+    /// A relevant pack depends on it.
+    DependencyBoost,
+}
+
+impl Kind {
+    /// The points that it gives.
+    #[must_use]
+    pub fn weight(self) -> u32 {
+        match self {
+            Kind::FilePatternMatch => 15,
+            Kind::ExtensionMatch => 5,
+            Kind::SensitivePath | Kind::RecentCorrection => 20,
+            Kind::CategoryMatch | Kind::PathKeyword => 8,
+            Kind::DependencyBoost => 3,
+        }
+    }
+
+    /// As records write it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Kind::FilePatternMatch => "FILE_PATTERN_MATCH",
+            Kind::ExtensionMatch => "EXTENSION_MATCH",
+            Kind::SensitivePath => "SENSITIVE_PATH",
+            Kind::RecentCorrection => "RECENT_CORRECTION",
+            Kind::CategoryMatch => "CATEGORY_MATCH",
+            Kind::PathKeyword => "PATH_KEYWORD",
+            Kind::DependencyBoost => "DEPENDENCY_BOOST",
+        }
+    }
+
+    /// Is it enough for 10 points?
+    #[must_use]
+    pub fn is_strong(self) -> bool {
+        matches!(self, Kind::FilePatternMatch | Kind::SensitivePath | Kind::RecentCorrection)
+    }
+}
+
+/// One thing that speaks for a pack.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Signal {
+    /// What.
+    pub kind: Kind,
+    /// The points, over all that count.
+    pub points: u32,
+    /// The pattern, extension, category, keyword or pack.
+    pub detail: String,
+}
+
+impl Signal {
+    fn new(kind: Kind, detail: impl Into<String>) -> Self {
+        Signal { kind, points: kind.weight(), detail: detail.into() }
+    }
+}
+
+impl std::fmt::Display for Signal {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(to, "{} +{} {}", self.kind.word(), self.points, self.detail)
+    }
+}
+
+/// What the person said of late.
+#[derive(Debug, Clone, Default)]
+pub struct Recent {
+    /// Corrections: what they were about, and when.
+    pub corrections: Vec<(String, Timestamp)>,
+    /// What other guidance was about.
+    pub categories: Vec<String>,
+}
+
+/// What follows from a score.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reach {
+    /// Nothing is told.
+    Silent,
+    /// Guardrails once in a session, and lessons that fit.
+    Applies,
+    /// Guardrails once in a session, and the best lessons.
+    Relevant,
+}
+
+/// A pack and how much it has to do with a file.
+#[derive(Debug, Clone)]
+pub struct Scored {
+    /// The pack.
+    pub pack: Arc<Pack>,
+    /// The sum.
+    pub score: u32,
+    /// What it is made of.
+    pub signals: Vec<Signal>,
+    /// What follows.
+    pub reach: Reach,
+    /// The pattern that keeps the pack silent here.
+    pub excluded: Option<Box<str>>,
+    /// The newest correction that counted.
+    pub corrected: Option<Timestamp>,
+    /// Categories that the path and the person speak of: lessons of these fit.
+    pub near: Arc<BTreeSet<Box<str>>>,
+}
+
+impl Scored {
+    /// The points that it would need to be relevant.
+    #[must_use]
+    pub fn threshold(&self) -> u32 {
+        if self.signals.iter().any(|signal| signal.kind.is_strong()) { STRONG } else { WEAK }
+    }
+
+    fn add(&mut self, signal: Signal) {
+        self.score += signal.points;
+        self.signals.push(signal);
+    }
+
+    fn decide(&mut self) {
+        let of_file = |signal: &Signal| {
+            matches!(signal.kind, Kind::ExtensionMatch | Kind::PathKeyword | Kind::DependencyBoost)
+        };
+        self.reach = if self.excluded.is_some() || self.score == 0 {
+            Reach::Silent
+        } else if self.score >= self.threshold() {
+            Reach::Relevant
+        } else if self.signals.iter().any(of_file) {
+            Reach::Applies
+        } else {
+            Reach::Silent
+        };
+    }
+}
+
+/// What a pattern of a pack is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum For {
+    Exclude,
+    Code,
+    Sensitive,
+}
+
+/// All patterns of all packs.
+#[derive(Debug)]
+pub(super) struct Matcher {
+    patterns: Patterns<(usize, For, Box<str>)>,
+}
+
+impl Matcher {
+    pub(super) fn new(packs: &[Arc<Pack>]) -> Self {
+        let mut all = Vec::new();
+        for (at, pack) in packs.iter().enumerate() {
+            let lists = [
+                (For::Exclude, pack.excludes_paths()),
+                (For::Code, pack.code_paths()),
+                (For::Sensitive, pack.sensitive_paths()),
+            ];
+            for (what, pattern) in
+                lists.into_iter().flat_map(|(what, list)| list.iter().map(move |one| (what, one)))
+            {
+                let mut globs = paths::globs(pattern).unwrap_or_default();
+                if what == For::Exclude {
+                    globs.extend(
+                        paths::globs(&format!("{}/", pattern.trim_end_matches('/'))).unwrap_or_default(),
+                    );
+                }
+                all.extend(globs.into_iter().map(|glob| (glob, (at, what, pattern.clone()))));
+            }
+        }
+        Matcher { patterns: Patterns::new(all) }
+    }
+}
+
+impl Packs {
+    /// The packs that have something to do with a file (relative to the project), most relevant first, at most 4.
+    #[must_use]
+    pub fn score(&self, file: &str, recent: &Recent) -> Vec<Scored> {
+        let mut scored = self.score_all(file, recent, clock::now());
+        scored.retain(|scored| scored.reach > Reach::Silent);
+        scored.truncate(MOST_PACKS);
+        scored
+    }
+
+    /// Every pack with its score, most relevant first.
+    #[must_use]
+    pub fn score_all(&self, file: &str, recent: &Recent, now: Timestamp) -> Vec<Scored> {
+        let path_words = words(file);
+        let keywords: Vec<(&str, &[Box<str>])> = self.keywords.find(&path_words).collect();
+        let corrections: Vec<&(String, Timestamp)> =
+            recent.corrections.iter().filter(|(_, at)| now.duration_since(*at) <= RECENT).collect();
+        let near: Arc<BTreeSet<Box<str>>> = Arc::new(
+            keywords
+                .iter()
+                .flat_map(|(_, categories)| categories.iter().cloned())
+                .chain(corrections.iter().map(|(category, _)| category.to_lowercase().into()))
+                .chain(recent.categories.iter().map(|category| category.to_lowercase().into()))
+                .collect(),
+        );
+        let mut all: Vec<Scored> = self.active.iter().map(|pack| start(pack, &near)).collect();
+        for (at, what, pattern) in self.matcher.patterns.find(file) {
+            let Some(scored) = all.get_mut(*at) else { continue };
+            let kind = match what {
+                For::Exclude => {
+                    scored.excluded = Some(pattern.clone());
+                    continue;
+                }
+                For::Code => Kind::FilePatternMatch,
+                For::Sensitive => Kind::SensitivePath,
+            };
+            // Each list counts once, however many of its patterns fit.
+            if !scored.signals.iter().any(|signal| signal.kind == kind) {
+                scored.add(Signal::new(kind, &**pattern));
+            }
+        }
+        let name = file.rsplit('/').next().unwrap_or(file).to_lowercase();
+        for scored in &mut all {
+            let pack = scored.pack.clone();
+            let longest =
+                pack.extensions().iter().filter(|end| name.ends_with(&***end)).max_by_key(|end| end.len());
+            if let Some(extension) = longest {
+                scored.add(Signal::new(Kind::ExtensionMatch, &**extension));
+            }
+            correct(scored, &corrections);
+            if let Some(category) = recent.categories.iter().find(|category| pack.has_category(category)) {
+                scored.add(Signal::new(Kind::CategoryMatch, category.as_str()));
+            }
+            let speaks =
+                |categories: &&[Box<str>]| categories.iter().any(|category| pack.has_category(category));
+            if let Some((word, _)) = keywords.iter().find(|(_, categories)| speaks(categories)) {
+                scored.add(Signal::new(Kind::PathKeyword, *word));
+            }
+            if scored.excluded.is_some() {
+                (scored.score, scored.signals, scored.corrected) = (0, Vec::new(), None);
+            }
+            scored.decide();
+        }
+        depend(&mut all);
+        all.sort_by(|one, two| {
+            let key = |scored: &Scored| (scored.reach, scored.score);
+            key(two).cmp(&key(one)).then_with(|| one.pack.name().cmp(two.pack.name()))
+        });
+        all
+    }
+}
+
+fn start(pack: &Arc<Pack>, near: &Arc<BTreeSet<Box<str>>>) -> Scored {
+    Scored {
+        pack: pack.clone(),
+        score: 0,
+        signals: Vec::new(),
+        reach: Reach::Silent,
+        excluded: None,
+        corrected: None,
+        near: near.clone(),
+    }
+}
+
+fn correct(scored: &mut Scored, corrections: &[&(String, Timestamp)]) {
+    let pack = scored.pack.clone();
+    let own: Vec<_> = corrections.iter().filter(|(category, _)| pack.has_category(category)).collect();
+    let Some((category, _)) = own.first() else { return };
+    let count = own.len().min(MOST_CORRECTIONS);
+    let points = Kind::RecentCorrection.weight() * u32::try_from(count).unwrap_or(1);
+    let detail = if count > 1 { format!("{category} ({count} times)") } else { category.clone() };
+    scored.corrected = own.iter().map(|(_, at)| *at).max();
+    scored.add(Signal { kind: Kind::RecentCorrection, points, detail });
+}
+
+/// The dependency boost comes last: only what is relevant by itself lifts others.
+fn depend(all: &mut [Scored]) {
+    let relevant: Vec<Arc<Pack>> = all
+        .iter()
+        .filter(|scored| scored.reach == Reach::Relevant)
+        .map(|scored| scored.pack.clone())
+        .collect();
+    for scored in all.iter_mut().filter(|scored| scored.excluded.is_none()) {
+        let wants = |pack: &&Arc<Pack>| {
+            pack.name() != scored.pack.name()
+                && pack.depends_on().iter().any(|other| **other == *scored.pack.name())
+        };
+        if let Some(pack) = relevant.iter().find(wants) {
+            let by = pack.name().to_string();
+            scored.add(Signal::new(Kind::DependencyBoost, by));
+            scored.decide();
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! A session of a client, kept as a run.
+//!
+//! Everything that a session is lies in files of its run's folder; memory only keeps it at hand. Who comes to a session anew
+//! (a daemon after a crash, a hook without a daemon) reads it back from there ([`restore`]).
+
+mod metrics;
+mod restore;
+
+use crate::event::Client;
+use crate::packs::Told;
+use jiff::Timestamp;
+use marvin_base::atomic;
+use marvin_base::ledger::{Durability, Ledger, LedgerError};
+use marvin_base::redact::Redactor;
+use marvin_base::run::RunFolder;
+use marvin_base::{clock, signature, truncate};
+use marvin_gate::layers::learn::Pending;
+use metrics::Metrics;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+pub use metrics::Counted;
+
+/// What happened lately, in `run.json`.
+const MOST_ACTIVITY: usize = 20;
+/// Corrections whose words are told again.
+const MOST_WORDS: usize = 12;
+/// Characters of a text in the record.
+const LONGEST: usize = 200;
+/// How often `run.json` follows what happens; the trace is always first.
+const FLUSH: Duration = Duration::from_secs(2);
+
+/// A session.
+#[derive(Debug)]
+pub struct Session {
+    /// The client's name for it.
+    pub id: String,
+    /// What was told: to the agent of the session (the empty name) and to each sub-agent, which begins knowing nothing.
+    pub told: BTreeMap<String, Told>,
+    /// Corrections: their category and when.
+    pub corrections: Vec<(String, Timestamp)>,
+    /// What was corrected, in the person's words, newest last.
+    pub words: Vec<String>,
+    /// Commands that a person is asked about.
+    pub pending: Pending,
+    /// How often in a row the agent was sent back to work.
+    pub sent_back: u32,
+    /// How often in a row a stop was taken for a pause.
+    pub paused: u32,
+    /// The file that was worked on last, and by which tool.
+    pub last: Option<(String, String)>,
+    /// Whether tests were seen to pass since something was edited.
+    pub tested: bool,
+    /// What `run.json` holds.
+    pub facts: Facts,
+    client: Client,
+    run: Arc<RunFolder>,
+    trace: Ledger,
+    sequence: u64,
+    metrics: Metrics,
+    redactor: Arc<Redactor>,
+    changed: bool,
+    flushed: Option<Instant>,
+    states: u64,
+    /// The newest state that was written, so that none is written over a newer one.
+    written: Arc<Mutex<u64>>,
+}
+
+/// What `run.json` holds of a session.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Facts {
+    /// When it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<String>,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_reason: Option<String>,
+    /// Packs that were loaded.
+    pub active_packs: Vec<String>,
+    /// Their versions.
+    pub pack_versions: BTreeMap<String, String>,
+    /// Tools that were used.
+    pub tool_call_count: u64,
+    /// Corrections that were heard.
+    pub correction_count: u64,
+    /// What happened lately.
+    pub recent_activity: Vec<Value>,
+    /// How often a pack was told of.
+    pub pack_injection_counts: BTreeMap<String, u64>,
+    /// What was told last, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_injection: Option<Value>,
+    /// What became of the last verification.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Value>,
+}
+
+impl Session {
+    /// The session of a client: a run that goes on, or a new one.
+    ///
+    /// # Errors
+    /// When there is none and none can be made.
+    pub fn open(runs: &Path, id: &str, client: Client, redactor: &Arc<Redactor>) -> Result<Session, String> {
+        let pointer = runs.join("sessions").join(file_name(id));
+        if let Some(run) = restore::run(runs, &pointer, id) {
+            return Session::of(run, id, client, redactor).map(restore::restored);
+        }
+        let run = RunFolder::create(runs).map_err(|error| error.to_string())?;
+        match restore::claim(&pointer, run.id()) {
+            Ok(true) => Session::of(run, id, client, redactor).map(Session::begun),
+            // Somebody else was faster: theirs is the run, ours was never one.
+            Ok(false) => {
+                std::fs::remove_dir_all(run.path()).ok();
+                let run = restore::run(runs, &pointer, id)
+                    .ok_or_else(|| format!("{} names no run", pointer.display()))?;
+                Session::of(run, id, client, redactor).map(restore::restored)
+            }
+            Err(error) => Err(format!("cannot write {}: {error}", pointer.display())),
+        }
+    }
+
+    fn of(run: RunFolder, id: &str, client: Client, redactor: &Arc<Redactor>) -> Result<Session, String> {
+        let trace = Ledger::open_shared(&run.trace(), Durability::Turn, redactor.clone())
+            .map_err(|error| error.to_string())?;
+        Ok(Session {
+            id: id.to_string(),
+            told: BTreeMap::new(),
+            corrections: Vec::new(),
+            words: Vec::new(),
+            pending: Pending::default(),
+            sent_back: 0,
+            paused: 0,
+            last: None,
+            tested: false,
+            facts: Facts::default(),
+            client,
+            run: Arc::new(run),
+            trace,
+            sequence: 0,
+            metrics: Metrics::default(),
+            redactor: redactor.clone(),
+            changed: true,
+            flushed: None,
+            states: 0,
+            written: Arc::default(),
+        })
+    }
+
+    fn begun(mut self) -> Session {
+        self.flush();
+        self
+    }
+
+    /// The client that it is a session of.
+    #[must_use]
+    pub fn client(&self) -> Client {
+        self.client
+    }
+
+    /// The run's id.
+    #[must_use]
+    pub fn run_id(&self) -> &str {
+        self.run.id()
+    }
+
+    /// The run's folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        self.run.path()
+    }
+
+    /// Writes an event into the trace.
+    ///
+    /// # Errors
+    /// When it cannot be written: what it announces must not be allowed then.
+    pub fn record(&mut self, kind: &str, facts: Value) -> Result<(), LedgerError> {
+        self.sequence += 1;
+        let mut event = Map::new();
+        event.insert("type".into(), format!("hook.{kind}").into());
+        event.insert("seq".into(), self.sequence.into());
+        event.insert("timestamp".into(), clock::now_stamp().into());
+        if let Value::Object(facts) = facts {
+            event.extend(facts.into_iter().filter(|(_, value)| !value.is_null()));
+        }
+        self.changed = true;
+        self.trace.append(&Value::Object(event)).map(|_| ())
+    }
+
+    /// Appends a line to another file of the run.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn append(&self, file: &str, line: &Value) -> Result<(), LedgerError> {
+        let path = self.run.path().join(file);
+        Ledger::open_shared(&path, Durability::Turn, self.redactor.clone())?.append(line).map(|_| ())
+    }
+
+    /// A text for the record: without secrets, then short.
+    #[must_use]
+    pub fn short(&self, text: &str) -> String {
+        // The secret may begin before the cut; what lies far behind it cannot be in sight of it.
+        let near: String = text.chars().take(LONGEST * 20).collect();
+        truncate::line(&self.redactor.text(&near), LONGEST)
+    }
+
+    /// Notes that something happened, for `run.json`.
+    pub fn activity(&mut self, kind: &str, data: &Value) {
+        let line = json!({"type": kind, "timestamp": clock::now_stamp(), "data": data});
+        self.facts.recent_activity.push(line);
+        let extra = self.facts.recent_activity.len().saturating_sub(MOST_ACTIVITY);
+        self.facts.recent_activity.drain(..extra);
+        self.changed = true;
+    }
+
+    /// Counts a decision of the gate.
+    pub fn count(&mut self, counted: Counted) {
+        self.metrics.count(counted);
+        self.changed = true;
+    }
+
+    /// Keeps a correction.
+    pub fn correct(&mut self, category: Option<&str>, words: &str, at: Timestamp) {
+        if let Some(category) = category {
+            self.corrections.push((category.to_string(), at));
+        }
+        self.words.push(words.to_string());
+        let extra = self.words.len().saturating_sub(MOST_WORDS);
+        self.words.drain(..extra);
+    }
+
+    /// What was told to an agent of the session.
+    pub fn told(&mut self, agent: Option<&str>) -> &mut Told {
+        self.told.entry(agent.unwrap_or_default().to_string()).or_default()
+    }
+
+    /// What is to be written to `run.json` and the figures of the gate, when it is time.
+    #[must_use]
+    pub fn due(&mut self) -> Option<State> {
+        (self.changed && self.flushed.is_none_or(|at| at.elapsed() >= FLUSH)).then(|| self.state())
+    }
+
+    /// What was due could not be written.
+    pub fn keep_trying(&mut self) {
+        self.changed = true;
+    }
+
+    /// Writes `run.json` and the figures of the gate. What cannot be written now is tried again: the trace has it all.
+    pub fn flush(&mut self) {
+        self.changed = !self.state().write();
+    }
+
+    fn state(&mut self) -> State {
+        let mut facts = serde_json::to_value(&self.facts).unwrap_or_default();
+        if let Some(map) = facts.as_object_mut() {
+            map.insert("manner".into(), "hooks".into());
+            map.insert("client".into(), self.client.word().into());
+            map.insert("sessionId".into(), self.id.clone().into());
+        }
+        // Here and not where it is written: every thread that looks for secrets needs memory of its own for it.
+        self.redactor.value(&mut facts);
+        self.changed = false;
+        self.flushed = Some(Instant::now());
+        self.states += 1;
+        State {
+            number: self.states,
+            facts,
+            metrics: self.metrics.value(),
+            run: self.run.clone(),
+            written: self.written.clone(),
+        }
+    }
+
+    /// Counts again from the trace, which others may have written to at the same time.
+    pub fn recount(&mut self) {
+        restore::recount(self);
+    }
+
+    /// Forces the trace to the disk.
+    pub fn sync(&self) {
+        self.trace.sync().ok();
+    }
+
+    /// Does its folder still lie where it was made?
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.run.path().join("trace.jsonl").exists()
+    }
+
+    /// Where a copy of what is known goes before a compaction.
+    #[must_use]
+    pub fn snapshot(&self) -> PathBuf {
+        let stamp = clock::now_stamp().replace([':', '.', '-'], "");
+        self.run.path().join(format!("snapshot-{stamp}.json"))
+    }
+}
+
+/// What `run.json` and the figures of the gate are to hold.
+#[derive(Debug)]
+pub struct State {
+    number: u64,
+    facts: Value,
+    metrics: Option<Value>,
+    run: Arc<RunFolder>,
+    written: Arc<Mutex<u64>>,
+}
+
+impl State {
+    /// Writes it, unless a newer one was written. True when there is nothing more to do.
+    #[must_use]
+    pub fn write(self) -> bool {
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        if *written > self.number {
+            return true;
+        }
+        let Value::Object(facts) = self.facts else { return true };
+        let saved = self.run.save(facts).is_ok();
+        let counted = self.metrics.is_none_or(|metrics| {
+            let path = self.run.path().join("security-metrics.json");
+            atomic::replace(&path, format!("{metrics:#}\n").as_bytes()).is_ok()
+        });
+        *written = self.number;
+        saved && counted
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.changed {
+            self.flush();
+        }
+    }
+}
+
+/// A session's name as the name of a file.
+fn file_name(id: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    if !id.is_empty() && id.len() <= 80 && id.bytes().all(plain) {
+        return id.to_string();
+    }
+    format!("session-{}", signature::of(&json!(id)))
+}

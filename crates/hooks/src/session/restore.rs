@@ -1,0 +1,160 @@
+//! Finds the run of a session again, and reads back what memory kept of it.
+
+use super::{MOST_WORDS, Session};
+use crate::packs::Told;
+use jiff::Timestamp;
+use marvin_base::files::{self, Links};
+use marvin_base::ledger;
+use marvin_base::run::RunFolder;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Bytes of a file that is read back.
+const LARGEST: u64 = 64 * 1024 * 1024;
+
+/// The run that a session's file names.
+pub(super) fn run(runs: &Path, pointer: &Path, session: &str) -> Option<RunFolder> {
+    let id = files::read_text(pointer, 256, Links::Refuse).ok()?;
+    let run = RunFolder::open(runs, id.trim()).ok()?;
+    // A run that says that it is another session's is not this one's, whatever the file says.
+    let facts = files::read_text(&run.path().join("run.json"), LARGEST, Links::Refuse).unwrap_or_default();
+    let facts: Value = serde_json::from_str(&facts).unwrap_or_default();
+    let other = facts.get("sessionId").and_then(Value::as_str).is_some_and(|other| other != session);
+    if other {
+        std::fs::remove_file(pointer).ok();
+        return None;
+    }
+    Some(run)
+}
+
+/// Makes a run the session's; false when it has one.
+pub(super) fn claim(pointer: &Path, run: &str) -> std::io::Result<bool> {
+    let folder = pointer.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let mut file = tempfile::Builder::new().prefix(".claim-").tempfile_in(folder)?;
+    writeln!(file, "{run}")?;
+    match file.persist_noclobber(pointer) {
+        Ok(_) => Ok(true),
+        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error.error),
+    }
+}
+
+/// The session as it was.
+pub(super) fn restored(mut session: Session) -> Session {
+    let folder = session.run.path().to_path_buf();
+    if let Ok(text) = files::read_text(&folder.join("run.json"), LARGEST, Links::Refuse) {
+        session.facts = serde_json::from_str(&text).unwrap_or_default();
+    }
+    let since = trace(&mut session);
+    corrections(&mut session, &folder.join("guidance.jsonl"));
+    session.told = told(&folder.join("injections.jsonl"), since.as_deref());
+    session.changed = false;
+    session
+}
+
+/// Reads the trace back. Returns when the conversation was last shortened.
+fn trace(session: &mut Session) -> Option<String> {
+    let mut shortened = None;
+    let (mut calls, mut corrected) = (0, 0);
+    for event in lines(&session.run.trace()) {
+        let text = |key: &str| event.get(key).and_then(Value::as_str);
+        session.sequence = session.sequence.max(event.get("seq").and_then(Value::as_u64).unwrap_or(0));
+        let stamp = text("timestamp").unwrap_or_default();
+        if let Some(verdict) = event.get("verdict") {
+            let word = |key: &str| verdict.get(key).and_then(Value::as_str).unwrap_or_default();
+            session.metrics.add(word("decision"), word("layer"), stamp.to_string());
+            if let (Some(line), "ask") = (text("command"), word("decision")) {
+                let age = age(stamp);
+                if let Some(asked) = Instant::now().checked_sub(age) {
+                    session.pending.ask(&session.id.clone(), line, asked);
+                }
+            }
+        }
+        match text("type").unwrap_or_default() {
+            "hook.pre-compact" => shortened = Some(stamp.to_string()),
+            "hook.post-tool-use" | "hook.post-tool-use-failure" => calls += 1,
+            "hook.verified" => {
+                let back = event.get("sent_back").and_then(Value::as_u64).unwrap_or(0);
+                session.sent_back = u32::try_from(back).unwrap_or(u32::MAX);
+            }
+            "hook.user-prompt-submit" => {
+                if event.get("person").and_then(Value::as_bool) == Some(true) {
+                    session.sent_back = 0;
+                }
+                corrected += u64::from(text("guidance") == Some("correction"));
+            }
+            _ => {}
+        }
+        if let Some(tested) = event.get("tested").and_then(Value::as_bool) {
+            session.tested = tested;
+        }
+        if let (Some(file), Some(tool)) = (text("file"), text("tool")) {
+            session.last = Some((file.to_string(), tool.to_string()));
+        }
+    }
+    // The trace comes first; a crash may have kept run.json from following.
+    session.facts.tool_call_count = session.facts.tool_call_count.max(calls);
+    session.facts.correction_count = session.facts.correction_count.max(corrected);
+    shortened
+}
+
+fn corrections(session: &mut Session, path: &Path) {
+    for line in lines(path) {
+        let text = |key: &str| line.get(key).and_then(Value::as_str);
+        let Some(at) = text("timestamp").and_then(|stamp| stamp.parse::<Timestamp>().ok()) else { continue };
+        if let Some(category) = text("category").filter(|_| text("type") == Some("correction")) {
+            session.corrections.push((category.to_string(), at));
+        }
+        session.words.extend(text("content").map(str::to_string));
+    }
+    let extra = session.words.len().saturating_sub(MOST_WORDS);
+    session.words.drain(..extra);
+}
+
+fn told(path: &Path, since: Option<&str>) -> BTreeMap<String, Told> {
+    let mut told: BTreeMap<String, Told> = BTreeMap::new();
+    for line in lines(path) {
+        let text = |key: &str| line.get(key).and_then(Value::as_str).unwrap_or_default();
+        if since.is_some_and(|since| text("timestamp") < since) {
+            continue;
+        }
+        let list = |key: &str| line.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let word = |lesson: &'_ Value, key: &str| {
+            lesson.get(key).and_then(Value::as_str).unwrap_or_default().to_string()
+        };
+        let lessons: Vec<(String, String)> =
+            list("lessons").iter().map(|lesson| (word(lesson, "pack"), word(lesson, "title"))).collect();
+        told.entry(text("agent_id").to_string()).or_default().note(
+            text("file"),
+            list("guardrails").iter().filter_map(Value::as_str),
+            lessons.iter().map(|(pack, title)| (pack.as_str(), title.as_str())),
+        );
+    }
+    told
+}
+
+/// Counts everything again.
+pub(super) fn recount(session: &mut Session) {
+    session.metrics = super::metrics::Metrics::default();
+    (session.facts.tool_call_count, session.facts.correction_count) = (0, 0);
+    trace(session);
+}
+
+fn lines(path: &Path) -> Vec<Value> {
+    let large = std::fs::symlink_metadata(path).is_ok_and(|facts| facts.len() > LARGEST || !facts.is_file());
+    if large {
+        return Vec::new();
+    }
+    ledger::read(path).map(|contents| contents.entries).unwrap_or_default()
+}
+
+/// How long ago that was; a clock that was set back makes it now.
+fn age(stamp: &str) -> Duration {
+    let Ok(moment) = stamp.parse::<Timestamp>() else { return Duration::MAX };
+    let seconds = marvin_base::clock::now().duration_since(moment).as_secs();
+    Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
+}

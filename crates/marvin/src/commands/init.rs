@@ -1,0 +1,142 @@
+//! `marvin init`: shows a plan, or carries it out.
+
+use crate::cli::{ClientChoice, InitArguments};
+use crate::commands::folder;
+use crate::failure::Failure;
+use crate::output;
+use marvin_base::Exit;
+use marvin_base::environment::Environment;
+use marvin_base::layout::Layout;
+use marvin_hooks::init::{self, Client, Place, Plan, Program, Request};
+use marvin_hooks::packs::starter;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Sets a project up, or takes that back.
+pub(super) fn run(arguments: &InitArguments) -> Result<Exit, Failure> {
+    let environment = Environment::of_process();
+    let layout = Layout::new(&environment, None);
+    let here = folder()?;
+    let named = arguments.working_dir.as_ref().map_or(here.clone(), |path| here.join(path));
+    let place = Place::find(&named, layout.home()).map_err(|refusal| Failure::usage(refusal.to_string()))?;
+    let request = Request {
+        clients: clients(arguments, &place, &environment),
+        program: program(&environment)?,
+        packs: starter::all(),
+        remove: arguments.remove,
+    };
+    let plan = init::plan(&place, &request).map_err(|refusal| Failure::failed(refusal.to_string()))?;
+    if !arguments.dry_run {
+        plan.apply().map_err(|error| Failure::failed(error.to_string()))?;
+    }
+    if arguments.json {
+        output::json(&report(&plan, &request, arguments.dry_run))?;
+    } else {
+        show(&plan, arguments)?;
+    }
+    Ok(if plan.problems.is_empty() { Exit::Success } else { Exit::Blocked })
+}
+
+/// The clients that were named; else, to take back, both; else those that are here; else both.
+fn clients(arguments: &InitArguments, place: &Place, environment: &Environment) -> Vec<Client> {
+    match arguments.client {
+        Some(ClientChoice::Claude) => vec![Client::Claude],
+        Some(ClientChoice::Codex) => vec![Client::Codex],
+        Some(ClientChoice::Both) => Client::ALL.to_vec(),
+        None if arguments.remove => Client::ALL.to_vec(),
+        None => {
+            let folder = |client: &Client| format!(".{}", client.word());
+            let here = |client: &Client| {
+                [&place.folder, &place.top].iter().any(|path| path.join(folder(client)).is_dir())
+                    || on_path(client.word(), environment).is_some()
+            };
+            let here: Vec<Client> = Client::ALL.into_iter().filter(here).collect();
+            if here.is_empty() { Client::ALL.to_vec() } else { here }
+        }
+    }
+}
+
+/// How hooks start this program: by its name where that finds it, else by its place.
+fn program(environment: &Environment) -> Result<Program, Failure> {
+    let this = std::env::current_exe().and_then(|path| path.canonicalize());
+    let this =
+        this.map_err(|error| Failure::failed(format!("cannot find out where this program is: {error}")))?;
+    if on_path("marvin", environment).and_then(|path| path.canonicalize().ok()).as_deref() == Some(&this) {
+        return Ok(Program::OnPath);
+    }
+    let text = this.to_str().ok_or_else(|| {
+        Failure::failed(format!(
+            "the name of {} is not UTF-8 text, and a settings file cannot hold it\n  hint: put this program on the PATH as `marvin`",
+            this.display()
+        ))
+    })?;
+    Ok(Program::At(text.to_string()))
+}
+
+/// The program that a shell would start by this name. Relative parts of the PATH do not count: they depend on the folder.
+fn on_path(name: &str, environment: &Environment) -> Option<PathBuf> {
+    use std::os::unix::fs::PermissionsExt;
+    let runs = |path: &PathBuf| {
+        path.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+    };
+    let folders = environment.get("PATH").unwrap_or_default().split(':').map(Path::new);
+    folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(name)).find(runs)
+}
+
+fn show(plan: &Plan, arguments: &InitArguments) -> Result<(), Failure> {
+    let mut text = String::new();
+    let wide = plan.changes.iter().map(|change| change.name.chars().count()).max().unwrap_or_default();
+    for change in &plan.changes {
+        let (state, name) = (change.state.word(), &change.name);
+        text.push_str(format!("{state:10} {name:wide$}  {}", change.note).trim_end());
+        text.push('\n');
+        if arguments.dry_run {
+            text.push_str(&change.diff());
+        }
+    }
+    let last = match (plan.changes_anything(), arguments.dry_run, arguments.remove) {
+        (false, _, true) => "There is nothing of Marvin's to take back.",
+        (false, _, false) => "Everything is in place; nothing was changed.",
+        (true, true, _) => "Nothing was written: this is what would change.",
+        (true, false, true) => "Taken back.",
+        (true, false, false) => "Ready. `marvin init --remove` takes it back.",
+    };
+    text.push_str(last);
+    output::line(&output::visible(&text))?;
+    for note in &plan.notes {
+        output::talk(&output::visible(&format!("note: {note}")));
+    }
+    for problem in &plan.problems {
+        output::talk(&output::visible(&format!("marvin: {problem}")));
+    }
+    Ok(())
+}
+
+fn report(plan: &Plan, request: &Request<'_>, dry_run: bool) -> Value {
+    let changes: Vec<Value> = plan
+        .changes
+        .iter()
+        .map(|change| {
+            json!({
+                "file": change.name,
+                "state": change.state,
+                "changed": change.before != change.after,
+                "note": change.note,
+                "diff": dry_run.then(|| change.diff()),
+            })
+        })
+        .collect();
+    let place = &plan.place;
+    json!({
+        "project": place.top.display().to_string(),
+        "folder": place.folder.display().to_string(),
+        "git": place.git.as_ref().map(|path| path.display().to_string()),
+        "clients": request.clients.iter().map(|client| client.word()).collect::<Vec<_>>(),
+        "removed": request.remove,
+        "dryRun": dry_run,
+        "changed": plan.changes_anything(),
+        "changes": changes,
+        "notes": plan.notes,
+        "problems": plan.problems,
+    })
+}

@@ -1,0 +1,186 @@
+//! `marvin inspect-run`: what happened in a run, in a few lines.
+
+use crate::cli::InspectRunArguments;
+use crate::commands::folder;
+use crate::failure::Failure;
+use crate::output;
+use marvin_base::environment::Environment;
+use marvin_base::layout::{self, Layout};
+use marvin_base::{Exit, truncate};
+use marvin_hooks::inspect::{self, Inspection};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Things of a kind that are shown one by one; the rest is counted.
+const MOST: usize = 12;
+
+/// Shows a run.
+pub(super) fn run(arguments: &InspectRunArguments) -> Result<Exit, Failure> {
+    let environment = Environment::of_process();
+    let bare = Layout::new(&environment, None);
+    let here = folder()?;
+    let named = arguments.working_dir.as_ref().map_or(here.clone(), |path| here.join(path));
+    let project = layout::find_project(&named, bare.home()).unwrap_or(named);
+    let places = [Layout::new(&environment, Some(&project)).runs(), bare.runs()];
+    let path = inspect::find(arguments.run.as_deref(), &places)
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    let inspection = inspect::read(&path);
+    if arguments.json {
+        return output::json(&json!(inspection));
+    }
+    output::line(&output::visible(&summary(&inspection)))
+}
+
+fn summary(run: &Inspection) -> String {
+    let mut rows: Vec<(&str, Vec<String>)> = vec![("run", vec![run.path.display().to_string()])];
+    rows.push(("what", vec![what(run)]));
+    rows.push(("when", vec![when(run)]));
+    let packs = run.packs().into_iter().map(|(name, version)| match version {
+        Some(version) => format!("{name} {version}"),
+        None => name,
+    });
+    rows.push(("packs", joined(packs.collect())));
+    let calls: u64 = run.tools.values().map(|tool| tool.calls).sum();
+    let mut tools = vec![format!("{calls} in all")];
+    tools.extend(run.tools.iter().map(|(name, tool)| {
+        let mut words = format!("{:6}  {name}", tool.calls);
+        for (count, word) in [(tool.failures, "failed"), (tool.refused, "refused")] {
+            if count > 0 {
+                words.push_str(&format!(", {count} {word}"));
+            }
+        }
+        words
+    }));
+    rows.push(("tool calls", if run.tools.is_empty() { Vec::new() } else { tools }));
+    rows.push(("verdicts", joined(counts(&run.verdicts))));
+    rows.push((
+        "not allowed",
+        some(run.refused.iter().map(|refused| {
+            let rule = if refused.rule.is_empty() { String::new() } else { format!(" [{}]", refused.rule) };
+            let what = truncate::line(&refused.what, 80);
+            format!(
+                "{} {} `{what}`: {}{rule}",
+                refused.decision,
+                refused.tool,
+                truncate::line(&refused.reason, 120)
+            )
+        })),
+    ));
+    rows.push(("guidance", joined(counts(&run.guidance_kinds))));
+    let corrections = run.guidance.iter().filter(|entry| text(entry, "type") == "correction");
+    rows.push(("corrections", some(corrections.map(|entry| truncate::line(text(entry, "content"), 120)))));
+    rows.push((
+        "told",
+        match run.injections.len() {
+            0 => Vec::new(),
+            count => joined([vec![format!("{count} times")], counts(&run.packs_told)].concat()),
+        },
+    ));
+    rows.push((
+        "lessons",
+        some(run.lessons_told.iter().map(|(lesson, count)| format!("{count:6}  {lesson}"))),
+    ));
+    rows.push(("snapshots", joined(run.snapshots.clone())));
+    rows.push(("verification", verification(run)));
+    rows.push((
+        "cost",
+        run.cost
+            .iter()
+            .map(|(model, cost)| {
+                format!(
+                    "{model}: {} replies, {} tokens in, {} out, ${:.4}",
+                    cost.replies, cost.input, cost.output, cost.usd
+                )
+            })
+            .collect(),
+    ));
+    rows.push((
+        "damaged",
+        some(run.problems.iter().map(|problem| {
+            let line = problem.line.map(|line| format!(" line {line}")).unwrap_or_default();
+            format!("{}{line}: {}", problem.file, truncate::line(&problem.reason, 120))
+        })),
+    ));
+    let mut shown = String::new();
+    for (title, lines) in rows {
+        for (index, line) in lines.iter().enumerate() {
+            shown.push_str(format!("{:13}{line}", if index == 0 { title } else { "" }).trim_end());
+            shown.push('\n');
+        }
+    }
+    shown
+}
+
+fn what(run: &Inspection) -> String {
+    if run.is_of_hooks() {
+        let client = match run.fact("client") {
+            Some("claude") => "Claude Code",
+            Some("codex") => "Codex",
+            other => other.unwrap_or("somebody"),
+        };
+        let session = run.fact("sessionId").map(|id| format!(" (session {id})")).unwrap_or_default();
+        let project = run.fact("project").map(|project| format!(" in {project}")).unwrap_or_default();
+        return format!("a session of {client}{session}{project}");
+    }
+    let goal = run.fact("goal").map(|goal| format!(": {}", truncate::line(goal, 120))).unwrap_or_default();
+    let model = run.fact("model").map(|model| format!(" with {model}")).unwrap_or_default();
+    format!("a run of Marvin's own{model}{goal}")
+}
+
+fn when(run: &Inspection) -> String {
+    let begin = run.fact("startedAt").unwrap_or("?");
+    let lasted = run.seconds.map(|seconds| format!(", {}", duration(seconds))).unwrap_or_default();
+    let end = match (run.ended, run.fact("endReason"), run.fact("status")) {
+        (true, Some(reason), _) => format!(", ended: {reason}"),
+        (true, None, status) => {
+            format!(", ended{}", status.map(|status| format!(": {status}")).unwrap_or_default())
+        }
+        (false, _, _) => ", not ended (it goes on, or was cut off)".to_string(),
+    };
+    format!("{begin}{lasted}{end}")
+}
+
+fn duration(seconds: f64) -> String {
+    let whole = seconds.max(0.0) as u64;
+    match (whole / 3600, whole / 60 % 60, whole % 60) {
+        (0, 0, _) => format!("{seconds:.1} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+fn verification(run: &Inspection) -> Vec<String> {
+    let Some(proof) = &run.verification else { return Vec::new() };
+    let commitments = proof.get("commitments").and_then(Value::as_array);
+    let mut lines = vec![text(proof, "status").to_string()];
+    lines.extend(commitments.into_iter().flatten().take(MOST).map(|one| {
+        let name =
+            if text(one, "description").is_empty() { text(one, "id") } else { text(one, "description") };
+        format!("{:14} {}", text(one, "status"), truncate::line(name, 100))
+    }));
+    lines
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn counts(counts: &BTreeMap<String, u64>) -> Vec<String> {
+    counts.iter().map(|(name, count)| format!("{count} {name}")).collect()
+}
+
+/// On one line, or on none.
+fn joined(words: Vec<String>) -> Vec<String> {
+    if words.is_empty() { words } else { vec![words.join(", ")] }
+}
+
+/// The first few, and how many more there are.
+fn some(lines: impl Iterator<Item = String>) -> Vec<String> {
+    let lines: Vec<String> = lines.collect();
+    let more = lines.len().saturating_sub(MOST);
+    let mut shown: Vec<String> = lines.into_iter().take(MOST).collect();
+    if more > 0 {
+        shown.push(format!("… and {more} more (--json shows all)"));
+    }
+    shown
+}

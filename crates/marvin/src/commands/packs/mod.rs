@@ -1,0 +1,178 @@
+//! `marvin packs` and `marvin lessons`.
+
+mod lessons;
+mod new;
+mod why;
+
+pub(super) use lessons::run as run_lessons;
+
+use crate::cli::PacksCommand;
+use crate::commands::folder;
+use crate::failure::Failure;
+use crate::output;
+use marvin_base::Exit;
+use marvin_base::environment::Environment;
+use marvin_base::layout::{self, Layout};
+use marvin_hooks::packs::{Pack, Packs, Problem, pack};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Runs one of the commands about packs.
+pub(super) fn run(command: PacksCommand) -> Result<Exit, Failure> {
+    match command {
+        PacksCommand::List { working_dir, json } => list(&Shelf::find(working_dir.as_deref())?, json),
+        PacksCommand::Check { folder, working_dir, json } => {
+            check(folder.as_deref(), &Shelf::find(working_dir.as_deref())?, json)
+        }
+        PacksCommand::Why { file, corrected, working_dir, json } => {
+            why::run(&file, &corrected, &Shelf::find(working_dir.as_deref())?, json)
+        }
+        PacksCommand::New { name, user, working_dir, json } => {
+            new::run(&name, user, &Shelf::find(working_dir.as_deref())?, json)
+        }
+    }
+}
+
+/// A project and its packs.
+struct Shelf {
+    /// The folder that the command works in.
+    here: PathBuf,
+    /// The project that the folder belongs to, or the folder itself.
+    project: PathBuf,
+    layout: Layout,
+    packs: Packs,
+}
+
+impl Shelf {
+    fn find(working_dir: Option<&Path>) -> Result<Self, Failure> {
+        let given = working_dir.map_or_else(folder, |path| Ok(folder()?.join(path)))?;
+        let here = given.canonicalize().map_err(|error| {
+            Failure::usage(format!(
+                "{} cannot be used: {error}\n  hint: name a folder that is there with --working-dir",
+                given.display()
+            ))
+        })?;
+        let environment = Environment::of_process();
+        let home = Layout::new(&environment, None).home().to_path_buf();
+        let project = layout::find_project(&here, &home).unwrap_or_else(|| here.clone());
+        let layout = Layout::new(&environment, Some(&project));
+        let packs = Packs::load(&layout.packs());
+        Ok(Shelf { here, project, layout, packs })
+    }
+
+    /// Where a pack comes from, in a word.
+    fn origin(&self, pack: &Pack) -> &'static str {
+        if pack.folder.starts_with(self.layout.user()) { "yours" } else { "project" }
+    }
+}
+
+/// Text of packs, without what would move a cursor.
+fn safe(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
+}
+
+fn list(shelf: &Shelf, as_json: bool) -> Result<Exit, Failure> {
+    let packs = shelf.packs.all();
+    if as_json {
+        let rows: Vec<Value> = packs
+            .iter()
+            .map(|pack| {
+                json!({"name": pack.name(), "version": pack.version(), "owner": pack.owner(),
+                    "description": pack.description(), "categories": pack.categories().collect::<Vec<_>>(),
+                    "extensions": pack.extensions(), "depends_on": pack.depends_on(),
+                    "guardrails": !pack.guardrails.is_empty(), "lessons": pack.lessons.len(),
+                    "origin": shelf.origin(pack), "folder": pack.folder})
+            })
+            .collect();
+        return output::json(&json!({"packs": rows, "problems": shelf.packs.problems()}));
+    }
+    let mut text = String::new();
+    for pack in packs {
+        let guardrails = if pack.guardrails.is_empty() { "no guardrails" } else { "guardrails" };
+        let lessons = match pack.lessons.len() {
+            1 => "1 lesson".to_string(),
+            count => format!("{count} lessons"),
+        };
+        text.push_str(&format!(
+            "{:20} {:8} {:8} {guardrails}, {lessons}  {}\n",
+            pack.name(),
+            pack.version(),
+            shelf.origin(pack),
+            pack.description()
+        ));
+    }
+    if packs.is_empty() {
+        text.push_str("There are no packs here. `marvin packs new rust` makes one to begin with.\n");
+    }
+    for problem in shelf.packs.problems() {
+        text.push_str(&format!("PROBLEM {problem}\n"));
+    }
+    output::line(&safe(&text))
+}
+
+fn check(folder: Option<&Path>, shelf: &Shelf, as_json: bool) -> Result<Exit, Failure> {
+    let mut rows: Vec<(String, Vec<Problem>)> = Vec::new();
+    let mut others: Vec<Problem> = Vec::new();
+    match folder {
+        None => divide(&shelf.packs, &mut rows, &mut others),
+        Some(folder) => {
+            let folder = shelf.here.join(folder);
+            if !folder.is_dir() {
+                return Err(Failure::usage(format!(
+                    "{} is no folder\n  hint: name a pack, or a folder of packs",
+                    folder.display()
+                )));
+            }
+            // A folder with a pack.json, or with nothing at all, is a pack.
+            let inner = std::fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok);
+            let holds_packs = inner.into_iter().any(|entry| entry.path().join(pack::FILES[0]).exists());
+            if !holds_packs || folder.join(pack::FILES[0]).exists() {
+                let folder = folder.canonicalize().unwrap_or(folder);
+                let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                rows.push((name, pack::read(&folder).problems));
+            } else {
+                divide(&Packs::load(&[folder]), &mut rows, &mut others);
+            }
+        }
+    }
+    let wrong = !others.is_empty() || rows.iter().any(|(_, problems)| !problems.is_empty());
+    if as_json {
+        let packs: Vec<Value> =
+            rows.iter().map(|(name, problems)| json!({"pack": name, "problems": problems})).collect();
+        output::json(&json!({"ok": !wrong, "packs": packs, "problems": others}))?;
+    } else {
+        let mut text = String::new();
+        for (name, problems) in &rows {
+            let state = if problems.is_empty() { "ok     " } else { "PROBLEM" };
+            text.push_str(&format!("{state} {name}\n"));
+            problems.iter().for_each(|problem| text.push_str(&format!("        {problem}\n")));
+        }
+        others.iter().for_each(|problem| text.push_str(&format!("PROBLEM {problem}\n")));
+        if text.is_empty() {
+            text.push_str("There are no packs here. `marvin packs new rust` makes one to begin with.\n");
+        }
+        output::line(&safe(&text))?;
+    }
+    Ok(if wrong { Exit::Failed } else { Exit::Success })
+}
+
+/// Gives every problem to the pack whose file it names.
+fn divide(packs: &Packs, rows: &mut Vec<(String, Vec<Problem>)>, others: &mut Vec<Problem>) {
+    for pack in packs.all() {
+        rows.push((pack.name().to_string(), Vec::new()));
+    }
+    for problem in packs.problems() {
+        let below = packs.folders().find_map(|folder| Path::new(&problem.file).strip_prefix(folder).ok());
+        let mut parts = below.into_iter().flat_map(Path::components);
+        let name = parts.next().map(|part| part.as_os_str().to_string_lossy().into_owned());
+        let file = parts.next();
+        match (name, file) {
+            (Some(name), Some(_)) => match rows.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, problems)) => problems.push(problem.clone()),
+                None => rows.push((name, vec![problem.clone()])),
+            },
+            _ => others.push(problem.clone()),
+        }
+    }
+    rows.sort_by(|(one, _), (two, _)| one.cmp(two));
+}

@@ -1,0 +1,99 @@
+//! `marvin inspect-run`, over real runs and over damaged ones.
+
+use crate::support::{World, call, put, say};
+use serde_json::json;
+
+#[test]
+fn a_run_of_our_own_is_shown() {
+    let world = World::new();
+    world.write("a.txt", "hello");
+    let script = [
+        call("read_file", json!({"path": "a.txt"})),
+        call("read_file", json!({"path": "nothing"})),
+        call("run_command", json!({"command": "rm -rf /"})),
+        say("done"),
+    ];
+    world.play(&script, &[]).run();
+    let shown = world.marvin(["inspect-run"]).run().exits(0).quiet();
+    for part in [
+        "a run of Marvin's own with mock: go",
+        "3 in all",
+        "2  read_file, 1 failed",
+        "1  run_command, 1 refused",
+        "catastrophe.delete",
+        "ended: ",
+    ] {
+        assert!(shown.text().contains(part), "{part}\n{}", shown.text());
+    }
+    let id = world.run().file_name().unwrap().to_string_lossy().into_owned();
+    for name in [id.as_str(), id.get(..15).unwrap(), world.run().to_str().unwrap()] {
+        let report = world.marvin(["inspect-run", name, "--json"]).run().exits(0).json();
+        assert_eq!(
+            (&report["run"], &report["tools"]["read_file"]),
+            (&json!(id), &json!({"calls": 2, "failures": 1, "refused": 0}))
+        );
+        assert_eq!(report["trace"].as_array().unwrap().len(), world.trace().len());
+    }
+    // From a folder inside the project too.
+    std::fs::create_dir(world.project().join("deep")).unwrap();
+    world.marvin(["inspect-run"]).folder(&world.project().join("deep")).run().exits(0);
+}
+
+#[test]
+fn a_session_of_hooks_is_shown_and_damage_is_named() {
+    let world = World::new();
+    let run = ".marvin/runs/run_20260203_040506_1a2b";
+    world.write(&format!("{run}/run.json"), &json!({
+        "version": 1, "manner": "hooks", "client": "codex", "sessionId": "s-1", "startedAt": "2026-02-03T04:05:06.000Z",
+        "endedAt": "2026-02-03T05:06:06.000Z", "endReason": "other", "activePacks": ["testing"], "packVersions": {"testing": "1.2.0"},
+    }).to_string());
+    let trace = [
+        json!({"type": "hook.pre-tool-use", "seq": 1, "tool": "Bash", "tool_use_id": "a", "input_summary": "sudo \u{1b}[2Jrm x",
+               "verdict": {"decision": "deny", "reason": "it needs root", "rule": "judge.root", "layer": "judge"}}).to_string(),
+        "this is no event".to_string(),
+        json!({"type": "hook.stop", "seq": 2, "verification": {"status": "failed", "commitments": [{"id": "c1", "description": "tests pass", "status": "failed"}]}}).to_string(),
+    ];
+    world.write(&format!("{run}/trace.jsonl"), &(trace.join("\n") + "\n{\"type\":"));
+    world.write(
+        &format!("{run}/guidance.jsonl"),
+        &format!("{}\n", json!({"type": "correction", "content": "use pnpm"})),
+    );
+    world.write(&format!("{run}/injections.jsonl"), &format!("{}\n", json!({"file": "a.ts", "packs_injected": ["testing"], "lessons": [{"pack": "testing", "title": "Name tests"}]})));
+    let shown = world.marvin(["inspect-run"]).run().exits(0).quiet();
+    for part in [
+        "a session of Codex (session s-1)",
+        "1 h 1 min, ended: other",
+        "packs        testing 1.2.0",
+        "1  Bash, 1 refused",
+        "verdicts     1 deny",
+        "it needs root [judge.root]",
+        "corrections  use pnpm",
+        "told         1 times, 1 testing",
+        "1  testing: Name tests",
+        "verification failed",
+        "failed         tests pass",
+        "trace.jsonl line 2: it is not JSON",
+        "trace.jsonl line 4: 8 bytes at the end were never finished",
+    ] {
+        assert!(shown.text().contains(part), "{part}\n{}", shown.text());
+    }
+    assert!(!shown.text().contains('\u{1b}'), "what a person sees cannot move their cursor");
+    let report = world.marvin(["inspect-run", "run_20260203", "--json"]).run().exits(0).json();
+    assert_eq!(report["problems"].as_array().unwrap().len(), 2);
+    assert_eq!(
+        (&report["guidanceKinds"]["correction"], &report["refused"][0]["rule"]),
+        (&json!(1), &json!("judge.root"))
+    );
+}
+
+#[test]
+fn a_run_that_is_not_there_is_a_mistake() {
+    let world = World::new();
+    assert!(world.marvin(["inspect-run"]).run().exits(2).message().contains("there is no run yet"));
+    put(&world.user().join("runs/run_20260101_000000_aaaa/run.json"), "{}");
+    put(&world.user().join("runs/run_20260101_000000_bbbb/trace.jsonl"), "\u{0}\u{0}");
+    assert!(world.marvin(["inspect-run"]).run().exits(0).text().contains("run.json: it is not there"));
+    assert!(world.marvin(["inspect-run", "run_2026"]).run().exits(2).message().contains("several runs"));
+    let message = world.marvin(["inspect-run", "nonsense"]).run().exits(2).message();
+    assert!(message.contains("there is no run `nonsense`") && message.contains("the newest is"), "{message}");
+}

@@ -1,0 +1,42 @@
+//! Claude Code and Codex themselves, with the hooks that `marvin init` writes, against a scripted model on this machine.
+//!
+//! As the tests of `marvin-model` do it: the programs are found through `MARVIN_TEST_CLIENTS`, and every scene is played in a
+//! network namespace that has a loopback and nothing else.
+
+#[cfg(test)]
+#[path = "../../../model/tests/real_programs/namespace.rs"]
+mod namespace;
+#[cfg(test)]
+mod scenes;
+#[cfg(test)]
+mod stage;
+
+macro_rules! play {
+    ($program:ident: $($scene:ident)*) => {
+        $(#[test]
+        fn $scene() {
+            let name = concat!(module_path!(), "::", stringify!($scene));
+            crate::namespace::play(name, || async { crate::scenes::$scene(crate::stage::Program::$program) });
+        })*
+    };
+}
+
+mod claude {
+    play! { Claude:
+        commands_are_judged_and_the_model_is_told
+        a_correction_changes_what_the_next_edit_is_told
+        compaction_tells_again
+        a_command_of_a_sub_agent_is_judged
+        a_daemon_that_is_killed_changes_nothing
+        done_is_proved
+    }
+}
+
+mod codex {
+    play! { Codex:
+        commands_are_judged_and_the_model_is_told
+        a_correction_changes_what_the_next_edit_is_told
+        a_daemon_that_is_killed_changes_nothing
+        done_is_proved
+    }
+}

@@ -1,0 +1,166 @@
+//! What is played with both programs.
+
+use crate::stage::{Program, Stage, call, say};
+use serde_json::json;
+
+pub(crate) fn commands_are_judged_and_the_model_is_told(program: Program) {
+    let mut stage = Stage::new(program);
+    let precious = stage.place("home/precious");
+    let entries = vec![
+        stage.shell("echo made > made.txt"),
+        stage.shell(&format!("rm -rf {}/home && echo gone", stage.place("").display())),
+        stage.shell("unknown-program --do"),
+        say("T1 DONE"),
+    ];
+    let played = stage.play("Make something.", entries, None);
+    // Marvin speaks before the first word of the model.
+    assert!(played.requests[0].contains("Marvin watches this session"), "{}", played.whole());
+    // What is allowed runs, without anybody being asked.
+    assert_eq!(
+        std::fs::read_to_string(stage.place("work/made.txt")).unwrap(),
+        "made\n",
+        "{}",
+        played.whole()
+    );
+    // What is denied does not, and the model is told why and what to do.
+    assert!(precious.join("file").exists());
+    assert!(
+        played.requests.iter().any(|request| request.contains("[marvin: catastrophe")),
+        "{}",
+        played.whole()
+    );
+    // What is a question is refused where nobody can be asked.
+    let last = played.requests.last().unwrap();
+    assert!(last.contains("[marvin: "), "{}", played.whole());
+    let verdicts: Vec<String> = stage
+        .trace()
+        .iter()
+        .filter(|event| event["type"] == "hook.pre-tool-use")
+        .filter_map(|event| Some(event["verdict"]["decision"].as_str()?.to_string()))
+        .collect();
+    assert_eq!(verdicts, ["allow", "deny", "ask"], "{}", played.whole());
+}
+
+pub(crate) fn a_correction_changes_what_the_next_edit_is_told(program: Program) {
+    let mut stage = Stage::new(program);
+    let mut entries = stage.edit("src/b.txt", "gamma");
+    entries.push(say("T1 DONE"));
+    let first = stage.play("Change it.", entries, None);
+    assert!(!first.requests.iter().any(|request| request.contains("HOUSE-LESSON")), "{}", first.whole());
+    std::fs::write(stage.place("work/src/b.txt"), "alpha\nbeta\n").unwrap();
+    let mut entries = stage.edit("src/b.txt", "delta");
+    entries.push(say("T2 DONE"));
+    let second =
+        stage.play("No, don't mock the database in tests, use the real one.", entries, Some(&first.session));
+    assert_eq!(first.session, second.session);
+    let last = second.requests.last().unwrap();
+    assert!(last.contains("HOUSE-LESSON"), "{}", second.whole());
+    let guided: Vec<String> =
+        stage.trace().iter().filter_map(|event| Some(event["guidance"].as_str()?.to_string())).collect();
+    assert!(guided.contains(&"correction".to_string()), "{guided:?}");
+}
+
+pub(crate) fn compaction_tells_again(program: Program) {
+    let mut stage = Stage::new(program);
+    let first =
+        stage.play("No, don't mock the database in tests, use the real one.", vec![say("T1 DONE")], None);
+    // So much was used by the first call that a compaction comes before the next one.
+    let mut entries = stage.edit("src/a.txt", "gamma");
+    entries[0]["reply"]["usage"] = json!({"input": 990_000, "output": 10});
+    entries.insert(1, say("<summary>What happened.</summary>"));
+    entries.push(say("T2 DONE"));
+    let second = stage.play("Change it.", entries, Some(&first.session));
+    let trace = stage.trace();
+    let kinds: Vec<&str> = trace.iter().filter_map(|event| event["type"].as_str()).collect();
+    assert!(kinds.contains(&"hook.pre-compact"), "{kinds:?}\n{}", second.whole());
+    assert!(trace.iter().any(|event| event["source"] == "compact"), "{kinds:?}\n{}", second.whole());
+    let last = second.requests.last().unwrap();
+    assert!(
+        last.contains("In this session the person said") && last.contains("mock the database"),
+        "{}",
+        second.whole()
+    );
+    assert!(last.contains("HOUSE-"), "{}", second.whole());
+}
+
+pub(crate) fn a_command_of_a_sub_agent_is_judged(program: Program) {
+    let mut stage = Stage::new(program);
+    let remove = format!("rm -rf {}/home", stage.place("").display());
+    let entries = vec![
+        call(
+            "Agent",
+            json!({"description": "d", "prompt": "Tidy up.", "subagent_type": "general-purpose", "run_in_background": false}),
+        ),
+        stage.shell(&remove),
+        say("SUB DONE"),
+        say("T1 DONE"),
+    ];
+    let played = stage.play("Let somebody tidy up.", entries, None);
+    assert!(stage.place("home/precious/file").exists());
+    let judged: Vec<_> =
+        stage.trace().into_iter().filter(|event| event["verdict"]["decision"] == "deny").collect();
+    assert_eq!(judged.len(), 1, "{}", played.whole());
+    assert!(judged[0]["agent_id"].is_string(), "{judged:?}");
+}
+
+pub(crate) fn a_daemon_that_is_killed_changes_nothing(program: Program) {
+    let mut stage = Stage::new(program);
+    let mut entries = stage.edit("src/a.txt", "gamma");
+    entries.push(say("T1 DONE"));
+    let first = stage.play("Change it.", entries, None);
+    assert!(first.requests.iter().any(|request| request.contains("HOUSE-LESSON")), "{}", first.whole());
+    // It dies while the session goes on: the program itself sees to that in the middle of its work.
+    let tmp = std::env::var("TMPDIR").unwrap();
+    let entries = vec![
+        stage.shell("echo one > one.txt"),
+        stage.shell("echo two > two.txt"),
+        stage.shell(&format!("rm -rf {}/home", stage.place("").display())),
+        say("T2 DONE"),
+    ];
+    let killer = std::thread::spawn(move || {
+        // Whenever one listens, it is killed.
+        let folder = std::path::Path::new(&tmp).join(format!("mhd-{}", rustix::process::getuid().as_raw()));
+        for _ in 0..400 {
+            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+                let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
+                let pid = text.lines().next().and_then(|line| line.parse().ok());
+                if let (Some(pid), true) = (
+                    pid.and_then(rustix::process::Pid::from_raw),
+                    entry.path().extension().is_some_and(|own| own == "pid"),
+                ) {
+                    rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok();
+                }
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    });
+    let second = stage.play("Go on.", entries, Some(&first.session));
+    assert!(
+        stage.place("work/one.txt").exists() && stage.place("work/two.txt").exists(),
+        "{}",
+        second.whole()
+    );
+    assert!(stage.place("home/precious/file").exists());
+    killer.join().unwrap();
+    let verdicts = stage.trace().iter().filter(|event| event["verdict"].is_object()).count();
+    assert_eq!(verdicts, 3, "{}", second.whole());
+    let runs = std::fs::read_dir(stage.place("work/.marvin/runs"))
+        .unwrap()
+        .flatten()
+        .filter(|entry| entry.file_name().to_str().unwrap().starts_with("run_"))
+        .count();
+    assert_eq!(runs, 1);
+    stage.kill_daemon();
+}
+
+pub(crate) fn done_is_proved(program: Program) {
+    let mut stage = Stage::new(program);
+    let added = stage.run("marvin", &["commitments", "add", "file_exists:proof.txt"]);
+    assert!(added.status.success(), "{added:?}");
+    let entries = vec![say("T1 DONE"), stage.shell("echo x > proof.txt"), say("T2 DONE")];
+    let played = stage.play("Do it.", entries, None);
+    assert!(stage.place("work/proof.txt").exists(), "{}", played.whole());
+    assert!(played.requests[1].contains("proof.txt"), "{}", played.whole());
+    let proved: Vec<bool> = stage.trace().iter().filter_map(|event| event["verified"].as_bool()).collect();
+    assert_eq!(proved, [false, true], "{}", played.whole());
+}

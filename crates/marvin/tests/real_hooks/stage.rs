@@ -1,0 +1,276 @@
+//! A project with Marvin's hooks, a scripted model, and a program between them.
+
+use marvin_model::script::{Entry, Script};
+use marvin_model::server::ModelServer;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const MARVIN: &str = env!("CARGO_BIN_EXE_marvin");
+
+/// Which program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Program {
+    Claude,
+    Codex,
+}
+
+impl Program {
+    fn path(self) -> PathBuf {
+        let path = match self {
+            Program::Codex => "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
+            Program::Claude => "@anthropic-ai/claude-code-linux-x64/claude",
+        };
+        Path::new(&std::env::var(crate::namespace::CLIENTS).unwrap()).join("node_modules").join(path)
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Program::Claude => "claude",
+            Program::Codex => "codex",
+        }
+    }
+}
+
+/// Everything that a scene needs.
+pub(crate) struct Stage {
+    pub(crate) program: Program,
+    folder: tempfile::TempDir,
+    server: Option<ModelServer>,
+}
+
+impl Stage {
+    pub(crate) fn new(program: Program) -> Self {
+        // In the home, not in the temporary folder: Codex does not work in a home below that.
+        let folder = tempfile::tempdir_in(std::env::var("HOME").unwrap()).unwrap();
+        for name in ["work/src", "home/.codex", "home/precious", "bin"] {
+            fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        let stage = Stage { program, folder, server: None };
+        std::os::unix::fs::symlink(MARVIN, stage.place("bin/marvin")).unwrap();
+        fs::write(stage.place("home/precious/file"), "x").unwrap();
+        fs::write(stage.place("work/src/a.txt"), "alpha\nbeta\n").unwrap();
+        fs::write(stage.place("work/src/b.txt"), "alpha\nbeta\n").unwrap();
+        stage.run("git", &["init", "-q"]);
+        let pack = stage.place("work/.marvin/packs/house");
+        fs::create_dir_all(&pack).unwrap();
+        let facts = json!({"name": "house", "version": "1.0.0", "owner": "us", "categories": ["testing"], "sensitive_paths": ["src/a.txt"]});
+        fs::write(pack.join("pack.json"), facts.to_string()).unwrap();
+        fs::write(pack.join("guardrails.md"), "HOUSE-RULE: say it twice.\n").unwrap();
+        let lesson = json!({"timestamp": "2026-01-01T00:00:00Z", "category": "testing", "title": "A lesson", "description": "d", "actionable": "HOUSE-LESSON: use the real database in tests."});
+        fs::write(pack.join("lessons.jsonl"), format!("{lesson}\n")).unwrap();
+        let init = stage.run("marvin", &["init", "--client", program.word()]);
+        assert!(init.status.success(), "{init:?}");
+        stage
+    }
+
+    pub(crate) fn place(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Runs a program in the project.
+    pub(crate) fn run(&self, program: &str, words: &[&str]) -> Output {
+        let mut command = Command::new(program);
+        self.environment(&mut command);
+        command.args(words).current_dir(self.place("work")).stdin(Stdio::null()).output().unwrap()
+    }
+
+    fn environment(&self, command: &mut Command) {
+        let path = format!("{}:{}", self.place("bin").display(), std::env::var("PATH").unwrap());
+        command
+            .env_clear()
+            .env("PATH", path)
+            .env("HOME", self.place("home"))
+            .env("TMPDIR", std::env::var("TMPDIR").unwrap())
+            .env("LANG", "C.UTF-8")
+            .env("TERM", "dumb")
+            .env("SHELL", "/bin/bash")
+            .env("USER", "somebody")
+            .env("CODEX_HOME", self.place("home/.codex"))
+            .env("TEST_KEY", "sk-test")
+            .env("ANTHROPIC_API_KEY", "sk-test")
+            .env("CLAUDE_CODE_MAX_RETRIES", "0");
+        for name in [
+            "DISABLE_TELEMETRY",
+            "DISABLE_AUTOUPDATER",
+            "DISABLE_ERROR_REPORTING",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+            "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL",
+        ] {
+            command.env(name, "1");
+        }
+        if let Some(server) = &self.server {
+            command.env("ANTHROPIC_BASE_URL", format!("http://{}", server.address()));
+        }
+    }
+
+    /// Lets the program work on a prompt while the model plays these entries. `session` goes on with an earlier one.
+    /// Returns the session's id and what the program sent to its model.
+    pub(crate) fn play(&mut self, prompt: &str, entries: Vec<Value>, session: Option<&str>) -> Played {
+        let entries: Vec<Entry> =
+            entries.into_iter().map(|entry| serde_json::from_value(entry).unwrap()).collect();
+        let server = ModelServer::start(Script::new(entries), "127.0.0.1:0".parse().unwrap()).unwrap();
+        fs::write(
+            self.place("home/.codex/config.toml"),
+            codex_config(&server.address().to_string(), &self.place("work")),
+        )
+        .unwrap();
+        self.server = Some(server);
+        let mut command = Command::new(self.program.path());
+        self.environment(&mut command);
+        match self.program {
+            Program::Claude => {
+                command.args(["-p", prompt, "--output-format", "json", "--permission-mode", "default"]);
+                // Files are the client's to permit; what is under test are hooks.
+                command.args(["--allowedTools", "Edit", "Read", "Write", "Agent"]);
+                if let Some(session) = session {
+                    command.args(["--resume", session]);
+                }
+            }
+            Program::Codex => {
+                command.arg("exec");
+                if session.is_some() {
+                    command.args(["resume", "--last"]);
+                }
+                command.args(["--json", "--skip-git-repo-check", "--dangerously-bypass-hook-trust"]);
+                if session.is_none() {
+                    command.args(["--sandbox", "danger-full-access"]);
+                }
+                command.arg(prompt);
+            }
+        }
+        let output = command.current_dir(self.place("work")).stdin(Stdio::null()).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        let find = |line: &str| -> Option<String> {
+            let value: Value = serde_json::from_str(line).ok()?;
+            let id = value.get("session_id").or_else(|| value.get("thread_id"))?;
+            Some(id.as_str()?.to_string())
+        };
+        let session = text.lines().find_map(find).unwrap_or_else(|| panic!("no session\n{text}\n{errors}"));
+        let requests: Vec<String> = self
+            .server
+            .as_ref()
+            .unwrap()
+            .requests()
+            .into_iter()
+            .map(|(_, body)| body)
+            .filter(Value::is_object)
+            .map(|body| body.to_string())
+            .collect();
+        assert!(!requests.is_empty(), "{text}\n{errors}");
+        Played { session, requests, text, errors }
+    }
+
+    /// Every event that was recorded.
+    pub(crate) fn trace(&self) -> Vec<Value> {
+        let mut events = Vec::new();
+        for entry in fs::read_dir(self.place("work/.marvin/runs")).unwrap().flatten() {
+            let path = entry.path().join("trace.jsonl");
+            if path.exists() {
+                events.extend(marvin_base::ledger::read(&path).unwrap().entries);
+            }
+        }
+        events
+    }
+
+    /// A call of the program's shell.
+    pub(crate) fn shell(&self, command: &str) -> Value {
+        match self.program {
+            Program::Claude => call("Bash", json!({"command": command, "description": "d"})),
+            Program::Codex => call("exec_command", json!({"cmd": command})),
+        }
+    }
+
+    /// A call that changes `beta` to another word in a file.
+    pub(crate) fn edit(&self, file: &str, word: &str) -> Vec<Value> {
+        let path = self.place("work").join(file);
+        match self.program {
+            Program::Claude => vec![
+                call("Read", json!({"file_path": path})),
+                call("Edit", json!({"file_path": path, "old_string": "beta", "new_string": word})),
+            ],
+            Program::Codex => {
+                let patch = format!(
+                    "*** Begin Patch\n*** Update File: {file}\n@@\n alpha\n-beta\n+{word}\n*** End Patch\n"
+                );
+                vec![call("apply_patch", Value::String(patch))]
+            }
+        }
+    }
+
+    /// Ends the daemon as the kernel would.
+    pub(crate) fn kill_daemon(&self) {
+        let folder = Path::new(&std::env::var("TMPDIR").unwrap())
+            .join(format!("mhd-{}", rustix::process::getuid().as_raw()));
+        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.extension().is_some_and(|own| own == "pid") {
+                let text = fs::read_to_string(&path).unwrap_or_default();
+                let pid = text
+                    .lines()
+                    .next()
+                    .and_then(|line| line.parse().ok())
+                    .and_then(rustix::process::Pid::from_raw);
+                rustix::process::kill_process(pid.unwrap(), rustix::process::Signal::KILL).ok();
+            }
+        }
+    }
+}
+
+/// What came of a prompt.
+pub(crate) struct Played {
+    pub(crate) session: String,
+    pub(crate) requests: Vec<String>,
+    pub(crate) text: String,
+    pub(crate) errors: String,
+}
+
+impl Played {
+    /// Everything, for a failed test.
+    pub(crate) fn whole(&self) -> String {
+        format!("{}\n{}\n{}", self.text, self.errors, self.requests.last().unwrap())
+    }
+}
+
+pub(crate) fn say(text: &str) -> Value {
+    json!({"reply": {"text": text}})
+}
+
+pub(crate) fn call(tool: &str, arguments: Value) -> Value {
+    let mut entry = json!({"reply": {"tool_calls": [{"name": tool}]}});
+    entry["reply"]["tool_calls"][0]["arguments"] = arguments;
+    entry
+}
+
+fn codex_config(address: &str, project: &Path) -> String {
+    format!(
+        r#"
+model = "gpt-5.5"
+model_provider = "scripted"
+check_for_update_on_startup = false
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "http://{address}/v1"
+env_key = "TEST_KEY"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+
+[analytics]
+enabled = false
+
+[feedback]
+enabled = false
+
+[features]
+plugins = false
+
+[projects."{}"]
+trust_level = "trusted"
+"#,
+        project.display()
+    )
+}
