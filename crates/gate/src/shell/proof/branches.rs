@@ -62,6 +62,11 @@ impl Proof {
         is_while: bool,
     ) -> Option<Code> {
         let checks = self.checks;
+        // `while read -r file; do … || exit 1; done < list`: one round for each line.
+        if is_while && self.fed && reads(condition) {
+            self.condition(condition);
+            return Some(self.some_rounds(text, body));
+        }
         let inverted =
             condition.0.last().is_some_and(|item| item.0.additional.is_empty() && item.0.first.bang);
         let (condition, before) = self.with_outs(|proof| proof.condition(condition));
@@ -261,4 +266,11 @@ fn chosen(clause: &CaseClauseCommand, text: &str) -> Option<usize> {
         }
     }
     None
+}
+
+/// Is this only `read`?
+fn reads(condition: &CompoundList) -> bool {
+    let text = condition.to_string();
+    let mut words = text.split_whitespace().skip_while(|word| word.starts_with("IFS="));
+    words.next() == Some("read") && !text.contains([';', '|', '&', '<'])
 }

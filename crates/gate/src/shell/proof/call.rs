@@ -2,7 +2,7 @@
 
 use super::looks::{Given, constant};
 use super::programs::set_before;
-use super::{Code, Mask, Outs, Proof, join, names};
+use super::{Code, Mask, Outs, Proof, join, names, words};
 use crate::shell::{base_name, is_shell};
 use brush_parser::ast::{
     CommandPrefixOrSuffixItem as Item, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect, SimpleCommand,
@@ -30,19 +30,17 @@ impl Proof {
         let mut given: Vec<Given<'_>> = Vec::new();
         let mut document = None;
         let (mut fed, mut piped) = (self.fed, self.piped);
+        let mut looked_at: Vec<String> = Vec::new();
         let mut inner = Vec::new();
         let declares = names::declares(&name.value);
         let mut redirected = |redirect: &IoRedirect, inner: &mut Vec<String>, proof: &Proof| {
             document = document.take().or(proof.script_of(redirect));
             inner.extend(process_of(redirect));
             match redirect {
-                IoRedirect::File(_, IoFileRedirectKind::Read, target) => {
-                    let nothing =
-                        matches!(target, IoFileRedirectTarget::Filename(word) if word.value == "/dev/null");
-                    fed = !nothing;
-                }
+                IoRedirect::File(_, IoFileRedirectKind::Read, _) => fed = feeds(redirect).unwrap_or(fed),
                 IoRedirect::HereString(_, word) => {
                     inner.extend(Proof::substitutions(&word.value));
+                    looked_at.push(word.value.clone());
                     fed = true;
                 }
                 IoRedirect::HereDocument(..) => fed = true,
@@ -71,7 +69,7 @@ impl Proof {
                     inner.extend(Proof::substitutions(&word.value));
                     if declares {
                         self.assignment(assignment);
-                        self.keep(&word.value, &super::words::assigned(assignment));
+                        self.keep(&word.value, &words::assigned(assignment));
                     }
                     given.push((self.text(&word.value), &word.value));
                 }
@@ -81,6 +79,9 @@ impl Proof {
                     given.push((None, "<(…)"));
                 }
             }
+        }
+        if self.searches(simple) {
+            looked_at.iter().for_each(|word| self.hear(word));
         }
         let before = (self.fed, self.piped);
         (self.fed, self.piped) = (fed, piped);
@@ -94,6 +95,9 @@ impl Proof {
             }
         }
         let code = code?;
+        let same = matches!(base_name(&name.value), "diff" | "cmp")
+            && matches!(inner.as_slice(), [one, two] if one == two);
+        let code = if same { Code::masked(constant(&text)) } else { code };
         Some(self.heard(code, &inner, &text))
     }
 
@@ -103,7 +107,7 @@ impl Proof {
         for item in simple.prefix.iter().flat_map(|prefix| &prefix.0) {
             let Item::AssignmentWord(assignment, word) = item else { continue };
             let checks = self.checks;
-            let name = super::words::assigned(assignment);
+            let name = words::assigned(assignment);
             let code = self.assignment(assignment);
             self.keep(&word.value, &name);
             let Some(code) = code else { continue };
@@ -142,6 +146,17 @@ impl Proof {
             }
         }
         code
+    }
+
+    /// The code of `exit WORD`.
+    fn left_with(&self, source: &str, text: &str) -> Code {
+        let silent = self.sampled(source, words::Sample { status: None, silent: true });
+        let passes = silent.is_some_and(|text| !text.is_empty() && !super::number(&text).fail);
+        if passes && self.text(source).is_none() {
+            let why = "passes also when the program in it fails without a word";
+            return Code::masked(Mask::new(text, why, "run the program itself"));
+        }
+        self.code_of(source)
     }
 
     fn call(&mut self, given: &[Given<'_>], document: Option<&str>, text: &str) -> Option<Code> {
@@ -186,7 +201,7 @@ impl Proof {
                         for script in Proof::substitutions(source) {
                             self.overheard(&script);
                         }
-                        self.code_of(source)
+                        self.left_with(source, text)
                     }
                     None => self.last.clone(),
                 };
@@ -378,13 +393,16 @@ impl Proof {
 
     /// `trap 'exit 0' EXIT` has the last word.
     fn trap(&mut self, rest: &[Given<'_>], text: &str) {
-        let Some(((action, _), signals)) = rest.split_first() else { return };
+        let Some(((action, source), signals)) = rest.split_first() else { return };
         let of = |names: &[&str]| {
             signals.iter().any(|(signal, _)| signal.as_deref().is_none_or(|signal| names.contains(&signal)))
         };
         if of(&["DEBUG", "debug"]) {
             let why = "runs before every command, and may keep it from running";
             return self.refuse(Mask::new(text, why, "leave it out"));
+        }
+        if action.is_none() && self.only_tidies(source) {
+            return;
         }
         let Some(action) = action else {
             let why = "has the last word on the exit code, and what it does cannot be seen";
@@ -411,6 +429,16 @@ impl Proof {
             Some(code) if !code.pass && of(&["ERR"]) => self.errexit = true,
             _ => {}
         }
+    }
+
+    /// `trap "kill $pid" EXIT`
+    fn only_tidies(&self, source: &str) -> bool {
+        let plain = source.trim_matches('"');
+        let first = plain.split_whitespace().next().unwrap_or_default();
+        let known = |name: &String| self.values.contains_key(name);
+        names::prepares(first)
+            && !plain.contains([';', '&', '|', '\n', '`', '(', '"'])
+            && words::variables(source).iter().all(known)
     }
 
     /// A shell within the shell: it has its own options, and no pipefail.
@@ -475,6 +503,19 @@ impl Proof {
             )),
             _ => code,
         }
+    }
+}
+
+/// Does a redirect give something to read? None when it is about something else.
+pub(super) fn feeds(redirect: &IoRedirect) -> Option<bool> {
+    match redirect {
+        IoRedirect::File(_, IoFileRedirectKind::Read, IoFileRedirectTarget::Filename(word)) => {
+            Some(word.value != "/dev/null")
+        }
+        IoRedirect::File(_, IoFileRedirectKind::Read, _)
+        | IoRedirect::HereDocument(..)
+        | IoRedirect::HereString(..) => Some(true),
+        IoRedirect::File(..) | IoRedirect::OutputAndError(..) => None,
     }
 }
 

@@ -18,6 +18,9 @@ impl Proof {
             Some((&"]", before)) => before.to_vec(),
             _ => sources,
         };
+        if rest.iter().any(|(text, _)| text.as_deref() == Some("-o")) && self.is_loud(&sources) {
+            return Code::masked(enough(text));
+        }
         self.judged(text, &sources, |proof, sample| proof.holds(&sources, sample, 0))
     }
 
@@ -25,6 +28,9 @@ impl Proof {
     pub(super) fn tested_further(&mut self, expression: &Expr, text: &str) -> Code {
         let mut sources = Vec::new();
         sources_of(expression, &mut sources);
+        if has_or(expression) && self.is_loud(&sources) {
+            return Code::masked(enough(text));
+        }
         self.judged(text, &sources, |proof, sample| proof.holds_further(expression, sample))
     }
 
@@ -38,7 +44,7 @@ impl Proof {
             plain.contains('=') || plain.contains("++") || plain.contains("--")
         });
         let code = self.judged(text, sums, |proof, sample| {
-            let last = sums.last().filter(|_| !assigns)?;
+            let last = sums.last()?;
             Some(proof.sum(last.trim_matches(['"', '\'']), sample)? != 0)
         });
         if assigns {
@@ -71,12 +77,35 @@ impl Proof {
         if let (Some(code), Some(outcomes)) = (codes, outcomes) {
             return of_status(text, code, &outcomes);
         }
+        if self.is_of_shell(sources) {
+            return Code::masked(constant(text));
+        }
         if holds(self, Sample { status: None, silent: true }) == Some(true) {
             let why = "holds also when the program whose output it looks at fails without a word";
             let mend = "listen to the exit code too: `out=$(…) && …`";
             return Code::masked(Mask::new(text, why, mend));
         }
         self.check()
+    }
+
+    /// Do they look at what a program prints that could fail?
+    pub(super) fn is_loud(&self, sources: &[&str]) -> bool {
+        let mut scripts = sources.iter().flat_map(|source| Proof::substitutions(source));
+        scripts.any(|script| self.silence(&script).is_some())
+    }
+
+    /// Do they look at nothing but the shell itself?
+    fn is_of_shell(&self, sources: &[&str]) -> bool {
+        let is_file = |source: &&str| matches!(source.as_bytes(), [b'-', letter] if b"abcdefghkprstuwxGLNOS".contains(letter));
+        let own = |source: &&str| {
+            let plain = source.trim_matches('"');
+            matches!(plain, "$#" | "$$" | "$-" | "$0" | "$!")
+                || plain
+                    .strip_prefix('$')
+                    .is_some_and(|name| names::is_of_shell(name.trim_matches(['{', '}'])))
+        };
+        let unknown = || sources.iter().filter(|source| self.text(source).is_none());
+        !sources.iter().any(is_file) && unknown().count() > 0 && unknown().all(own)
     }
 
     /// What the exit codes in words can be; none when there are none in them.
@@ -272,6 +301,23 @@ fn sources_of<'a>(expression: &'a Expr, found: &mut Vec<&'a str>) {
         Expr::UnaryTest(_, word) => found.push(&word.value),
         Expr::BinaryTest(_, left, right) => found.extend([left.value.as_str(), right.value.as_str()]),
     }
+}
+
+fn has_or(expression: &Expr) -> bool {
+    match expression {
+        Expr::Or(..) => true,
+        Expr::And(left, right) => has_or(left) || has_or(right),
+        Expr::Not(inner) | Expr::Parenthesized(inner) => has_or(inner),
+        Expr::UnaryTest(..) | Expr::BinaryTest(..) => false,
+    }
+}
+
+fn enough(text: &str) -> Mask {
+    Mask::new(
+        text,
+        "is content with something else than what the program in it says",
+        "let only what the program says decide",
+    )
 }
 
 /// Does a text fit a pattern with `*` and `?`? None when there is more in the pattern.

@@ -175,7 +175,8 @@ const SHOWS: [&str; 24] = [
 const DECLARATIONS: [&str; 5] = ["export", "declare", "typeset", "local", "readonly"];
 
 /// Read only what is given to them, and one pattern or script.
-const FILTERS: [(&str, usize); 14] = [
+const FILTERS: [(&str, usize); 15] = [
+    ("tee", 9),
     ("grep", 1),
     ("egrep", 1),
     ("fgrep", 1),
@@ -252,6 +253,35 @@ pub(super) fn waits(name: &str) -> bool {
     const WAITS: [&str; 9] =
         ["curl", "wget", "nc", "ncat", "pg_isready", "mysqladmin", "redis-cli", "ping", "docker"];
     WAITS.contains(&name) || filter(name).is_some() || is_weak(name)
+}
+
+/// Variables that the shell or the machine sets.
+pub(super) fn is_of_shell(name: &str) -> bool {
+    const OWN: [&str; 22] = [
+        "RANDOM",
+        "SRANDOM",
+        "SECONDS",
+        "EPOCHSECONDS",
+        "BASH",
+        "BASHPID",
+        "BASH_VERSION",
+        "PATH",
+        "HOME",
+        "PWD",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        "SHLVL",
+        "UID",
+        "EUID",
+        "PPID",
+        "LINENO",
+        "HOSTNAME",
+        "OSTYPE",
+        "HOSTTYPE",
+        "MACHTYPE",
+    ];
+    OWN.contains(&name)
 }
 
 /// Prints a text that stands somewhere already.

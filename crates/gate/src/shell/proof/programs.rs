@@ -1,6 +1,6 @@
 //! Programs whose flags or words decide whether they can fail, and what is told of a command by its program.
 
-use super::looks::{Given, is_always_there};
+use super::looks::{Given, constant, is_always_there};
 use super::{Code, Mask, Proof, names, words};
 use crate::shell::base_name;
 use brush_parser::ast::{
@@ -81,11 +81,35 @@ impl Proof {
                 "write the words behind the program itself",
             ))),
             "awk" | "gawk" | "mawk" | "sed" | "gsed" => {
+                let words: Vec<String> = words
+                    .iter()
+                    .map(|word| {
+                        ["exit 0", "exit}", "exit }", "exit;"]
+                            .iter()
+                            .fold((*word).to_string(), |text, zero| text.replace(zero, ""))
+                    })
+                    .collect();
                 let steers = words
                     .iter()
                     .any(|word| word.contains("exit") || base.ends_with("sed") && word.contains('q'));
                 let starts = words.iter().any(|word| word.contains("system("));
-                (!steers).then(|| if starts { Code::masked(ignored(text)) } else { Code::weak() })
+                let files = words.iter().filter(|word| !word.starts_with('-')).count() > 1;
+                (!steers).then(|| match (starts, files) {
+                    (true, _) => Code::masked(ignored(text)),
+                    (false, true) => Code::weak(),
+                    (false, false) => Code::passes(),
+                })
+            }
+            "diff" | "cmp" => {
+                let files: Vec<&&str> =
+                    words.iter().filter(|word| !word.starts_with('-') && !word.starts_with("<(")).collect();
+                let same = matches!(files.as_slice(), [one, two] if one == two);
+                same.then(|| Code::masked(constant(text)))
+            }
+            "jq" if words.iter().any(|word| matches!(*word, "-n" | "--null-input" | "-en" | "-ne"))
+                && words.iter().filter(|word| !word.starts_with('-')).count() < 2 =>
+            {
+                Some(Code::masked(constant(text)))
             }
             "git" => {
                 let shows =
@@ -93,6 +117,11 @@ impl Proof {
                 let command = words.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
                 let asks = ["--exit-code", "--quiet", "--check", "--error-unmatch", "--verify"];
                 let asks = words.iter().any(|word| asks.contains(word));
+                let always = matches!(command, "status" | "log" | "diff" | "branch" | "stash" | "remote")
+                    || matches!(words.as_slice(), ["rev-parse"] | ["rev-parse", "HEAD"]);
+                if always && !asks {
+                    return Some(Code::passes());
+                }
                 (command.is_empty() || shows.contains(&command) && !asks).then(Code::weak)
             }
             "script"
@@ -163,7 +192,13 @@ impl Proof {
     fn kin_of(&self, command: &Command) -> Option<String> {
         let look = |text: String| {
             let code = self.codes_in(&[text.as_str()]);
-            if code.is_some() { EXIT_CODE.to_string() } else { TEST.to_string() }
+            if code.is_some() {
+                EXIT_CODE.to_string()
+            } else if self.is_loud(&[text.as_str()]) {
+                text
+            } else {
+                TEST.to_string()
+            }
         };
         match command {
             Command::ExtendedTest(test, _) => Some(look(test.expr.to_string())),
@@ -225,6 +260,43 @@ impl Proof {
         let Command::Simple(simple) = command else { return false };
         let name = simple.word_or_name.as_ref().and_then(|name| self.text(&name.value));
         name.is_some_and(|name| names::looks_at_input(base_name(&name)))
+    }
+
+    /// Does a command look for a text that is not found where nothing is said?
+    pub(super) fn searches(&self, simple: &SimpleCommand) -> bool {
+        let name = simple.word_or_name.as_ref().and_then(|name| self.text(&name.value));
+        if !name.is_some_and(|name| matches!(base_name(&name), "grep" | "egrep" | "fgrep" | "rg")) {
+            return false;
+        }
+        let mut words = Vec::new();
+        for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
+            if let Item::Word(word) = item {
+                words.push(self.text(&word.value).unwrap_or_default());
+            }
+        }
+        let plain = |word: &String| {
+            matches!(
+                word.as_str(),
+                "-q" | "-E"
+                    | "-F"
+                    | "-i"
+                    | "-w"
+                    | "-x"
+                    | "-qF"
+                    | "-qE"
+                    | "-qi"
+                    | "-qx"
+                    | "-qw"
+                    | "-Fq"
+                    | "-e"
+            )
+        };
+        let (flags, patterns): (Vec<String>, Vec<String>) =
+            words.into_iter().partition(|word| word.starts_with('-'));
+        let [pattern] = patterns.as_slice() else { return false };
+        flags.iter().all(plain)
+            && pattern.contains(|char: char| char.is_alphanumeric())
+            && pattern.chars().all(|char| char.is_alphanumeric() || " _-:,/=.@!'".contains(char))
     }
 
     /// Does the first command of a pipe print nothing, or only what is written in it?

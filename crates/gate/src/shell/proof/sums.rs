@@ -13,6 +13,9 @@ impl Proof {
     /// What a sum comes to, if that can be said.
     pub(super) fn sum(&self, source: &str, sample: Sample) -> Option<i64> {
         let text = self.quoted_text(source, sample)?;
+        if text.trim().is_empty() {
+            return Some(0);
+        }
         let expression = guarded(|| arithmetic::parse(&text).ok())?;
         self.evaluated(&expression, sample, 0)
     }
@@ -42,6 +45,7 @@ impl Proof {
                 // The same either way.
                 None => of(yes).filter(|yes| of(no) == Some(*yes)),
             },
+            Expr::Assignment(_, value) => of(value),
             Expr::BinaryOp(operator, left, right) => combined(operator, of(left), of(right)),
             _ => None,
         }

@@ -23,7 +23,11 @@ impl Proof {
     pub(super) fn expect(&mut self, name: &str, part: &str, gathers: bool) {
         let why =
             format!("is kept in `{name}`, which is not looked at in every case, or is overwritten before");
-        let mend = format!("end with `[ ${name} = 0 ]` or `exit ${name}`, or join the commands with `&&`");
+        let mend = if part.starts_with(&format!("{name}=$(")) || part.starts_with(&format!("{name}=\"$(")) {
+            format!("compare it with something: `[ \"${name}\" = … ]`, or write `&&` behind it")
+        } else {
+            format!("end with `[ ${name} = 0 ]` or `exit ${name}`, or join the commands with `&&`")
+        };
         let mask = Mask::new(part, why, mend);
         self.voices.insert(name.to_string(), Voice { level: self.skips, gathers, mask });
     }

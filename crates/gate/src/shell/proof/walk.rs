@@ -1,6 +1,6 @@
 //! Lists, pipes, branches and loops: how the exit codes of their parts become theirs.
 
-use super::call::process_of;
+use super::call::{feeds, process_of};
 use super::looks::constant;
 use super::programs::{EXIT_CODE, TEST};
 use super::voices::set_by;
@@ -310,6 +310,13 @@ impl Proof {
                     codes.push(self.apart(|proof| proof.command(command)).unwrap_or_else(Code::passes));
                 }
                 (self.captured, self.fed, self.piped) = (captured, fed, piped);
+                // `echo "$out" | grep -q ok`
+                if let [Command::Simple(first), Command::Simple(last)] = commands
+                    && self.searches(last)
+                    && first.word_or_name.as_ref().is_some_and(|name| name.value == "echo")
+                {
+                    first.suffix.iter().for_each(|words| self.hear(&words.to_string()));
+                }
                 if looked_at {
                     self.own_words(&pipeline.to_string(), checks, prints);
                 }
@@ -369,10 +376,13 @@ impl Proof {
                 Some(Code::passes())
             }
             Command::Compound(compound, redirects) => {
-                let redirects = redirects.iter().flat_map(|list| &list.0);
-                let inner: Vec<String> = redirects.filter_map(process_of).collect();
-                let code = proof.compound(compound)?;
-                Some(proof.heard(code, &inner, &compound.to_string()))
+                let all = || redirects.iter().flat_map(|list| &list.0);
+                let inner: Vec<String> = all().filter_map(process_of).collect();
+                let fed = proof.fed;
+                proof.fed = all().filter_map(feeds).next_back().unwrap_or(fed);
+                let code = proof.compound(compound);
+                proof.fed = fed;
+                Some(proof.heard(code?, &inner, &compound.to_string()))
             }
             Command::ExtendedTest(test, _) => Some(proof.tested_further(&test.expr, &command.to_string())),
         })
@@ -425,11 +435,7 @@ impl Proof {
     fn is_closed(&self, pipeline: &Pipeline) -> bool {
         let Some((Command::Simple(first), rest)) = pipeline.seq.split_first() else { return false };
         let first = self.plain_words(first);
-        let says = first.is_some_and(|words| {
-            words
-                .first()
-                .is_some_and(|name| matches!(name.as_str(), "echo" | "printf" | "yes" | ":" | "true"))
-        });
+        let says = first.is_some_and(|words| words.first().is_some_and(|name| names::is_sure(name)));
         says && rest.iter().all(|command| {
             let Command::Simple(simple) = command else { return false };
             let Some(words) = self.plain_words(simple) else { return false };

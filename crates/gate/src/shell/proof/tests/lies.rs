@@ -129,6 +129,14 @@ fn what_is_printed_by_somebody_else_proves_nothing() {
         "[ -f $nothing ]",
         "[[ -f x || 1 -eq 1 ]]",
         "[ . -ef . ]",
+        "exit $(( $(./check.sh) ))",
+        "[[ -f README.md || $(./check.sh) ]]",
+        "test -f README.md -o \"$(./check.sh)\" = ok",
+        "test -f README.md || test \"$(./check.sh)\" = ok",
+        "x=$(./check.sh); echo \"$x\" | grep -v error",
+        "x=$(./check.sh); echo \"$x\" | grep -q '^$'",
+        "x=$(./check.sh); grep -q 'a*' <<< \"$x\"",
+        "diff <(./check.sh) <(./check.sh)",
     ]);
 }
 
@@ -159,6 +167,17 @@ fn what_is_always_there_proves_nothing() {
         "expr 1 + 1",
         "let '1 + 1'",
         "exit $((1 - 1))",
+        "(( x = 1 ))",
+        "[ $# -eq 0 ]",
+        "[ $RANDOM -ge 0 ]",
+        "test -n \"$PATH\"",
+        "diff README.md README.md",
+        "date | grep -q .",
+        "echo ok | tee log",
+        "git status",
+        "git rev-parse HEAD",
+        "awk 'BEGIN { exit 0 }'",
+        "jq -n 1",
     ]);
 }
 

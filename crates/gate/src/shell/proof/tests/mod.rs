@@ -444,6 +444,13 @@ fn honest_lines_of_less_usual_kinds_are_accepted() {
         "f() { ./a || return 1; ./b; }; f && ./c",
         "(./a && exit 0; exit 1) && ./b",
         "git stash || true; make test",
+        "./server & pid=$!; trap \"kill $pid\" EXIT; sleep 1; curl -sf localhost",
+        "out=$(./run 2>&1); echo \"$out\" | grep -q 42",
+        "out=$(./run); grep -q '42 lines' <<< \"$out\"",
+        "while read -r f; do test -f \"$f\" || exit 1; done < files.txt",
+        "cat files.txt | while read -r f; do test -f \"$f\" || exit 1; done",
+        "git log --oneline | grep -q release",
+        "[ -f \"$HOME/x\" ]",
         "for i in 1 2 3; do curl -sf localhost && break; sleep 1; done; pytest",
     ]);
 }
