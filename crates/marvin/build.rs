@@ -16,6 +16,11 @@ fn main() {
         return;
     }
     println!("cargo::rustc-link-arg-bins=-no-pie");
+    // Functions that came out the same for several types are kept once. On this processor the linker is the one that comes with
+    // the compiler and can do it.
+    if is("CARGO_CFG_TARGET_ARCH", "x86_64") && is("PROFILE", "release") {
+        println!("cargo::rustc-link-arg-bins=-Wl,--icf=all");
+    }
     for library in ["gcc_eh"] {
         if is_installed(library) {
             println!("cargo::rustc-link-lib=static:-bundle={library}");

@@ -5,7 +5,9 @@ use std::process::{Command, Stdio};
 
 /// The workspace's folder.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_path_buf()
+    // Asked when it runs: a folder that was moved, or a target folder that two clones share, has it compiled with the other's place.
+    let own = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
+    Path::new(&own).parent().unwrap_or(Path::new(".")).to_path_buf()
 }
 
 /// The folder that cargo builds into.
