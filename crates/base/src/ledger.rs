@@ -13,9 +13,9 @@
 use crate::redact::Redactor;
 use serde::Serialize;
 use serde_json::Value;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -168,6 +168,20 @@ impl Ledger {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Is this still the file that its path leads to, and no link?
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        let identity = |facts: Metadata| (facts.dev(), facts.ino());
+        let found = std::fs::symlink_metadata(&self.path).map(identity);
+        found.is_ok_and(|found| self.file.metadata().is_ok_and(|own| identity(own) == found))
+    }
+
+    /// Its length in bytes; none where it cannot be told.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.file.metadata().map_or(0, |facts| facts.len())
     }
 
     /// What its entries are cleaned by.

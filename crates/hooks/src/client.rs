@@ -11,8 +11,10 @@ use crate::{daemon, verify};
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use serde::de::IgnoredAny;
 use serde_json::Value;
+use std::fs::Metadata;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
@@ -24,6 +26,8 @@ use tokio_util::sync::CancellationToken;
 const SILENCE: Duration = Duration::from_millis(1_500);
 /// How long a request may take to be taken.
 const SENDING: Duration = Duration::from_secs(5);
+/// How long an answer is looked for before the process sleeps: waking it up again takes longer than most answers do.
+const AT_ONCE: Duration = Duration::from_micros(500);
 /// The longest answer that is read.
 const LONGEST_ANSWER: usize = 256 * 1024;
 
@@ -65,19 +69,12 @@ pub struct Hook {
     /// Whether a person sits at the client.
     attended: bool,
     project: PathBuf,
-    program: PathBuf,
 }
 
 impl Hook {
-    /// A hook of an event, in a folder. `program` is this program, for the daemon.
+    /// A hook of an event, in a folder.
     #[must_use]
-    pub fn new(
-        environment: Environment,
-        name: &str,
-        client: Option<Client>,
-        folder: &Path,
-        program: PathBuf,
-    ) -> Hook {
+    pub fn new(environment: Environment, name: &str, client: Option<Client>, folder: &Path) -> Hook {
         let named = ["MARVIN_PROJECT_DIR", "CLAUDE_PROJECT_DIR"];
         let given = named.iter().find_map(|name| environment.get(name)).map(PathBuf::from);
         let client = client.unwrap_or(if given.is_some() { Client::Claude } else { Client::Codex });
@@ -85,7 +82,7 @@ impl Hook {
             client == Client::Claude && environment.get("CLAUDE_CODE_SESSION_ATTENDED") != Some("0");
         let home = Layout::new(&environment, None).home().to_path_buf();
         let project = wire::project(given.as_deref().unwrap_or(folder), &home);
-        Hook { environment, name: name.to_string(), client, attended, project, program }
+        Hook { environment, name: name.to_string(), client, attended, project }
     }
 
     fn event(&self) -> Option<Event> {
@@ -154,7 +151,8 @@ impl Hook {
             Err(Errno::AGAIN) => return Heard::Nothing,
             Err(_) => return Heard::Nobody,
         };
-        match is_own(&stream) {
+        let own = std::fs::metadata("/proc/self/exe").ok();
+        match peer(&stream, own.as_ref()) {
             Peer::Own => {}
             Peer::Other => {
                 // Another build is asked to end; whoever else listens there learns nothing.
@@ -163,7 +161,7 @@ impl Hook {
             }
             Peer::Stranger => return Heard::Nothing,
         }
-        let line = wire::request(&self.name, self.client, self.attended, &wire::build(), told);
+        let line = wire::request(&self.name, self.client, self.attended, &wire::build_of(own.as_ref()), told);
         stream.set_write_timeout(Some(SENDING)).ok();
         if stream.write_all(&line).is_err() {
             return Heard::Nothing;
@@ -174,7 +172,9 @@ impl Hook {
 
     /// Starts a daemon, unless somebody else just does.
     fn start(&self) {
-        daemon::start(&self.environment, &self.project, &self.program).ok();
+        if let Ok(program) = std::env::current_exe() {
+            daemon::start(&self.environment, &self.project, &program).ok();
+        }
     }
 
     /// Answers without a daemon.
@@ -250,14 +250,16 @@ enum Peer {
     Stranger,
 }
 
-fn is_own(stream: &UnixStream) -> Peer {
+/// Who listens; `own` is what is known of this program's file.
+fn peer(stream: &UnixStream, own: Option<&Metadata>) -> Peer {
     let Ok(peer) = rustix::net::sockopt::socket_peercred(stream) else { return Peer::Stranger };
     if peer.uid != rustix::process::getuid() {
         return Peer::Stranger;
     }
-    let identity = |path: &str| std::fs::metadata(path).map(|facts| (facts.dev(), facts.ino())).ok();
-    let theirs = identity(&format!("/proc/{}/exe", peer.pid.as_raw_nonzero()));
-    if theirs.is_some() && theirs == identity("/proc/self/exe") { Peer::Own } else { Peer::Other }
+    let identity = |facts: &Metadata| (facts.dev(), facts.ino());
+    let theirs = std::fs::metadata(format!("/proc/{}/exe", peer.pid.as_raw_nonzero())).ok();
+    let same = theirs.is_some() && theirs.as_ref().map(identity) == own.map(identity);
+    if same { Peer::Own } else { Peer::Other }
 }
 
 /// Is this a hook of a program that judges a command for us?
@@ -271,7 +273,10 @@ fn is_evaluating(environment: &Environment) -> bool {
 fn hear(stream: &mut UnixStream, patience: Duration) -> Option<Vec<u8>> {
     let started = Instant::now();
     let mut line = Vec::new();
-    let mut block = [0; 16 * 1024];
+    let mut block = [0; 4 * 1024];
+    while !is_there(stream) && started.elapsed() < AT_ONCE {
+        std::thread::yield_now();
+    }
     loop {
         let left = patience.checked_sub(started.elapsed()).filter(|left| !left.is_zero())?;
         stream.set_read_timeout(Some(left.min(SILENCE))).ok()?;
@@ -292,6 +297,11 @@ fn hear(stream: &mut UnixStream, patience: Duration) -> Option<Vec<u8>> {
             Err(_) => return None,
         }
     }
+}
+
+/// Is there something to read?
+fn is_there(stream: &UnixStream) -> bool {
+    rustix::net::recv(stream, &mut [0; 1], RecvFlags::DONTWAIT | RecvFlags::PEEK) != Err(Errno::AGAIN)
 }
 
 /// What a line of the daemon means. Nothing is printed that is not an object, or marked as text by the daemon.

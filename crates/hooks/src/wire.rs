@@ -9,6 +9,7 @@ use marvin_base::layout::{self, Layout};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
+use std::fs::Metadata;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -175,7 +176,12 @@ fn main_checkout(from: &Path) -> Option<PathBuf> {
 /// Which build this is: a daemon of another one is replaced.
 #[must_use]
 pub fn build() -> String {
-    let facts = std::fs::metadata("/proc/self/exe").ok();
+    build_of(std::fs::metadata("/proc/self/exe").ok().as_ref())
+}
+
+/// The same, where the facts of this program's file are known.
+#[must_use]
+pub fn build_of(facts: Option<&Metadata>) -> String {
     let (size, at) = facts.map_or((0, 0), |facts| (facts.len(), facts.mtime_nsec() ^ facts.mtime()));
     format!("{}-{size:x}-{at:x}", env!("CARGO_PKG_VERSION"))
 }

@@ -10,27 +10,12 @@ use serde_json::Value;
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Whether the program was started without a standard output (`>&-`). It must be found out before `main`: by then the
-/// standard library has put `/dev/null` in its place, and every write would seem to succeed.
+/// Whether the program was started without a standard output (`>&-`): every write would seem to succeed.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
-#[cfg(target_os = "linux")]
-#[expect(unsafe_code, reason = "only the loader runs anything before the standard library does")]
-mod before_main {
-    use std::os::fd::BorrowedFd;
-    use std::sync::atomic::Ordering;
-
-    extern "C" fn look() {
-        // SAFETY: the descriptor is only asked whether it exists, which is what may not be the case.
-        let stdout = unsafe { BorrowedFd::borrow_raw(1) };
-        super::CLOSED.store(rustix::io::fcntl_getfd(stdout).is_err(), Ordering::Relaxed);
-    }
-
-    // SAFETY: the loader calls what stands in this section once, as a C function; `look` makes one system call and uses
-    // nothing that the standard library sets up.
-    #[used]
-    #[unsafe(link_section = ".init_array")]
-    static LOOK: extern "C" fn() = look;
+/// Says that there is no standard output.
+pub(crate) fn is_closed() {
+    CLOSED.store(true, Ordering::Relaxed);
 }
 
 /// Writes a line of data.

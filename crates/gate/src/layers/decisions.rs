@@ -29,6 +29,8 @@ pub struct Log {
     redactor: Arc<Redactor>,
     largest: u64,
     state: Mutex<Counted>,
+    /// The file, for as long as it lies at its place.
+    open: Mutex<Option<Ledger>>,
 }
 
 #[derive(Debug, Default)]
@@ -47,7 +49,7 @@ impl Log {
     #[must_use]
     pub fn new(folder: &Path, redactor: Arc<Redactor>) -> Self {
         let state = Mutex::new(Counted { started: clock::now_stamp(), ..Counted::default() });
-        Log { path: folder.join(FILE), redactor, largest: LARGEST, state }
+        Log { path: folder.join(FILE), redactor, largest: LARGEST, state, open: Mutex::default() }
     }
 
     /// Writes down a decision.
@@ -93,6 +95,19 @@ impl Log {
     }
 
     fn try_append(&self, entry: &Value) -> Result<(), String> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another process may have put the file aside, and the line must not follow it.
+        let mut ledger =
+            match open.take().filter(|ledger| ledger.length() < self.largest && ledger.is_in_place()) {
+                Some(ledger) => ledger,
+                None => self.reopen()?,
+            };
+        ledger.append(entry).map_err(|error| error.to_string())?;
+        *open = Some(ledger);
+        Ok(())
+    }
+
+    fn reopen(&self) -> Result<Ledger, String> {
         if self.path.is_symlink() {
             return Err(format!("{} is a link, and the record must not lead elsewhere", self.path.display()));
         }
@@ -102,10 +117,8 @@ impl Log {
             Err(error) => return Err(format!("cannot put {} aside: {error}", self.path.display())),
             Ok(()) => {}
         }
-        // Opened for each line: another process may have put the file aside, and the line must not follow it for long.
-        let mut ledger = Ledger::open_shared(&self.path, Durability::Turn, self.redactor.clone())
-            .map_err(|error| error.to_string())?;
-        ledger.append(entry).map(|_| ()).map_err(|error| error.to_string())
+        Ledger::open_shared(&self.path, Durability::Turn, self.redactor.clone())
+            .map_err(|error| error.to_string())
     }
 
     /// Puts a large file aside. Whoever has it open still writes whole lines to it, under its new name.

@@ -24,6 +24,8 @@ const ARRIVING: Duration = Duration::from_secs(10);
 const LINGER: Duration = Duration::from_millis(500);
 /// How long it stays without a request.
 const IDLE: Duration = Duration::from_secs(60 * 60);
+/// After this time without a request it gives memory back.
+const QUIET: Duration = Duration::from_secs(2);
 /// How often it looks after itself.
 const TICK: Duration = Duration::from_secs(1);
 
@@ -91,7 +93,7 @@ async fn accept(
     let mut tick = tokio::time::interval(TICK);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut empty_since: Option<Instant> = None;
-    let mut begun = false;
+    let mut given_back = 0;
     loop {
         let served = daemon.requests.load(Ordering::Relaxed) > 0;
         let empty = served && daemon.desk.sessions() == 0;
@@ -121,8 +123,12 @@ async fn accept(
                 }
             }
             _ = tick.tick() => {
-                if served && !begun {
-                    begun = true;
+                let asked = Duration::from_millis(daemon.asked.load(Ordering::Relaxed));
+                let quiet = daemon.started.elapsed().saturating_sub(asked);
+                // A moment of quiet, after the first request and after every busy time.
+                let requests = daemon.requests.load(Ordering::Relaxed);
+                if requests != given_back && (given_back == 0 || quiet > QUIET) {
+                    given_back = requests;
                     memory::give_back();
                 }
                 if let Some(due) = daemon.desk.due() {
@@ -135,8 +141,7 @@ async fn accept(
                 if identity(socket) != at_first.1 {
                     return "its socket is gone";
                 }
-                let asked = Duration::from_millis(daemon.asked.load(Ordering::Relaxed));
-                if daemon.started.elapsed().saturating_sub(asked) > IDLE {
+                if quiet > IDLE {
                     return "nobody asked for a long time";
                 }
             }

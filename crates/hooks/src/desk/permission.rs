@@ -289,6 +289,14 @@ impl Desk {
             None if path == "~" => home.to_path_buf(),
             None => Path::new(&input.folder).join(path),
         };
+        // Nearly always there is no way up in it: then it is real as far as there is something.
+        if path.is_absolute() && !path.components().any(|part| part == Component::ParentDir) {
+            let there = path.ancestors().find_map(|there| Some((there, there.canonicalize().ok()?)));
+            if let Some((found, real)) = there {
+                let rest = path.strip_prefix(found).unwrap_or(Path::new(""));
+                return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+            }
+        }
         let mut real = PathBuf::from("/");
         for part in path.components() {
             match part {

@@ -209,16 +209,30 @@ fn choose<'a>(scored: &'a Scored, file_words: &[String]) -> Vec<&'a Lesson> {
     if scored.reach == Reach::Applies {
         return best.filter(|lesson| fits(lesson)).take(LESSONS_OF_PACK).collect();
     }
-    let mut best: Vec<(&Lesson, bool)> = best.map(|lesson| (lesson, fits(lesson))).collect();
-    best.sort_by(|(one, one_fits), (two, two_fits)| {
-        two.utility.total_cmp(&one.utility).then(two_fits.cmp(one_fits))
-    });
-    best.into_iter().take(LESSONS_OF_PACK).map(|(lesson, _)| lesson).collect()
+    let (mut chosen, mut others) = (Vec::new(), Vec::new());
+    let mut utility = None;
+    for lesson in best {
+        // They are in the order of their utility: of equal ones, those that did not fit come after those that did.
+        if utility.replace(lesson.utility).is_some_and(|before| before.total_cmp(&lesson.utility).is_ne()) {
+            chosen.append(&mut others);
+        }
+        if chosen.len() >= LESSONS_OF_PACK {
+            break;
+        }
+        if fits(lesson) { chosen.push(lesson) } else { others.push(lesson) }
+    }
+    chosen.append(&mut others);
+    chosen.truncate(LESSONS_OF_PACK);
+    chosen
 }
 
 /// Is this one of the words of the text? Without making the words: it is asked of many lessons.
 fn has_word(text: &str, word: &str) -> bool {
-    text.split(|c: char| !c.is_alphanumeric()).any(|other| other.eq_ignore_ascii_case(word))
+    if !text.is_ascii() {
+        return text.split(|c: char| !c.is_alphanumeric()).any(|other| other.eq_ignore_ascii_case(word));
+    }
+    let is_apart = |byte: &u8| !byte.is_ascii_alphanumeric();
+    text.as_bytes().split(is_apart).any(|other| other.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 fn heading(pack: &Pack) -> String {

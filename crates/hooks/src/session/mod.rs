@@ -60,6 +60,8 @@ pub struct Session {
     client: Client,
     run: Arc<RunFolder>,
     trace: Ledger,
+    /// Its other files, for as long as they lie at their places.
+    files: BTreeMap<&'static str, Ledger>,
     sequence: u64,
     metrics: Metrics,
     redactor: Arc<Redactor>,
@@ -141,6 +143,7 @@ impl Session {
             client,
             run: Arc::new(run),
             trace,
+            files: BTreeMap::new(),
             sequence: 0,
             metrics: Metrics::default(),
             redactor: redactor.clone(),
@@ -195,9 +198,17 @@ impl Session {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn append(&self, file: &str, line: &Value) -> Result<(), LedgerError> {
-        let path = self.run.path().join(file);
-        Ledger::open_shared(&path, Durability::Turn, self.redactor.clone())?.append(line).map(|_| ())
+    pub fn append(&mut self, file: &'static str, line: &Value) -> Result<(), LedgerError> {
+        let open = self.files.remove(file).filter(Ledger::is_in_place);
+        let mut ledger = match open {
+            Some(ledger) => ledger,
+            None => {
+                Ledger::open_shared(&self.run.path().join(file), Durability::Turn, self.redactor.clone())?
+            }
+        };
+        ledger.append(line)?;
+        self.files.insert(file, ledger);
+        Ok(())
     }
 
     /// A text for the record: without secrets, then short.

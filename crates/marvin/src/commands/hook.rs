@@ -28,8 +28,7 @@ pub(crate) fn run(event: &str, client: Option<Client>) -> Result<Exit, Failure> 
     let environment = Environment::of_process();
     // A folder that is gone is no reason to let a command through.
     let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("marvin"));
-    let hook = Hook::new(environment, event, client, &folder, program);
+    let hook = Hook::new(environment, event, client, &folder);
     let answered = Arc::new(AtomicBool::new(false));
     let first = answered.clone();
     let late = move |ended: Ended| {
