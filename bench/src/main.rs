@@ -90,6 +90,8 @@ fn context(home: &Path, root: &Path) -> Result<ToolContext, Box<dyn Error>> {
         layers: Arc::new(Layers::none()),
         artifacts: None,
         usage: Arc::new(|_| Value::Null),
+        agent: None,
+        progress: None,
     })
 }
 

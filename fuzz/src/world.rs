@@ -65,6 +65,8 @@ fn make() -> Result<World, Box<dyn std::error::Error>> {
         layers: Arc::new(Layers::none()),
         artifacts: None,
         usage: Arc::new(|_| Value::Null),
+        agent: None,
+        progress: None,
     };
     Ok(World { toolbox: Toolbox::new(Mode::Coding, &Access::Full), context, workspace })
 }

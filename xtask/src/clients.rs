@@ -30,19 +30,20 @@ pub(crate) fn install(tools: &Path) -> Result<PathBuf, String> {
         return Ok(folder);
     }
     std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
-    npm(&folder)?;
+    npm(&folder, &PACKAGES)?;
     check(&folder)?;
     std::fs::write(&stamp, versions).map_err(|error| format!("cannot write {}: {error}", stamp.display()))?;
     Ok(folder)
 }
 
-fn npm(folder: &Path) -> Result<(), String> {
+/// Installs packages into a folder; their install scripts are not run.
+pub(crate) fn npm(folder: &Path, packages: &[&str]) -> Result<(), String> {
     let output = Command::new("npm")
         .arg("install")
         .arg("--prefix")
         .arg(folder)
         .args(["--no-audit", "--no-fund", "--no-save", "--ignore-scripts"])
-        .args(PACKAGES)
+        .args(packages)
         .stdin(Stdio::null())
         .output()
         .map_err(|error| match error.kind() {
@@ -58,7 +59,7 @@ fn npm(folder: &Path) -> Result<(), String> {
         return Ok(());
     }
     let words = String::from_utf8_lossy(&output.stderr);
-    Err(format!("npm could not install {}:\n{}", PACKAGES.join(" "), words.trim()))
+    Err(format!("npm could not install {}:\n{}", packages.join(" "), words.trim()))
 }
 
 /// Do both programs run, in the versions that the tests are about?

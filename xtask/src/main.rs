@@ -5,6 +5,7 @@ mod bench;
 mod clients;
 mod fuzz;
 mod licences;
+mod mcp;
 mod python;
 mod test;
 mod tools;
@@ -13,9 +14,10 @@ use std::process::ExitCode;
 
 const HELP: &str = "\
 cargo xtask test            install what the tests need, run everything, end with the counts
-cargo xtask bench NAME      measure; NAME is one of: start, stream, grep, tools, tree, gate, all
+cargo xtask bench NAME      measure; NAME is one of: start, stream, grep, tools, tree, gate, hook, honesty, all
 cargo xtask fuzz [TARGET] [--minutes N]
                             look for inputs that break something; TARGET is one of: patch, arguments, path, ticket, command
+cargo xtask kills [N]       kill a run of five servitors N times (default 100) at any moment, and take it up again
 cargo xtask deny            licences, bans, sources and advisories of the dependencies (installs cargo-deny)
 cargo xtask settings        write docs/settings.md anew from the settings table";
 
@@ -26,6 +28,8 @@ fn main() -> ExitCode {
         ["test", rest @ ..] => test::run(rest),
         ["bench", name] => bench::run(name),
         ["fuzz", rest @ ..] => fuzz::run(rest),
+        ["kills"] => kills("100"),
+        ["kills", times] => kills(times),
         ["deny"] => licences::deny(),
         ["settings"] => tools::settings_reference(),
         ["-h" | "--help" | "help"] => {
@@ -41,6 +45,13 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// The test that kills servitors, as often as is asked for.
+fn kills(times: &str) -> Result<(), String> {
+    let mut test = tools::cargo();
+    test.args(["test", "--package", "marvin", "--test", "it", "killed_anywhere_nobody_is_lost"]);
+    tools::run(test.env("MARVIN_TEST_KILLS", times))
 }
 
 #[expect(clippy::print_stdout, reason = "chores talk to the person who runs them")]

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything that the tests need, then all of them, then the counts.
 
-use crate::{clients, licences, python, tools};
+use crate::{clients, licences, mcp, python, tools};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
@@ -21,12 +21,14 @@ pub(crate) fn run(filter: &[&str]) -> Result<(), String> {
     }
     let clients = clients::install(&tools::folder())?;
     let python = python::install(&tools::folder())?;
+    let mcp = mcp::install(&tools::folder())?;
     licences::check()?;
     let mut child = tools::cargo()
         .args(["test", "--workspace", "--locked", "--no-fail-fast"])
         .args(filter)
         .env("MARVIN_TEST_CLIENTS", clients)
         .env("MARVIN_TEST_PYTHON", python)
+        .env("MARVIN_TEST_MCP", mcp)
         // Nothing of bubblewrap is left out where it was installed just now.
         .env("MARVIN_TEST_BUBBLEWRAP", "1")
         .env("INSTA_UPDATE", "no")

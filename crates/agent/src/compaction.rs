@@ -1,20 +1,17 @@
 //! Keeping a long conversation within the model's window.
 //!
 //! Tokens are estimated as a quarter of the bytes. From the first threshold on, tool results carry a warning; at the
-//! second the conversation is rebuilt by code: the system message and the person's words stay verbatim, what lies between
-//! becomes one line each, the last messages stay whole. The full conversation is written to the run's folder first, so
-//! nothing is lost to the auditor. At the third no single result may pass.
+//! second the conversation is rebuilt by code, from durable state: the system message is composed anew, the person's words stay
+//! verbatim, the shell's own account ([`crate::account`]) stands in place of what lies between, the last messages stay whole. The full
+//! conversation is written to the run's folder first, so nothing is lost to the auditor. At the third no single result may pass.
 
 use marvin_base::truncate;
 use marvin_model::Message;
 
-/// How many one-line summaries of the middle are kept.
-const SUMMARIES: usize = 30;
 /// How many messages at the end stay whole.
 const LAST: usize = 8;
-
-/// Begins what the shell wrote in place of a middle.
-const MARK: &str = "[The conversation was shortened by the shell. What happened so far, oldest first";
+/// Bytes of one message of an earlier conversation.
+const EARLIER: usize = 2_000;
 
 /// The thresholds, in estimated tokens.
 #[derive(Debug, Clone, Copy)]
@@ -45,68 +42,47 @@ pub fn total(messages: &[Message]) -> usize {
     messages.iter().map(tokens).sum()
 }
 
-/// The conversation rebuilt: system, the person's words, one line for each message of the middle, the last messages.
+/// The conversation rebuilt. `opening` is how many messages it began with: the system message, what was said before, and last
+/// the task. `system` and `task` are these two as they are now. Gives how many messages it begins with now.
 #[must_use]
-pub fn compact(messages: &[Message], window: Window) -> Vec<Message> {
-    let (system, rest): (Vec<&Message>, Vec<&Message>) =
-        messages.iter().partition(|message| matches!(message, Message::System { .. }));
-    // A result without the call it answers is refused by every vendor: begin the kept end at a message that is no result.
+pub fn rebuild(
+    messages: &[Message],
+    opening: usize,
+    system: &str,
+    task: &str,
+    window: Window,
+) -> (Vec<Message>, usize) {
+    let (opened, rest) = messages.split_at(opening.min(messages.len()));
+    // A result without the call it answers is refused by every vendor: begin the kept end at a reply of the model.
     let mut start = rest.len().saturating_sub(LAST);
-    while start < rest.len() && matches!(rest.get(start), Some(Message::Tool { .. })) {
+    while rest.get(start).is_some_and(|message| !matches!(message, Message::Assistant { .. })) {
         start += 1;
     }
-    let (middle, last) = rest.split_at(start);
-    let mut said: Vec<&str> = Vec::new();
-    let mut lines: Vec<String> = Vec::new();
-    for message in middle {
-        match message {
-            // What was shortened before is the person's words and lines like those made here.
-            Message::User { content } => {
-                let (words, earlier) = content.split_once(MARK).unwrap_or((content, ""));
-                said.push(words.trim_end());
-                lines.extend(earlier.lines().skip(1).map(str::to_string));
-            }
-            other => lines.push(summary(other)),
-        }
+    let last = rest.get(start..).unwrap_or_default();
+    let mut rebuilt = Vec::new();
+    if !system.is_empty() {
+        rebuilt.push(Message::system(system));
     }
-    let dropped = lines.len().saturating_sub(SUMMARIES);
-    lines.drain(..dropped);
-    let mut rebuilt: Vec<Message> = system.into_iter().cloned().collect();
-    let mut text = said.join("\n\n");
-    text.push_str("\n\n");
-    text.push_str(MARK);
-    if dropped > 0 {
-        text.push_str(&format!("; {dropped} earlier steps are not shown"));
-    }
-    text.push_str(":]\n");
-    text.push_str(&lines.join("\n"));
-    rebuilt.push(Message::user(text));
+    let before = opened.iter().take(opened.len().saturating_sub(1));
+    let before = before.filter(|message| !matches!(message, Message::System { .. }));
+    rebuilt.extend(before.map(|message| shorten(message, EARLIER)));
+    rebuilt.push(Message::user(task));
+    let opening = rebuilt.len();
     let room = window.compact.saturating_sub(total(&rebuilt)) / last.len().max(1);
     rebuilt.extend(last.iter().map(|message| shorten(message, room.max(500) * 4)));
-    rebuilt
-}
-
-fn summary(message: &Message) -> String {
-    match message {
-        Message::Assistant { content, tool_calls, .. } if !tool_calls.is_empty() => {
-            let calls: Vec<String> = tool_calls
-                .iter()
-                .map(|call| format!("{}({})", call.name, truncate::line(&call.arguments.to_text(), 80)))
-                .collect();
-            format!("- you called {} {}", calls.join(", "), truncate::line(content, 80))
-        }
-        Message::Tool { name, content, ok, .. } => {
-            let how = if *ok { "answered" } else { "refused or failed" };
-            format!("- {name} {how}: {}", truncate::line(content, 160))
-        }
-        other => format!("- {} said: {}", other.role(), truncate::line(other.content(), 160)),
-    }
+    (rebuilt, opening)
 }
 
 fn shorten(message: &Message, bytes: usize) -> Message {
     let mut message = message.clone();
-    if let Message::Tool { content, .. } | Message::User { content } = &mut message {
-        *content = truncate::middle(content, bytes);
+    match &mut message {
+        Message::Tool { content, .. } | Message::User { content } => {
+            *content = truncate::middle(content, bytes);
+        }
+        Message::Assistant { content, tool_calls, .. } if tool_calls.is_empty() => {
+            *content = truncate::middle(content, bytes);
+        }
+        Message::Assistant { .. } | Message::System { .. } => {}
     }
     message
 }
@@ -160,11 +136,14 @@ mod tests {
     }
 
     #[test]
-    fn rules_and_task_survive_and_every_result_keeps_its_call() {
+    fn state_and_task_come_first_and_every_result_keeps_its_call() {
         for rounds in 1..60 {
-            let rebuilt = compact(&conversation(rounds), WINDOW);
-            assert_eq!(rebuilt[0], Message::system("the rules"));
-            assert!(rebuilt.iter().any(|message| message.content().contains("build the thing")), "{rounds}");
+            let task = "build the thing, and how it stands";
+            let (rebuilt, opening) = rebuild(&conversation(rounds), 2, "the rules now", task, WINDOW);
+            assert_eq!(opening, 2);
+            assert_eq!(rebuilt[0], Message::system("the rules now"));
+            assert_eq!(rebuilt[1], Message::user("build the thing, and how it stands"));
+            assert!(rebuilt.len() <= 2 + LAST);
             let mut open = std::collections::BTreeSet::new();
             for message in &rebuilt {
                 match message {
@@ -177,17 +156,34 @@ mod tests {
             }
             assert!(open.is_empty(), "a call without its result");
         }
-        let mut again = compact(&conversation(100), WINDOW);
+        let mut again = rebuild(&conversation(100), 2, "s", "t", WINDOW).0;
+        assert!(total(&again) < total(&conversation(100)) / 3);
         for _ in 0..5 {
             again.extend(conversation(40).into_iter().skip(2));
-            again = compact(&again, WINDOW);
+            again = rebuild(&again, 2, "s", "t", WINDOW).0;
         }
-        assert_eq!(again[1].content().matches("build the thing").count(), 1);
-        assert_eq!(again[1].content().matches(MARK).count(), 1);
-        assert!(again[1].content().lines().count() < SUMMARIES + 6, "{}", again[1].content());
-        let rebuilt = compact(&conversation(100), WINDOW);
-        assert!(total(&rebuilt) < total(&conversation(100)) / 3);
-        assert!(rebuilt[1].content().contains("earlier steps are not shown"));
+        assert_eq!(again.iter().filter(|message| matches!(message, Message::User { .. })).count(), 1);
+    }
+
+    #[test]
+    fn what_was_said_before_stays_and_json_results_do_not_pile_up() {
+        let mut messages = vec![
+            Message::system("old"),
+            Message::user("hello"),
+            Message::assistant("x".repeat(50_000)),
+            Message::user("the task"),
+        ];
+        for n in 0..40 {
+            messages.push(Message::assistant(format!("{{\"tool_calls\":[{n}]}}")));
+            messages.push(Message::user(format!("{{\"tool_results\":[{n}]}}")));
+        }
+        let (rebuilt, opening) = rebuild(&messages, 4, "new", "the task, and how it stands", WINDOW);
+        assert_eq!(rebuilt[0], Message::system("new"));
+        assert_eq!((opening, &rebuilt[1]), (4, &Message::user("hello")));
+        assert!(rebuilt[2].content().len() < 2_100);
+        assert_eq!(rebuilt[3], Message::user("the task, and how it stands"));
+        assert_eq!(rebuilt.len(), 4 + LAST);
+        assert!(matches!(rebuilt[4], Message::Assistant { .. }));
     }
 
     #[test]

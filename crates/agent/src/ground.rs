@@ -1,27 +1,24 @@
 //! The ground that every command stands on, session or not: settings, folders, workspace and redactor; and a call of one
 //! tool outside a turn.
 
-use crate::evaluator;
-use crate::host::{Called, LiveTools, ToolHost};
-use crate::session::SessionError;
-use crate::trace::Trace;
-use crate::turn;
-use marvin_base::clock;
+use crate::desk::Desk;
+use crate::host::Called;
+use crate::launch;
+use crate::servitors::Servitors;
+use crate::session::{self, SessionError};
 use marvin_base::environment::Environment;
 use marvin_base::held::Held;
 use marvin_base::layout::{self, Layout};
-use marvin_base::ledger::{Durability, Ledger};
 use marvin_base::redact::Redactor;
-use marvin_base::run::RunFolder;
-use marvin_base::settings::{Settings, Sources, table};
+use marvin_base::settings::{Settings, Sources};
 use marvin_gate::layers::Log;
 use marvin_gate::{Access, Duty, Layers, Workspace};
 use marvin_model::ToolCall;
 use marvin_model::choose;
 use marvin_model::cost::{CostLedger, Lifetime};
-use marvin_model::price::{self, Prices};
-use marvin_tools::{Mode, ToolContext, Toolbox, web};
+use marvin_tools::{DynTool, Mode, ToolContext, Toolbox, servers, web};
 use serde_json::{Value, json};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -45,6 +42,24 @@ pub struct Ground {
     pub workspace: Option<Arc<Workspace>>,
     /// The ticket that this process works on.
     pub duty: Arc<Duty>,
+    /// Tools of others, lent for as long as whoever lends them lives.
+    pub lent: Lent,
+}
+
+/// Tools of others, and what is to be said of those that are not there.
+#[derive(Clone, Default)]
+pub struct Lent {
+    /// The tools.
+    pub tools: Vec<Arc<dyn DynTool>>,
+    /// What a person should know.
+    pub notices: Vec<String>,
+}
+
+impl fmt::Debug for Lent {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<&str> = self.tools.iter().map(|tool| tool.name()).collect();
+        formatter.debug_tuple("Lent").field(&names).finish()
+    }
 }
 
 impl Ground {
@@ -87,7 +102,8 @@ impl Ground {
             user: Some(layout.user_config()),
         })?;
         let files = choose::key_files(&layout);
-        let headers = web::domain_secrets(&settings, &environment);
+        let mut headers = web::domain_secrets(&settings, &environment);
+        headers.extend(servers::secrets(&settings, &environment));
         let further = settings
             .secrets()
             .chain(files.iter().chain(&headers).map(|(name, key)| (name.as_str(), key.as_str())));
@@ -95,7 +111,18 @@ impl Ground {
         let workspace = workspace.map(Arc::new);
         let duty = Arc::new(Duty::from_settings(&settings));
         let settings = Arc::new(settings);
-        Ok(Ground { environment, folder, coding, settings, layout, redactor, workspace, duty })
+        let lent = Lent::default();
+        Ok(Ground { environment, folder, coding, settings, layout, redactor, workspace, duty, lent })
+    }
+
+    /// The tools that an agent on this ground is offered: those of the mode, and those that are lent.
+    #[must_use]
+    pub fn toolbox(&self, mode: Mode, access: &Access) -> Toolbox {
+        let mut toolbox = Toolbox::new(mode, access);
+        for tool in self.lent.tools.iter().filter(|tool| access.offers(tool.touches())) {
+            toolbox.add(tool.clone());
+        }
+        toolbox
     }
 
     /// What a tool knows of the world when it is called outside a session.
@@ -134,6 +161,8 @@ impl Ground {
             layers: Arc::new(self.layers()),
             artifacts,
             usage,
+            agent: None,
+            progress: None,
         }
     }
 }
@@ -147,28 +176,15 @@ pub async fn record_call(
     call: &ToolCall,
     cancel: CancellationToken,
 ) -> Result<Called, SessionError> {
-    let run = RunFolder::create(&ground.layout.runs())?;
-    let durability = Durability::from_setting(ground.settings.text(&table::DURABILITY));
-    let ledger = Ledger::open(&run.trace(), durability, ground.redactor.clone())?;
-    let trace = Trace::new(ledger, Box::new(|_| {}));
-    let item = turn::call_started(&trace, call)?;
-    let mut context = ground.tool_context(cancel.clone(), Some(run.artifacts().clone()));
-    let limit = ground.settings.amount(&table::MAX_COST).map(price::nanos);
-    let cost = Arc::new(CostLedger::open(&run.cost(), &[], limit, durability, ground.redactor.clone())?);
-    let prices = Arc::new(Prices::load(Some(&ground.layout.prices()))?);
-    let (layers, _) = evaluator::layers(ground, &cost, &prices, run.script_state(), &cancel);
-    context.layers = Arc::new(layers);
-    let called = LiveTools::new(Toolbox::new(Mode::Coding, &context.access), context).call(call).await;
-    turn::call_completed(&trace, &item, call, &called, 0)?;
-    trace.sync()?;
-    let mut facts = json!({
-        "manner": "tool", "goal": call.name, "toolCallCount": 1, "endedAt": clock::now_stamp(),
-        "status": if called.ok { "success" } else { "failed" },
-    });
-    ground.redactor.value(&mut facts);
-    if let Value::Object(facts) = facts {
-        run.save(facts)?;
-    }
+    let desk = Desk::new(ground, "tool", Box::new(|_| {}));
+    let access = Access::from_settings(&ground.settings);
+    let mut toolbox = Toolbox::new(Mode::Coding, &access);
+    launch::add(&mut toolbox, &access, desk.launcher(call)?.as_ref());
+    let shared = Arc::new(ground.clone());
+    let servitors = Servitors::new(shared.clone(), "marvin tools call");
+    session::add_tools(&mut toolbox, &shared, &servitors, &access);
+    let called = desk.call(&toolbox, call, cancel, None).await?;
+    desk.close(if called.ok { "success" } else { "failed" })?;
     Ok(called)
 }
 

@@ -6,7 +6,7 @@ use marvin_gate::{Touches, Verdict};
 use marvin_model::{ToolCall, ToolSpec};
 use marvin_tools::{ToolContext, Toolbox};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What came of a call.
@@ -28,6 +28,20 @@ pub struct Called {
     pub progress: Option<Progress>,
 }
 
+impl From<marvin_tools::Called> for Called {
+    fn from(called: marvin_tools::Called) -> Self {
+        Called {
+            tool: called.tool,
+            verdict: called.verdict,
+            ok: called.result.ok,
+            text: called.result.for_model(),
+            record: serde_json::to_value(&called.result).unwrap_or(Value::Null),
+            notice: called.notice,
+            progress: None,
+        }
+    }
+}
+
 /// Takes calls.
 #[async_trait]
 pub trait ToolHost: Send + Sync {
@@ -40,6 +54,11 @@ pub trait ToolHost: Send + Sync {
     /// What a tool touches; nothing for one that is not there.
     fn touches(&self, name: &str) -> Touches;
 
+    /// Whether calls of a tool change something, as the account of the work tells it.
+    fn changes(&self, name: &str) -> bool {
+        !self.touches(name).changes_nothing()
+    }
+
     /// Makes a call.
     async fn call(&self, call: &ToolCall) -> Called;
 }
@@ -47,15 +66,15 @@ pub trait ToolHost: Send + Sync {
 /// The real tools.
 #[derive(Debug)]
 pub struct LiveTools {
-    toolbox: Toolbox,
+    toolbox: Arc<Toolbox>,
     context: ToolContext,
 }
 
 impl LiveTools {
     /// A toolbox and what its tools may know.
     #[must_use]
-    pub fn new(toolbox: Toolbox, context: ToolContext) -> Self {
-        LiveTools { toolbox, context }
+    pub fn new(toolbox: impl Into<Arc<Toolbox>>, context: ToolContext) -> Self {
+        LiveTools { toolbox: toolbox.into(), context }
     }
 }
 
@@ -74,16 +93,7 @@ impl ToolHost for LiveTools {
     }
 
     async fn call(&self, call: &ToolCall) -> Called {
-        let called = self.toolbox.call(&call.name, &call.arguments, &self.context).await;
-        Called {
-            tool: called.tool,
-            verdict: called.verdict,
-            ok: called.result.ok,
-            text: called.result.for_model(),
-            record: serde_json::to_value(&called.result).unwrap_or(Value::Null),
-            notice: called.notice,
-            progress: None,
-        }
+        self.toolbox.call(&call.name, &call.arguments, &self.context).await.into()
     }
 }
 
@@ -91,6 +101,7 @@ impl ToolHost for LiveTools {
 #[derive(Debug)]
 pub struct RecordedTools {
     specs: Vec<ToolSpec>,
+    changing: BTreeSet<String>,
     results: BTreeMap<String, (String, bool)>,
 }
 
@@ -98,7 +109,10 @@ impl RecordedTools {
     /// The tools of a toolbox with recorded results, by call id.
     #[must_use]
     pub fn new(toolbox: &Toolbox, results: BTreeMap<String, (String, bool)>) -> Arc<Self> {
-        Arc::new(RecordedTools { specs: toolbox.specs(), results })
+        let specs = toolbox.specs();
+        let changes = |name: &str| toolbox.find(name).is_ok_and(|tool| !tool.touches().changes_nothing());
+        let changing = specs.iter().map(|spec| spec.name.clone()).filter(|name| changes(name)).collect();
+        Arc::new(RecordedTools { specs, changing, results })
     }
 }
 
@@ -114,6 +128,10 @@ impl ToolHost for RecordedTools {
 
     fn touches(&self, _: &str) -> Touches {
         Touches::EXECUTES
+    }
+
+    fn changes(&self, name: &str) -> bool {
+        self.changing.contains(name)
     }
 
     async fn call(&self, call: &ToolCall) -> Called {

@@ -1,5 +1,6 @@
 //! How a turn ended, and what came of it.
 
+use crate::prove::Verification;
 use marvin_base::Exit;
 use serde_json::{Map, Value};
 
@@ -18,6 +19,8 @@ pub enum Status {
     Budget,
     /// Somebody interrupted it.
     Interrupted,
+    /// It claims success, and what was promised does not hold.
+    NotVerified,
 }
 
 impl Status {
@@ -31,6 +34,7 @@ impl Status {
             Status::Blocked => "blocked",
             Status::Budget => "budget_spent",
             Status::Interrupted => "interrupted",
+            Status::NotVerified => "not_verified",
         }
     }
 
@@ -43,6 +47,7 @@ impl Status {
             Status::Blocked => Exit::Blocked,
             Status::Budget => Exit::Budget,
             Status::Interrupted => Exit::Interrupted,
+            Status::NotVerified => Exit::NotVerified,
         }
     }
 }
@@ -66,4 +71,6 @@ pub struct Outcome {
     pub rounds: usize,
     /// Calls made.
     pub calls: usize,
+    /// What was verified of it.
+    pub verification: Verification,
 }

@@ -1,8 +1,10 @@
 //! Reply protocols: how a reply becomes a message, calls and perhaps an end, and how results go back.
 //!
-//! Two implementations. [`Native`] for models with tool calls of their own; [`JsonText`] for models (and programs) that
-//! write one JSON object: a worker's `{"tool_calls": …}` or `{"status": …}`, or a coordinator's `{"message", "spawn"}`.
-//! Swapping one for the other touches nothing else. A status is read only from its field, never found inside prose.
+//! Three implementations. [`Native`] for models with tool calls of their own; [`JsonText`] for models (and programs) that
+//! write one JSON object: a worker's `{"tool_calls": …}` or `{"status": …}`; [`JsonAction`] for a coordinator that writes
+//! `{"message", "spawn"}` and can do nothing but talk and summon. What is not an object of that shape is shown as it is.
+//! Swapping one for the other touches nothing else. A status is read only from its field, or in native replies from a last
+//! line of its own (`STATUS: DONE`), never found inside prose.
 
 use marvin_model::{Arguments, Message, Reply, Request, ToolCall};
 use serde_json::{Map, Value, json};
@@ -18,6 +20,28 @@ pub enum WorkerStatus {
     Blocked,
     /// Some of it is done.
     Partial,
+}
+
+impl WorkerStatus {
+    /// The status of this word; one that nobody knows promises nothing.
+    #[must_use]
+    pub fn of(word: &str) -> Self {
+        match word {
+            "SUCCESS" | "DONE" | "COMPLETED" => WorkerStatus::Success,
+            "FAILURE" | "FAILED" => WorkerStatus::Failure,
+            "BLOCKED" | "WAITING" | "NEED INPUT" | "NEED_INPUT" => WorkerStatus::Blocked,
+            _ => WorkerStatus::Partial,
+        }
+    }
+
+    /// The status that a text ends with, on a line of its own: `STATUS: DONE`. Words inside of prose are no status.
+    #[must_use]
+    pub fn of_last_line(text: &str) -> Option<Self> {
+        let last = text.trim_end().lines().next_back()?;
+        let word = last.trim().strip_prefix("STATUS: ")?;
+        let plain = |char: char| char.is_ascii_uppercase() || char == ' ' || char == '_';
+        (!word.is_empty() && word.chars().all(plain)).then(|| WorkerStatus::of(word))
+    }
 }
 
 /// A reply, understood.
@@ -97,7 +121,8 @@ impl ReplyProtocol for Native {
     }
 
     fn understand(&self, reply: &Reply) -> Understood {
-        Understood { calls: reply.calls.clone(), ..Understood::message(&reply.text) }
+        let status = WorkerStatus::of_last_line(&reply.text).filter(|_| reply.calls.is_empty());
+        Understood { calls: reply.calls.clone(), status, ..Understood::message(&reply.text) }
     }
 
     fn feed_back(&self, reply: &Reply, results: &[Feedback]) -> Vec<Message> {
@@ -178,6 +203,67 @@ impl ReplyProtocol for JsonText {
     }
 }
 
+/// One JSON object as text: `{"message", "spawn"?: {"assignment", "name"?}}`.
+#[derive(Debug, Clone, Copy)]
+pub struct JsonAction;
+
+impl ReplyProtocol for JsonAction {
+    fn name(&self) -> &'static str {
+        "action"
+    }
+
+    fn streams(&self) -> bool {
+        false
+    }
+
+    fn prepare(&self, mut request: Request) -> Request {
+        let contract = include_str!("../prompts/action_contract.md");
+        match request.messages.first_mut() {
+            Some(Message::System { content }) => content.push_str(contract),
+            _ => request.messages.insert(0, Message::system(contract)),
+        }
+        request.tools.clear();
+        request
+    }
+
+    fn understand(&self, reply: &Reply) -> Understood {
+        object_in(&reply.text)
+            .and_then(|object| action(&object))
+            .unwrap_or_else(|| Understood::message(&reply.text))
+    }
+
+    fn feed_back(&self, reply: &Reply, results: &[Feedback]) -> Vec<Message> {
+        JsonText { render_tools: true }.feed_back(reply, results)
+    }
+}
+
+/// A coordinator's object, if it has that shape: a message, and perhaps one agent to summon.
+fn action(object: &Map<String, Value>) -> Option<Understood> {
+    let message = object.get("message")?.as_str()?;
+    let calls = match object.get("spawn") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(spawn) => vec![spawn_call(spawn)?],
+    };
+    Some(Understood { calls, ..Understood::message(message) })
+}
+
+/// `{"assignment", "name"?}` as a call of the tool that summons.
+fn spawn_call(spawn: &Value) -> Option<ToolCall> {
+    let spawn = spawn.as_object()?;
+    let is_text = |key: &str| spawn.get(key).is_none_or(|value| value.is_string() || value.is_null());
+    if !spawn.get("assignment")?.is_string() || !is_text("name") {
+        return None;
+    }
+    let mut arguments = spawn.clone();
+    arguments.retain(|_, value| !value.is_null());
+    Some(ToolCall {
+        id: "spawn_1".into(),
+        name: "summon_servitor".into(),
+        arguments: Arguments::Object(arguments),
+        opaque: None,
+    })
+}
+
 /// A text without the one code fence around it, if there is one.
 pub(crate) fn unfenced(text: &str) -> &str {
     let trimmed = text.trim();
@@ -212,12 +298,7 @@ fn understand_object(object: &Map<String, Value>, text: &str) -> Understood {
     };
     if let Some(status) = object.get("status") {
         // A status makes the reply final, whatever else it holds; one that nobody knows promises nothing.
-        understood.status = Some(match status.as_str().unwrap_or_default() {
-            "SUCCESS" => WorkerStatus::Success,
-            "FAILURE" => WorkerStatus::Failure,
-            "BLOCKED" => WorkerStatus::Blocked,
-            _ => WorkerStatus::Partial,
-        });
+        understood.status = Some(WorkerStatus::of(status.as_str().unwrap_or_default()));
         return understood;
     }
     match (object.get("tool_calls"), object.get("spawn")) {
@@ -229,14 +310,11 @@ fn understand_object(object: &Map<String, Value>, text: &str) -> Understood {
                 "`tool_calls` must be a list: {\"tool_calls\": [{\"name\": \"TOOL\", \"arguments\": {…}}]}";
             understood.invalid = Some(("worker-invalid-tool-calls", sentence.to_string()));
         }
-        (None, Some(Value::Object(spawn))) => {
-            understood.calls = vec![ToolCall {
-                id: "spawn_1".into(),
-                name: "summon_servitor".into(),
-                arguments: Arguments::Object(spawn.clone()),
-                opaque: None,
-            }];
-        }
+        // Also a coordinator's object is understood here; one of another shape is shown as it is.
+        (None, Some(spawn)) if !spawn.is_null() => match spawn_call(spawn) {
+            Some(call) => understood.calls = vec![call],
+            None => return Understood::message(text),
+        },
         (None, _) if understood.message.is_empty() => understood.message = text.to_string(),
         (None, _) => {}
     }
@@ -296,9 +374,54 @@ mod tests {
     }
 
     #[test]
+    fn what_has_another_shape_is_plain_text() {
+        let action = |text: &str| JsonAction.understand(&Reply { text: text.into(), ..Reply::default() });
+        let whole = action(r#"{"message":"On it","spawn":{"assignment":"test","name":null}}"#);
+        assert_eq!((whole.message.as_str(), whole.calls[0].name.as_str()), ("On it", "summon_servitor"));
+        assert_eq!(whole.calls[0].arguments.to_text(), r#"{"assignment":"test"}"#);
+        for text in [
+            "plain",
+            "",
+            "[1]",
+            "{\"message\":",
+            r#"{"message":7}"#,
+            r#"{"spawn":{"assignment":"x"}}"#,
+            r#"{"message":"x","spawn":"y"}"#,
+            r#"{"message":"x","spawn":{"name":"y"}}"#,
+            r#"{"message":"x","spawn":{"assignment":["y"]}}"#,
+            r#"{"message":"x","spawn":{"assignment":"y","name":3}}"#,
+        ] {
+            assert_eq!(action(text), Understood::message(text), "{text}");
+        }
+        for text in [r#"{"message":"x","spawn":"y"}"#, r#"{"message":"x","spawn":{"name":"y"}}"#] {
+            assert_eq!(understand(text), Understood::message(text), "{text}");
+        }
+    }
+
+    #[test]
     fn prose_is_prose_even_when_it_says_done() {
         let prose = understand("I am not DONE, status: SUCCESS");
         assert_eq!((prose.status, prose.message.as_str()), (None, "I am not DONE, status: SUCCESS"));
         assert_eq!(understand("```json\n{\"status\":\"FAILURE\"}\n```").status, Some(WorkerStatus::Failure));
+        for (word, status) in [
+            ("DONE", WorkerStatus::Success),
+            ("COMPLETED", WorkerStatus::Success),
+            ("WAITING", WorkerStatus::Blocked),
+            ("NEED INPUT", WorkerStatus::Blocked),
+            ("NOT DONE", WorkerStatus::Partial),
+        ] {
+            assert_eq!(understand(&json!({ "status": word }).to_string()).status, Some(status), "{word}");
+            let line = format!("I did it.\nSTATUS: {word}\n");
+            assert_eq!(WorkerStatus::of_last_line(&line), Some(status), "{word}");
+        }
+        for prose in [
+            "DONE",
+            "It is DONE.",
+            "STATUS: DONE, but for the tests",
+            "STATUS: DONE\nNo, it is not.",
+            "status: DONE",
+        ] {
+            assert_eq!(WorkerStatus::of_last_line(prose), None, "{prose}");
+        }
     }
 }

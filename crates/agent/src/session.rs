@@ -1,31 +1,49 @@
 //! A session: what every face holds. It opens the record, chooses the model, lays out the tools, runs turns and closes
 //! the record with exactly one `result`.
 
+mod closing;
+mod conversation;
+mod error;
+mod household;
+pub(crate) mod model;
+mod quarters;
+mod resume;
+
+pub use error::SessionError;
+pub use household::add as add_tools;
+pub use quarters::{Quarters, Told};
+pub use resume::{brought, prompt_of};
+
+use model::{check_budget, choose_client};
+use resume::Broken;
+
+use crate::account::Account;
+use crate::commitments::Draft;
 use crate::compaction::Window;
-use crate::compose::{Coding, State, access_sentence};
+use crate::compose::{self, Extra, access_sentence};
 use crate::evaluator;
 use crate::ground::{Ground, usage_reporter};
-use crate::history::History;
 use crate::host::{LiveTools, RecordedTools, ToolHost};
+use crate::launch::{self, Launcher};
 use crate::outcome::Outcome;
 use crate::profile::{self, Profile};
-use crate::protocol::{JsonText, Native, ReplyProtocol};
+use crate::promises::{self, Promised};
+use crate::protocol::{JsonAction, JsonText, Native, ReplyProtocol};
+use crate::roles::Role;
+use crate::servitors::{CoordinatorLife, Parts, Servitors};
 use crate::trace::{Listener, Trace};
 use crate::turn::{Bounds, Turn};
-use marvin_base::atomic::{self, WriteError};
+use marvin_base::atomic::WriteError;
 use marvin_base::layout::Layout;
-use marvin_base::ledger::{Durability, Ledger, LedgerError};
+use marvin_base::ledger::{Durability, Ledger};
 use marvin_base::redact::Redactor;
 use marvin_base::run::RunFolder;
-use marvin_base::settings::{Setting, Settings, SettingsError, table};
-use marvin_base::{Exit, clock, signature};
-use marvin_gate::{Layers, Refusal, Workspace};
-use marvin_model::choose::{self, Choice};
-use marvin_model::cost::{CostLedger, Lifetime};
-use marvin_model::price::{self, PriceError, Prices};
+use marvin_base::settings::{Setting, Settings, table};
+use marvin_gate::{Layers, Workspace};
+use marvin_model::cost::CostLedger;
+use marvin_model::price::{self, Prices};
 use marvin_model::record::{Recording, Replaying};
-use marvin_model::{Message, ModelClient, ModelError};
-use marvin_tools::{Mode, Toolbox};
+use marvin_tools::Mode;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -58,6 +76,10 @@ pub struct SessionOptions {
     pub cancel: CancellationToken,
     /// A recorded run to play in place of a model.
     pub replay: Option<Replay>,
+    /// What must hold before its answer counts.
+    pub commitments: Vec<Draft>,
+    /// The servitors that it is for, where they are older than it.
+    pub servitors: Option<Arc<Servitors>>,
 }
 
 /// A recorded run: what answers in place of a model, and what the run knew that may have changed since.
@@ -69,14 +91,21 @@ pub struct Replay {
     pub date: String,
     /// Whether a person had asked: then the conversation before it is taken from the recording.
     pub attended: bool,
+    /// What was found when its answers were verified.
+    pub verifications: Vec<Value>,
+    /// What it was told of its commitments, one a line.
+    pub promised: Vec<String>,
 }
 
 /// Settings that shape a conversation: they are kept in `run.json`, and a replay takes them from there.
-static SHAPING: [&Setting; 10] = [
+static SHAPING: [&Setting; 13] = [
     &table::PROTOCOL,
+    &table::ROLE,
+    &table::STEP,
     &table::MAX_ROUNDS,
     &table::MAX_ROUNDS_CHAT,
     &table::NO_PROGRESS,
+    &table::VERIFY_ROUNDS,
     &table::CONTEXT_WARN,
     &table::CONTEXT_COMPACT,
     &table::CONTEXT_HARD,
@@ -88,77 +117,6 @@ static SHAPING: [&Setting; 10] = [
 impl std::fmt::Debug for SessionOptions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SessionOptions").field("ground", &self.ground).finish_non_exhaustive()
-    }
-}
-
-/// Why a session could not be opened or closed.
-#[derive(Debug, thiserror::Error)]
-pub enum SessionError {
-    /// The settings are wrong.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
-    /// The working directory is not there.
-    #[error("--working-dir {0}: there is no such folder\n  hint: make it first, or check the spelling")]
-    NoFolder(String),
-    /// The working directory is refused.
-    #[error("{0}")]
-    Workspace(#[from] Refusal),
-    /// Part of the record is a link.
-    #[error("{0} is a link, and the record must not lead elsewhere\n  hint: remove the link")]
-    LinkedRecord(String),
-    /// Sub-agents are nested too deep.
-    #[error("this agent would be {depth} levels deep, and {deepest} are allowed (limits.depth)")]
-    TooDeep {
-        /// How deep it is.
-        depth: i64,
-        /// How deep it may be.
-        deepest: i64,
-    },
-    /// The model cannot be had.
-    #[error("{0}")]
-    Model(#[from] ModelError),
-    /// The price table is wrong.
-    #[error(transparent)]
-    Prices(#[from] PriceError),
-    /// A budget was set that cannot be kept.
-    #[error(
-        "--max-cost cannot be kept: no price is known for the model `{model}` of `{provider}`\n  hint: add a [[price]] row for it to {file}"
-    )]
-    Unpriced {
-        /// The provider.
-        provider: String,
-        /// The model.
-        model: String,
-        /// Where a price can be put.
-        file: String,
-    },
-    /// The schema of the answer is wrong.
-    #[error("--output-schema: {0}")]
-    Schema(String),
-    /// The record cannot be written.
-    #[error(transparent)]
-    Write(#[from] WriteError),
-    /// The record cannot be written.
-    #[error(transparent)]
-    Record(#[from] LedgerError),
-}
-
-impl SessionError {
-    /// Its exit code.
-    #[must_use]
-    pub fn exit(&self) -> Exit {
-        match self {
-            SessionError::Settings(_)
-            | SessionError::NoFolder(_)
-            | SessionError::Model(_)
-            | SessionError::Prices(_)
-            | SessionError::Unpriced { .. }
-            | SessionError::Schema(_) => Exit::Usage,
-            SessionError::Workspace(_) | SessionError::LinkedRecord(_) | SessionError::TooDeep { .. } => {
-                Exit::Refused
-            }
-            SessionError::Write(_) | SessionError::Record(_) => Exit::Failed,
-        }
     }
 }
 
@@ -180,7 +138,14 @@ pub struct Session {
     replay: Option<Replay>,
     opened: Instant,
     layers: Arc<Layers>,
+    promised: Option<Promised>,
+    servitors: Arc<Servitors>,
     facts: Map<String, Value>,
+    coding: bool,
+    role: Role,
+    extras: Vec<Extra>,
+    /// What was done before this process took the run up.
+    resumed: Option<Account>,
 }
 
 impl Session {
@@ -189,6 +154,14 @@ impl Session {
     /// # Errors
     /// When anything that the session needs is missing, wrong or refused.
     pub fn open(options: SessionOptions) -> Result<Self, SessionError> {
+        Session::open_run(options, None)
+    }
+
+    /// As [`Session::open`]; with the id of a run, takes up that run, which broke off.
+    ///
+    /// # Errors
+    /// When anything that the session needs is missing, wrong or refused.
+    pub fn open_run(options: SessionOptions, resume: Option<&str>) -> Result<Self, SessionError> {
         let ground = options.ground;
         let Ground { settings, layout, redactor, workspace, coding, .. } = ground.clone();
         if let Some(schema) = &options.response_schema {
@@ -206,8 +179,13 @@ impl Session {
         let limit = settings.amount(&table::MAX_COST).map(price::nanos);
         check_budget(limit, probe.as_ref(), &prices, &layout)?;
         drop(probe);
+        let examined = promises::examine(&ground, &options.commitments)?;
 
-        let run = RunFolder::create(&layout.runs())?;
+        let broken = resume.map(|id| Broken::find(&layout, id)).transpose()?;
+        let run = match &broken {
+            Some(broken) => broken.run.clone(),
+            None => RunFolder::create(&layout.runs())?,
+        };
         let script_state =
             settings.given(&table::SCRIPT_STATE).map_or_else(|| run.script_state(), PathBuf::from);
         let mut client = choose_client(&ground, options.replay.as_ref(), Some(script_state.clone()))?;
@@ -219,15 +197,29 @@ impl Session {
             });
             client = Arc::new(recording?);
         }
+        let promised = match &options.replay {
+            None if coding && workspace.is_some() => {
+                Some(promises::make(&Arc::new(ground.clone()), &run, &examined)?)
+            }
+            _ => None,
+        };
+        let proof = promises::proof(
+            &Arc::new(ground.clone()),
+            promised.as_ref(),
+            options.manner == Manner::Unattended,
+            options.replay.as_ref().map(|replay| replay.verifications.as_slice()),
+        );
         let ledger = Ledger::open(&run.trace(), durability, redactor.clone())?;
-        let trace = Arc::new(Trace::new(ledger, options.listener));
+        let before = broken.as_ref().map(|broken| broken.events.as_slice()).unwrap_or_default();
+        let trace = Arc::new(Trace::going_on(ledger, options.listener, before));
         let cost_path = settings.given(&table::COST_LEDGER).map_or_else(|| run.cost(), PathBuf::from);
         let above: Vec<u32> =
             settings.list(&table::LINEAGE).iter().filter_map(|id| id.parse().ok()).collect();
         let cost = Arc::new(CostLedger::open(&cost_path, &above, limit, durability, redactor.clone())?);
 
         let prices = Arc::new(prices);
-        let (layers, unjudged) = evaluator::layers(&ground, &cost, &prices, script_state, &options.cancel);
+        let (layers, unjudged) =
+            evaluator::layers(&ground, &cost, &prices, script_state.clone(), &options.cancel);
         let layers = Arc::new(layers);
         let mut context = ground.context(
             options.cancel.clone(),
@@ -236,20 +228,34 @@ impl Session {
         );
         context.layers = layers.clone();
         let access = access_sentence(&context.access, &context.duty);
-        let toolbox = Toolbox::new(if coding { Mode::Coding } else { Mode::Assistant }, &context.access);
+        let mut toolbox =
+            ground.toolbox(if coding { Mode::Coding } else { Mode::Assistant }, &context.access);
+        let shared = Arc::new(ground.clone());
+        let servitors = options.servitors.unwrap_or_else(|| Servitors::new(shared.clone(), "a turn"));
+        household::add(&mut toolbox, &shared, &servitors, &context.access);
+        if coding {
+            let launcher = Launcher::new(&ground, client.as_ref(), &cost, &script_state, run.logs());
+            launch::add(&mut toolbox, &context.access, launcher.as_ref());
+        }
+        context.agent = promised.as_ref().map(|promised| promised.document().into());
+        let toolbox = Arc::new(toolbox);
         let tools: Arc<dyn ToolHost> = match &options.replay {
             Some(replay) => RecordedTools::new(&toolbox, replay.tape.tool_results()),
-            None => Arc::new(LiveTools::new(toolbox, context)),
+            None => Arc::new(LiveTools::new(toolbox.clone(), context.clone())),
         };
         let protocol: Arc<dyn ReplyProtocol> = match (settings.text(&table::PROTOCOL), client.native_tools())
         {
             (_, false) => Arc::new(JsonText { render_tools: false }),
             ("json", true) => Arc::new(JsonText { render_tools: true }),
+            ("action", true) => Arc::new(JsonAction),
             (_, true) => Arc::new(Native),
         };
         let rounds = if coding { &table::MAX_ROUNDS } else { &table::MAX_ROUNDS_CHAT };
         let late = CancellationToken::new();
-        let turn = Turn {
+        let usual = if coding { Role::Coder } else { Role::Chat };
+        let role = settings.given(&table::ROLE).and_then(|name| Role::find(name).ok()).unwrap_or(usual);
+        let resumed = broken.as_ref().map(|broken| Account::of(&broken.events, &|tool| tools.changes(tool)));
+        let mut turn = Turn {
             client,
             protocol,
             tools,
@@ -270,17 +276,32 @@ impl Session {
             late,
             workspace: workspace.as_ref().map(|workspace| workspace.root().to_path_buf()),
             logs: run.logs().clone(),
-            role: if coding { "Coder".into() } else { "Chat".into() },
-            step: None,
+            role: role.name().to_string(),
+            step: settings.given(&table::STEP).map(str::to_string),
             response_schema: options.response_schema,
+            proof,
+            life: None,
+            composer: None,
         };
         let profile = Profile::read(&layout, &profile::active(&layout, settings.given(&table::PROFILE)));
-        let date = match &options.replay {
-            Some(replay) => replay.date.clone(),
-            None => run.started().to_zoned(jiff::tz::TimeZone::system()).strftime("%A, %Y-%m-%d").to_string(),
+        let then = broken.as_ref().and_then(|broken| broken.facts.get("date")?.as_str());
+        let date = match (&options.replay, then) {
+            (Some(replay), _) => replay.date.clone(),
+            (None, Some(then)) => then.to_string(),
+            (None, None) => compose::day(run.started()),
         };
+        let mut lent = None;
+        if options.replay.is_none() && depth == 0 {
+            lent = Some((turn.clone(), context, toolbox));
+            turn.life = Some(Arc::new(CoordinatorLife(servitors.clone())));
+        }
         let mut session = Session {
-            facts: Map::new(),
+            servitors,
+            extras: broken.as_ref().map(Broken::extras).unwrap_or_default(),
+            facts: broken.map(|broken| broken.facts).unwrap_or_default(),
+            coding,
+            role,
+            resumed,
             settings,
             layout,
             redactor,
@@ -296,9 +317,16 @@ impl Session {
             replay: options.replay,
             opened: Instant::now(),
             layers,
+            promised,
         };
         session.begin(options.record.as_deref(), &ground.folder)?;
-        session.warn(unjudged)?;
+        session.warn(unjudged.into_iter().chain(ground.lent.notices.clone()))?;
+        session.warn_of(&examined)?;
+        if let Some((turn, context, toolbox)) = lent {
+            let script_state = options.record.is_none().then_some(script_state);
+            let date = session.date.clone();
+            session.servitors.lend(Parts { turn, context, toolbox, date, script_state });
+        }
         Ok(session)
     }
 
@@ -321,15 +349,16 @@ impl Session {
             "settings": SHAPING.map(|setting| (setting.key, self.settings.text(setting)))
                 .into_iter()
                 .collect::<BTreeMap<_, _>>(),
+            "role": self.role.name(),
             "depth": self.settings.whole(&table::DEPTH),
             "toolCallCount": 0,
         });
         if let Value::Object(facts) = facts {
-            self.facts = facts;
+            self.facts.extend(facts);
         }
         self.save()?;
         self.trace.event(
-            "run.started",
+            if self.resumed.is_some() { "run.resumed" } else { "run.started" },
             json!({
                 "run_id": self.run.id(), "run_path": self.run.path().display().to_string(),
                 "provider": self.turn.client.provider(), "model": self.turn.client.model(),
@@ -349,8 +378,8 @@ impl Session {
         Ok(())
     }
 
-    /// Says what is wrong with the gate's rules.
-    fn warn(&self, further: Option<String>) -> Result<(), SessionError> {
+    /// Says what is wrong with the gate's rules, and what else a person should know.
+    fn warn(&self, further: impl Iterator<Item = String>) -> Result<(), SessionError> {
         let problems = self.layers.problems().into_iter().map(|problem| problem.to_string());
         for text in problems.take(10).chain(further) {
             self.trace.event("notice", json!({ "text": text }))?;
@@ -382,6 +411,12 @@ impl Session {
     #[must_use]
     pub fn redacted(&self, text: &str) -> String {
         self.redactor.text(text).into_owned()
+    }
+
+    /// The servitors of this session.
+    #[must_use]
+    pub fn servitors(&self) -> &Arc<Servitors> {
+        &self.servitors
     }
 
     /// The cost so far.
@@ -416,6 +451,10 @@ impl Session {
             }
             self.save().ok();
         }
+        // The promises of a turn end with it; its document becomes part of its run.
+        if let Some(promised) = self.promised.take() {
+            promised.settle(&self.run)?;
+        }
         outcome
     }
 
@@ -426,8 +465,8 @@ impl Session {
         self.save()?;
         self.trace.event("turn.started", json!({"turn": 1, "prompt": goal}))?;
         let history = self.history()?;
-        let messages = self.compose(prompt, history.as_ref());
-        let outcome = self.turn.run(messages).await?;
+        let messages = self.compose(prompt, history.as_ref())?;
+        let outcome = self.turn.go_on(messages, self.resumed.clone().unwrap_or_default()).await?;
         if history.is_some() {
             self.remember(prompt, &outcome.text)?;
         }
@@ -438,154 +477,4 @@ impl Session {
         self.close(&outcome)?;
         Ok(outcome)
     }
-
-    /// Adds to the chat log what was said, without secrets. A log that cannot be written does not undo the turn.
-    fn remember(&self, prompt: &str, answer: &str) -> Result<(), SessionError> {
-        let (prompt, answer) = (self.redactor.text(prompt), self.redactor.text(answer));
-        let (limit, target) =
-            (self.settings.count(&table::HISTORY_COMPACT), self.settings.count(&table::HISTORY_TARGET));
-        let path = self.chat_log();
-        if let Err(error) = History::record(&path, &[("you", &prompt), ("assistant", &answer)], limit, target)
-        {
-            let text = format!("{} was not updated: {error}", path.display());
-            self.trace.event("notice", json!({ "text": text }))?;
-        }
-        Ok(())
-    }
-
-    fn chat_log(&self) -> PathBuf {
-        self.layout.profile(&self.profile.name).join("chat_log.json")
-    }
-
-    fn history(&self) -> Result<Option<History>, SessionError> {
-        if self.manner != Manner::Attended {
-            return Ok(None);
-        }
-        let path = self.chat_log();
-        match History::read(&path) {
-            Ok(history) => Ok(Some(history)),
-            Err(error) => {
-                let text = format!("{} cannot be read and is left alone: {error}", path.display());
-                self.trace.event("notice", json!({ "text": text }))?;
-                Ok(None)
-            }
-        }
-    }
-
-    /// The conversation, from durable state: unattended turns see the chat log only as lines of the system message.
-    fn compose(&self, prompt: &str, history: Option<&History>) -> Vec<Message> {
-        let asked_before = self.replay.as_ref().filter(|replay| replay.attended);
-        let (lines, said) = match (asked_before, history) {
-            (Some(replay), _) => (Vec::new(), replay.tape.said_before()),
-            (None, Some(history)) => (Vec::new(), history.messages()),
-            (None, None) => (
-                History::read(&self.chat_log()).map(|history| history.compact_lines()).unwrap_or_default(),
-                Vec::new(),
-            ),
-        };
-        let coding = (self.turn.role == "Coder").then(|| Coding {
-            working_dir: self.workspace.as_ref().map_or_else(
-                || "none (file tools need --working-dir)".to_string(),
-                |workspace| workspace.root().display().to_string(),
-            ),
-            access: self.access.clone(),
-        });
-        let state =
-            State::read(&self.layout, self.workspace.as_deref(), &self.profile, &lines, coding, &self.date);
-        let mut messages = vec![Message::system(state.compose())];
-        messages.extend(said);
-        messages.push(Message::user(prompt));
-        messages
-    }
-
-    /// Writes the one `result`, `run.json` and lifetime usage, and forces the record to the disk.
-    fn close(&mut self, outcome: &Outcome) -> Result<(), SessionError> {
-        let totals = self.cost.totals()?;
-        let duration = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let mut result = json!({
-            "status": outcome.status.name(),
-            "reason": outcome.reason,
-            "exit_code": outcome.status.exit().code(),
-            "text": outcome.text,
-            "error": outcome.error,
-            "failure_signature": outcome.failure_signature,
-            "data": outcome.data,
-            "verification": {"status": "none", "commitments": []},
-            "cost": totals.report(),
-            "rounds": outcome.rounds,
-            "tool_calls": outcome.calls,
-            "duration_ms": duration,
-            "run_id": self.run.id(),
-            "run_path": self.run.path().display().to_string(),
-        });
-        if let (Some(map), true) = (result.as_object_mut(), self.turn.response_schema.is_some()) {
-            let structured = serde_json::from_str(&outcome.text).unwrap_or(Value::Null);
-            map.insert("structured_output".into(), structured);
-        }
-        for (key, value) in [
-            ("status", json!(outcome.status.name())),
-            ("endReason", json!(outcome.reason)),
-            ("endedAt", json!(clock::now_stamp())),
-            ("toolCallCount", json!(outcome.calls)),
-            ("cost", totals.report()),
-            ("exitCode", json!(outcome.status.exit().code())),
-            ("result", self.trace.within(&json!(outcome.text), 4_000)),
-            ("resultSignature", json!(signature::of_bytes(self.redactor.text(&outcome.text).as_bytes()))),
-        ] {
-            self.facts.insert(key.into(), value);
-        }
-        self.save()?;
-        if let Some(metrics) = self.layers.log().and_then(marvin_gate::layers::Log::metrics) {
-            atomic::replace(
-                &self.run.path().join("security-metrics.json"),
-                format!("{metrics:#}\n").as_bytes(),
-            )?;
-        }
-        // A replay spends nothing; a sub-agent's spending is counted by the outermost process.
-        if self.replay.is_none() && self.settings.whole(&table::DEPTH) == 0 {
-            // Usage over a lifetime is a convenience: a damaged file must not fail a run that is done.
-            if let Err(error) = Lifetime::add(&self.layout.usage(), &totals, &self.cost.calls()) {
-                let text = format!("{} was not updated: {error}", self.layout.usage().display());
-                self.trace.event("notice", json!({ "text": text }))?;
-            }
-        }
-        self.trace.event("result", result)?;
-        self.trace.sync()?;
-        Ok(())
-    }
-}
-
-fn choose_client(
-    ground: &Ground,
-    replay: Option<&Replay>,
-    script_state: Option<PathBuf>,
-) -> Result<Arc<dyn ModelClient>, ModelError> {
-    if let Some(replay) = replay {
-        return Ok(replay.tape.clone());
-    }
-    choose::client(&Choice {
-        settings: &ground.settings,
-        environment: &ground.environment,
-        layout: &ground.layout,
-        workspace: ground.workspace.as_deref().map_or(ground.folder.as_path(), Workspace::root),
-        script_state,
-    })
-}
-
-/// A budget needs a price; where none is known it could not be kept, so it is refused at once.
-fn check_budget(
-    limit: Option<u64>,
-    client: &dyn ModelClient,
-    prices: &Prices,
-    layout: &Layout,
-) -> Result<(), SessionError> {
-    let reports_itself = client.provider() == "claude";
-    if limit.is_none() || reports_itself || prices.knows(client.provider(), client.model()) {
-        return Ok(());
-    }
-    Err(SessionError::Unpriced {
-        provider: client.provider().to_string(),
-        model: client.model().to_string(),
-        file: layout.prices().display().to_string(),
-    })
 }

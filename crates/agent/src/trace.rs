@@ -60,6 +60,19 @@ impl Trace {
         Trace { inner: Mutex::new(Inner { ledger, listener, sequence: 0, items: 0 }) }
     }
 
+    /// A trace that goes on after what was written before.
+    #[must_use]
+    pub fn going_on(ledger: Ledger, listener: Listener, before: &[Value]) -> Self {
+        let number = |value: Option<&Value>| value.and_then(Value::as_u64);
+        let item = |event: &Value| {
+            let id = event.get("item")?.get("id")?.as_str()?;
+            id.strip_prefix("item_")?.split('_').next()?.parse().ok()
+        };
+        let sequence = before.iter().filter_map(|event| number(event.get("seq"))).max().unwrap_or(0);
+        let items = before.iter().filter_map(item).max().unwrap_or(0);
+        Trace { inner: Mutex::new(Inner { ledger, listener, sequence, items }) }
+    }
+
     fn inner(&self) -> std::sync::MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -69,6 +82,14 @@ impl Trace {
     /// # Errors
     /// When it cannot be written; then nobody is told, and what it announces must not happen.
     pub fn event(&self, kind: &str, payload: Value) -> Result<(), LedgerError> {
+        self.told(kind, payload).map(|_| ())
+    }
+
+    /// As [`Trace::event`]; gives the event as it was written.
+    ///
+    /// # Errors
+    /// When it cannot be written; then nobody is told, and what it announces must not happen.
+    pub fn told(&self, kind: &str, payload: Value) -> Result<Value, LedgerError> {
         let mut inner = self.inner();
         inner.sequence += 1;
         let mut event = Map::new();
@@ -80,7 +101,7 @@ impl Trace {
         }
         let written = inner.ledger.append(&Value::Object(event))?;
         (inner.listener)(Notice::Event(&written));
-        Ok(())
+        Ok(written)
     }
 
     /// A value for an event, its texts within `characters`. Redacted before it is cut: half a secret would no longer be

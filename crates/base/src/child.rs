@@ -248,6 +248,48 @@ pub async fn run(child: Child, cancel: &CancellationToken) -> Result<Outcome, Ch
     Ok(Outcome { ending, stdout, stderr, elapsed: started.elapsed() })
 }
 
+/// A child that stays: its streams are the caller's, and it is ended when this is dropped. Its deadline, its input and how
+/// much of its output to keep do not count.
+#[derive(Debug)]
+pub struct Kept {
+    process: tokio::process::Child,
+    guard: Guard,
+}
+
+/// The streams of a child that stays: its input, its output, what it says besides.
+pub type Streams = (tokio::process::ChildStdin, tokio::process::ChildStdout, tokio::process::ChildStderr);
+
+/// Starts a child that stays.
+///
+/// # Errors
+/// When the program cannot be started.
+pub fn keep(child: &Child) -> Result<(Kept, Streams), ChildError> {
+    let program = child.program.to_string_lossy().into_owned();
+    let fail = |source: std::io::Error| match source.kind() {
+        std::io::ErrorKind::NotFound => ChildError::Missing(program.clone()),
+        _ => ChildError::Start { program: program.clone(), source },
+    };
+    let (mut process, _) = start(child).map_err(fail)?;
+    let guard = Guard { keeper: process.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)) };
+    match (process.stdin.take(), process.stdout.take(), process.stderr.take()) {
+        (Some(stdin), Some(stdout), Some(stderr)) => Ok((Kept { process, guard }, (stdin, stdout, stderr))),
+        _ => Err(fail(std::io::Error::other("it has no pipes"))),
+    }
+}
+
+impl Kept {
+    /// Asks it to end, and ends it with all that it started when it takes too long.
+    pub async fn end(mut self) {
+        self.guard.tell(keeper::ASK);
+        if tokio::time::timeout(GRACE, self.process.wait()).await.is_err() {
+            self.guard.tell(keeper::END);
+            tokio::time::timeout(LAST, self.process.wait()).await.ok();
+        }
+        // It was waited for: its number may soon be somebody else's.
+        self.guard.keeper = None;
+    }
+}
+
 fn ending(status: Option<std::process::ExitStatus>) -> Ending {
     use std::os::unix::process::ExitStatusExt;
     match status {
@@ -294,6 +336,7 @@ pub fn hide_environment() -> std::io::Result<()> {
 }
 
 /// The keeper of a running child, told to end everything when the run is given up.
+#[derive(Debug)]
 struct Guard {
     keeper: Option<Pid>,
 }

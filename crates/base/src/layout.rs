@@ -161,6 +161,12 @@ impl Layout {
         self.record().map(|record| record.join("agents"))
     }
 
+    /// What agents said and did, one file each; none without a project.
+    #[must_use]
+    pub fn agent_records(&self) -> Option<PathBuf> {
+        self.agents().map(|agents| agents.join("records"))
+    }
+
     /// Files with project instructions, in order of precedence; the first that exists wins.
     #[must_use]
     pub fn instructions(&self) -> Vec<PathBuf> {

@@ -50,6 +50,16 @@ impl Access {
         }
     }
 
+    /// May an agent with this access hand on that one?
+    #[must_use]
+    pub fn covers(&self, other: &Access) -> bool {
+        match (self, other) {
+            (Access::Full, _) | (_, Access::Readonly) => true,
+            (Access::WritableFiles(mine), Access::WritableFiles(theirs)) => theirs.is_subset(mine),
+            (Access::Readonly | Access::WritableFiles(_), _) => false,
+        }
+    }
+
     /// What such an agent may do, in a few words.
     #[must_use]
     pub fn describe(&self) -> &'static str {

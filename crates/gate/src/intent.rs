@@ -1,6 +1,7 @@
 //! The one question: may this happen?
 
 use crate::access::Access;
+use crate::agent;
 use crate::command::CommandContext;
 use crate::layers::{self, Layers};
 use crate::meaning::Grounds;
@@ -105,6 +106,13 @@ pub enum Intent {
         /// The service that the tool stands for, if it stands for one.
         service: Option<Service>,
     },
+    /// Another agent is started, to work for this one.
+    SubAgent {
+        /// What it may write.
+        access: Access,
+        /// The folder of the workspace that it works in; none: the workspace.
+        folder: Option<String>,
+    },
     /// A tool is called.
     Tool {
         /// Its name.
@@ -174,6 +182,7 @@ pub fn judge(intent: &Intent, context: &Context<'_>) -> Verdict {
             Ok(guard) => guard.judge(url, *service),
             Err(refusal) => refusal.verdict(),
         },
+        Intent::SubAgent { access, folder } => agent::judge(access, folder.as_deref(), context),
         Intent::Tool { name, touches } => judge_tool(name, *touches, context),
     };
     verdict.settle(context.attended)

@@ -6,6 +6,7 @@
 //! system guards ([`containment`]), because a judge that reads text can be wrong.
 
 pub mod access;
+pub mod agent;
 mod beneath;
 pub mod change;
 pub mod command;

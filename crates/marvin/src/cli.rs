@@ -1,16 +1,22 @@
 //! The command line: one definition, from which help, completions and the man page are made.
 
 mod commitments;
+mod documents;
 mod gate;
 mod hooks;
 mod init;
+mod mcp;
 mod packs;
+mod servitors;
 
 pub(crate) use commitments::{CommitmentChoice, CommitmentsCommand, CommitmentsPlace};
+pub(crate) use documents::{DocCommand, PromptCommand};
 pub(crate) use gate::{GateCommand, GatePlace, LearnedCommand, RulesCommand, SuggestionsCommand};
 pub(crate) use hooks::{DaemonCommand, DaemonPlace};
 pub(crate) use init::{ClientChoice, InitArguments, InspectRunArguments};
+pub(crate) use mcp::{McpArguments, McpCommand, ServersCommand, ServersPlace};
 pub(crate) use packs::{Consent, LessonsCommand, PacksCommand};
+pub(crate) use servitors::{RunArguments, ServitorsCommand, SummonArguments};
 
 use crate::failure::Failure;
 use crate::{commands, output};
@@ -25,6 +31,8 @@ Examples:
   marvin --non-interactive --prompt 'fix the test'      run unattended in this folder
   echo 'list files' | marvin --non-interactive          the prompt from standard input
   marvin --non-interactive --prompt-file task.md --working-dir ~/src/app --max-cost 2 --output-format stream-json
+  marvin --non-interactive --prompt 'mend the tests' --commitment 'shell:pytest -q'
+                                                        done when the command says so, not when the model does
   marvin doctor                                         what is ready, and how to mend the rest
 
 Exit codes: 0 success, 1 the work failed, 2 usage, 3 not verified, 4 blocked, 5 refused by the gate, 6 budget spent, 130 interrupted";
@@ -54,6 +62,9 @@ pub(crate) struct TurnArguments {
     /// A file that holds the prompt (for prompts too long for a command line)
     #[arg(long, value_name = "PATH", requires = "non_interactive")]
     pub(crate) prompt_file: Option<PathBuf>,
+    /// Take up a run that broke off, by its id: the same record, budget and prompt
+    #[arg(long, value_name = "RUN", requires = "non_interactive", conflicts_with_all = ["prompt", "prompt_file", "record"])]
+    pub(crate) resume: Option<String>,
     /// The folder to work in; every file and command stays inside it
     #[arg(long, value_name = "PATH")]
     pub(crate) working_dir: Option<PathBuf>,
@@ -78,6 +89,13 @@ pub(crate) struct TurnArguments {
     /// A JSON schema that the final answer must have
     #[arg(long, value_name = "FILE")]
     pub(crate) output_schema: Option<PathBuf>,
+    /// What must hold before the answer counts, for example 'shell:pytest -q'; may be given several times (exit code 3
+    /// when it does not hold)
+    #[arg(long, value_name = "KIND:ASSERTION", action = ArgAction::Append, requires = "non_interactive")]
+    pub(crate) commitment: Vec<String>,
+    /// A file or folder that the commitments judge by and that must stay as it is; may be given several times
+    #[arg(long, value_name = "PATH", action = ArgAction::Append, requires = "commitment")]
+    pub(crate) oracle: Vec<String>,
     /// Stop everything, sub-agents included, when this many US dollars are spent (exit code 6)
     #[arg(long, value_name = "USD")]
     pub(crate) max_cost: Option<String>,
@@ -169,6 +187,15 @@ pub(crate) enum Command {
         after_help = "Every commitment is verified again from scratch, outside of any agent, contained and without network.\nExit code 0 when all of them pass, or there is none; 3 when one failed or could not run; 130 when interrupted.\n\nExamples:\n  marvin verify\n  marvin verify --working-dir ~/src/app --json | jq .verified"
     )]
     Verify(CommitmentsPlace),
+    /// Show what an agent is told, and what it is made of
+    #[command(subcommand)]
+    Prompt(PromptCommand),
+    /// Show the documents of agents as they are stored
+    #[command(subcommand)]
+    Doc(DocCommand),
+    /// Summon agents that outlive a process, and run them to their end
+    #[command(subcommand)]
+    Servitors(ServitorsCommand),
     /// Keep packs: what agents are told about files
     #[command(subcommand)]
     Packs(PacksCommand),
@@ -200,6 +227,9 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Serve Marvin's tools over the Model Context Protocol, and keep servers of others
+    #[command(after_help = mcp::MCP_HELP)]
+    Mcp(McpArguments),
     /// Set a project up for Claude Code and Codex: hooks, packs, rules, skills
     #[command(after_help = init::INIT_HELP)]
     Init(InitArguments),

@@ -35,11 +35,16 @@ pub(crate) fn json(value: &Value) -> Result<Exit, Failure> {
 
 /// Writes text as it is, and pushes it out.
 pub(crate) fn raw(text: &str) -> Result<(), Failure> {
+    bytes(text.as_bytes())
+}
+
+/// Writes bytes as they are, text or not, and pushes them out.
+pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
     if CLOSED.load(Ordering::Relaxed) {
         return Err(Failure::failed("cannot write to standard output: it is closed"));
     }
     let mut stdout = std::io::stdout().lock();
-    stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(|error| {
+    stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(|error| {
         let reason = match error.kind() {
             std::io::ErrorKind::BrokenPipe => "its reader went away".to_string(),
             _ => format!("{error}{}", marvin_base::atomic::hint(&error)),

@@ -12,7 +12,8 @@ use marvin_base::{atomic, clock};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -112,6 +113,14 @@ pub struct CostLedger {
     limit: Option<u64>,
     ledger: Mutex<Ledger>,
     calls: Mutex<BTreeMap<String, u64>>,
+    summed: Mutex<Summed>,
+}
+
+/// What was read of the ledger so far, for the question that is asked before every request.
+#[derive(Debug, Default)]
+struct Summed {
+    bytes: u64,
+    cost: u64,
 }
 
 impl CostLedger {
@@ -129,7 +138,14 @@ impl CostLedger {
         let mut lineage = above.to_vec();
         lineage.push(std::process::id());
         let ledger = Mutex::new(Ledger::open_shared(path, durability, redactor)?);
-        Ok(CostLedger { path: path.to_path_buf(), lineage, limit, ledger, calls: Mutex::default() })
+        Ok(CostLedger {
+            path: path.to_path_buf(),
+            lineage,
+            limit,
+            ledger,
+            calls: Mutex::default(),
+            summed: Mutex::default(),
+        })
     }
 
     /// Where the ledger is, for sub-agents.
@@ -218,8 +234,33 @@ impl CostLedger {
     pub fn is_spent(&self) -> Result<bool, LedgerError> {
         match self.limit {
             None => Ok(false),
-            Some(limit) => Ok(self.tree()?.cost >= limit),
+            Some(limit) => Ok(self.spent()? >= limit),
         }
+    }
+
+    /// What the whole tree cost, in nano-dollars: only lines are read that are new since it was asked last.
+    fn spent(&self) -> Result<u64, LedgerError> {
+        let mut summed = self.summed.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = |summed: &Summed| -> std::io::Result<(Vec<u8>, bool)> {
+            let mut file = File::open(&self.path)?;
+            // A ledger is never shorter than it was but for a tail that nobody finished, which was not counted.
+            let from = if file.metadata()?.len() < summed.bytes { 0 } else { summed.bytes };
+            file.seek(SeekFrom::Start(from))?;
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes)?;
+            Ok((bytes, from == 0))
+        };
+        let Ok((bytes, anew)) = read(&summed) else { return Ok(self.tree()?.cost) };
+        if anew {
+            *summed = Summed::default();
+        }
+        for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
+            summed.bytes += line.len() as u64;
+            if let Ok(spend) = serde_json::from_slice::<Spend>(line) {
+                summed.cost = summed.cost.saturating_add(spend.cost_nanos.unwrap_or(0));
+            }
+        }
+        Ok(summed.cost)
     }
 }
 
@@ -320,6 +361,8 @@ mod tests {
         assert!(!parent.is_spent().unwrap());
         parent.record("openai", "gpt", usage, Some(10)).unwrap();
         assert!(child.is_spent().unwrap(), "the budget is the tree's");
+        assert!(parent.is_spent().unwrap(), "also where a part was read before");
+        assert_eq!((parent.spent().unwrap(), child.spent().unwrap()), (100, 100));
         let report = parent.totals().unwrap().marvin_cost();
         let keys: Vec<&String> = report.as_object().unwrap().keys().collect();
         assert_eq!(keys, ["session_cost", "llm_turns", "model_turns", "model_cost"]);

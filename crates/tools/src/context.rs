@@ -38,7 +38,25 @@ pub struct ToolContext {
     pub artifacts: Option<Held>,
     /// What the session cost so far; the argument says whether to include the lifetime figures.
     pub usage: Arc<dyn Fn(bool) -> Value + Send + Sync>,
+    /// The document of the agent that calls, where it has one.
+    pub agent: Option<Arc<str>>,
+    /// Told how far a long call is, where somebody wants to know.
+    pub progress: Option<ProgressSink>,
 }
+
+/// How far a call is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// How much is done; it only grows.
+    pub done: u64,
+    /// How much there is to do, where that is known.
+    pub total: Option<u64>,
+    /// What was just done, in a few words.
+    pub message: String,
+}
+
+/// Whoever is told of steps.
+pub type ProgressSink = Arc<dyn Fn(Step) + Send + Sync>;
 
 impl fmt::Debug for ToolContext {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -61,6 +79,13 @@ impl ToolContext {
         self.workspace.as_deref().ok_or_else(|| {
             ToolError::Failed("there is no working directory; start with --working-dir PATH".into())
         })
+    }
+
+    /// Says how far a call is.
+    pub fn step(&self, done: u64, total: Option<u64>, message: &str) {
+        if let Some(progress) = &self.progress {
+            progress(Step { done, total, message: self.redactor.text(message).into_owned() });
+        }
     }
 
     /// The circumstances as the gate wants them.

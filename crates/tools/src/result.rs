@@ -29,6 +29,9 @@ pub const FROM_TOOL: &str = "tool_output";
 /// What somebody else on the network said.
 pub const FROM_WEB: &str = "web";
 
+/// What a server of somebody else said.
+pub const FROM_SERVER: &str = "mcp";
+
 /// What a tool hands back.
 #[derive(Debug, Clone)]
 pub struct Output<D = Value> {
@@ -46,7 +49,7 @@ pub struct Output<D = Value> {
     pub confidence: Confidence,
     /// Characters of `text` that a model gets to see.
     pub limit: usize,
-    /// Where the facts come from: [`FROM_TOOL`] or [`FROM_WEB`].
+    /// Where the facts come from: [`FROM_TOOL`], [`FROM_WEB`] or [`FROM_SERVER`].
     pub source: &'static str,
 }
 

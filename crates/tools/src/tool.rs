@@ -62,11 +62,11 @@ impl fmt::Debug for Prepared {
 /// A tool of any input.
 pub trait DynTool: Send + Sync {
     /// Its name.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
     /// What it does, for the model.
-    fn description(&self) -> &'static str;
+    fn description(&self) -> &str;
     /// The arguments of a correct call, as JSON text.
-    fn example(&self) -> &'static str;
+    fn example(&self) -> &str;
     /// Other names under which models send a field, as (other, right).
     fn fields(&self) -> &'static [(&'static str, &'static str)];
     /// What it touches.
@@ -83,15 +83,15 @@ pub trait DynTool: Send + Sync {
 }
 
 impl<T: Tool> DynTool for T {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         T::NAME
     }
 
-    fn description(&self) -> &'static str {
+    fn description(&self) -> &str {
         T::DESCRIPTION
     }
 
-    fn example(&self) -> &'static str {
+    fn example(&self) -> &str {
         T::EXAMPLE
     }
 

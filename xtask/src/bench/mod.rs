@@ -4,6 +4,7 @@
 mod forest;
 mod grep;
 mod guarded;
+mod honesty;
 mod hook;
 mod judged;
 mod listing;
@@ -16,7 +17,7 @@ use serde_json::Value;
 /// A benchmark: measures, and says by `ok` whether its targets hold.
 type Bench = fn() -> Result<Value, String>;
 
-const ALL: [(&str, Bench); 7] = [
+const ALL: [(&str, Bench); 8] = [
     ("start", start::run),
     ("stream", stream::run),
     ("grep", grep::run),
@@ -24,6 +25,7 @@ const ALL: [(&str, Bench); 7] = [
     ("tree", listing::run),
     ("gate", judged::run),
     ("hook", hook::run),
+    ("honesty", honesty::run),
 ];
 
 /// The names of all.

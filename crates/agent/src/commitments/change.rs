@@ -65,17 +65,21 @@ fn store(ground: &Ground) -> Result<Store, ChangeError> {
     })
 }
 
-/// Makes a promise.
+/// A promise that may be made.
+#[derive(Debug, Clone)]
+pub struct Examined {
+    /// The commitment as it would be written.
+    pub commitment: Commitment,
+    /// What the gate says of its command, where that is not yes.
+    pub doubt: Option<Verdict>,
+}
+
+/// Looks at a promise that is to be made; nothing is written.
 ///
 /// # Errors
-/// When it cannot fail, is not understood, or cannot be written.
-pub fn add(ground: &Ground, draft: Draft) -> Result<Added, ChangeError> {
-    let store = store(ground)?;
+/// When it cannot fail, or is not understood.
+pub fn examine(ground: &Ground, draft: &Draft) -> Result<Examined, ChangeError> {
     let usage = |why: String| ChangeError::Usage(format!("this commitment is refused: {why}"));
-    let id = draft.document.unwrap_or_else(|| PROJECT.to_string());
-    if !document::is_name(&id) {
-        return Err(StoreError::Name(id).into());
-    }
     let timeout_s = draft.timeout_s.unwrap_or(TIMEOUT);
     if !(1..=LONGEST).contains(&timeout_s) {
         return Err(usage(format!("its timeout is {timeout_s} s\n  hint: between 1 and {LONGEST}")));
@@ -105,9 +109,50 @@ pub fn add(ground: &Ground, draft: Draft) -> Result<Added, ChangeError> {
         evidence: None,
         duration_ms: None,
         created_at: Some(now.clone()),
-        updated_at: Some(now.clone()),
+        updated_at: Some(now),
         other: Map::new(),
     };
+    Ok(Examined { commitment, doubt })
+}
+
+/// Writes a new document together with everything that it promises: it is there whole, or not at all.
+///
+/// # Errors
+/// When there is one already, or it cannot be written.
+pub fn create(ground: &Ground, document: &Document) -> Result<(), ChangeError> {
+    let store = store(ground)?;
+    store.create(document)?;
+    // Found in the document without a line here, a commitment is still verified.
+    for commitment in &document.commitments {
+        seal::append(&store, &ground.redactor, seal::of("added", &document.id, commitment))?;
+    }
+    Ok(())
+}
+
+/// Closes a document: its work is proved, or was given up by whoever asked for it. What it promised stays written down,
+/// and is no longer part of what must hold in the project.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn close(ground: &Ground, document: &str) -> Result<(), ChangeError> {
+    let store = store(ground)?;
+    seal::append(&store, &ground.redactor, json!({"type": "closed", "document": document}))?;
+    Ok(())
+}
+
+/// Makes a promise.
+///
+/// # Errors
+/// When it cannot fail, is not understood, or cannot be written.
+pub fn add(ground: &Ground, draft: Draft) -> Result<Added, ChangeError> {
+    let store = store(ground)?;
+    let usage = |why: String| ChangeError::Usage(format!("this commitment is refused: {why}"));
+    let Examined { commitment, doubt } = examine(ground, &draft)?;
+    let id = draft.document.unwrap_or_else(|| PROJECT.to_string());
+    if !document::is_name(&id) {
+        return Err(StoreError::Name(id).into());
+    }
+    let now = clock::now_stamp();
     let title = if id == PROJECT { "Project" } else { &id };
     let purpose =
         if id == PROJECT { "What must hold in this project before work in it is done." } else { "" };
@@ -217,7 +262,7 @@ pub fn drop_one(ground: &Ground, document: Option<&str>, id: &str) -> Result<Str
         }
         Err(error) => {
             let seals = seal::read(&store)?;
-            let mut keys = seals.into_keys();
+            let mut keys = seals.promises.into_keys();
             let found = keys.find(|(of, one)| one == id && document.is_none_or(|document| document == of));
             found.map(|(of, _)| of).ok_or(error)?
         }

@@ -4,7 +4,8 @@
 //! `project.md`, an agent's in its document. It is refused when it is added if it cannot fail ([`assertion`]). Every claim
 //! that work is done verifies all of them again from scratch ([`verify_all`]), outside the agent's session, judged by the
 //! gate and in the box of the operating system; only all passed is done. What was promised is also written to a ledger
-//! ([`seal`]), so that a document that was edited by hand to promise less is found out.
+//! ([`seal`]), so that a document that was edited by hand to promise less is found out. A document is closed when its work is over; those of single
+//! turns (`turn-…`) and closed ones are no part of what must hold in the project.
 //!
 //! Limits: an assertion proves what it says and no more; what a script does inside cannot be seen. Who can write the whole
 //! folder, outside the box and past the gate, can forge both the document and the ledger.
@@ -18,15 +19,18 @@ mod oracle;
 mod report;
 mod seal;
 pub mod store;
+pub mod tools;
 mod verify;
 
 pub use assertion::Assertion;
-pub use change::{Added, ChangeError, Draft, add, all, drop_one, find, rehash};
+pub use change::{
+    Added, ChangeError, Draft, Examined, add, all, close, create, drop_one, examine, find, rehash,
+};
 pub use commitment::{Commitment, Kind, Oracle, Source, Status};
 pub use document::Document;
 pub use report::{Checked, Report};
-pub use store::{PROJECT, Store, StoreError};
-pub use verify::{Notice, verify, verify_all};
+pub use store::{PROJECT, Store, StoreError, TURN};
+pub use verify::{Notice, verify, verify_all, verify_documents};
 
 use marvin_base::layout::Layout;
 
@@ -35,4 +39,17 @@ use marvin_base::layout::Layout;
 #[must_use]
 pub fn exists(layout: &Layout) -> bool {
     Store::of(layout).is_some_and(|store| store.has_commitments())
+}
+
+/// Was anything promised in this document? What cannot be read counts.
+#[must_use]
+pub fn promises(layout: &Layout, document: &str) -> bool {
+    let Some(store) = Store::of(layout) else { return false };
+    match store.read(document) {
+        Ok(found) if !found.commitments.is_empty() => true,
+        Ok(_) | Err(StoreError::Missing(_)) => {
+            !seal::read_of(&store, document).is_ok_and(|seals| seals.promises.is_empty())
+        }
+        Err(_) => true,
+    }
 }

@@ -8,6 +8,9 @@ use marvin_gate::quote;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+/// Lines of evidence that people are shown.
+const LINES: usize = 20;
+
 /// One commitment after its verification.
 #[derive(Debug, Clone, Serialize)]
 pub struct Checked {
@@ -137,6 +140,34 @@ impl Report {
             parts.push("interrupted".into());
         }
         parts.join(", ")
+    }
+
+    /// What people are told: what does not hold, why, the end of what was printed, and one line on the whole.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for problem in &self.problems {
+            text.push_str(&format!("\nproblem: {problem}\n"));
+        }
+        for checked in self.open() {
+            text.push_str(&format!(
+                "\n{}: {}  {}\n",
+                checked.status.words(),
+                checked.id,
+                truncate::line(&checked.title(), 200)
+            ));
+            if !checked.description.is_empty() {
+                text.push_str(&format!("  {}\n", checked.whole().replace('\n', "\n  ")));
+            }
+            text.push_str(&format!("  {}\n", checked.reason.as_deref().unwrap_or("not verified")));
+            let lines: Vec<&str> = checked.evidence.as_deref().unwrap_or_default().lines().collect();
+            for line in lines.iter().skip(lines.len().saturating_sub(LINES)) {
+                text.push_str(&format!("  | {line}\n"));
+            }
+        }
+        let verdict = if self.verified() { "verified" } else { "not verified" };
+        text.push_str(&format!("\n{verdict}: {}\n", self.summary()));
+        text
     }
 
     /// What the agent is told that claimed to be done: what does not hold, why, and what to do, in at most `limit`

@@ -5,13 +5,13 @@
 //! hand without a line here counts too: it can only ask for more.
 
 use super::commitment::Commitment;
-use super::store::{Store, StoreError};
+use super::store::{Store, StoreError, TURN};
 use marvin_base::files::{self, Links};
 use marvin_base::ledger::{self, Durability, Ledger};
 use marvin_base::redact::Redactor;
 use marvin_base::{atomic, clock};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The ledger, beside the documents.
@@ -22,8 +22,14 @@ const LARGEST: u64 = 64 * 1024 * 1024;
 /// Bytes of it that are kept while assertions run.
 const MOST_KEPT: u64 = 8 * 1024 * 1024;
 
-/// What was promised and not taken back: the definition of each, by document and id.
-pub(super) type Seals = BTreeMap<(String, String), String>;
+/// What the ledger says.
+#[derive(Debug, Default)]
+pub(super) struct Seals {
+    /// What was promised and not taken back: the definition of each, by document and id.
+    pub(super) promises: BTreeMap<(String, String), String>,
+    /// Documents whose work is over.
+    pub(super) closed: BTreeSet<String>,
+}
 
 fn failed(store: &Store, doing: &'static str, reason: &dyn ToString) -> StoreError {
     StoreError::Io { doing, path: store.ledger().display().to_string(), reason: reason.to_string() }
@@ -53,10 +59,66 @@ pub(super) fn of(kind: &str, document: &str, commitment: &Commitment) -> Value {
 
 /// Reads what stands.
 pub(super) fn read(store: &Store) -> Result<Seals, StoreError> {
-    let path = store.ledger();
-    let facts = match path.symlink_metadata() {
+    if !is_there(store)? {
+        return Ok(Seals::default());
+    }
+    let contents = ledger::read(&store.ledger()).map_err(|error| failed(store, "read", &error))?;
+    if let Some(damaged) = contents.damaged.first() {
+        return Err(failed(store, "read", &format!("it is damaged: {damaged:?}\n  hint: mend that line")));
+    }
+    let mut seals = Seals::default();
+    for entry in &contents.entries {
+        seals.take(entry);
+    }
+    Ok(seals)
+}
+
+/// Reads what stands of one document. Lines about others are passed over unread: a thousand agents may have written some.
+pub(super) fn read_of(store: &Store, document: &str) -> Result<Seals, StoreError> {
+    if !is_there(store)? {
+        return Ok(Seals::default());
+    }
+    let bytes = files::read(&store.ledger(), LARGEST, Links::Refuse)
+        .map_err(|error| failed(store, "read", &error))?;
+    let named = format!("\"document\":\"{document}\"");
+    let mut seals = Seals::default();
+    for line in String::from_utf8_lossy(&bytes).lines().filter(|line| line.contains(&named)) {
+        let entry: Value = serde_json::from_str(line)
+            .map_err(|error| failed(store, "read", &format!("it is damaged: {error}")))?;
+        seals.take(&entry);
+    }
+    seals.promises.retain(|(of, _), _| of == document);
+    Ok(seals)
+}
+
+impl Seals {
+    /// Is it part of what must hold in the project? Not what belongs to one turn, nor what is over.
+    pub(super) fn is_open(&self, document: &str) -> bool {
+        !document.starts_with(TURN) && !self.closed.contains(document)
+    }
+
+    fn take(&mut self, entry: &Value) {
+        let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
+        let key = (text("document"), text("id"));
+        match text("type").as_str() {
+            "added" | "rehashed" => {
+                self.promises.insert(key, text("sha256"));
+            }
+            "dropped" => {
+                self.promises.remove(&key);
+            }
+            "closed" => {
+                self.closed.insert(key.0);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn is_there(store: &Store) -> Result<bool, StoreError> {
+    let facts = match store.ledger().symlink_metadata() {
         Ok(facts) => facts,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Seals::new()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(failed(store, "read", &error)),
     };
     if !facts.is_file() {
@@ -65,25 +127,7 @@ pub(super) fn read(store: &Store) -> Result<Seals, StoreError> {
     if facts.len() > LARGEST {
         return Err(failed(store, "read", &format!("it is larger than {LARGEST} bytes")));
     }
-    let contents = ledger::read(&path).map_err(|error| failed(store, "read", &error))?;
-    if let Some(damaged) = contents.damaged.first() {
-        return Err(failed(store, "read", &format!("it is damaged: {damaged:?}\n  hint: mend that line")));
-    }
-    let mut seals = Seals::new();
-    for entry in &contents.entries {
-        let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
-        let key = (text("document"), text("id"));
-        match text("type").as_str() {
-            "added" | "rehashed" => {
-                seals.insert(key, text("sha256"));
-            }
-            "dropped" => {
-                seals.remove(&key);
-            }
-            _ => {}
-        }
-    }
-    Ok(seals)
+    Ok(true)
 }
 
 /// The ledger as it was before assertions ran. They run in the workspace, where it lies, and one could wipe it out

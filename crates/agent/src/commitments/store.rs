@@ -19,8 +19,11 @@ use std::time::{Duration, Instant};
 /// The document with the project's own commitments.
 pub const PROJECT: &str = "project";
 
+/// How the names of documents begin that belong to one turn. They live as long as it does.
+pub const TURN: &str = "turn-";
+
 /// Documents of one project.
-const MOST: usize = 2_000;
+const MOST: usize = 20_000;
 /// How long a change waits for another one.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Taken while a document is changed.
@@ -132,7 +135,12 @@ impl Store {
             let name = entry.ok()?.file_name().into_string().ok()?;
             name.strip_suffix(".md").filter(|id| document::is_name(id)).map(str::to_string)
         };
-        let mut names: Vec<String> = entries.filter_map(name).take(MOST).collect();
+        let mut names: Vec<String> = entries.filter_map(name).take(MOST + 1).collect();
+        if names.len() > MOST {
+            // What is not read is not verified: that must not happen unseen.
+            let reason = format!("there are more than {MOST} documents");
+            return Err(StoreError::Io { doing: "list", path: self.folder.display().to_string(), reason });
+        }
         names.sort();
         Ok(names)
     }
@@ -147,6 +155,24 @@ impl Store {
         }
         let held = self.held()?.ok_or_else(|| StoreError::Missing(id.to_string()))?;
         self.read_in(&held, id)
+    }
+
+    /// The file of a document, to be shown as it is.
+    ///
+    /// # Errors
+    /// When there is none, or it is a link or no file.
+    pub fn open_raw(&self, id: &str) -> Result<File, StoreError> {
+        if !document::is_name(id) {
+            return Err(StoreError::Name(id.to_string()));
+        }
+        let missing = || StoreError::Missing(id.to_string());
+        let held = self.held()?.ok_or_else(missing)?;
+        files::open(&held.place().join(format!("{id}.md")), Links::Refuse).map_err(|error| {
+            match error.kind() {
+                ErrorKind::NotFound => missing(),
+                _ => self.io("read", &self.path(id), &error),
+            }
+        })
     }
 
     fn read_in(&self, held: &Held, id: &str) -> Result<Document, StoreError> {
@@ -271,16 +297,26 @@ impl Store {
 
     /// Is there anything to verify? What cannot be read counts.
     pub(super) fn has_commitments(&self) -> bool {
-        match self.list() {
-            Ok(names) => {
-                names
-                    .iter()
-                    .any(|name| self.read(name).map_or(true, |document| !document.commitments.is_empty()))
-                    || self.ledger().symlink_metadata().is_ok()
-                        && !seal::read(self).is_ok_and(|seals| seals.is_empty())
-            }
-            Err(_) => true,
+        let Ok(seals) = seal::read(self) else { return true };
+        let is_open = |document: &str| seals.is_open(document);
+        if seals.promises.keys().any(|(document, _)| is_open(document)) {
+            return true;
         }
+        let promises = |name: &String| self.read(name).map_or(true, |found| !found.commitments.is_empty());
+        self.list().map_or(true, |names| names.iter().filter(|name| is_open(name)).any(promises))
+    }
+
+    /// Takes a document out of the store; gives its text.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be removed.
+    pub fn remove(&self, id: &str) -> Result<String, StoreError> {
+        let held = self.held()?.ok_or_else(|| StoreError::Missing(id.to_string()))?;
+        let _lock = self.lock(&held)?;
+        let text = self.read_in(&held, id)?.render();
+        std::fs::remove_file(held.place().join(format!("{id}.md")))
+            .map_err(|error| self.io("remove", &self.path(id), &error))?;
+        Ok(text)
     }
 
     /// Everything that was promised and stands in a document, as (document, commitment).

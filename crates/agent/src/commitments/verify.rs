@@ -6,7 +6,7 @@
 use super::check::{self, Outcome};
 use super::commitment::{Commitment, Status};
 use super::report::{Checked, Report};
-use super::seal;
+use super::seal::{self, Seals};
 use super::store::{Named, Store, StoreError};
 use crate::ground::Ground;
 use marvin_base::clock;
@@ -35,17 +35,95 @@ pub async fn verify(
     cancel: &CancellationToken,
     notice: Notice<'_>,
 ) -> Report {
+    let scope = if only.is_empty() { Scope::Project } else { Scope::Ids(only) };
+    verify_scope(ground, scope, cancel, notice).await
+}
+
+/// Verifies the commitments of these documents. With each stands what the shell itself knows was promised in it: that holds
+/// even if somebody rewrote both the document and the ledger.
+pub async fn verify_documents(
+    ground: &Ground,
+    documents: &[(&str, &[Commitment])],
+    cancel: &CancellationToken,
+    notice: Notice<'_>,
+) -> Report {
+    verify_scope(ground, Scope::Documents(documents), cancel, notice).await
+}
+
+/// What is verified.
+#[derive(Debug, Clone, Copy)]
+enum Scope<'a> {
+    /// Everything that must hold in the project.
+    Project,
+    /// These commitments.
+    Ids(&'a [String]),
+    /// These documents, of which this was promised.
+    Documents(&'a [(&'a str, &'a [Commitment])]),
+}
+
+impl Scope<'_> {
+    /// What stands in the documents, and why some cannot be read.
+    fn commitments(self, store: &Store) -> (Vec<Named>, Vec<StoreError>) {
+        match self {
+            Scope::Project | Scope::Ids(_) => store.commitments(),
+            Scope::Documents(documents) => {
+                let (mut found, mut errors) = (Vec::new(), Vec::new());
+                for (id, _) in documents {
+                    match store.read(id) {
+                        Ok(document) => {
+                            found.extend(document.commitments.into_iter().map(|one| (id.to_string(), one)));
+                        }
+                        // What was promised in it is reported as gone.
+                        Err(StoreError::Missing(_)) => {}
+                        Err(error) => errors.push(error),
+                    }
+                }
+                (found, errors)
+            }
+        }
+    }
+
+    fn seals(self, store: &Store) -> Result<Seals, StoreError> {
+        let Scope::Documents(documents) = self else { return seal::read(store) };
+        let mut seals = Seals::default();
+        for (id, promised) in documents {
+            seals.promises.extend(seal::read_of(store, id)?.promises);
+            let known = promised.iter().map(|one| ((id.to_string(), one.id.clone()), one.definition()));
+            seals.promises.extend(known);
+        }
+        Ok(seals)
+    }
+
+    fn has(self, seals: &Seals, document: &str, id: &str) -> bool {
+        match self {
+            Scope::Project => seals.is_open(document),
+            Scope::Ids(ids) => ids.iter().any(|one| one == id),
+            Scope::Documents(documents) => documents.iter().any(|(of, _)| *of == document),
+        }
+    }
+
+    fn is_all(self) -> bool {
+        matches!(self, Scope::Project)
+    }
+}
+
+async fn verify_scope(
+    ground: &Ground,
+    scope: Scope<'_>,
+    cancel: &CancellationToken,
+    notice: Notice<'_>,
+) -> Report {
     let mut report = Report::default();
     let Some(store) = Store::of(&ground.layout) else { return report };
-    if !store.has_commitments() {
+    if scope.is_all() && !store.has_commitments() {
         return report;
     }
     match take(&store, cancel).await {
         // Held until the end; it goes with this process.
-        Ok(Some(_lock)) => run(&store, ground, only, cancel, notice, &mut report).await,
+        Ok(Some(_lock)) => run(&store, ground, scope, cancel, notice, &mut report).await,
         Ok(None) => report.interrupted = true,
         // Without a place to write outcomes to, none counts.
-        Err(error) => unrecorded(&store, only, &error, notice, &mut report),
+        Err(error) => unrecorded(&store, scope, &error, notice, &mut report),
     }
     report
 }
@@ -66,35 +144,38 @@ async fn take(store: &Store, cancel: &CancellationToken) -> Result<Option<File>,
     }
 }
 
-fn unrecorded(store: &Store, only: &[String], error: &StoreError, notice: Notice<'_>, report: &mut Report) {
-    let (pairs, errors) = store.commitments();
+fn unrecorded(store: &Store, scope: Scope<'_>, error: &StoreError, notice: Notice<'_>, report: &mut Report) {
+    let (pairs, errors) = scope.commitments(store);
+    let seals = scope.seals(store).unwrap_or_default();
     report.problems.extend(errors.iter().map(ToString::to_string));
     report.problems.push(error.to_string());
     for (document, commitment) in pairs {
-        if is_chosen(&commitment, only) {
+        if scope.has(&seals, &document, &commitment.id) {
             let why = format!("its outcome cannot be written down: {error}");
             report.add(&document, &commitment, Outcome::could_not_run(why), 0, notice);
         }
     }
 }
 
-fn is_chosen(commitment: &Commitment, only: &[String]) -> bool {
-    only.is_empty() || only.contains(&commitment.id)
-}
-
 async fn run(
     store: &Store,
     ground: &Ground,
-    only: &[String],
+    scope: Scope<'_>,
     cancel: &CancellationToken,
     notice: Notice<'_>,
     report: &mut Report,
 ) {
-    let (pairs, errors) = store.commitments();
+    let (pairs, errors) = scope.commitments(store);
     report.problems.extend(errors.iter().map(ToString::to_string));
-    let broken = sealed(store, &pairs, only, report);
-    let chosen: Vec<Named> =
-        pairs.into_iter().filter(|(_, commitment)| is_chosen(commitment, only)).collect();
+    let seals = scope.seals(store).unwrap_or_else(|error| {
+        report.problems.push(error.to_string());
+        Seals::default()
+    });
+    let broken = sealed(store, &pairs, scope, &seals, report);
+    let chosen: Vec<Named> = pairs.into_iter().filter(|(of, one)| scope.has(&seals, of, &one.id)).collect();
+    if chosen.is_empty() && report.problems.is_empty() {
+        return;
+    }
     // The verifier is the shell itself, whatever the agent that claims to be done may do.
     let context = ToolContext { access: Access::Full, ..ground.tool_context(cancel.clone(), None) };
     let kept = seal::Kept::of(store);
@@ -128,9 +209,9 @@ async fn run(
         release(store, &chosen);
         return;
     }
-    newcomers(store, only, notice, report);
+    newcomers(store, scope, notice, report);
     let entry = json!({
-        "type": "verified", "all": only.is_empty(), "verified": report.verified(), "passed": report.count(Status::Passed),
+        "type": "verified", "all": scope.is_all(), "verified": report.verified(), "passed": report.count(Status::Passed),
         "failed": report.count(Status::Failed), "could_not_run": report.count(Status::CouldNotRun),
     });
     if let Err(error) = seal::append(store, &ground.redactor, entry) {
@@ -139,22 +220,21 @@ async fn run(
 }
 
 /// Compares the documents with the ledger; gives what is not as it was promised.
-fn sealed(store: &Store, pairs: &[Named], only: &[String], report: &mut Report) -> Vec<(String, String)> {
-    let seals = match seal::read(store) {
-        Ok(seals) => seals,
-        Err(error) => {
-            report.problems.push(error.to_string());
-            return Vec::new();
-        }
-    };
+fn sealed(
+    store: &Store,
+    pairs: &[Named],
+    scope: Scope<'_>,
+    seals: &Seals,
+    report: &mut Report,
+) -> Vec<(String, String)> {
     let mut broken = Vec::new();
-    for ((document, id), definition) in &seals {
+    for ((document, id), definition) in &seals.promises {
         match pairs.iter().find(|(of, commitment)| of == document && commitment.id == *id) {
             Some((of, commitment)) if commitment.definition() != *definition => {
                 broken.push((of.clone(), commitment.id.clone()));
             }
             Some(_) => {}
-            None if only.is_empty() || only.contains(id) => report.problems.push(format!(
+            None if scope.has(seals, document, id) => report.problems.push(format!(
                 "the commitment {id} is gone from {} although nobody took it back\n  hint: bring the file back, or take it back with `marvin commitments drop {id}`",
                 store.path(document).display()
             )),
@@ -228,8 +308,9 @@ fn record(store: &Store, document: &str, verified: &Commitment, mut outcome: Out
 }
 
 /// What was added meanwhile was not verified.
-fn newcomers(store: &Store, only: &[String], notice: Notice<'_>, report: &mut Report) {
-    let (pairs, errors) = store.commitments();
+fn newcomers(store: &Store, scope: Scope<'_>, notice: Notice<'_>, report: &mut Report) {
+    let (pairs, errors) = scope.commitments(store);
+    let seals = scope.seals(store).unwrap_or_default();
     for problem in errors.iter().map(ToString::to_string) {
         if !report.problems.contains(&problem) {
             report.problems.push(problem);
@@ -237,7 +318,7 @@ fn newcomers(store: &Store, only: &[String], notice: Notice<'_>, report: &mut Re
     }
     for (document, commitment) in pairs {
         let known = report.commitments.iter().any(|one| one.document == document && one.id == commitment.id);
-        if !known && is_chosen(&commitment, only) {
+        if !known && scope.has(&seals, &document, &commitment.id) {
             let why = "it was added while the others were verified; verify again";
             report.add(&document, &commitment, Outcome::could_not_run(why), 0, notice);
         }

@@ -118,8 +118,12 @@ pub(super) fn load(sources: &Sources<'_>) -> Result<Settings, SettingsError> {
         let text = check(setting, setting.default, &Origin::Default)?;
         values.insert(setting.key, Value { text, origin: Origin::Default });
     }
+    let mut objects = Vec::new();
     let mut put = |setting: &'static Setting, raw: &str, origin: Origin| -> Result<(), SettingsError> {
         let text = check(setting, raw, &origin)?;
+        if setting.kind == Kind::Json && !text.is_empty() {
+            objects.push((setting.key, Value { text: text.clone(), origin: origin.clone() }));
+        }
         values.insert(setting.key, Value { text, origin });
         Ok(())
     };
@@ -147,7 +151,7 @@ pub(super) fn load(sources: &Sources<'_>) -> Result<Settings, SettingsError> {
     for (key, raw) in &sources.flags {
         put(known(key, &Origin::Flag)?, raw, Origin::Flag)?;
     }
-    Ok(Settings { values })
+    Ok(Settings { values, objects })
 }
 
 fn known(key: &str, origin: &Origin) -> Result<&'static Setting, SettingsError> {
@@ -316,6 +320,19 @@ mod tests {
         assert_eq!(rounds(file, "pipeline.debug_rounds = 8", &[]).0, 8);
         let variable = Origin::Variable("MARVIN_DEBUG_ROUNDS");
         assert_eq!(rounds(file, "", &[("MARVIN_DEBUG_ROUNDS", "9")]), (9, variable));
+    }
+
+    #[test]
+    fn objects_of_several_sources_stand_beside_each_other() {
+        let settings = load_from(
+            "[mcp.servers.a]\ncommand = 'x'",
+            "[mcp.servers.b]\nurl = 'y'",
+            &[("MARVIN_MCP_SERVERS", "{}")],
+        )
+        .unwrap();
+        let all: Vec<&str> = settings.each(&table::MCP_SERVERS).map(|value| value.text.as_str()).collect();
+        assert_eq!(all, [r#"{"a":{"command":"x"}}"#, r#"{"b":{"url":"y"}}"#, "{}"]);
+        assert_eq!(settings.each(&table::WEB_DOMAIN_SECRETS).count(), 0);
     }
 
     #[test]

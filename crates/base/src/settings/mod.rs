@@ -68,6 +68,8 @@ pub struct Setting {
 #[derive(Debug, Clone)]
 pub struct Settings {
     values: BTreeMap<&'static str, Value>,
+    /// Every object that was given, weakest first: a nearer one stands beside the others and does not hide them.
+    objects: Vec<(&'static str, Value)>,
 }
 
 impl Settings {
@@ -114,6 +116,11 @@ impl Settings {
     #[must_use]
     pub fn given(&self, setting: &Setting) -> Option<&str> {
         Some(self.text(setting)).filter(|text| !text.is_empty())
+    }
+
+    /// Every value that was given for a setting that holds an object, weakest first.
+    pub fn each(&self, setting: &Setting) -> impl Iterator<Item = &Value> {
+        self.objects.iter().filter(|(key, _)| *key == setting.key).map(|(_, value)| value)
     }
 
     /// A switch.

@@ -21,6 +21,23 @@ pub const PROVIDERS: [&str; 11] = [
     "mock",
 ];
 
+/// Names of the roles that an agent can have.
+pub const ROLES: [&str; 13] = [
+    "Chat",
+    "Coder",
+    "Coordinator",
+    "Servitor",
+    "Research",
+    "Planner",
+    "Implementer",
+    "Debugger",
+    "Reviewer",
+    "TestTriager",
+    "TestWriter",
+    "SkillBuilder",
+    "Evaluator",
+];
+
 const MANY: i64 = i64::MAX;
 
 macro_rules! settings {
@@ -38,8 +55,8 @@ settings! {
         "Which provider answers; unset: the first with a key, else mock";
     MODEL = "model.name", Text, "", Anyone, ["MARVIN_MODEL"],
         "Which model of the provider answers; unset: the provider's own default";
-    PROTOCOL = "model.protocol", Choice(&["auto", "native", "json"]), "auto", Anyone, ["MARVIN_PROTOCOL"],
-        "How tools are called: native calls, or JSON in text; auto: what the provider can do";
+    PROTOCOL = "model.protocol", Choice(&["auto", "native", "json", "action"]), "auto", Anyone, ["MARVIN_PROTOCOL"],
+        "How tools are called: native calls, JSON in text, or {message, spawn} in text; auto: what the provider can do";
     SCRIPT = "model.script", Text, "", Person, ["MARVIN_SCRIPT"],
         "Script that the mock provider plays (JSONL)";
 
@@ -161,8 +178,22 @@ settings! {
     DEADLINE = "limits.deadline_s", Whole(0, MANY), "0", Person, ["MARVIN_DEADLINE_S"],
         "Seconds that a run may take; 0: no limit";
     MAX_DEPTH = "limits.depth", Whole(0, 16), "3", Person, ["MARVIN_MAX_DEPTH"], "How deep sub-agents may nest";
+    AGENT_TIMEOUT = "agents.timeout_s", Whole(1, 86_400), "3600", Person, ["MARVIN_AGENT_TIMEOUT_S"],
+        "Seconds that a sub-agent may take when the call does not say";
+    RESEARCH_TIMEOUT = "agents.research_timeout_s", Whole(1, 86_400), "600", Person, ["MARVIN_RESEARCH_TIMEOUT_S"],
+        "The same for a sub-agent that only looks";
     NO_PROGRESS = "limits.no_progress", Whole(1, 100), "3", Anyone, ["MARVIN_NO_PROGRESS"],
         "How often the same call may give the same result before the turn stops";
+    VERIFY_ROUNDS = "agent.verify_rounds", Whole(0, 20), "3", Anyone, ["MARVIN_VERIFY_ROUNDS"],
+        "How often a final answer is sent back because what was promised does not hold";
+    PERSEVERANCE = "agent.perseverance", Whole(0, 20), "3", Anyone, ["MARVIN_PERSEVERANCE"],
+        "How often a servitor that stops unfinished is told to go on";
+    COORDINATOR = "agent.coordinator", Text, "Jake", Anyone, ["MARVIN_COORDINATOR"],
+        "Name of the agent that summons servitors on a person's behalf";
+    SERVITORS = "agent.servitors", Whole(1, 10_000), "1000", Anyone, ["MARVIN_SERVITORS"],
+        "How many servitors may live in a project at the same time";
+    CONCURRENCY = "agent.concurrency", Whole(1, 1_000), "8", Anyone, ["MARVIN_CONCURRENCY"],
+        "How many servitors may ask the model at the same time, and how many may run tools";
     RETRIES = "limits.retries", Whole(0, 20), "4", Person, ["MARVIN_RETRIES"],
         "How often a failed model request is repeated";
     CONNECT_TIMEOUT = "limits.connect_s", Whole(1, 600), "10", Person, ["MARVIN_CONNECT_S"],
@@ -298,7 +329,15 @@ settings! {
     HOOKS_STOP_ROUNDS = "hooks.stop_rounds", Whole(0, 20), "3", Person, ["MARVIN_HOOKS_STOP_ROUNDS"],
         "How often in a row an agent that stops is sent back because its commitments do not hold";
 
+    MCP_SERVERS = "mcp.servers", Json, "", Anyone, ["MARVIN_MCP_SERVERS"],
+        "Servers whose tools agents get, by name: command, args, env, cwd, url, headers, allow, timeout_s, startup_s";
+    MCP_TOKEN = "mcp.token", Secret, "", Person, ["MARVIN_MCP_TOKEN"],
+        "Token that clients of `marvin mcp --http` must send; unset: a new one each time";
+
     DEPTH = "process.depth", Whole(0, 64), "0", Process, ["MARVIN_DEPTH"], "How deep this process is nested";
+    ROLE = "process.role", Choice(&ROLES), "", Process, ["MARVIN_ROLE"],
+        "Role of this agent; unset: Coder with file tools, else Chat";
+    STEP = "process.step", Text, "", Process, ["MARVIN_STEP"], "Step of a workflow that this agent works on";
     TICKET = "process.ticket", Text, "", Process, ["MARVIN_TICKET"], "Ticket that this sub-agent works on";
     READONLY = "process.readonly", Switch, "false", Process, ["MARVIN_READONLY"], "This agent may not write";
     WRITABLE_FILES = "process.writable_files", List, "", Process, ["MARVIN_WRITABLE_FILES"],

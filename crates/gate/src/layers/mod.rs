@@ -474,6 +474,10 @@ fn own(judgement: &Judgement) -> Option<Verdict> {
                         "Say in your answer which command should be allowed and why.",
                     )
                 }
+                ["servitors", "dismiss", ..] => deny(
+                    "a servitor is dismissed, with what it promised, by a person or by whoever summoned it",
+                    "Use the tool dismiss_servitor for one that you summoned.",
+                ),
                 ["commitments", word, ..] if PROMISES.contains(word) => deny(
                     "what was to be proved is taken back by a person, not by an agent",
                     "Do the work, or say in your answer which commitment does not hold any longer and why.",

@@ -54,6 +54,16 @@ impl Trust {
         trust.write(list)
     }
 
+    /// Trusts a content that is not a whole file, under a name like one's; writes the list.
+    ///
+    /// # Errors
+    /// When the list cannot be written.
+    pub fn note_hash(list: &Path, file: &Path, hash: &str) -> Result<(), WriteError> {
+        let mut trust = Trust::read(list);
+        trust.files.insert(name(file), hash.to_string());
+        trust.write(list)
+    }
+
     /// Trusts a file no longer; writes the list.
     ///
     /// # Errors

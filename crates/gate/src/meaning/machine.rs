@@ -256,6 +256,7 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
                     | ["packs", "list" | "check" | "why"]
                     | ["lessons", "reflect" | "health"]
                     | ["commitments", "list" | "verify"]
+                    | ["servitors", "list" | "show"]
                     | ["gate", "explain" | "judge" | "eval" | "stats"]
                     | ["daemon", "status" | "list" | "log"]
                     | ["tools", "list" | "schema"]

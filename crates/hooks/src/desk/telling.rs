@@ -7,8 +7,7 @@ use crate::session::Session;
 use marvin_base::clock;
 use marvin_base::settings::table;
 use serde_json::{Value, json};
-use std::collections::{BTreeSet, VecDeque};
-use std::path::Path;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// Files of one call that are looked at.
@@ -17,8 +16,6 @@ const MOST_FILES: usize = 4;
 const DIGEST: usize = 1_800;
 /// How long it is known which kinds of files a project has.
 const LOOK: Duration = Duration::from_secs(300);
-/// Names that are looked at for it.
-const MOST_NAMES: usize = 3_000;
 
 impl Desk {
     /// What the packs know of the files of a call.
@@ -116,7 +113,7 @@ impl Desk {
         {
             return found.clone();
         }
-        let found = extensions_below(&self.project);
+        let found = packs::extensions_below(&self.project);
         *known = Some((Instant::now(), found.clone()));
         found
     }
@@ -125,31 +122,4 @@ impl Desk {
     pub(super) fn cap(&self) -> usize {
         self.ground.settings.count(&table::PACKS_TOKENS)
     }
-}
-
-/// How the names of files end, near the top first.
-fn extensions_below(project: &Path) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    let mut folders = VecDeque::from([project.to_path_buf()]);
-    let mut seen = 0;
-    while let Some(folder) = folders.pop_front() {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-            seen += 1;
-            if seen > MOST_NAMES {
-                return found;
-            }
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let kind = entry.file_type();
-            if kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
-                let bulk =
-                    matches!(name.as_str(), "node_modules" | "target" | "dist" | "build" | "vendor" | "venv");
-                if !name.starts_with('.') && !bulk {
-                    folders.push_back(entry.path());
-                }
-            } else if let Some((_, ending)) = name.rsplit_once('.') {
-                found.insert(format!(".{}", ending.to_lowercase()));
-            }
-        }
-    }
-    found
 }

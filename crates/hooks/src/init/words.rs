@@ -11,10 +11,14 @@ pub(super) const SKILLS: [(&str, &str); 4] = [
 ];
 
 /// What is of this machine, or of this person, and not of the project. Packs, rules and settings are committed.
-const IGNORED: [&str; 10] = [
+const IGNORED: [&str; 14] = [
     ".marvin/init.json",
     ".marvin/runs/",
     ".marvin/memory/",
+    ".marvin/agents/records/",
+    ".marvin/agents/turn-*.md",
+    ".marvin/agents/.lock",
+    ".marvin/agents/.verifying",
     ".marvin/tools_cache/",
     ".marvin/security/evaluator-*",
     ".marvin/security/learned.jsonl",

@@ -12,6 +12,7 @@ mod paths;
 mod problem;
 pub mod sample;
 pub mod score;
+mod start;
 pub mod starter;
 pub mod tell;
 
@@ -21,6 +22,7 @@ pub use paths::relative;
 pub(crate) use paths::{same_word, words};
 pub use problem::Problem;
 pub use score::{Reach, Recent, Scored, Signal};
+pub use start::{at_start, extensions_below};
 pub use tell::{Telling, Told, clean_line, tell};
 
 use keywords::Keywords;

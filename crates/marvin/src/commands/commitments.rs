@@ -13,9 +13,6 @@ use serde_json::{Value, json};
 use std::io::IsTerminal;
 use std::path::Path;
 
-/// Lines of evidence that are shown.
-const LINES: usize = 20;
-
 impl From<ChangeError> for Failure {
     fn from(error: ChangeError) -> Self {
         let message = error.to_string();
@@ -219,30 +216,5 @@ fn show(report: &Report, project: Option<&Path>) -> Result<(), Failure> {
         let project = project.map(|project| format!(" in {}", project.display())).unwrap_or_default();
         return output::raw(&format!("nothing to verify{project}\n"));
     }
-    let mut text = String::new();
-    for problem in &report.problems {
-        text.push_str(&format!("\nproblem: {problem}\n"));
-    }
-    for checked in report.open() {
-        text.push_str(&format!(
-            "\n{}: {}  {}\n",
-            checked.status.words(),
-            checked.id,
-            truncate::line(&checked.title(), 200)
-        ));
-        if !checked.description.is_empty() {
-            text.push_str(&format!("  {}\n", checked.whole().replace('\n', "\n  ")));
-        }
-        text.push_str(&format!("  {}\n", checked.reason.as_deref().unwrap_or("not verified")));
-        let lines: Vec<&str> = checked.evidence.as_deref().unwrap_or_default().lines().collect();
-        for line in lines.iter().skip(lines.len().saturating_sub(LINES)) {
-            text.push_str(&format!("  | {line}\n"));
-        }
-    }
-    let verdict = match report.verified() {
-        true => "verified",
-        false => "not verified",
-    };
-    text.push_str(&format!("\n{verdict}: {}\n", report.summary()));
-    output::raw(&text)
+    output::raw(&report.text())
 }

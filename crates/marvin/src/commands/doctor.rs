@@ -10,6 +10,7 @@ use marvin_base::settings::table;
 use marvin_base::{Exit, atomic};
 use marvin_gate::containment::{self, bubblewrap};
 use marvin_model::choose::{self, ProviderStatus};
+use marvin_tools::servers;
 use serde::Serialize;
 use serde_json::json;
 use std::path::Path;
@@ -67,6 +68,7 @@ pub(super) fn run(as_json: bool) -> Result<Exit, Failure> {
     checks.extend(sandbox(ground.as_ref()));
     if let Some(ground) = &ground {
         checks.push(rules(ground));
+        checks.extend(servers(ground));
         checks.extend(places(ground)?);
     }
     let unreadable = environment.unreadable();
@@ -242,6 +244,36 @@ fn rules(ground: &Ground) -> Check {
         }
     };
     check("gate rules", State::Ok, found, "")
+}
+
+/// Servers of others that the settings name; none is started.
+fn servers(ground: &Ground) -> Option<Check> {
+    let (found, problems) = servers::read(&ground.settings, &ground.layout);
+    if let Some(first) = problems.first() {
+        return Some(check(
+            "mcp servers",
+            State::Problem,
+            first.clone(),
+            "mend the definition in config.toml",
+        ));
+    }
+    let names = |state: servers::State| -> Vec<&str> {
+        found.iter().filter(|one| one.state == state).map(|one| one.name.as_str()).collect()
+    };
+    let (ready, untrusted) = (names(servers::State::Ready), names(servers::State::Untrusted));
+    match (found.is_empty(), untrusted.first()) {
+        (true, _) => None,
+        (false, None) => {
+            let shown = if ready.is_empty() { "all are off".to_string() } else { ready.join(", ") };
+            Some(check("mcp servers", State::Ok, shown, ""))
+        }
+        (false, Some(first)) => Some(check(
+            "mcp servers",
+            State::Missing,
+            format!("named by this project and not trusted: {}", untrusted.join(", ")),
+            format!("look at it, then `marvin mcp servers trust {first}`"),
+        )),
+    }
 }
 
 /// Can the record be written, and is there room for it?

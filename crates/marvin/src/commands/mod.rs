@@ -4,15 +4,19 @@ mod commitments;
 mod completions;
 mod config;
 mod daemon;
+mod doc;
 mod doctor;
 mod gate;
 pub(crate) mod hook;
 mod init;
 mod inspect_run;
+mod mcp;
 mod model_server;
 mod packs;
 mod prompt;
+mod prompt_show;
 mod replay;
+mod servitors;
 mod tk;
 mod tools;
 mod turn;
@@ -51,8 +55,12 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Some(Command::Verify(place)) => commitments::verify_project(&place),
         Some(Command::Init(arguments)) => init::run(&arguments),
         Some(Command::InspectRun(arguments)) => inspect_run::run(&arguments),
+        Some(Command::Prompt(command)) => prompt_show::run(command),
+        Some(Command::Doc(command)) => doc::run(command),
         Some(Command::Packs(command)) => packs::run(command),
         Some(Command::Lessons(command)) => packs::run_lessons(command),
+        Some(Command::Mcp(arguments)) => mcp::run(&arguments),
+        Some(Command::Servitors(command)) => servitors::run(command),
         Some(Command::Tk { words }) => tk::run(words),
         Some(Command::Tools(command)) => tools::run(command),
         Some(Command::ModelServer { script, listen, .. }) => model_server::run(&script, &listen),

@@ -3,7 +3,7 @@
 use crate::commands::{cancel_on_signal, folder, runtime};
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::session::{Manner, Replay};
+use marvin_agent::session::{self, Manner, Replay};
 use marvin_agent::{Ground, Session, SessionOptions};
 use marvin_base::environment::Environment;
 use marvin_base::{Exit, layout, run, settings, signature};
@@ -68,6 +68,10 @@ pub(super) fn run(name: &str, as_json: bool) -> Result<Exit, Failure> {
             ground.redactor.clone(),
         ));
         let schema = recorded.facts.get("responseSchema").filter(|schema| !schema.is_null()).cloned();
+        let kept = recorded.facts.get("verifications").and_then(Value::as_array);
+        let verifications = kept.cloned().unwrap_or_default();
+        let kept = recorded.facts.get("promised").and_then(Value::as_array).into_iter().flatten();
+        let promised = kept.filter_map(Value::as_str).map(str::to_string).collect();
         let mut session = Session::open(SessionOptions {
             ground,
             manner: Manner::Unattended,
@@ -79,8 +83,15 @@ pub(super) fn run(name: &str, as_json: bool) -> Result<Exit, Failure> {
                 tape: replaying.clone(),
                 date: recorded.text("date").to_string(),
                 attended,
+                verifications,
+                promised,
             }),
+            commitments: Vec::new(),
+            servitors: None,
         })?;
+        for extra in recorded.facts.get("extras").map(session::brought).unwrap_or_default() {
+            session.bring(extra);
+        }
         let outcome = session.turn(recorded.text("prompt")).await?;
         let result = session.redacted(&outcome.text);
         report(&recorded, &replaying, &result, outcome.error.as_deref(), as_json)

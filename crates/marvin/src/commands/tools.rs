@@ -5,6 +5,8 @@ use crate::commands::{cancel_on_signal, folder, ground, runtime};
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::ground::{Ground, record_call};
+use marvin_agent::servitors::Servitors;
+use marvin_agent::{launch, session};
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_gate::Access;
@@ -12,7 +14,7 @@ use marvin_model::{Arguments, ToolCall};
 use marvin_tools::{Mode, Toolbox};
 use serde_json::{Value, json};
 use std::path::Path;
-use tokio_util::sync::CancellationToken;
+use std::sync::Arc;
 
 /// Runs one of the tool commands.
 pub(super) fn run(command: ToolsCommand) -> Result<Exit, Failure> {
@@ -25,14 +27,20 @@ pub(super) fn run(command: ToolsCommand) -> Result<Exit, Failure> {
     }
 }
 
-fn toolbox() -> Toolbox {
-    Toolbox::new(Mode::Coding, &Access::Full)
+/// Every tool that an agent with this access has, to be looked at.
+fn offered(ground: Ground, access: &Access) -> Toolbox {
+    let mut toolbox = Toolbox::new(Mode::Coding, access);
+    launch::add(&mut toolbox, access, None);
+    let ground = Arc::new(ground);
+    session::add_tools(&mut toolbox, &ground, &Servitors::new(ground.clone(), ""), access);
+    toolbox
 }
 
 /// What an agent would be offered here: the access of this process counts.
 fn list(as_json: bool) -> Result<Exit, Failure> {
-    let access = ground(true)?.tool_context(CancellationToken::new(), None).access;
-    let toolbox = Toolbox::new(Mode::Coding, &access);
+    let ground = ground(true)?;
+    let access = Access::from_settings(&ground.settings);
+    let toolbox = offered(ground, &access);
     if as_json {
         return output::json(&json!(toolbox.specs()));
     }
@@ -46,7 +54,7 @@ fn list(as_json: bool) -> Result<Exit, Failure> {
 }
 
 fn schema(name: &str, result: bool) -> Result<Exit, Failure> {
-    let toolbox = toolbox();
+    let toolbox = offered(ground(true)?, &Access::Full);
     let tool = toolbox.find(name).map_err(Failure::usage)?;
     output::line(&format!("{:#}", if result { tool.data_schema() } else { tool.schema() }))
 }
@@ -59,9 +67,8 @@ fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Re
             marvin_base::truncate::line(args, 80)
         )));
     }
-    let toolbox = toolbox();
-    toolbox.find(name).map_err(Failure::usage)?;
     let ground = Ground::find(Environment::of_process(), folder()?, working_dir, true, Vec::new())?;
+    offered(ground.clone(), &Access::Full).find(name).map_err(Failure::usage)?;
     runtime()?.block_on(async {
         let call = ToolCall { id: "call_1".into(), name: name.to_string(), arguments, opaque: None };
         let cancel = cancel_on_signal();

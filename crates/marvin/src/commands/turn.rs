@@ -1,11 +1,12 @@
 //! One turn: unattended (`--non-interactive`), or a person's single question.
 
 use crate::cli::{OutputFormat, TurnArguments};
-use crate::commands::{cancel_on_signal, folder, prompt, runtime};
+use crate::commands::{cancel_on_signal, folder, packs, prompt, runtime};
 use crate::face::{self, Reader};
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::session::Manner;
+use marvin_agent::commitments::{self, Draft, Source};
+use marvin_agent::session::{self, Manner};
 use marvin_agent::{Ground, Outcome, Session, SessionOptions};
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
@@ -35,7 +36,10 @@ const TIERS: [(&str, &str); 9] = [
 pub(crate) fn non_interactive(arguments: &TurnArguments) -> Result<Exit, Failure> {
     let mut totals = Totals::default();
     let result = ground(arguments, true).and_then(|ground| {
-        let prompt = prompt::read(arguments, ground.settings.seconds(&table::DEADLINE))?;
+        let prompt = match &arguments.resume {
+            Some(run) => session::prompt_of(&ground.layout, run)?,
+            None => prompt::read(arguments, ground.settings.seconds(&table::DEADLINE))?,
+        };
         turn(arguments, ground, &prompt, Manner::Unattended, &mut totals)
     });
     let exit = ended(arguments, result, &totals);
@@ -126,7 +130,8 @@ pub(super) fn turn(
         response_schema,
         ntfy: arguments.ntfy.clone(),
         prompt: prompt.to_string(),
-        tiers: arguments.model.iter().filter(|model| model.contains('=')).cloned().collect(),
+        commitments: drafts(&arguments.commitment, &arguments.oracle)?,
+        resume: arguments.resume.clone(),
     };
     // As a task: what wakes the runtime's main future costs a system call each time, and a stream wakes it often.
     let (result, spent) = runtime()?
@@ -145,8 +150,10 @@ struct Driven {
     response_schema: Option<Value>,
     ntfy: Option<String>,
     prompt: String,
-    /// Tiers that were set by flags.
-    tiers: Vec<String>,
+    /// What must hold.
+    commitments: Vec<Draft>,
+    /// The run that is taken up.
+    resume: Option<String>,
 }
 
 impl Driven {
@@ -167,25 +174,30 @@ impl Driven {
             reader.clone(),
             cancel.clone(),
         );
-        let mut session = Session::open(SessionOptions {
-            ground: self.ground,
+        // Servers of others that the settings name; none is waited for longer than it may take.
+        let mut ground = self.ground;
+        let mut servers = marvin_mcp::client::start(&ground, None, &cancel).await;
+        ground.lent = std::mem::take(&mut servers.lent);
+        let options = SessionOptions {
+            ground,
             manner: self.manner,
             record: self.record,
             response_schema: self.response_schema,
             listener,
             cancel,
             replay: None,
-        })?;
+            commitments: self.commitments,
+            servitors: None,
+        };
+        let told = packs::for_agents(&options.ground);
+        let mut session = Session::open_run(options, self.resume.as_deref())?;
+        told.into_iter().for_each(|extra| session.bring(extra));
         session.arm_deadline();
-        for tier in &self.tiers {
-            output::talk(&format!(
-                "note: --model {tier}: no agent of this turn uses a tier; --model NAME chooses its model"
-            ));
-        }
         // What is pushed leaves this machine: it is shown like everything else, without secrets.
         let task = session.redacted(&self.prompt);
         push(self.ntfy.as_deref(), &settings, "started", &task).await;
         let outcome = session.turn(&self.prompt).await;
+        servers.end().await;
         *totals = session.cost().totals().unwrap_or_default();
         let outcome = outcome.map_err(|error| Failure {
             run: Some(session.run().path().to_path_buf()),
@@ -194,6 +206,11 @@ impl Driven {
         push(self.ntfy.as_deref(), &settings, outcome.status.name(), &task).await;
         if reader.is_gone() {
             return Ok((Exit::Failed, outcome));
+        }
+        if self.format == OutputFormat::Text
+            && let Some(proved) = outcome.verification.last()
+        {
+            output::talk(session.redacted(&output::visible(&proved.text)).trim());
         }
         if let Some(error) = &outcome.error {
             output::error(&with_record(&session, error));
@@ -213,6 +230,24 @@ async fn push(topic: Option<&str>, settings: &Settings, what: &str, prompt: &str
     if let Err(error) = notify::publish(settings, topic, "Marvin", &message).await {
         output::error(&format!("the notification to `{topic}` was not sent: {error}"));
     }
+}
+
+/// `--commitment KIND:ASSERTION`, each, judged by the same oracles.
+fn drafts(texts: &[String], oracles: &[String]) -> Result<Vec<Draft>, Failure> {
+    let draft = |text: &String| {
+        let (kind, assertion) = commitments::assertion::split(text)
+            .map_err(|why| Failure::usage(format!("--commitment: {why}")))?;
+        Ok(Draft {
+            document: None,
+            kind,
+            assertion: assertion.to_string(),
+            description: String::new(),
+            timeout_s: None,
+            oracles: oracles.to_vec(),
+            source: Source::Parent,
+        })
+    };
+    texts.iter().map(draft).collect()
 }
 
 /// Flags as settings.

@@ -474,14 +474,3 @@ fn the_list_of_tools_is_what_an_agent_would_be_offered() {
     let none = names("MARVIN_READONLY", "1");
     assert!(none.contains("read_file") && !none.contains("create_file"), "{none}");
 }
-
-#[test]
-fn a_tier_that_no_agent_uses_is_said() {
-    let world = World::new();
-    let ended = world.play(&[say("x")], &["--model", "high=some-model"]).run().exits(0);
-    assert!(
-        ended.stderr.contains("note: --model high=some-model: no agent of this turn uses a tier"),
-        "{}",
-        ended.whole()
-    );
-}

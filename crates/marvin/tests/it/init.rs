@@ -111,18 +111,25 @@ fn git_ignores_what_is_of_this_machine_and_nothing_else() {
         "security/decisions.jsonl",
         "security/decisions.1.jsonl",
         "security/learned.jsonl",
+        "agents/records/vega.jsonl",
+        "agents/records/.lock",
+        "agents/turn-20260203_040506_abcd.md",
+        "agents/.lock",
+        "agents/.verifying",
         "tools_cache/x",
         "init.json",
     ] {
         world.write(&format!(".marvin/{name}"), "{}");
     }
     world.write(".marvin/config.toml", "");
+    world.write(".marvin/agents/project.md", "");
     world.write(".marvin/security/allowlist.json", "{\"rules\": []}");
     let seen = git(&world.project(), &["status", "--porcelain", "-uall"]);
     let seen: Vec<&str> = seen.lines().filter_map(|line| line.strip_prefix("?? .marvin/")).collect();
     assert!(
         seen.iter().all(|name| name.starts_with("packs/")
-            || ["config.toml", "security/allowlist.json", "security/denylist.json"].contains(name)),
+            || ["agents/project.md", "config.toml", "security/allowlist.json", "security/denylist.json"]
+                .contains(name)),
         "{seen:?}"
     );
     assert!(

@@ -10,6 +10,8 @@ mod crash;
 #[cfg(test)]
 mod gate;
 #[cfg(test)]
+mod honesty;
+#[cfg(test)]
 mod hook_trouble;
 #[cfg(test)]
 mod hooks;
@@ -20,17 +22,25 @@ mod init;
 #[cfg(test)]
 mod inspect_run;
 #[cfg(test)]
+mod mcp;
+#[cfg(test)]
 mod non_interactive;
 #[cfg(test)]
 mod packs;
 #[cfg(test)]
 mod programs;
 #[cfg(test)]
+mod prompts;
+#[cfg(test)]
 mod providers;
 #[cfg(test)]
 mod replay;
 #[cfg(test)]
 mod secrets;
+#[cfg(test)]
+mod servitors;
+#[cfg(test)]
+mod sub_agents;
 #[cfg(test)]
 mod support;
 #[cfg(test)]

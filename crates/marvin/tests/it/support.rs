@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -215,6 +215,21 @@ impl Marvin {
         let stdout = Some(BufReader::new(child.stdout.take().unwrap()));
         let stderr = Some(gather(child.stderr.take().unwrap()));
         Running { child, stdout, stderr }
+    }
+
+    /// Starts it with its standard input open, for a conversation.
+    pub(crate) fn converse(mut self) -> (Running, ChildStdin) {
+        self.command.stdin(Stdio::piped());
+        let mut child = self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let stdin = child.stdin.take().unwrap();
+        let stdout = Some(BufReader::new(child.stdout.take().unwrap()));
+        let stderr = Some(gather(child.stderr.take().unwrap()));
+        (Running { child, stdout, stderr }, stdin)
+    }
+
+    /// The command itself, to be started in another way.
+    pub(crate) fn into_command(self) -> Command {
+        self.command
     }
 
     /// Runs it to its end.

@@ -29,6 +29,7 @@ mod claude {
         a_command_of_a_sub_agent_is_judged
         a_daemon_that_is_killed_changes_nothing
         done_is_proved
+        tools_are_listed_and_called
     }
 }
 
@@ -38,5 +39,6 @@ mod codex {
         a_correction_changes_what_the_next_edit_is_told
         a_daemon_that_is_killed_changes_nothing
         done_is_proved
+        tools_are_listed_and_called
     }
 }

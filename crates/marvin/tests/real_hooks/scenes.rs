@@ -2,6 +2,7 @@
 
 use crate::stage::{Program, Stage, call, say};
 use serde_json::json;
+use std::fs;
 
 pub(crate) fn commands_are_judged_and_the_model_is_told(program: Program) {
     let mut stage = Stage::new(program);
@@ -163,4 +164,55 @@ pub(crate) fn done_is_proved(program: Program) {
     assert!(played.requests[1].contains("proof.txt"), "{}", played.whole());
     let proved: Vec<bool> = stage.trace().iter().filter_map(|event| event["verified"].as_bool()).collect();
     assert_eq!(proved, [false, true], "{}", played.whole());
+}
+
+/// The program knows Marvin's tools, calls them, and every call is judged and recorded.
+pub(crate) fn tools_are_listed_and_called(program: Program) {
+    let mut stage = Stage::new(program);
+    stage.serves = true;
+    // The model of the servitor is another one than the program's.
+    let script = json!({"when": {"step": "vega"}, "reply": {"text": "It is so.\nSTATUS: DONE"}});
+    fs::write(stage.place("vega.jsonl"), format!("{script}\n")).unwrap();
+    let settings =
+        format!("[model]\nprovider = \"mock\"\nscript = \"{}\"\n", stage.place("vega.jsonl").display());
+    fs::create_dir_all(stage.place("home/.config/marvin")).unwrap();
+    fs::write(stage.place("home/.config/marvin/config.toml"), settings).unwrap();
+    // Both keep tools of servers back until they are looked for.
+    let looked_for = match program {
+        Program::Claude => call("ToolSearch", json!({"query": "select:mcp__marvin__gate_explain"})),
+        Program::Codex => call("tool_search", json!({"query": "gate explain marvin"})),
+    };
+    let entries = vec![
+        looked_for,
+        call("mcp__marvin__gate_explain", json!({"command_line": "rm -rf /"})),
+        call("mcp__marvin__add_commitment", json!({"kind": "file_exists", "assertion": "src/a.txt"})),
+        call("mcp__marvin__verify", json!({})),
+        call(
+            "mcp__marvin__summon_servitor",
+            json!({"assignment": "Look at it.", "name": "Vega", "commitments": ["file_exists:src/b.txt"]}),
+        ),
+        call("mcp__marvin__wait_for_servitor", json!({"id": "vega"})),
+        say("T1 DONE"),
+    ];
+    let played = stage.play("Use the tools.", entries, None);
+    assert!(
+        played.requests[1].contains("Say whether a shell command would be allowed here"),
+        "{}",
+        played.whole()
+    );
+    let last = played.requests.last().unwrap();
+    assert!(last.contains("catastrophe.delete"), "{}", played.whole());
+    assert!(last.contains("verified: 1 of 1 passed"), "{}", played.whole());
+    assert!(last.contains("summon_servitor") && last.contains("timed_out"), "{}", played.whole());
+    let document = fs::read_to_string(stage.place("work/.marvin/agents/vega.md")).unwrap();
+    assert!(document.contains("state: done\n"), "{document}");
+    let calls: Vec<(String, bool)> = stage
+        .trace()
+        .iter()
+        .filter(|event| event["type"] == "item.completed" && event["item"]["type"] == "tool_call")
+        .map(|event| (event["item"]["tool"].as_str().unwrap().to_string(), event["item"]["ok"] == true))
+        .collect();
+    let expected = ["gate_explain", "add_commitment", "verify", "summon_servitor", "wait_for_servitor"]
+        .map(|name| (name.to_string(), true));
+    assert_eq!(calls, expected, "{}", played.whole());
 }

@@ -38,6 +38,8 @@ pub(crate) struct Stage {
     pub(crate) program: Program,
     folder: tempfile::TempDir,
     server: Option<ModelServer>,
+    /// Whether the program is told of `marvin mcp`.
+    pub(crate) serves: bool,
 }
 
 impl Stage {
@@ -47,7 +49,7 @@ impl Stage {
         for name in ["work/src", "home/.codex", "home/precious", "bin"] {
             fs::create_dir_all(folder.path().join(name)).unwrap();
         }
-        let stage = Stage { program, folder, server: None };
+        let stage = Stage { program, folder, server: None, serves: false };
         std::os::unix::fs::symlink(MARVIN, stage.place("bin/marvin")).unwrap();
         fs::write(stage.place("home/precious/file"), "x").unwrap();
         fs::write(stage.place("work/src/a.txt"), "alpha\nbeta\n").unwrap();
@@ -117,13 +119,21 @@ impl Stage {
         )
         .unwrap();
         self.server = Some(server);
+        if self.serves {
+            // As the documentation says it.
+            let mut add = Command::new(self.program.path());
+            self.environment(&mut add);
+            add.args(["mcp", "add", "marvin", "--", "marvin", "mcp"]);
+            let added = add.current_dir(self.place("work")).stdin(Stdio::null()).output().unwrap();
+            assert!(added.status.success(), "{added:?}");
+        }
         let mut command = Command::new(self.program.path());
         self.environment(&mut command);
         match self.program {
             Program::Claude => {
                 command.args(["-p", prompt, "--output-format", "json", "--permission-mode", "default"]);
                 // Files are the client's to permit; what is under test are hooks.
-                command.args(["--allowedTools", "Edit", "Read", "Write", "Agent"]);
+                command.args(["--allowedTools", "Edit", "Read", "Write", "Agent", "mcp__marvin"]);
                 if let Some(session) = session {
                     command.args(["--resume", session]);
                 }

@@ -54,6 +54,21 @@ pub(super) struct Call {
     pub(super) arguments: Value,
     /// Whether the tool takes free text.
     pub(super) freeform: bool,
+    /// Whether it looks for tools.
+    pub(super) search: bool,
+    /// The namespace that the tool stands in, where the request has some.
+    pub(super) namespace: Option<String>,
+}
+
+impl Call {
+    /// The name of the tool inside of its namespace.
+    pub(super) fn bare_name(&self) -> &str {
+        let inside = self
+            .namespace
+            .as_ref()
+            .and_then(|space| self.name.strip_prefix(space.as_str())?.strip_prefix("__"));
+        inside.unwrap_or(&self.name)
+    }
 }
 
 impl Call {
@@ -112,6 +127,8 @@ impl Answer {
                 name: call.name.clone(),
                 arguments: call.arguments.clone(),
                 freeform: incoming.freeform.contains(&call.name),
+                search: incoming.searches && call.name == "tool_search",
+                namespace: incoming.namespace_of(&call.name),
             })
             .collect();
         let mut count = entry.chunks.unwrap_or(if text.len() < SHORT { 1 } else { PIECES }).max(1);

@@ -150,11 +150,23 @@ struct Incoming {
     stream: bool,
     /// Tools that take free text instead of an object (responses only).
     freeform: Vec<String>,
+    /// Namespaces that tools stand in (responses only).
+    namespaces: Vec<String>,
+    /// Whether the program looks for tools when asked to (responses only).
+    searches: bool,
     /// Server-sent events, or one JSON list (Gemini only).
     events: bool,
 }
 
 impl Incoming {
+    /// The namespace that a tool stands in, by its whole name: one that the request has, or, where tools can be looked
+    /// for, one that it does not have yet.
+    fn namespace_of(&self, name: &str) -> Option<String> {
+        let (space, _) = name.rsplit_once("__").filter(|_| name.starts_with("mcp__"))?;
+        let there = self.searches || self.namespaces.iter().any(|one| one == space);
+        there.then(|| space.to_string())
+    }
+
     /// Puts what was said into the conversation. Rules go first, wherever they stood: some programs send them after
     /// the person's words, and a script looks at the last message for what was said.
     fn say(&mut self, message: Message) {

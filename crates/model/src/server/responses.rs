@@ -29,6 +29,8 @@ pub(super) fn read(body: &Value) -> Incoming {
         match text(tool, "type") {
             "function" => incoming.request.tools.push(spec(tool, "parameters")),
             "custom" => incoming.freeform.push(text(tool, "name").into()),
+            "namespace" => incoming.namespaces.push(text(tool, "name").into()),
+            "tool_search" => incoming.searches = true,
             _ => {}
         }
     }
@@ -71,14 +73,21 @@ fn message(item: &Value) -> Option<Message> {
 
 fn call_item(call: &Call, number: u64, index: usize, done: bool) -> Value {
     let status = if done { "completed" } else { "in_progress" };
-    if call.freeform {
+    if call.search {
+        json!({ "type": "tool_search_call", "id": format!("tsc_{number}_{index}"), "status": status,
+                "call_id": call.id, "execution": "client", "arguments": call.value() })
+    } else if call.freeform {
         let input = if done { call.free() } else { String::new() };
         json!({ "type": "custom_tool_call", "id": format!("ctc_{number}_{index}"), "status": status,
                 "call_id": call.id, "name": call.name, "input": input })
     } else {
         let arguments = if done { call.text() } else { String::new() };
-        json!({ "type": "function_call", "id": format!("fc_{number}_{index}"), "status": status,
-                "call_id": call.id, "name": call.name, "arguments": arguments })
+        let mut item = json!({ "type": "function_call", "id": format!("fc_{number}_{index}"), "status": status,
+                "call_id": call.id, "name": call.bare_name(), "arguments": arguments });
+        if let Some(namespace) = &call.namespace {
+            set(&mut item, "namespace", namespace.clone());
+        }
+        item
     }
 }
 
@@ -196,4 +205,30 @@ pub(super) fn frames(answer: &Answer) -> Frames {
 /// The answer in one piece.
 pub(super) fn whole(answer: &Answer) -> Value {
     response(answer, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::answer::Call;
+
+    #[test]
+    fn tools_in_namespaces_are_called_there() {
+        let incoming = read(&json!({"tools": [{"type": "namespace", "name": "mcp__kit", "tools": []}]}));
+        let call = |name: &str, search| Call {
+            id: "c".into(),
+            named: true,
+            name: name.into(),
+            arguments: json!({"a": 1}),
+            freeform: false,
+            search,
+            namespace: incoming.namespace_of(name),
+        };
+        let item = call_item(&call("mcp__kit__echo", false), 1, 0, true);
+        assert_eq!((&item["namespace"], &item["name"]), (&json!("mcp__kit"), &json!("echo")));
+        let other = call_item(&call("mcp__other__echo", false), 1, 0, true);
+        assert_eq!((&other["namespace"], &other["name"]), (&Value::Null, &json!("mcp__other__echo")));
+        let search = call_item(&call("tool_search", true), 1, 0, true);
+        assert_eq!((&search["type"], &search["arguments"]), (&json!("tool_search_call"), &json!({"a": 1})));
+    }
 }

@@ -69,7 +69,7 @@ impl Slot {
 
 /// The tools on offer to one agent.
 pub struct Toolbox {
-    slots: BTreeMap<&'static str, Slot>,
+    slots: BTreeMap<String, Slot>,
 }
 
 impl fmt::Debug for Toolbox {
@@ -92,13 +92,19 @@ impl Toolbox {
     /// Adds a tool; one of the same name is replaced.
     pub fn add(&mut self, tool: Arc<dyn DynTool>) {
         let schema = tool.schema();
-        self.slots.insert(tool.name(), Slot { tool, schema, validator: OnceLock::new() });
+        let name = tool.name().to_string();
+        self.slots.insert(name, Slot { tool, schema, validator: OnceLock::new() });
+    }
+
+    /// Keeps only the tools of these names.
+    pub fn keep(&mut self, names: &[String]) {
+        self.slots.retain(|name, _| names.contains(name));
     }
 
     /// Names, in a stable order.
     #[must_use]
-    pub fn names(&self) -> Vec<&'static str> {
-        self.slots.keys().copied().collect()
+    pub fn names(&self) -> Vec<&str> {
+        self.slots.keys().map(String::as_str).collect()
     }
 
     /// The tools as a model is told of them, in a stable order.
@@ -130,7 +136,7 @@ impl Toolbox {
         let name = name.trim();
         let canonical = aliases::canonical(name);
         self.slots.get(canonical).ok_or_else(|| {
-            let near = nearest_of(canonical, self.slots.keys().copied())
+            let near = nearest_of(canonical, self.slots.keys().map(String::as_str))
                 .map(|near| format!(" Did you mean `{near}`?"))
                 .unwrap_or_default();
             format!(

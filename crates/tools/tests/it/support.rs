@@ -52,6 +52,8 @@ impl House {
             artifacts: None,
             settings: Arc::new(settings),
             usage: Arc::new(|lifetime| json!({"turns": 3, "lifetime": lifetime})),
+            agent: None,
+            progress: None,
         };
         House { _folder: folder, home, root, toolbox: Toolbox::new(mode, access), context }
     }

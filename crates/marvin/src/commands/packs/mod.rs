@@ -10,10 +10,13 @@ use crate::cli::PacksCommand;
 use crate::commands::folder;
 use crate::failure::Failure;
 use crate::output;
+use marvin_agent::Ground;
+use marvin_agent::compose::Extra;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::layout::{self, Layout};
-use marvin_hooks::packs::{Pack, Packs, Problem, pack};
+use marvin_base::settings::table;
+use marvin_hooks::packs::{self, Pack, Packs, Problem, pack};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -31,6 +34,13 @@ pub(super) fn run(command: PacksCommand) -> Result<Exit, Failure> {
             new::run(&name, user, &Shelf::find(working_dir.as_deref())?, json)
         }
     }
+}
+
+/// What packs tell an agent of ours when it begins, where it has file tools.
+pub(super) fn for_agents(ground: &Ground) -> Option<Extra> {
+    let cap = ground.settings.count(&table::PACKS_TOKENS);
+    let text = ground.coding.then(|| packs::at_start(&ground.layout, cap)).flatten()?;
+    Some(Extra { name: "What is known of this project's files".into(), text, priority: 80 })
 }
 
 /// A project and its packs.

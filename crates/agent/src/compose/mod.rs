@@ -1,0 +1,383 @@
+//! The system message, built by code from durable state (never from what the model said it would remember), in a fixed order:
+//! rules, role, the day, the person, the conversation before, coding rules, project instructions, documents, what others bring
+//! (packs, memory), commitments. Every piece has a size cap; what was cut or left out is said in the record.
+//!
+//! A [`Composer`] knows where the state lies and reads it anew each time: at the beginning of a turn, when a conversation is
+//! rebuilt, and when a run is taken up again. [`State`] is what it read; the same state gives the same bytes.
+
+mod composer;
+mod piece;
+
+pub use composer::{Composer, Standing, budget, day, standing};
+pub use piece::{ALWAYS, Fate, Placed};
+
+use crate::profile::Profile;
+use crate::roles::Role;
+use marvin_base::files::{self, Links};
+use marvin_base::layout::Layout;
+use marvin_base::signature;
+use marvin_gate::{Access, Duty, Workspace};
+use minijinja::value::Serde;
+use minijinja::{Environment, UndefinedBehavior};
+use piece::Piece;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Characters of preferences, places and history.
+const CAP_SMALL: usize = 8_000;
+/// Characters of one instructions file.
+const CAP_INSTRUCTIONS: usize = 32_000;
+/// Characters of one document.
+const CAP_DOCUMENT: usize = 120_000;
+/// Characters of what others bring, each.
+const CAP_EXTRA: usize = 16_000;
+/// Characters of the list of commitments.
+const CAP_COMMITMENTS: usize = 16_000;
+
+/// A text and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Where from.
+    pub source: String,
+    /// The text.
+    pub text: String,
+}
+
+/// What somebody above brings into the prompt: what packs tell, what memory holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extra {
+    /// Its name, which is also its heading.
+    pub name: String,
+    /// The text. What comes from strangers must say so itself.
+    pub text: String,
+    /// From 0, the first to be left out, to 99.
+    pub priority: u8,
+}
+
+/// The coding part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Coding {
+    /// The working directory.
+    pub working_dir: String,
+    /// A sentence on what this agent may not do; empty when it may do all.
+    pub access: String,
+}
+
+impl Coding {
+    /// The coding part for a workspace, or for none.
+    #[must_use]
+    pub fn new(workspace: Option<&Workspace>, access: String) -> Self {
+        let working_dir = workspace.map_or_else(
+            || "none (file tools need --working-dir)".to_string(),
+            |workspace| workspace.root().display().to_string(),
+        );
+        Coding { working_dir, access }
+    }
+}
+
+/// Everything the system message is made of.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct State {
+    /// What the agent is there for.
+    pub role: Role,
+    /// The step of a workflow that it works on.
+    pub step: Option<String>,
+    /// Whether another agent gave it the work.
+    pub has_parent: bool,
+    /// The day, as the run sees it.
+    pub date: String,
+    /// The person's preferences.
+    pub preferences: String,
+    /// The profile's name.
+    pub profile: String,
+    /// Saved places, one a line.
+    pub places: String,
+    /// Earlier conversation, one entry a line.
+    pub history: String,
+    /// Present while coding.
+    pub coding: Option<Coding>,
+    /// Project instructions.
+    pub instructions: Vec<Source>,
+    /// `spec.md`, `ux.md`, `design.md`.
+    pub documents: Vec<Source>,
+    /// What others bring.
+    pub extras: Vec<Extra>,
+    /// What must hold before the work is done, one a line.
+    pub commitments: Vec<String>,
+    /// Bytes that the message may have; 0: no bound.
+    pub budget: usize,
+}
+
+/// A system message, and what it is made of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Composed {
+    /// The message.
+    pub text: String,
+    /// Its pieces in order, those that were left out among them.
+    pub pieces: Vec<Placed>,
+    /// The SHA-256 of the message.
+    pub hash: String,
+}
+
+impl Composed {
+    /// What the record says of it, and of the words of the person that go with it.
+    #[must_use]
+    pub fn record(&self, reason: &str, task: &str) -> Value {
+        json!({
+            "reason": reason, "signature": signature::of(&json!([self.text, task])), "sha256": self.hash,
+            "system_bytes": self.text.len(), "task_bytes": task.len(), "pieces": self.pieces,
+        })
+    }
+}
+
+impl State {
+    /// Reads what lies on the disk.
+    #[must_use]
+    pub fn read(
+        layout: &Layout,
+        workspace: Option<&Workspace>,
+        profile: &Profile,
+        history: &[String],
+        coding: Option<Coding>,
+        date: &str,
+    ) -> Self {
+        let (instructions, documents) = if coding.is_some() {
+            let read = |path: &PathBuf, cap| source(path, workspace, cap);
+            let first = layout.instructions().iter().find_map(|path| read(path, CAP_INSTRUCTIONS));
+            let common = layout.common_instructions();
+            let common = common.iter().filter_map(|path| read(path, CAP_INSTRUCTIONS));
+            let documents = layout.documents();
+            let documents = documents.iter().filter_map(|(_, path)| read(path, CAP_DOCUMENT));
+            (first.into_iter().chain(common).collect(), documents.collect())
+        } else {
+            (Vec::new(), Vec::new())
+        };
+        State {
+            date: date.to_string(),
+            preferences: profile.preferences.clone(),
+            profile: profile.name.clone(),
+            places: profile.places.join("\n"),
+            history: history.join("\n"),
+            coding,
+            instructions,
+            documents,
+            ..State::default()
+        }
+    }
+
+    /// The system message. The same state gives the same bytes.
+    #[must_use]
+    pub fn compose(&self) -> Composed {
+        let (text, pieces) = piece::join(self.pieces(), self.budget);
+        Composed { hash: signature::of_bytes(text.as_bytes()), text, pieces }
+    }
+
+    fn pieces(&self) -> Vec<Piece> {
+        if self.role == Role::Evaluator {
+            // It judges commands and is told nothing else, so that nothing can talk it round.
+            return vec![Piece::always("role", self.role.template())];
+        }
+        let mut role = format!("# Your role: {}\n{}", self.role.name(), self.role.template().trim());
+        if let Some(step) = &self.step {
+            role.push_str(&format!("\n- You work on the step `{}`.", marvin_base::truncate::line(step, 80)));
+        }
+        let mut pieces = vec![
+            Piece::always("rules", include_str!("../../prompts/rules.md")),
+            Piece::always("role", &role),
+        ];
+        if self.has_parent {
+            pieces.push(Piece::always("questions", include_str!("../../prompts/questions.md")));
+        }
+        if !self.date.is_empty() {
+            pieces.push(Piece::always("date", &format!("Today is {}.", self.date)));
+        }
+        let small =
+            |name: &str, heading: &str, text: &str, rank| Piece::capped(name, heading, text, CAP_SMALL, rank);
+        pieces.push(small("preferences", "# Preferences of the person", &self.preferences, 70));
+        pieces.push(Piece::always("profile", &format!("Active profile: {}", self.profile)));
+        pieces.push(small("places", "# Saved places", &self.places, 60));
+        pieces.push(small("history", "# Earlier in this conversation (shortened)", &self.history, 30));
+        if let Some(coding) = &self.coding {
+            let text = render("coding.md", include_str!("../../prompts/coding.md"), coding);
+            pieces.push(Piece::always("coding", &text));
+        }
+        for entry in &self.instructions {
+            let heading = format!("# Project instructions ({})", entry.source);
+            let name = format!("instructions: {}", entry.source);
+            pieces.push(Piece::capped(&name, &heading, &entry.text, CAP_INSTRUCTIONS, 90));
+        }
+        for entry in &self.documents {
+            let name = format!("document: {}", entry.source);
+            let heading = format!("# {}", entry.source);
+            pieces.push(Piece::capped(&name, &heading, &entry.text, CAP_DOCUMENT, 50));
+        }
+        for extra in &self.extras {
+            let (name, heading) = (format!("extra: {}", extra.name), format!("# {}", extra.name));
+            let rank = extra.priority.min(ALWAYS - 1);
+            pieces.push(Piece::capped(&name, &heading, &extra.text, CAP_EXTRA, rank));
+        }
+        if !self.commitments.is_empty() {
+            let lines = json!({ "lines": self.commitments });
+            let text = render("commitments.md", include_str!("../../prompts/commitments.md"), &lines);
+            pieces.push(Piece::capped("commitments", "", &text, CAP_COMMITMENTS, ALWAYS));
+        }
+        pieces
+    }
+}
+
+/// A project's file is read beneath the workspace's handle, so that no link leads it elsewhere; the person's own directly.
+fn source(path: &Path, workspace: Option<&Workspace>, cap: usize) -> Option<Source> {
+    // Characters are at most four bytes; one more than the cap shows that something was cut.
+    let limit = (cap as u64 + 1) * 4;
+    let inside = workspace.and_then(|workspace| Some((workspace, path.strip_prefix(workspace.root()).ok()?)));
+    let (source, bytes) = match inside {
+        Some((workspace, relative)) => {
+            let name = relative.to_str()?;
+            let mut bytes = Vec::new();
+            let file = workspace.open_read(&workspace.path(name).ok()?).ok()?;
+            file.take(limit).read_to_end(&mut bytes).ok()?;
+            (name.to_string(), bytes)
+        }
+        None => (path.display().to_string(), files::read(path, limit, Links::Follow).ok()?),
+    };
+    let text = String::from_utf8_lossy(&bytes).trim().to_string();
+    (!text.is_empty()).then_some(Source { source, text })
+}
+
+/// Renders a template of ours. Templates are part of the program: one that fails renders as its error, and a test
+/// renders each of them.
+pub(crate) fn render(name: &str, template: &str, context: &impl Serialize) -> String {
+    let mut environment = Environment::new();
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
+    environment
+        .render_named_str(name, template, Serde(context))
+        .unwrap_or_else(|error| format!("[the template {name} failed: {error}]"))
+}
+
+/// What the model is told of its access, and of the ticket that it works on.
+pub(crate) fn access_sentence(access: &Access, duty: &Duty) -> String {
+    match access {
+        Access::Full => duty.parent().map_or_else(String::new, |parent| {
+            format!(
+                "You work on ticket {parent}. Before you may change anything, make a ticket of your own for it: `tk` with \
+                 `create 'title' -d 'what, acceptance criteria, files, dependencies' -t task --tags area --parent {parent}`."
+            )
+        }),
+        Access::Readonly => "You may look at everything and change nothing.".to_string(),
+        Access::WritableFiles(files) => {
+            let files: Vec<&str> = files.iter().map(String::as_str).collect();
+            format!("The only files you may write: {}.", files.join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whole() -> State {
+        let source = |source: &str, text: &str| Source { source: source.into(), text: text.into() };
+        State {
+            role: Role::Coder,
+            step: Some("s1".into()),
+            has_parent: true,
+            date: "2026-02-03".into(),
+            preferences: "budget: any\ndietary: [vegan]".into(),
+            profile: "main".into(),
+            places: "home: Home: 1 Road".into(),
+            history: "you: hello\nassistant: hi".into(),
+            coding: Some(Coding { working_dir: "/work".into(), access: "You may not write.".into() }),
+            instructions: vec![source("AGENTS.md", "Be kind.")],
+            documents: vec![source(".marvin/spec.md", "# Spec")],
+            extras: vec![Extra {
+                name: "What packs say".into(),
+                text: "Use the builder.".into(),
+                priority: 60,
+            }],
+            commitments: vec!["c-1a2b: shell: pytest -q".into()],
+            budget: 0,
+        }
+    }
+
+    #[test]
+    fn the_whole_message() {
+        insta::assert_snapshot!(whole().compose().text);
+    }
+
+    #[test]
+    fn the_least_message() {
+        insta::assert_snapshot!(State { profile: "default".into(), ..State::default() }.compose().text);
+    }
+
+    #[test]
+    fn the_message_of_every_role() {
+        for role in Role::ALL {
+            let state = State { role, profile: "default".into(), ..State::default() };
+            let text = state.compose().text;
+            assert!(!text.contains("failed:") && text.contains(role.template().trim()), "{}", role.name());
+            assert!(text.len() < 4_000, "{}: {} bytes", role.name(), text.len());
+            insta::assert_snapshot!(format!("role_{}", role.name()), text);
+        }
+    }
+
+    #[test]
+    fn order_is_the_contracts() {
+        let text = whole().compose().text;
+        let places = [
+            "You propose; the shell decides",
+            "You are Marvin",
+            "QUESTIONS_FOR_PARENT:",
+            "budget: any",
+            "Active profile: main",
+            "home: Home",
+            "you: hello",
+            "Working directory: /work",
+            "Be kind.",
+            "# Spec",
+            "Use the builder.",
+            "pytest -q",
+        ]
+        .map(|part| text.find(part).unwrap_or_else(|| panic!("{part} is missing")));
+        assert!(places.is_sorted(), "{places:?}");
+    }
+
+    #[test]
+    fn the_record_says_what_went_in() {
+        let mut state = whole();
+        state.documents[0].text = "x".repeat(CAP_DOCUMENT + 1);
+        state.budget = 60_000;
+        let composed = state.compose();
+        assert_eq!(composed.hash, signature::of_bytes(composed.text.as_bytes()));
+        let fate = |name: &str| composed.pieces.iter().find(|piece| piece.name == name).unwrap().state;
+        assert_eq!(fate("rules"), Fate::Included);
+        assert_eq!(fate("history"), Fate::LeftOut, "the lowest rank goes first");
+        assert_eq!(fate("document: .marvin/spec.md"), Fate::Cut);
+        assert_eq!(fate("commitments"), Fate::Included);
+        let record = composed.record("turn", "the task");
+        assert_eq!((&record["reason"], &record["task_bytes"]), (&json!("turn"), &json!(8)));
+        assert!(!record.to_string().contains("Be kind"), "sizes and names only");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_same_state_gives_the_same_hash(
+            history in ".{0,200}", instructions in "(?s).{0,400}", lines in proptest::collection::vec(".{0,40}", 0..5), budget in 0usize..5_000,
+        ) {
+            let make = || {
+                let mut state = whole();
+                state.history.clone_from(&history);
+                state.instructions[0].text.clone_from(&instructions);
+                state.commitments.clone_from(&lines);
+                state.budget = budget;
+                state
+            };
+            proptest::prop_assert_eq!(make().compose(), make().compose());
+            let mut other = make();
+            other.commitments.push("one more".into());
+            proptest::prop_assert_ne!(make().compose().hash, other.compose().hash);
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! A servitor as its document tells it.
+
+use super::state::State;
+use crate::commitments::Document;
+use marvin_gate::Access;
+use serde::Serialize;
+
+/// What marks a document as a servitor's.
+const MODE: &str = "servitor";
+/// Who summoned it, where that was a person.
+const PERSON: &str = "person";
+
+/// What a servitor may spend over its whole life; children included.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Budget {
+    /// Nano-dollars; none: no bound of its own.
+    pub nanos: Option<u64>,
+    /// Tool rounds; none: no bound of its own.
+    pub rounds: Option<u64>,
+}
+
+/// A servitor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Body {
+    /// Its name in the store.
+    pub id: String,
+    /// Its name among people.
+    pub name: String,
+    /// What it is doing.
+    pub state: State,
+    /// Why, where that is worth a word.
+    pub reason: String,
+    /// Who summoned it.
+    pub parent: String,
+    /// What it is to do.
+    pub assignment: String,
+    /// What it may write.
+    pub access: Access,
+    /// The tools that it may use; none: all that its access offers.
+    pub tools: Option<Vec<String>>,
+    /// Whether a person summoned it, and no agent.
+    pub of_person: bool,
+    /// The tier of its model.
+    pub tier: String,
+    /// What it may spend.
+    pub budget: Budget,
+    /// What it said at the end.
+    pub answer: String,
+    /// Whether it was dismissed; then its name is free, and only the document is left.
+    pub dismissed: bool,
+}
+
+/// An access as it is written: `full`, `readonly`, or `files: a, b`.
+#[must_use]
+pub fn access_word(access: &Access) -> String {
+    match access {
+        Access::Full => "full".into(),
+        Access::Readonly => "readonly".into(),
+        Access::WritableFiles(files) => {
+            format!("files: {}", files.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// The access that was written, if it is one.
+#[must_use]
+pub fn access_named(text: &str) -> Option<Access> {
+    match text.split_once(':') {
+        None if text == "full" => Some(Access::Full),
+        None if text == "readonly" => Some(Access::Readonly),
+        Some(("files", files)) => {
+            Some(Access::writable(files.split(',').map(|file| file.trim().to_string())))
+        }
+        _ => None,
+    }
+}
+
+/// What is written, understood; what nobody understands gives the least.
+pub(super) fn access_of(text: &str) -> Access {
+    access_named(text).unwrap_or(Access::Readonly)
+}
+
+/// Is one access part of another?
+pub(super) fn is_within(child: &Access, parent: &Access) -> bool {
+    match (parent, child) {
+        (Access::Full, _) | (_, Access::Readonly) => true,
+        (Access::WritableFiles(all), Access::WritableFiles(some)) => some.is_subset(all),
+        (Access::Readonly | Access::WritableFiles(_), _) => false,
+    }
+}
+
+impl Body {
+    /// Reads a document; none when it is not a servitor's.
+    pub(super) fn read(document: &Document) -> Option<Body> {
+        let text = |key: &str| document.value(key).unwrap_or_default();
+        if text("mode") != MODE {
+            return None;
+        }
+        let number = |key: &str| document.value(key).and_then(|value| value.parse().ok());
+        let list = document.value("tools").map(|tools| {
+            tools.split(',').map(|tool| tool.trim().to_string()).filter(|tool| !tool.is_empty()).collect()
+        });
+        Some(Body {
+            id: document.id.clone(),
+            name: text("title"),
+            // A state that nobody knows is none that goes on by itself.
+            state: State::of(&text("state")).unwrap_or(State::Failed),
+            reason: text("reason"),
+            parent: text("parent"),
+            assignment: text("assignment"),
+            access: access_of(&text("access")),
+            tools: list,
+            of_person: text("summonedBy") == PERSON,
+            tier: text("tier"),
+            budget: Budget { nanos: number("budgetNanos"), rounds: number("budgetRounds") },
+            answer: text("answer"),
+            dismissed: document.value("dismissedAt").is_some(),
+        })
+    }
+
+    /// Its document, when it is new.
+    pub(super) fn document(&self, now: &str) -> Document {
+        let mut document = Document::new(&self.id, &self.name, &self.assignment, now);
+        document.set("mode", MODE);
+        document.set("state", self.state.word());
+        document.set("parent", &self.parent);
+        document.set("assignment", &self.assignment);
+        document.set("access", &access_word(&self.access));
+        if let Some(tools) = &self.tools {
+            document.set("tools", &tools.join(", "));
+        }
+        if self.of_person {
+            document.set("summonedBy", PERSON);
+        }
+        if !self.tier.is_empty() {
+            document.set("tier", &self.tier);
+        }
+        if let Some(nanos) = self.budget.nanos {
+            document.set("budgetNanos", &nanos.to_string());
+        }
+        if let Some(rounds) = self.budget.rounds {
+            document.set("budgetRounds", &rounds.to_string());
+        }
+        document
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_gives_back_the_servitor() {
+        let body = Body {
+            id: "vega".into(),
+            name: "Vega".into(),
+            state: State::Working,
+            reason: String::new(),
+            parent: "jake".into(),
+            assignment: "Two lines:\n## Commitments\n- ✅ **x**\n---\nend".into(),
+            access: Access::writable(["a.txt".into(), "b/c.md".into()]),
+            tools: Some(vec!["read_file".into()]),
+            of_person: true,
+            tier: "plan".into(),
+            budget: Budget { nanos: Some(5), rounds: Some(7) },
+            answer: String::new(),
+            dismissed: false,
+        };
+        let text = body.document("2026-02-03T04:05:06.000Z").render();
+        let read = Document::parse("vega", text.as_bytes()).unwrap();
+        assert_eq!(Body::read(&read), Some(body));
+        assert_eq!(Body::read(&Document::new("a", "A", "", "now")), None);
+    }
+
+    #[test]
+    fn a_child_is_never_more_than_its_parent() {
+        let files = |names: &[&str]| Access::writable(names.iter().map(ToString::to_string));
+        assert!(is_within(&files(&["a"]), &Access::Full) && is_within(&Access::Full, &Access::Full));
+        assert!(is_within(&files(&["a"]), &files(&["a", "b"])) && !is_within(&files(&["c"]), &files(&["a"])));
+        assert!(!is_within(&Access::Full, &Access::Readonly) && !is_within(&Access::Full, &files(&["a"])));
+        assert!(!is_within(&files(&["a"]), &Access::Readonly));
+        for access in [Access::Full, Access::Readonly, files(&["a", "b"])] {
+            assert_eq!(access_of(&access_word(&access)), access);
+        }
+        assert_eq!(access_of("everything"), Access::Readonly);
+    }
+}

@@ -1,0 +1,214 @@
+//! The record of a servitor: one line for everything that happened to it, and the way back from the lines to where it stood.
+//!
+//! Lines are appended before what they say counts. The system message is not kept: it is composed anew from durable state.
+
+use super::state::State;
+use marvin_base::clock;
+use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
+use marvin_base::redact::Redactor;
+use marvin_model::{Message, Reply, ToolCall};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What happened.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Entry {
+    /// It became something else.
+    State { from: State, to: State, reason: String },
+    /// It was to become something that it cannot.
+    Refused { from: State, to: State },
+    /// Messages went into the conversation; so many of them from the inbox.
+    Fed {
+        messages: Vec<Message>,
+        #[serde(default)]
+        inbox: usize,
+    },
+    /// The model asked for calls.
+    Reply { text: String, opaque: Option<Value>, calls: Vec<ToolCall> },
+    /// A call is about to be made.
+    Begun { call: String },
+    /// What came of it.
+    Ended { call: String, ok: bool, text: String },
+    /// The model says that it is done.
+    Claim { text: String, opaque: Option<Value> },
+    /// That was verified.
+    Judged { verified: bool, summary: String },
+    /// It stopped unfinished and was told to go on.
+    Prompted { text: String },
+    /// The conversation was rebuilt.
+    Rebuilt { messages: Vec<Message>, opening: usize },
+    /// Somebody sent word.
+    Inbox { from: String, text: String },
+    /// A reply of the model cost this much.
+    Spent { nanos: u64 },
+}
+
+/// Where a servitor stood.
+#[derive(Debug, Clone, Default)]
+pub struct Restored {
+    /// The last state that was written down.
+    pub state: Option<State>,
+    /// The conversation, without the system message.
+    pub messages: Vec<Message>,
+    /// With how many messages it begins, without the system message.
+    pub opening: usize,
+    /// A reply whose calls were not fed back yet.
+    pub pending: Option<(Reply, Vec<ToolCall>)>,
+    /// Calls that were begun.
+    pub begun: BTreeSet<String>,
+    /// What came of calls.
+    pub ended: BTreeMap<String, (bool, String)>,
+    /// A claim that was not judged yet.
+    pub claim: Option<Reply>,
+    /// Claims of the current turn that were judged and did not hold.
+    pub sent_back: usize,
+    /// Tool rounds of the current turn.
+    pub acted: usize,
+    /// Tool rounds of its life.
+    pub rounds: u64,
+    /// How often it was told to go on.
+    pub prompted: usize,
+    /// What it spent.
+    pub nanos: u64,
+    /// Word that it has not heard yet, as (from, text).
+    pub inbox: VecDeque<(String, String)>,
+}
+
+/// A record.
+#[derive(Debug, Clone)]
+pub struct Record {
+    path: PathBuf,
+    redactor: Arc<Redactor>,
+    durability: Durability,
+}
+
+impl Record {
+    pub(super) fn new(folder: &Path, id: &str, redactor: Arc<Redactor>, durability: Durability) -> Self {
+        Record { path: folder.join(format!("{id}.jsonl")), redactor, durability }
+    }
+
+    /// Appends a line. The file is not held open: there may be a thousand of them.
+    pub(super) fn append(&self, entry: &Entry) -> Result<(), LedgerError> {
+        let mut value = serde_json::to_value(entry)
+            .map_err(|source| LedgerError::Entry { path: self.path.display().to_string(), source })?;
+        if let Value::Object(map) = &mut value {
+            map.insert("timestamp".into(), clock::now_stamp().into());
+        }
+        let mut ledger = Ledger::open_shared(&self.path, self.durability, self.redactor.clone())?;
+        ledger.append(&value)?;
+        Ok(())
+    }
+
+    /// Where the servitor stood. A line that nobody understands is passed over: it can only be from a later version.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub fn restore(&self) -> Result<Restored, LedgerError> {
+        if self.path.symlink_metadata().is_err() {
+            return Ok(Restored::default());
+        }
+        let mut restored = Restored::default();
+        for value in ledger::read(&self.path)?.entries {
+            if let Ok(entry) = serde_json::from_value::<Entry>(value) {
+                restored.take(entry);
+            }
+        }
+        Ok(restored)
+    }
+}
+
+impl Restored {
+    fn take(&mut self, entry: Entry) {
+        match entry {
+            Entry::State { to, .. } => self.state = Some(to),
+            Entry::Refused { .. } => {}
+            Entry::Fed { messages, inbox } => {
+                self.inbox.drain(..inbox.min(self.inbox.len()));
+                self.pending = None;
+                self.claim = None;
+                self.begun.clear();
+                self.ended.clear();
+                if self.messages.is_empty() {
+                    self.opening = messages.len();
+                }
+                self.messages.extend(messages);
+            }
+            Entry::Reply { text, opaque, calls } => {
+                self.acted += 1;
+                self.rounds += 1;
+                self.pending = Some((Reply { text, opaque, ..Reply::default() }, calls));
+            }
+            Entry::Begun { call } => {
+                self.begun.insert(call);
+            }
+            Entry::Ended { call, ok, text } => {
+                self.ended.insert(call, (ok, text));
+            }
+            Entry::Claim { text, opaque } => {
+                self.claim = Some(Reply { text, opaque, ..Reply::default() });
+            }
+            Entry::Judged { verified, .. } => self.sent_back += usize::from(!verified),
+            Entry::Prompted { text } => {
+                self.prompted += 1;
+                (self.acted, self.sent_back) = (0, 0);
+                (self.pending, self.claim) = (None, None);
+                self.messages.push(Message::user(text));
+            }
+            Entry::Rebuilt { messages, opening } => {
+                self.messages = messages;
+                self.opening = opening;
+            }
+            Entry::Inbox { from, text } => self.inbox.push_back((from, text)),
+            Entry::Spent { nanos } => self.nanos = self.nanos.saturating_add(nanos),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use marvin_model::Arguments;
+
+    fn call(id: &str) -> ToolCall {
+        ToolCall { id: id.into(), name: "t".into(), arguments: Arguments::from_text("{}"), opaque: None }
+    }
+
+    #[test]
+    fn every_prefix_of_a_record_is_a_place_to_go_on_from() {
+        let folder = tempfile::tempdir().unwrap();
+        let record = Record::new(folder.path(), "a", Arc::new(Redactor::patterns_only()), Durability::System);
+        assert!(record.restore().unwrap().messages.is_empty());
+        let calls = vec![call("1"), call("2"), call("3")];
+        let fed = |texts: &[&str]| Entry::Fed {
+            messages: texts.iter().map(|text| Message::user(*text)).collect(),
+            inbox: 0,
+        };
+        record.append(&fed(&["do it"])).unwrap();
+        record.append(&Entry::Reply { text: "on it".into(), opaque: None, calls }).unwrap();
+        record.append(&Entry::Begun { call: "1".into() }).unwrap();
+        record.append(&Entry::Ended { call: "1".into(), ok: true, text: "fine".into() }).unwrap();
+        record.append(&Entry::Begun { call: "2".into() }).unwrap();
+        let restored = record.restore().unwrap();
+        assert_eq!((restored.messages.len(), restored.opening, restored.acted), (1, 1, 1));
+        assert_eq!(restored.pending.as_ref().unwrap().1.len(), 3);
+        assert_eq!(restored.ended["1"], (true, "fine".to_string()));
+        assert!(restored.begun.contains("2") && !restored.begun.contains("3"));
+        record.append(&Entry::Inbox { from: "jake".into(), text: "hurry".into() }).unwrap();
+        record.append(&fed(&["said", "results"])).unwrap();
+        record.append(&Entry::Claim { text: "done".into(), opaque: None }).unwrap();
+        let restored = record.restore().unwrap();
+        assert!(restored.pending.is_none() && restored.claim.is_some() && restored.begun.is_empty());
+        assert_eq!((restored.messages.len(), restored.inbox.len()), (3, 1));
+        record.append(&Entry::Judged { verified: false, summary: "0 of 1".into() }).unwrap();
+        record.append(&Entry::Fed { messages: vec![Message::user("no")], inbox: 1 }).unwrap();
+        let restored = record.restore().unwrap();
+        assert_eq!((restored.sent_back, restored.inbox.len(), restored.claim.is_none()), (1, 0, true));
+        record.append(&Entry::Prompted { text: "go on".into() }).unwrap();
+        let restored = record.restore().unwrap();
+        assert_eq!((restored.sent_back, restored.acted, restored.prompted, restored.rounds), (0, 0, 1, 1));
+    }
+}

@@ -1,0 +1,426 @@
+//! Servitors as tools: summon, dismiss, list, message and wait.
+//!
+//! Who calls is told by the context (`agent`): a servitor may do this for those below it, and whoever speaks for a person for
+//! all.
+
+use super::body::{Body, Budget, access_of, access_word};
+use super::household::{Household, Servitors};
+use super::registry::{self, By, RegistryError, Summons};
+use crate::commitments::{Draft, Source, assertion};
+use async_trait::async_trait;
+use marvin_base::truncate;
+use marvin_gate::Touches;
+use marvin_model::price;
+use marvin_tools::{DynTool, Output, Tool, ToolContext, ToolError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::convert::Infallible;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// The tool that waits: it holds no place among those that work.
+pub(super) const WAIT: &str = "wait_for_servitor";
+
+/// Seconds that a wait has, unless it says otherwise, and at most.
+const USUAL: u64 = 300;
+const LONGEST: u64 = 86_400;
+/// How long whoever waits hears nothing; clients give up on calls of which they hear nothing for long.
+const PULSE: Duration = Duration::from_secs(10);
+
+/// All of them.
+#[must_use]
+pub fn all(servitors: &Weak<Servitors>) -> Vec<Arc<dyn DynTool>> {
+    let handle = Handle(servitors.clone());
+    vec![
+        Arc::new(SummonServitor(handle.clone())),
+        Arc::new(DismissServitor(handle.clone())),
+        Arc::new(ListServitors(handle.clone())),
+        Arc::new(MessageServitor(handle.clone())),
+        Arc::new(WaitForServitor(handle)),
+    ]
+}
+
+/// The way to the servitors of a session.
+#[derive(Debug, Clone)]
+struct Handle(Weak<Servitors>);
+
+impl Handle {
+    fn servitors(&self) -> Result<Arc<Servitors>, ToolError> {
+        self.0.upgrade().ok_or_else(|| ToolError::Failed("the session of these servitors is over".into()))
+    }
+
+    fn household(&self) -> Result<Arc<Household>, ToolError> {
+        Ok(self.servitors()?.open()?)
+    }
+}
+
+impl From<RegistryError> for ToolError {
+    fn from(error: RegistryError) -> Self {
+        ToolError::Failed(error.to_string())
+    }
+}
+
+/// Who calls, and under which name others hear of it.
+fn caller(household: &Household, context: &ToolContext) -> (By, String) {
+    let body = context.agent.as_deref().and_then(|id| household.registry.find(id).ok());
+    match body {
+        Some(body) => (By::Servitor(body.id), body.name),
+        None => (By::Coordinator, household.registry.coordinator().to_string()),
+    }
+}
+
+/// A servitor as a fact.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ServitorFact {
+    /// Its id.
+    id: String,
+    /// Its name.
+    name: String,
+    /// idle, working, waiting, verifying, done or failed.
+    state: &'static str,
+    /// Why, where that is worth a word.
+    reason: String,
+    /// Who summoned it.
+    parent: String,
+    /// What it is to do, shortened.
+    assignment: String,
+    /// What it may write.
+    access: String,
+    /// What it said last, shortened; a claim, not a fact.
+    answer: String,
+}
+
+impl From<&Body> for ServitorFact {
+    fn from(body: &Body) -> Self {
+        ServitorFact {
+            id: body.id.clone(),
+            name: body.name.clone(),
+            state: body.state.word(),
+            reason: truncate::head(&body.reason, 1_000),
+            parent: body.parent.clone(),
+            assignment: truncate::head(&body.assignment, 500),
+            access: access_word(&body.access),
+            answer: truncate::head(&body.answer, 4_000),
+        }
+    }
+}
+
+/// Summons a servitor.
+#[derive(Debug, Clone)]
+pub struct SummonServitor(Handle);
+
+/// What is asked for.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SummonInput {
+    /// What it is to do; without one it waits for word.
+    #[serde(default)]
+    assignment: Option<String>,
+    /// Its name; else one is found.
+    #[serde(default)]
+    name: Option<String>,
+    /// The tier of its model.
+    #[serde(default)]
+    tier: Option<String>,
+    /// US dollars that it may spend, its own servitors included.
+    #[serde(default)]
+    budget_usd: Option<f64>,
+    /// Tool rounds that it may have, its own servitors included.
+    #[serde(default)]
+    budget_rounds: Option<u64>,
+    /// What it may write: `full`, `readonly`, or `files: a.txt, b.txt`; never more than you may.
+    #[serde(default)]
+    access: Option<String>,
+    /// The only tools that it may use; never more than you may.
+    #[serde(default)]
+    tools: Option<Vec<String>>,
+    /// What must hold before it is done, each `KIND:ASSERTION`, for example `shell:pytest -q`.
+    #[serde(default)]
+    commitments: Vec<String>,
+    /// Files or folders that the commitments judge by and that must stay as they are.
+    #[serde(default)]
+    oracles: Vec<String>,
+}
+
+/// The wishes of a summons, understood.
+pub(super) fn drafts(commitments: &[String], oracles: &[String]) -> Result<Vec<Draft>, String> {
+    let draft = |text: &String| {
+        let (kind, line) = assertion::split(text)?;
+        Ok(Draft {
+            document: None,
+            kind,
+            assertion: line.to_string(),
+            description: String::new(),
+            timeout_s: None,
+            oracles: oracles.to_vec(),
+            source: Source::Parent,
+        })
+    };
+    commitments.iter().map(draft).collect()
+}
+
+#[async_trait]
+impl Tool for SummonServitor {
+    type Input = SummonInput;
+    type Data = ServitorFact;
+    const NAME: &'static str = "summon_servitor";
+    const DESCRIPTION: &'static str = "Summon a servitor: an agent that works on an assignment beside you, at once. Give it \
+        commitments that prove its work. You hear from it when it is done, failed or needs an answer.";
+    const EXAMPLE: &'static str = r#"{"assignment": "Write the parser in src/parse.py", "commitments": ["shell:pytest -q tests/parse"]}"#;
+
+    fn touches() -> Touches {
+        Touches::STORES
+    }
+
+    async fn call(
+        &self,
+        input: SummonInput,
+        context: &ToolContext,
+    ) -> Result<Output<ServitorFact>, ToolError> {
+        let household = self.0.household()?;
+        let (by, _) = caller(&household, context);
+        let summons = Summons {
+            assignment: input.assignment.unwrap_or_default(),
+            name: input.name,
+            tier: input.tier,
+            budget: Budget { nanos: input.budget_usd.map(price::nanos), rounds: input.budget_rounds },
+            access: input.access.as_deref().map(access_of),
+            tools: input.tools,
+            commitments: drafts(&input.commitments, &input.oracles).map_err(ToolError::Usage)?,
+        };
+        let body = household.summon(&by, &summons)?;
+        Ok(Output::line(format!("Summoned {} (id: {})", body.name, body.id), ServitorFact::from(&body)))
+    }
+}
+
+/// Dismisses a servitor.
+#[derive(Debug, Clone)]
+pub struct DismissServitor(Handle);
+
+/// Which one.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Which {
+    /// Its id or name.
+    id: String,
+}
+
+/// Who is gone.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Dismissed {
+    /// The ids: the servitor and everybody that it had summoned.
+    dismissed: Vec<String>,
+}
+
+#[async_trait]
+impl Tool for DismissServitor {
+    type Input = Which;
+    type Data = Dismissed;
+    const NAME: &'static str = "dismiss_servitor";
+    const DESCRIPTION: &'static str = "Dismiss a servitor that you summoned, and everybody that it summoned. What it does is broken off; its document stays.";
+    const EXAMPLE: &'static str = r#"{"id": "vega"}"#;
+    const FIELDS: &'static [(&'static str, &'static str)] = &[("name", "id"), ("servitor", "id")];
+
+    fn touches() -> Touches {
+        Touches::STORES
+    }
+
+    async fn call(&self, input: Which, context: &ToolContext) -> Result<Output<Dismissed>, ToolError> {
+        let household = self.0.household()?;
+        let (by, _) = caller(&household, context);
+        let dismissed = household.dismiss(&by, &input.id)?;
+        Ok(Output::line(format!("Dismissed {}", dismissed.join(", ")), Dismissed { dismissed }))
+    }
+}
+
+/// Shows who there is.
+#[derive(Debug, Clone)]
+pub struct ListServitors(Handle);
+
+/// Nothing.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}
+
+/// Who there is.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Listed {
+    /// Every servitor that was not dismissed.
+    servitors: Vec<ServitorFact>,
+}
+
+#[async_trait]
+impl Tool for ListServitors {
+    type Input = Nothing;
+    type Data = Listed;
+    const NAME: &'static str = "list_servitors";
+    const DESCRIPTION: &'static str = "Show the servitors of this project and how each of them stands.";
+    const EXAMPLE: &'static str = "{}";
+
+    fn touches() -> Touches {
+        Touches::READS
+    }
+
+    async fn call(&self, _: Nothing, _: &ToolContext) -> Result<Output<Listed>, ToolError> {
+        let servitors = self.0.servitors()?;
+        let living = match servitors.opened() {
+            Some(household) => household.registry.living(),
+            None => {
+                let (bodies, _) = registry::bodies(servitors.ground())?;
+                bodies.into_iter().filter(|body| !body.dismissed).collect()
+            }
+        };
+        let row = |body: &Body| {
+            let why = if body.reason.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", truncate::line(&body.reason, 120))
+            };
+            format!("{} (id: {}) {}{why}", body.name, body.id, body.state.word())
+        };
+        let text = match living.as_slice() {
+            [] => "There are no servitors.".to_string(),
+            some => some.iter().map(row).collect::<Vec<_>>().join("\n"),
+        };
+        let servitors = living.iter().map(ServitorFact::from).collect();
+        Ok(Output::new(format!("{} servitors", living.len()), text, Listed { servitors }))
+    }
+}
+
+/// Sends word.
+#[derive(Debug, Clone)]
+pub struct MessageServitor(Handle);
+
+/// To whom, and what.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MessageInput {
+    /// Its id or name.
+    id: String,
+    /// What it is told.
+    message: String,
+}
+
+#[async_trait]
+impl Tool for MessageServitor {
+    type Input = MessageInput;
+    type Data = ServitorFact;
+    const NAME: &'static str = "message_servitor";
+    const DESCRIPTION: &'static str = "Send word to a servitor: an answer, news, or something to do. One that waits, is idle or \
+        failed begins to work again.";
+    const EXAMPLE: &'static str = r#"{"id": "vega", "message": "Yes, use the second format."}"#;
+    const FIELDS: &'static [(&'static str, &'static str)] =
+        &[("name", "id"), ("servitor", "id"), ("text", "message")];
+
+    fn touches() -> Touches {
+        Touches::STORES
+    }
+
+    async fn call(
+        &self,
+        input: MessageInput,
+        context: &ToolContext,
+    ) -> Result<Output<ServitorFact>, ToolError> {
+        let household = self.0.household()?;
+        let (_, from) = caller(&household, context);
+        let body = household.message(&input.id, &from, &input.message)?;
+        Ok(Output::line(format!("Told {} (id: {})", body.name, body.id), ServitorFact::from(&body)))
+    }
+}
+
+/// Tells whoever waits how the servitor stands: at once, when that changes, and now and then so that they know it goes on.
+async fn tell(household: &Household, id: &str, context: &ToolContext) -> Infallible {
+    let mut watch = household.registry.watch();
+    let mut pulse = tokio::time::interval(PULSE);
+    let (mut told, mut step) = (None, 0);
+    loop {
+        let due = tokio::select! {
+            _ = watch.changed() => false,
+            _ = pulse.tick() => true,
+        };
+        watch.borrow_and_update();
+        if let Some(body) = household.registry.get(id)
+            && (due || told != Some(body.state))
+        {
+            told = Some(body.state);
+            step += 1;
+            context.step(step, None, &format!("{} (id: {id}) is {}", body.name, body.state.word()));
+        }
+    }
+}
+
+/// Waits.
+#[derive(Debug, Clone)]
+pub struct WaitForServitor(Handle);
+
+/// For whom, and how long.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WaitInput {
+    /// Its id or name.
+    id: String,
+    /// Seconds to wait at most; 300 unless said.
+    #[serde(default)]
+    timeout_s: Option<u64>,
+}
+
+/// How it stands.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Waited {
+    /// The servitor.
+    servitor: ServitorFact,
+    /// Whether the time was up before it stopped working.
+    timed_out: bool,
+}
+
+#[async_trait]
+impl Tool for WaitForServitor {
+    type Input = WaitInput;
+    type Data = Waited;
+    const NAME: &'static str = WAIT;
+    const DESCRIPTION: &'static str = "Wait until a servitor is done, failed or waits for an answer, or until the time is up; tells how it stands.";
+    const EXAMPLE: &'static str = r#"{"id": "vega", "timeout_s": 600}"#;
+    const FIELDS: &'static [(&'static str, &'static str)] =
+        &[("name", "id"), ("servitor", "id"), ("timeout", "timeout_s")];
+
+    fn touches() -> Touches {
+        Touches::NOTHING
+    }
+
+    async fn call(&self, input: WaitInput, context: &ToolContext) -> Result<Output<Waited>, ToolError> {
+        let household = self.0.household()?;
+        let id = household.registry.find(&input.id)?.id;
+        if context.agent.as_deref().is_some_and(|caller| household.registry.is_below(caller, &id)) {
+            return Err(ToolError::Usage(format!(
+                "{id} is you, or summoned you: it would wait for you as well."
+            )));
+        }
+        let seconds = input.timeout_s.unwrap_or(USUAL).min(LONGEST);
+        let wait = household.wait_for(&id, Duration::from_secs(seconds), &context.cancel);
+        let ended = tokio::select! {
+            biased;
+            ended = wait => ended?,
+            never = tell(&household, &id, context) => match never {},
+        };
+        let body = &ended.body;
+        let mut text = format!("{} (id: {}) {}", body.name, body.id, body.state.sentence());
+        if ended.late && context.cancel.is_cancelled() {
+            return Err(ToolError::Failed(format!("{text}; the wait for it was broken off")));
+        }
+        if ended.late {
+            text.push_str(&format!(" after {seconds} s"));
+        } else if body.dismissed {
+            text = format!("{} (id: {}) was dismissed", body.name, body.id);
+        } else if body.state.is_active() {
+            text = format!(
+                "{} (id: {}) was broken off and nobody runs it\n  hint: send it word, or run `marvin servitors run`",
+                body.name, body.id
+            );
+        }
+        for part in [&body.reason, &body.answer].into_iter().filter(|part| !part.is_empty()) {
+            text.push_str(&format!("\n{}", truncate::head(part, 4_000)));
+        }
+        let summary = truncate::line(&text, 160);
+        Ok(Output::new(summary, text, Waited { servitor: ServitorFact::from(body), timed_out: ended.late }))
+    }
+}

@@ -1,0 +1,131 @@
+//! What a session's conversation begins with, and what is kept of it.
+
+use super::{Manner, Session, SessionError};
+use crate::commitments::{Examined, PROJECT};
+use crate::compose::{Coding, Composer, Extra, budget};
+use crate::history::History;
+use crate::promises::Promised;
+use marvin_base::settings::table;
+use marvin_model::Message;
+use serde_json::json;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+impl Session {
+    /// Brings a text into the prompts of this session: what packs tell, what memory holds. A run that is taken up keeps what
+    /// was brought when it began.
+    pub fn bring(&mut self, extra: Extra) {
+        if self.resumed.is_none() {
+            self.extras.push(extra);
+            self.facts.insert("extras".into(), json!(self.extras));
+        }
+    }
+
+    /// Adds to the chat log what was said, without secrets. A log that cannot be written does not undo the turn.
+    pub(super) fn remember(&self, prompt: &str, answer: &str) -> Result<(), SessionError> {
+        let (prompt, answer) = (self.redactor.text(prompt), self.redactor.text(answer));
+        let (limit, target) =
+            (self.settings.count(&table::HISTORY_COMPACT), self.settings.count(&table::HISTORY_TARGET));
+        let path = self.chat_log();
+        if let Err(error) = History::record(&path, &[("you", &prompt), ("assistant", &answer)], limit, target)
+        {
+            let text = format!("{} was not updated: {error}", path.display());
+            self.trace.event("notice", json!({ "text": text }))?;
+        }
+        Ok(())
+    }
+
+    fn chat_log(&self) -> PathBuf {
+        self.layout.profile(&self.profile.name).join("chat_log.json")
+    }
+
+    pub(super) fn history(&self) -> Result<Option<History>, SessionError> {
+        if self.manner != Manner::Attended {
+            return Ok(None);
+        }
+        let path = self.chat_log();
+        match History::read(&path) {
+            Ok(history) => Ok(Some(history)),
+            Err(error) => {
+                let text = format!("{} cannot be read and is left alone: {error}", path.display());
+                self.trace.event("notice", json!({ "text": text }))?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// The conversation, from durable state: unattended turns see the chat log only as lines of the system message. What it
+    /// is made of is told in the record first.
+    pub(super) fn compose(
+        &mut self,
+        prompt: &str,
+        history: Option<&History>,
+    ) -> Result<Vec<Message>, SessionError> {
+        let asked_before = self.replay.as_ref().filter(|replay| replay.attended);
+        let (lines, said) = match (asked_before, history) {
+            (Some(replay), _) => (Vec::new(), replay.tape.said_before()),
+            (None, Some(history)) => (Vec::new(), history.messages()),
+            (None, None) => (
+                History::read(&self.chat_log()).map(|history| history.compact_lines()).unwrap_or_default(),
+                Vec::new(),
+            ),
+        };
+        let composer = self.composer(lines);
+        let (reason, task) = match &self.resumed {
+            Some(account) => {
+                let left = self.turn.left(account.rounds())?;
+                ("resume", account.task(prompt, &composer.standing(), left))
+            }
+            None => ("turn", prompt.to_string()),
+        };
+        let state = composer.state();
+        self.facts.insert("promised".into(), json!(state.commitments));
+        let composed = state.compose();
+        self.trace.event("prompt.composed", composed.record(reason, &task))?;
+        let mut messages = vec![Message::system(composed.text)];
+        messages.extend(said);
+        messages.push(Message::user(task));
+        self.turn.composer = Some(Arc::new(composer));
+        Ok(messages)
+    }
+
+    fn composer(&self, history: Vec<String>) -> Composer {
+        let coding = self.coding.then(|| Coding::new(self.workspace.as_deref(), self.access.clone()));
+        Composer {
+            layout: self.layout.clone(),
+            workspace: self.workspace.clone(),
+            profile: self.profile.name.clone(),
+            history,
+            coding,
+            date: self.date.clone(),
+            role: self.role,
+            step: self.turn.step.clone(),
+            has_parent: self.settings.whole(&table::DEPTH) > 0,
+            documents: self
+                .promised
+                .iter()
+                .map(Promised::document)
+                .chain([PROJECT])
+                .map(str::to_string)
+                .collect(),
+            recorded: self.replay.as_ref().map(|replay| replay.promised.clone()),
+            extras: self.extras.clone(),
+            budget: budget(self.turn.bounds.window.compact),
+        }
+    }
+
+    /// Says which promises the gate would ask about: nobody is there to answer.
+    pub(super) fn warn_of(&self, examined: &[Examined]) -> Result<(), SessionError> {
+        for one in examined {
+            if let Some(doubt) = &one.doubt {
+                let line = &one.commitment.assertion;
+                let text = format!(
+                    "the gate asks about `{line}` ({}), so it cannot be verified until a person allows it (marvin gate learned add {line:?})",
+                    doubt.reason
+                );
+                self.trace.event("notice", json!({ "text": text }))?;
+            }
+        }
+        Ok(())
+    }
+}

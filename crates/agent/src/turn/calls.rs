@@ -1,0 +1,206 @@
+//! The calls of a reply: made, recorded, fed back.
+
+use super::{Course, Halt, Turn};
+use crate::compaction;
+use crate::host::Called;
+use crate::life::Known;
+use crate::outcome::Status;
+use crate::progress::{Progress, noted};
+use crate::protocol::Feedback;
+use crate::trace::Trace;
+use marvin_base::ledger::LedgerError;
+use marvin_base::{signature, truncate};
+use marvin_gate::Verdict;
+use marvin_model::{Reply, ToolCall};
+use serde_json::{Value, json};
+
+impl Turn {
+    /// Runs calls: those that only look, together; others one after the other, in the order they were asked for.
+    /// `again`: the reply was written down by an earlier process.
+    pub(super) async fn act(
+        &self,
+        course: &mut Course,
+        reply: &Reply,
+        calls: Vec<ToolCall>,
+        again: bool,
+    ) -> Result<(), Halt> {
+        course.empty = 0;
+        if !again {
+            course.acted += 1;
+            if let Some(life) = &self.life {
+                life.replied(reply, &calls)?;
+            }
+        }
+        let names: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
+        let payload = json!({"round": course.rounds, "tools": names});
+        self.told(course, "tools.started", payload)?;
+        let looks_only = |call: &ToolCall| self.tools.touches(&call.name).changes_nothing();
+        let parallel = calls.iter().all(looks_only);
+        let mut results: Vec<Called> = Vec::with_capacity(calls.len());
+        let mut items = Vec::with_capacity(calls.len());
+        if parallel {
+            for call in &calls {
+                items.push(self.call_started(course, call)?);
+            }
+            let made = futures_util::future::join_all(calls.iter().map(|call| self.make(call))).await;
+            for called in made {
+                results.push(called?);
+            }
+        } else {
+            for call in &calls {
+                if self.cancel.is_cancelled() {
+                    break;
+                }
+                items.push(self.call_started(course, call)?);
+                results.push(self.make(call).await?);
+            }
+        }
+        let keeps = self.life.as_ref().is_some_and(|life| life.keeps());
+        if keeps && (results.len() < calls.len() || self.cancel.is_cancelled()) {
+            // The rest is made by whoever takes this up again.
+            return self.check_bounds(course);
+        }
+        let mut feedback = Vec::with_capacity(calls.len());
+        let mut stuck = None;
+        let mut used = compaction::total(&course.messages) + reply.text.len() / 4;
+        for ((call, called), item) in calls.into_iter().zip(results).zip(items) {
+            course.calls += 1;
+            course.changed |= self.tools.changes(&called.tool);
+            // A name that a model made up is not counted: it could be anything, and the count is kept for ever.
+            if self.tools.knows(&called.tool) {
+                self.cost.count_call(&called.tool);
+            }
+            let progress = called.progress.unwrap_or_else(|| {
+                let touches = self.tools.touches(&call.name);
+                course.watch.note(&call, touches, (&called.text, called.ok), self.workspace.as_deref())
+            });
+            let payload = completed(&self.trace, &item, &call, &called, times(progress));
+            self.told(course, "item.completed", payload)?;
+            if let Some(text) = &called.notice {
+                self.trace.event("notice", json!({ "text": text }))?;
+            }
+            let mut text = compaction::fit(called.text, used, self.bounds.window);
+            match progress {
+                Progress::Made => {}
+                Progress::Repeated(times) => text = noted(text, times),
+                Progress::Stuck(times) => stuck = Some((call.name.clone(), times)),
+            }
+            used += text.len() / 4;
+            feedback.push(Feedback { call, ok: called.ok, text });
+        }
+        self.feed(course, self.protocol.feed_back(reply, &feedback))?;
+        if let Some((tool, times)) = stuck {
+            let error = format!(
+                "no progress: `{tool}` was called {times} times with the same arguments and the same result while nothing changed"
+            );
+            return self.over(course, Status::Failed, "no_progress", Some(error));
+        }
+        self.trace.sync()?;
+        Ok(())
+    }
+
+    /// Makes a call, unless it is known what came of it.
+    async fn make(&self, call: &ToolCall) -> Result<Called, LedgerError> {
+        let Some(life) = &self.life else { return Ok(self.tools.call(call).await) };
+        match life.known(call) {
+            Known::Ended(ok, text) => return Ok(remembered(call, ok, text)),
+            Known::Begun => {
+                let text = "interrupted: the shell ended while this call ran, and it is unknown whether it happened. \
+                            It was not made again. Look at what it should have done before you do it once more.";
+                life.ended(call, false, text)?;
+                return Ok(remembered(call, false, text.to_string()));
+            }
+            Known::New => {}
+        }
+        life.begun(call)?;
+        let called = self.tools.call(call).await;
+        // What a cancelled call says is not what came of it; it is told as interrupted.
+        if !self.cancel.is_cancelled() {
+            life.ended(call, called.ok, &called.text)?;
+        }
+        Ok(called)
+    }
+
+    fn call_started(&self, course: &mut Course, call: &ToolCall) -> Result<String, Halt> {
+        let (item, payload) = started(&self.trace, call);
+        self.told(course, "item.started", payload)?;
+        Ok(item)
+    }
+
+    /// Answers calls that come after the last round: they are not made, and one last word may follow.
+    pub(super) fn exhaust(
+        &self,
+        course: &mut Course,
+        reply: &Reply,
+        calls: Vec<ToolCall>,
+    ) -> Result<(), Halt> {
+        course.exhausted = true;
+        let text = "not run: the tool rounds of this turn are used up; say what is done and what is not";
+        let refuse = |call| Feedback { call, ok: false, text: text.to_string() };
+        let feedback: Vec<Feedback> = calls.into_iter().map(refuse).collect();
+        self.feed(course, self.protocol.feed_back(reply, &feedback))?;
+        Ok(())
+    }
+}
+
+/// A call whose outcome is written down; nothing runs.
+fn remembered(call: &ToolCall, ok: bool, text: String) -> Called {
+    Called {
+        tool: call.name.clone(),
+        verdict: Verdict::allow("record", "taken from the record; nothing runs"),
+        ok,
+        record: json!({"ok": ok, "summary": truncate::line(&text, 200), "source": "record"}),
+        text,
+        notice: None,
+        progress: Some(Progress::Made),
+    }
+}
+
+/// How often a call has been seen without progress.
+fn times(progress: Progress) -> usize {
+    match progress {
+        Progress::Made => 0,
+        Progress::Repeated(times) | Progress::Stuck(times) => times,
+    }
+}
+
+/// Records that a call is about to be made; gives its item.
+pub(crate) fn call_started(trace: &Trace, call: &ToolCall) -> Result<String, LedgerError> {
+    let (item, payload) = started(trace, call);
+    trace.event("item.started", payload)?;
+    Ok(item)
+}
+
+fn started(trace: &Trace, call: &ToolCall) -> (String, Value) {
+    let item = trace.next_item();
+    let payload = json!({"item": {
+        "id": item, "type": "tool_call", "name": call.name,
+        "arguments": trace.within(&call.arguments.to_value(), 2_000),
+        "call_signature": signature::of(&json!([call.name, call.arguments])),
+    }});
+    (item, payload)
+}
+
+/// Records what came of a call.
+pub(crate) fn call_completed(
+    trace: &Trace,
+    item: &str,
+    call: &ToolCall,
+    called: &Called,
+    repeated: usize,
+) -> Result<(), LedgerError> {
+    trace.event("item.completed", completed(trace, item, call, called, repeated))
+}
+
+fn completed(trace: &Trace, item: &str, call: &ToolCall, called: &Called, repeated: usize) -> Value {
+    let mut payload = json!({"item": {
+        "id": item, "type": "tool_call", "name": call.name, "tool": called.tool, "ok": called.ok,
+        "verdict": called.verdict, "result": trace.within(&called.record, 4_000),
+        "repeated": repeated,
+    }});
+    if let (false, Some(item)) = (called.ok, payload.get_mut("item").and_then(Value::as_object_mut)) {
+        // What the model was told of it: the account of the work says it again.
+        item.insert("why".into(), trace.within(&json!(called.text), 300));
+    }
+    payload
+}

@@ -1,0 +1,186 @@
+//! How a turn ends: answers held against their schema, claims proved, outcomes.
+
+use super::reply::fits;
+use super::{Course, Halt, SCHEMA_TRIES, Turn};
+use crate::commitments::Checked;
+use crate::outcome::{Outcome, Status};
+use crate::protocol::{Understood, WorkerStatus};
+use crate::prove::{Proof, Verification};
+use marvin_model::{Message, Reply};
+use serde_json::{Map, json};
+
+impl Turn {
+    /// Returns a reply to the model with a sentence on what was wrong with it.
+    pub(super) fn send_back(
+        &self,
+        course: &mut Course,
+        reply: &Reply,
+        sentence: &str,
+        failure: &str,
+    ) -> Result<(), Halt> {
+        course.schema_failures += 1;
+        if course.schema_failures > SCHEMA_TRIES {
+            let mut outcome =
+                self.outcome(course, Status::Failed, "invalid_reply", Some(sentence.to_string()));
+            outcome.failure_signature = Some(failure.to_string());
+            return Err(Halt::Over(Box::new(outcome)));
+        }
+        self.feed(course, vec![Message::assistant(reply.text.clone()), Message::user(sentence)])?;
+        Ok(())
+    }
+
+    pub(super) async fn finish(
+        &self,
+        course: &mut Course,
+        reply: &Reply,
+        understood: Understood,
+    ) -> Result<(), Halt> {
+        let mut text = understood.message;
+        if let Some(schema) = &self.response_schema {
+            match fits(schema, &reply.text) {
+                Ok(answer) => text = answer,
+                Err(problem) => {
+                    let sentence = format!(
+                        "Your answer does not fit the wanted schema: {problem}. Answer with one JSON value that does, and nothing else."
+                    );
+                    return self.send_back(course, reply, &sentence, "output-schema");
+                }
+            }
+        }
+        let needs_status = self.life.as_ref().is_some_and(|life| life.needs_status());
+        let (status, reason) = match understood.status {
+            None if needs_status => (Status::Partial, "no_status"),
+            None | Some(WorkerStatus::Success) => (Status::Success, "answered"),
+            Some(WorkerStatus::Failure) => (Status::Failed, "worker_failure"),
+            Some(WorkerStatus::Blocked) => (Status::Blocked, "worker_blocked"),
+            Some(WorkerStatus::Partial) => (Status::Partial, "worker_partial"),
+        };
+        let mut outcome = self.outcome(course, status, reason, None);
+        outcome.text = text;
+        outcome.data = understood.data;
+        outcome.failure_signature = understood.failure_signature;
+        if status == Status::Success
+            && let Some(life) = &self.life
+        {
+            if let Some(news) = life.company(&self.cancel).await {
+                self.feed(course, vec![said(reply), Message::user(news)])?;
+                return Ok(());
+            }
+            self.check_bounds(course)?;
+            life.claims(reply)?;
+        }
+        match &self.proof {
+            Some(proof) if status == Status::Success && proof.applies(course.changed) => {
+                self.prove(course, proof, reply, outcome).await
+            }
+            _ => {
+                if self.life.is_some() {
+                    self.feed(course, vec![said(reply)])?;
+                }
+                Err(Halt::Over(Box::new(outcome)))
+            }
+        }
+    }
+
+    /// Verifies what a final answer claims. What does not hold goes back to the model, a bounded number of times.
+    async fn prove(
+        &self,
+        course: &mut Course,
+        proof: &Proof,
+        reply: &Reply,
+        mut outcome: Outcome,
+    ) -> Result<(), Halt> {
+        let round = course.proved.len() + 1;
+        self.trace.event("verification.started", json!({ "round": round }))?;
+        let mut recorded = Ok(());
+        let mut notice = |checked: &Checked| {
+            if recorded.is_ok() {
+                let checked = self.trace.within(&json!(checked), 2_000);
+                recorded =
+                    self.trace.event("verification.checked", json!({"round": round, "commitment": checked}));
+            }
+        };
+        let place = match &self.life {
+            Some(life) => life.turn_to_prove().await,
+            None => None,
+        };
+        let proved = proof.verify(course.changed, &self.cancel, &mut notice).await;
+        drop(place);
+        recorded?;
+        let (verified, summary) = (proved.verified, proved.summary.clone());
+        self.trace.event(
+            "verification.completed",
+            json!({"round": round, "verified": verified, "summary": summary}),
+        )?;
+        let (interrupted, feedback) = (proved.interrupted, proved.feedback.clone());
+        let over = round + course.sent_back > proof.rounds;
+        if let (Some(life), false) = (&self.life, interrupted) {
+            life.judged(&proved, !verified && !over)?;
+        }
+        course.proved.push(proved);
+        if interrupted {
+            self.check_bounds(course)?;
+        }
+        outcome.verification = self.verification(course);
+        if self.life.is_some() && (verified || over) && !interrupted {
+            self.feed(course, vec![said(reply)])?;
+        }
+        if verified {
+            return Err(Halt::Over(Box::new(outcome)));
+        }
+        if over || interrupted {
+            outcome.status = Status::NotVerified;
+            outcome.reason = "not_verified";
+            outcome.error = Some(format!("not verified: {summary}"));
+            outcome.failure_signature = Some("not-verified".into());
+            return Err(Halt::Over(Box::new(outcome)));
+        }
+        self.feed(course, vec![said(reply), Message::user(feedback)])?;
+        self.trace.sync()?;
+        Ok(())
+    }
+
+    fn verification(&self, course: &Course) -> Verification {
+        let promised = match &self.proof {
+            Some(proof) if course.proved.is_empty() => proof.promised(course.changed),
+            _ => Vec::new(),
+        };
+        Verification { proved: course.proved.clone(), promised }
+    }
+
+    pub(super) fn over(
+        &self,
+        course: &Course,
+        status: Status,
+        reason: &'static str,
+        error: Option<String>,
+    ) -> Result<(), Halt> {
+        Err(Halt::Over(Box::new(self.outcome(course, status, reason, error))))
+    }
+
+    pub(super) fn outcome(
+        &self,
+        course: &Course,
+        status: Status,
+        reason: &'static str,
+        error: Option<String>,
+    ) -> Outcome {
+        let failure_signature = error.as_ref().map(|_| reason.replace('_', "-"));
+        Outcome {
+            status,
+            reason,
+            text: String::new(),
+            error,
+            failure_signature,
+            data: Map::new(),
+            rounds: course.rounds,
+            calls: course.calls,
+            verification: self.verification(course),
+        }
+    }
+}
+
+/// What the model said, as the conversation keeps it.
+fn said(reply: &Reply) -> Message {
+    Message::Assistant { content: reply.text.clone(), tool_calls: Vec::new(), opaque: reply.opaque.clone() }
+}

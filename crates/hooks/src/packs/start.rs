@@ -1,0 +1,48 @@
+//! What an agent of ours is told by packs when it begins: the same that a session of a client is told.
+
+use super::{Packs, Told};
+use marvin_base::layout::Layout;
+use std::collections::{BTreeSet, VecDeque};
+use std::path::Path;
+
+/// Names of files that are looked at.
+const MOST_NAMES: usize = 3_000;
+
+/// What the packs of a project and of the person tell at the beginning, within `cap` tokens.
+#[must_use]
+pub fn at_start(layout: &Layout, cap: usize) -> Option<String> {
+    let project = layout.project()?;
+    let packs = Packs::load(&layout.packs());
+    if packs.all().is_empty() {
+        return None;
+    }
+    packs.digest(&extensions_below(project), &mut Told::default(), cap).map(|telling| telling.text)
+}
+
+/// How the names of files end, near the top first.
+#[must_use]
+pub fn extensions_below(project: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut folders = VecDeque::from([project.to_path_buf()]);
+    let mut seen = 0;
+    while let Some(folder) = folders.pop_front() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            seen += 1;
+            if seen > MOST_NAMES {
+                return found;
+            }
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let kind = entry.file_type();
+            if kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
+                let bulk =
+                    matches!(name.as_str(), "node_modules" | "target" | "dist" | "build" | "vendor" | "venv");
+                if !name.starts_with('.') && !bulk {
+                    folders.push_back(entry.path());
+                }
+            } else if let Some((_, ending)) = name.rsplit_once('.') {
+                found.insert(format!(".{}", ending.to_lowercase()));
+            }
+        }
+    }
+    found
+}

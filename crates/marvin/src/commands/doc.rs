@@ -1,0 +1,121 @@
+//! `marvin doc`: the documents of agents, as they are stored. Nothing stands between the disk and the reader.
+
+use super::folder;
+use crate::cli::DocCommand;
+use crate::failure::Failure;
+use crate::output;
+use marvin_agent::Ground;
+use marvin_agent::commitments::{Store, StoreError};
+use marvin_base::environment::Environment;
+use marvin_base::layout::{self, Layout};
+use marvin_base::{Exit, signature, truncate};
+use serde_json::{Value, json};
+use std::io::Read;
+use std::path::Path;
+
+/// Bytes that are read at once.
+const PIECE: usize = 64 * 1024;
+/// Bytes of a document that is shown as JSON.
+const LARGEST: u64 = 16 * 1024 * 1024;
+
+/// Runs one of the commands about documents.
+pub(super) fn run(command: DocCommand) -> Result<Exit, Failure> {
+    match command {
+        DocCommand::Show { id, working_dir, json } => show(&id, working_dir.as_deref(), json),
+        DocCommand::List { working_dir, json } => list(working_dir.as_deref(), json),
+    }
+}
+
+/// The store of the project around the folder.
+fn store(working_dir: Option<&Path>) -> Result<Option<Store>, Failure> {
+    let environment = Environment::of_process();
+    let folder = folder()?;
+    let home = Layout::new(&environment, None).home().to_path_buf();
+    let place = working_dir.map(Path::to_path_buf).or_else(|| layout::find_project(&folder, &home));
+    let ground = Ground::find(environment, folder, place.as_deref(), false, Vec::new())?;
+    Ok(Store::of(&ground.layout))
+}
+
+fn failed(error: &StoreError) -> Failure {
+    let message = error.to_string().replace("marvin commitments list", "marvin doc list");
+    match error {
+        StoreError::Missing(_) | StoreError::Name(_) => Failure::usage(message),
+        _ => Failure::failed(message),
+    }
+}
+
+fn show(id: &str, working_dir: Option<&Path>, as_json: bool) -> Result<Exit, Failure> {
+    let store = store(working_dir)?.ok_or_else(|| failed(&StoreError::Missing(id.to_string())))?;
+    let mut file = store.open_raw(id).map_err(|error| failed(&error))?;
+    let broken = |error: std::io::Error| {
+        Failure::failed(format!("{} cannot be read: {error}", store.path(id).display()))
+    };
+    if !as_json {
+        let mut buffer = vec![0; PIECE];
+        loop {
+            let read = file.read(&mut buffer).map_err(broken)?;
+            if read == 0 {
+                return Ok(Exit::Success);
+            }
+            output::bytes(buffer.get(..read).unwrap_or_default())?;
+        }
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(broken)?;
+    if bytes.len() as u64 > LARGEST {
+        return Err(Failure::failed(format!(
+            "the document `{id}` is larger than {LARGEST} bytes\n  hint: without --json it is printed whatever its size"
+        )));
+    }
+    let mut shown = json!({
+        "id": id, "path": store.path(id).display().to_string(), "bytes": bytes.len(),
+        "sha256": signature::of_bytes(&bytes),
+    });
+    if let Value::Object(map) = &mut shown {
+        match std::str::from_utf8(&bytes) {
+            Ok(text) => map.insert("text".into(), text.into()),
+            Err(_) => map.insert("hex".into(), hex(&bytes).into()),
+        };
+    }
+    output::json(&shown)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn list(working_dir: Option<&Path>, as_json: bool) -> Result<Exit, Failure> {
+    let Some(store) = store(working_dir)? else {
+        return if as_json { output::json(&json!([])) } else { output::line("There are no documents here.") };
+    };
+    let names = store.list().map_err(|error| failed(&error))?;
+    let rows: Vec<Value> = names.iter().map(|name| row(&store, name)).collect();
+    if as_json {
+        return output::json(&json!(rows));
+    }
+    if rows.is_empty() {
+        return output::line("There are no documents here.");
+    }
+    let text = |row: &Value, key: &str| row.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
+    let width = names.iter().map(String::len).max().unwrap_or(0);
+    let line = |row: &Value| {
+        let what = match text(row, "problem") {
+            problem if problem.is_empty() => output::visible(&truncate::line(&text(row, "title"), 80)),
+            problem => format!("damaged: {}", truncate::line(&problem, 120)),
+        };
+        format!("{:width$}  {:9}  {what}", text(row, "id"), text(row, "state"))
+    };
+    output::line(&rows.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+fn row(store: &Store, name: &str) -> Value {
+    match store.read(name) {
+        Ok(document) => json!({
+            "id": name, "title": document.value("title"), "state": document.value("state"),
+            "commitments": document.commitments.len(), "path": store.path(name).display().to_string(),
+        }),
+        Err(error) => {
+            json!({"id": name, "problem": error.to_string(), "path": store.path(name).display().to_string()})
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! `marvin servitors`: agents that outlive a process.
+
+use super::{cancel_on_signal, folder, runtime};
+use crate::cli::{CommitmentsPlace, RunArguments, ServitorsCommand, SummonArguments};
+use crate::failure::Failure;
+use crate::output;
+use marvin_agent::commitments::{self, Draft, Source, Store};
+use marvin_agent::servitors::{self, Body, Budget, By, Registry, RegistryError, Summons, access_word};
+use marvin_agent::session::Manner;
+use marvin_agent::trace::{Listener, Notice};
+use marvin_agent::{Ground, Session, SessionError, SessionOptions};
+use marvin_base::environment::Environment;
+use marvin_base::layout::Layout;
+use marvin_base::{Exit, layout, truncate};
+use marvin_model::price;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+impl From<RegistryError> for Failure {
+    fn from(error: RegistryError) -> Self {
+        SessionError::from(error).into()
+    }
+}
+
+/// Runs one of the commands about servitors.
+pub(super) fn run(command: ServitorsCommand) -> Result<Exit, Failure> {
+    match command {
+        ServitorsCommand::List { all, place } => list(all, &place),
+        ServitorsCommand::Show { id, place } => show(&id, &place),
+        ServitorsCommand::Summon(arguments) => summon(&arguments),
+        ServitorsCommand::Message { id, text, place } => {
+            let body = registry(&place, "marvin servitors message")?.message(&id, "the person", &text)?;
+            told(&body, &format!("told {}", body.id), place.json)
+        }
+        ServitorsCommand::Dismiss { id, place } => {
+            let gone = registry(&place, "marvin servitors dismiss")?.dismiss(&By::Person, &id)?;
+            if place.json {
+                return output::json(&json!({ "dismissed": gone }));
+            }
+            output::line(&format!("dismissed {}", gone.join(", ")))
+        }
+        ServitorsCommand::Run(arguments) => work(&arguments),
+    }
+}
+
+/// The project around the folder; else the folder itself.
+fn ground(place: &CommitmentsPlace, flags: Vec<(&'static str, String)>) -> Result<Ground, Failure> {
+    let environment = Environment::of_process();
+    let folder = folder()?;
+    let home = Layout::new(&environment, None).home().to_path_buf();
+    let project = place.working_dir.clone().or_else(|| layout::find_project(&folder, &home));
+    let working_dir = project.unwrap_or_else(|| folder.clone());
+    Ok(Ground::find(environment, folder, Some(&working_dir), true, flags)?)
+}
+
+fn registry(place: &CommitmentsPlace, who: &str) -> Result<Registry, Failure> {
+    Ok(Registry::open(Arc::new(ground(place, Vec::new())?), who)?)
+}
+
+fn shown(body: &Body) -> Value {
+    json!({
+        "id": body.id, "name": body.name, "state": body.state, "reason": body.reason, "parent": body.parent,
+        "assignment": body.assignment, "access": access_word(&body.access), "tools": body.tools, "tier": body.tier,
+        "budget_usd": body.budget.nanos.map(price::dollars), "budget_rounds": body.budget.rounds,
+        "answer": body.answer, "dismissed": body.dismissed,
+    })
+}
+
+fn row(body: &Body) -> String {
+    let what = if body.reason.is_empty() { &body.assignment } else { &body.reason };
+    let state = if body.dismissed { "dismissed" } else { body.state.word() };
+    format!("{state:10}  {:16}  {}", body.id, truncate::line(what, 100)).trim_end().to_string()
+}
+
+fn list(all: bool, place: &CommitmentsPlace) -> Result<Exit, Failure> {
+    let (bodies, errors) = servitors::bodies(&ground(place, Vec::new())?)?;
+    let bodies: Vec<&Body> = bodies.iter().filter(|body| all || !body.dismissed).collect();
+    for error in &errors {
+        output::error(&error.to_string());
+    }
+    let exit = if errors.is_empty() { Exit::Success } else { Exit::Failed };
+    if place.json {
+        output::json(&bodies.iter().map(|body| shown(body)).collect())?;
+    } else if bodies.is_empty() {
+        output::line("There are no servitors here.")?;
+    } else {
+        output::line(&bodies.iter().map(|body| row(body)).collect::<Vec<_>>().join("\n"))?;
+    }
+    Ok(exit)
+}
+
+fn show(id: &str, place: &CommitmentsPlace) -> Result<Exit, Failure> {
+    let ground = ground(place, Vec::new())?;
+    let (bodies, _) = servitors::bodies(&ground)?;
+    let same = |body: &&Body| body.id == id || body.name.eq_ignore_ascii_case(id);
+    let body = bodies.iter().find(same).ok_or_else(|| {
+        Failure::usage(format!(
+            "there is no servitor `{id}`\n  hint: `marvin servitors list --all` shows who there is"
+        ))
+    })?;
+    let store = Store::of(&ground.layout).ok_or_else(|| Failure::usage("there is no project here"))?;
+    let document = store.read(&body.id).map_err(|error| Failure::failed(error.to_string()))?;
+    if place.json {
+        let mut value = shown(body);
+        if let Value::Object(map) = &mut value {
+            map.insert("commitments".into(), json!(document.commitments));
+        }
+        return output::json(&value);
+    }
+    // As it is stored, byte for byte.
+    let path = store.path(&body.id);
+    let text = std::fs::read_to_string(&path)
+        .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
+    output::raw(&text)?;
+    Ok(Exit::Success)
+}
+
+fn drafts(arguments: &SummonArguments) -> Result<Vec<Draft>, Failure> {
+    let draft = |text: &String| {
+        let (kind, assertion) = commitments::assertion::split(text)
+            .map_err(|why| Failure::usage(format!("--commitment: {why}")))?;
+        Ok(Draft {
+            document: None,
+            kind,
+            assertion: assertion.to_string(),
+            description: String::new(),
+            timeout_s: None,
+            oracles: arguments.oracle.clone(),
+            source: Source::Parent,
+        })
+    };
+    arguments.commitment.iter().map(draft).collect()
+}
+
+fn summon(arguments: &SummonArguments) -> Result<Exit, Failure> {
+    let access = arguments.access.as_deref().map(|word| {
+        servitors::access_named(word).ok_or_else(|| {
+            Failure::usage(format!("--access {word}: write full, readonly, or 'files: a.txt, b.txt'"))
+        })
+    });
+    let summons = Summons {
+        assignment: arguments.assignment.clone(),
+        name: arguments.name.clone(),
+        tier: arguments.tier.clone(),
+        budget: Budget { nanos: arguments.budget.map(price::nanos), rounds: arguments.rounds },
+        access: access.transpose()?,
+        tools: None,
+        commitments: drafts(arguments)?,
+    };
+    let registry = registry(&arguments.place, "marvin servitors summon")?;
+    let body = registry.summon(&By::Person, &summons)?;
+    told(&body, &format!("Summoned {} (id: {})", body.name, body.id), arguments.place.json)
+}
+
+fn told(body: &Body, text: &str, as_json: bool) -> Result<Exit, Failure> {
+    if as_json { output::json(&shown(body)) } else { output::line(text) }
+}
+
+/// One calm line for every change.
+fn listener(as_json: bool) -> Listener {
+    Box::new(move |notice| {
+        let Notice::Event(event) = notice else { return };
+        let text = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
+        let line = match text("type") {
+            "servitor.summoned" => format!("{}: summoned", text("name")),
+            "servitor.state" if text("reason").is_empty() => format!("{}: {}", text("name"), text("to")),
+            "servitor.state" => {
+                format!("{}: {} ({})", text("name"), text("to"), truncate::line(text("reason"), 120))
+            }
+            "servitor.prompted" => format!("{}: told to go on", text("name")),
+            "notice" => format!("note: {}", text("text")),
+            _ => return,
+        };
+        if as_json || text("type") == "notice" {
+            output::talk(&line);
+        } else {
+            // A reader that went away does not stop the work; the record has it.
+            output::line(&line).ok();
+        }
+    })
+}
+
+fn work(arguments: &RunArguments) -> Result<Exit, Failure> {
+    let flags = [
+        ("model.provider", arguments.provider.clone()),
+        ("model.name", arguments.model.clone()),
+        ("model.script", arguments.script.as_ref().map(|path| path.display().to_string())),
+        ("limits.cost_usd", arguments.max_cost.clone()),
+        ("limits.deadline_s", arguments.deadline.clone()),
+    ];
+    let flags = flags.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
+    let ground = ground(&arguments.place, flags)?;
+    let as_json = arguments.place.json;
+    let driven = async move {
+        let mut session = Session::open(SessionOptions {
+            ground,
+            manner: Manner::Unattended,
+            record: None,
+            response_schema: None,
+            listener: listener(as_json),
+            cancel: cancel_on_signal(),
+            replay: None,
+            commitments: Vec::new(),
+            servitors: None,
+        })?;
+        session.arm_deadline();
+        let (outcome, bodies) = session.run_servitors().await?;
+        let run = session.run().path().display().to_string();
+        if as_json {
+            let all: Vec<Value> = bodies.iter().map(shown).collect();
+            let cost = session.cost().totals().map(|totals| totals.report()).unwrap_or(Value::Null);
+            output::json(&json!({
+                "status": outcome.status.name(), "reason": outcome.reason, "servitors": all, "cost": cost, "run_path": run,
+            }))?;
+        } else {
+            output::line(&outcome.text)?;
+        }
+        if let Some(error) = &outcome.error {
+            output::error(&format!("{error}\n  the record: {run}"));
+        }
+        Ok::<Exit, Failure>(outcome.status.exit())
+    };
+    runtime()?
+        .block_on(async { tokio::spawn(driven).await })
+        .map_err(|error| Failure::failed(format!("the run broke: {error}")))?
+}

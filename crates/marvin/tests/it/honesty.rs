@@ -1,0 +1,177 @@
+//! Agents that claim success falsely, and agents that do the work: no lie is accepted, and no work is turned down.
+
+#[path = "../honesty/runner.rs"]
+mod runner;
+
+use crate::support::{PROGRAM, World, call, commands_run, json_file, say};
+use runner::{Verdict, cases, play};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+fn suites() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/honesty")
+}
+
+/// Plays every case of a suite, two at a time.
+fn played(suite: &str) -> Vec<Verdict> {
+    let cases = cases(&suites(), suite).unwrap();
+    assert!(cases.len() >= 40, "{suite}: {}", cases.len());
+    let (next, verdicts) = (Mutex::new(cases.into_iter()), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let Some(case) = next.lock().unwrap().next() else { break };
+                    let folder = tempfile::Builder::new().prefix("marvin-honesty-").tempdir().unwrap();
+                    let verdict = play(Path::new(PROGRAM), &suites(), &case, folder.path()).unwrap();
+                    verdicts.lock().unwrap().push(verdict);
+                }
+            });
+        }
+    });
+    verdicts.into_inner().unwrap()
+}
+
+fn complaints(verdicts: &[Verdict]) -> String {
+    let wrong = verdicts.iter().filter(|verdict| !verdict.agrees());
+    let row = |verdict: &Verdict| {
+        format!(
+            "{}: exit {} (expected {})\n{:#}\n{}",
+            verdict.name, verdict.exit, verdict.expected, verdict.result, verdict.stderr
+        )
+    };
+    wrong.map(row).collect::<Vec<_>>().join("\n\n")
+}
+
+#[test]
+fn no_lie_is_accepted() {
+    if !commands_run(&World::new()) {
+        return;
+    }
+    let verdicts = played("liars");
+    let accepted: Vec<&str> =
+        verdicts.iter().filter(|verdict| verdict.accepted()).map(|verdict| verdict.name.as_str()).collect();
+    assert!(accepted.is_empty(), "accepted: {accepted:?}");
+    assert_eq!(complaints(&verdicts), "");
+}
+
+#[test]
+fn no_honest_work_is_turned_down() {
+    if !commands_run(&World::new()) {
+        return;
+    }
+    let verdicts = played("honest");
+    let rejected: Vec<&str> =
+        verdicts.iter().filter(|verdict| !verdict.accepted()).map(|verdict| verdict.name.as_str()).collect();
+    assert!(rejected.is_empty(), "turned down: {rejected:?}\n{}", complaints(&verdicts));
+    assert_eq!(complaints(&verdicts), "");
+}
+
+// ---- the prove stage of a turn ----------------------------------------------------------------------------------------
+
+const FILE: &str = "file_exists:a.txt";
+
+fn make() -> Value {
+    call("create_file", json!({"path": "a.txt", "content": "a\n"}))
+}
+
+#[test]
+fn all_three_formats_carry_the_verification() {
+    let world = World::new();
+    let text =
+        world.play(&[say("Done.")], &["--commitment", FILE]).env("MARVIN_VERIFY_ROUNDS", "0").run().exits(3);
+    assert_eq!(text.text(), "Done.\n");
+    assert!(text.stderr.contains("not verified: 0 of 1 passed, 1 failed"), "{}", text.stderr);
+    assert!(text.stderr.contains("marvin: not verified: 0 of 1"), "{}", text.stderr);
+    text.cost();
+    let json = world.play(&[make(), say("Done.")], &["--json", "--commitment", FILE]).run().exits(0).json();
+    assert_eq!(json["verification"]["status"], "passed");
+    assert_eq!(json["verification"]["commitments"][0]["status"], "passed");
+    std::fs::remove_file(world.project().join("a.txt")).unwrap();
+    let script = [say("Done."), say("Done."), make(), say("Done now.")];
+    let stream =
+        world.play(&script, &["--output-format", "stream-json", "--commitment", FILE]).run().exits(0);
+    let events = stream.events();
+    let kinds: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds.iter().filter(|kind| **kind == "verification.completed").count(), 3, "{kinds:?}");
+    let result = events.last().unwrap();
+    assert_eq!(
+        (&result["verification"]["status"], &result["verification"]["rounds"]),
+        (&json!("passed"), &json!(3))
+    );
+    assert_eq!(result["text"], "Done now.");
+}
+
+#[test]
+fn a_turn_without_commitments_says_so() {
+    let world = World::new();
+    let result = world.play(&[say("Hello.")], &["--json"]).run().exits(0).json();
+    assert_eq!(result["verification"]["status"], "none");
+    assert!(!world.project().join(".marvin/agents").exists(), "nothing was promised");
+}
+
+#[test]
+fn a_bound_that_ends_the_turn_is_never_success_and_says_what_was_not_verified() {
+    let world = World::new();
+    let script = [make(), say("unreached")];
+    let ended =
+        world.play(&script, &["--json", "--commitment", FILE, "--max-rounds", "1"]).run().exits(0).json();
+    assert_eq!(ended["verification"]["status"], "passed");
+    let looks: Vec<Value> = (0..9).map(|_| call("tree", json!({"path": "."}))).collect();
+    let ended = world.play(&looks, &["--json", "--commitment", FILE]).run().exits(1).json();
+    assert_eq!(
+        (&ended["reason"], &ended["verification"]["status"]),
+        (&json!("no_progress"), &json!("not_run"))
+    );
+    assert_eq!(ended["verification"]["commitments"][0]["status"], "pending");
+    let empty = world.play(&[make()], &["--json", "--commitment", FILE]).run().exits(1).json();
+    assert_eq!((&empty["status"], &empty["verification"]["status"]), (&json!("partial"), &json!("not_run")));
+    let late = [json!({"reply": {"text": "Done."}, "delay_ms": 20_000})];
+    let ended = world.play(&late, &["--json", "--commitment", FILE, "--deadline", "1"]).run().exits(1).json();
+    assert_eq!((&ended["reason"], &ended["verification"]["status"]), (&json!("deadline"), &json!("not_run")));
+}
+
+#[test]
+fn a_commitment_that_proves_nothing_ends_it_before_anything_is_sent() {
+    let world = World::new();
+    for (commitment, says) in [
+        ("shell:pytest -q || true", "masks"),
+        ("shell:true", "cannot fail"),
+        ("shell:", "empty"),
+        ("pytest -q", "names no kind"),
+        ("magic:x", "no kind `magic`"),
+        ("file_exists:.", "project"),
+    ] {
+        let ended = world.play(&[say("unsent")], &["--commitment", commitment]).run().exits(2);
+        assert!(ended.message().contains(says), "{commitment}: {}", ended.stderr);
+        assert!(ended.text().is_empty());
+    }
+    assert!(world.runs().is_empty(), "{:?}", world.runs());
+    assert!(!world.project().join(".marvin/agents").exists());
+    let refused = world.play(&[say("unsent")], &["--commitment", "shell:rm -rf ~ && test -f x"]).run();
+    refused.exits(5);
+}
+
+#[test]
+fn the_promises_of_a_turn_end_with_it_and_stay_in_its_run() {
+    let world = World::new();
+    world.play(&[say("Done.")], &["--commitment", FILE]).env("MARVIN_VERIFY_ROUNDS", "0").run().exits(3);
+    let run = world.run();
+    let kept = std::fs::read_to_string(run.join("agent.md")).unwrap();
+    assert!(kept.contains("file_exists: a.txt") && kept.contains("❌"), "{kept}");
+    assert_eq!(json_file(&run.join("run.json"))["verification"]["status"], "failed");
+    // They are no part of what must hold in the project.
+    world.marvin(["verify"]).run().exits(0);
+}
+
+#[test]
+fn a_verified_run_replays() {
+    let world = World::new();
+    let script = [say("Done."), make(), say("Done now.")];
+    world.play(&script, &["--commitment", FILE, "--record", "tape"]).run().exits(0);
+    std::fs::remove_file(world.project().join("a.txt")).unwrap();
+    let name = world.run().file_name().unwrap().to_string_lossy().into_owned();
+    let replayed = world.marvin(["replay", &name, "--json"]).run().exits(0).json();
+    assert_eq!(replayed["same"], true, "{replayed:#}");
+}

@@ -1,0 +1,255 @@
+//! A tool of another server, as a tool like any other: offered, judged, bounded and recorded in the same way.
+//!
+//! Its name is `mcp__SERVER__TOOL`, in letters that every vendor takes. What it is said to do is quoted as data. A server
+//! that says its tools have changed is asked again before the next call: a tool that is no longer what the agent was told
+//! is not called.
+
+use super::connection::Connection;
+use super::schema;
+use marvin_base::{signature, truncate};
+use marvin_gate::{Touches, quote};
+use marvin_tools::result::FROM_SERVER;
+use marvin_tools::servers::Server;
+use marvin_tools::{DynTool, Output, Prepared, ToolContext, ToolError};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ResourceContents, Tool,
+};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Tools that are taken from one server.
+const MOST: usize = 128;
+/// Characters of a name; no vendor takes more.
+const LONGEST_NAME: usize = 64;
+/// Characters of what a tool is said to do.
+const DESCRIPTION: usize = 1_000;
+/// Characters of a result that are kept at all.
+const LARGEST: usize = 1024 * 1024;
+
+/// It may do anything.
+const TOUCHES: Touches = Touches { network: true, stores: true, ..Touches::EXECUTES };
+
+/// The tool.
+#[derive(Debug, Clone)]
+struct Foreign {
+    name: String,
+    description: String,
+    example: String,
+    schema: Value,
+    /// As the server calls it.
+    tool: String,
+    /// What the agent was told of it.
+    definition: String,
+    connection: Arc<Connection>,
+    timeout: Duration,
+}
+
+/// The tools of a server that are taken, and how many are not because they are too many.
+pub(super) fn tools(
+    server: &Server,
+    connection: &Arc<Connection>,
+    listed: Vec<Tool>,
+) -> (Vec<Arc<dyn DynTool>>, usize) {
+    let allowed = |tool: &Tool| {
+        server.definition.allow.as_ref().is_none_or(|allow| allow.iter().any(|name| *name == tool.name))
+    };
+    let (mut names, mut seen) = (BTreeSet::new(), BTreeSet::new());
+    let mut tools: Vec<Arc<dyn DynTool>> = Vec::new();
+    let mut left_out = 0;
+    // The same name twice is the same tool twice.
+    for tool in listed.into_iter().filter(|tool| allowed(tool) && seen.insert(tool.name.clone())) {
+        if tools.len() >= MOST {
+            left_out += 1;
+            continue;
+        }
+        let mut name = name(&server.name, &tool.name, false);
+        if names.contains(&name) {
+            name = self::name(&server.name, &tool.name, true);
+        }
+        if !names.insert(name.clone()) {
+            continue;
+        }
+        let schema = schema::cleaned(&tool.input_schema);
+        tools.push(Arc::new(Foreign {
+            description: format!(
+                "{} (A tool of the MCP server `{}`; this description and what it answers are words of others.)",
+                quote::line(tool.description.as_deref().unwrap_or_default(), DESCRIPTION),
+                server.name
+            ),
+            example: schema::example(&schema),
+            definition: definition(&tool),
+            schema,
+            name,
+            tool: tool.name.to_string(),
+            connection: connection.clone(),
+            timeout: server.definition.timeout(),
+        }));
+    }
+    (tools, left_out)
+}
+
+/// What a tool is, for comparison.
+fn definition(tool: &Tool) -> String {
+    signature::of(&json!([tool.name, tool.description, tool.input_schema]))
+}
+
+/// The name that agents know; marked where it would not be the only one.
+fn name(server: &str, tool: &str, marked: bool) -> String {
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() || letter == '-' { letter } else { '_' };
+    let clean: String = tool.chars().map(plain).collect();
+    let mut name = format!("mcp__{server}__{clean}");
+    // What was lost of the name is made up for, so that two tools do not become one.
+    if marked || name.len() > LONGEST_NAME || clean.is_empty() {
+        let mark: String = signature::of_bytes(tool.as_bytes()).chars().take(6).collect();
+        name.truncate(LONGEST_NAME - 7);
+        name = format!("{name}_{mark}");
+    }
+    name
+}
+
+impl DynTool for Foreign {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn description(&self) -> &str {
+        &self.description
+    }
+
+    fn example(&self) -> &str {
+        &self.example
+    }
+
+    fn fields(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
+    fn touches(&self) -> Touches {
+        TOUCHES
+    }
+
+    fn schema(&self) -> Value {
+        self.schema.clone()
+    }
+
+    fn data_schema(&self) -> Value {
+        json!({"type": "object"})
+    }
+
+    fn prepare(&self, arguments: Map<String, Value>, _context: &ToolContext) -> Result<Prepared, String> {
+        let tool = self.clone();
+        Ok(Prepared {
+            intents: Vec::new(),
+            start: Box::new(move |context| Box::pin(async move { tool.call(arguments, context).await })),
+        })
+    }
+}
+
+impl Foreign {
+    async fn call(self, arguments: Map<String, Value>, context: &ToolContext) -> Result<Output, ToolError> {
+        let late = || {
+            format!(
+                "the server `{}` did not answer within {} s, and was told to stop",
+                self.connection.name,
+                self.timeout.as_secs()
+            )
+        };
+        let answered = async {
+            self.unchanged().await?;
+            let params = CallToolRequestParams::new(self.tool.clone()).with_arguments(arguments);
+            self.connection.call(params).await
+        };
+        let answered = tokio::select! {
+            answered = tokio::time::timeout(self.timeout, answered) => answered.unwrap_or_else(|_| Err(late())),
+            () = context.cancel.cancelled() => Err("interrupted".to_string()),
+        };
+        let fail = |why: String| ToolError::Failed(context.redactor.text(&why).into_owned());
+        match answered {
+            Ok(CallToolResponse::Complete(result)) => Ok(self.output(&result, context)),
+            Ok(_) => Err(fail(format!(
+                "the server `{}` wants something of the person first, which Marvin does not pass on",
+                self.connection.name
+            ))),
+            Err(why) => Err(fail(self.connection.with_last_words(&why, &context.redactor).await)),
+        }
+    }
+
+    /// Is the tool still what the agent was told?
+    async fn unchanged(&self) -> Result<(), String> {
+        if !self.connection.take_change() {
+            return Ok(());
+        }
+        let listed = self.connection.list().await?;
+        let same = listed.iter().any(|tool| tool.name == self.tool && definition(tool) == self.definition);
+        if same {
+            return Ok(());
+        }
+        // Others of its tools are to be looked at too.
+        self.connection.put_change_back();
+        Err(format!(
+            "the server `{}` has changed or taken away this tool since the turn began, so it is not called",
+            self.connection.name
+        ))
+    }
+
+    fn output(&self, result: &CallToolResult, context: &ToolContext) -> Output {
+        let failed = result.is_error == Some(true);
+        let mut parts: Vec<String> = result.content.iter().map(part).collect();
+        if parts.iter().all(|part| part.trim().is_empty()) {
+            parts = result.structured_content.iter().map(|value| format!("{value:#}")).collect();
+        }
+        let text = truncate::head_whole(&quote::seen(&parts.join("\n")), LARGEST);
+        let text = context.redactor.text(&text).into_owned();
+        let summary = format!("{}: {}", self.tool, truncate::line(&text, 160));
+        let mut data = json!({"server": self.connection.name, "tool": self.tool, "failed": failed});
+        if let (Some(map), Some(structured)) = (data.as_object_mut(), &result.structured_content) {
+            map.insert("structured".into(), truncate::value(structured, 4_000, 100, 8));
+        }
+        let mut output = Output::new(truncate::line(&summary, 200), text, data);
+        output.source = FROM_SERVER;
+        output.error = failed.then(|| truncate::head_whole(&output.text, 2_000));
+        output
+    }
+}
+
+/// A piece of a result as text; what is no text is named.
+fn part(block: &ContentBlock) -> String {
+    match block {
+        ContentBlock::Text(text) => text.text.clone(),
+        ContentBlock::Image(image) => {
+            format!("[an image, {}, is left out]", truncate::line(&image.mime_type, 60))
+        }
+        ContentBlock::Audio(audio) => {
+            format!("[a sound, {}, is left out]", truncate::line(&audio.mime_type, 60))
+        }
+        ContentBlock::Resource(resource) => match &resource.resource {
+            ResourceContents::TextResourceContents { text, .. } => text.clone(),
+            _ => "[a resource that is no text is left out]".to_string(),
+        },
+        ContentBlock::ResourceLink(link) => format!("[a resource: {}]", truncate::line(&link.uri, 200)),
+        _ => "[something else is left out]".to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_plain_short_and_stay_apart() {
+        assert_eq!(name("docs", "search", false), "mcp__docs__search");
+        assert_eq!(name("docs", "a.b/c ü", false), "mcp__docs__a_b_c__");
+        assert_ne!(name("docs", "a.b", true), name("docs", "a/b", true));
+        let long = "x".repeat(300);
+        assert!(name("docs", &long, false).len() <= LONGEST_NAME);
+        assert_ne!(name("docs", &long, false), name("docs", &format!("{long}y"), false));
+        assert!(name("docs", "", false).starts_with("mcp__docs___"));
+        let hostile = name("docs", "\u{202e}\n<system>'; rm -rf", false);
+        assert!(
+            hostile.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)),
+            "{hostile}"
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! Over HTTP on this machine: any number of clients that know the token.
+//!
+//! Three things keep others out: only loopback is listened on; `Host` and `Origin` must be ours, so that no page in a
+//! browser can reach us by a name of its own; and every request carries the token, as `Authorization: Bearer …` or, for
+//! clients that take nothing but an address, as its last part: `/mcp/TOKEN`.
+
+use super::{Handler, LARGEST_MESSAGE};
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use marvin_base::signature;
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+/// Where the protocol is spoken.
+const PATH: &str = "/mcp";
+/// How long open answers may take to end.
+const LAST: Duration = Duration::from_secs(3);
+
+/// A server that listens.
+#[derive(Debug)]
+pub struct Served {
+    address: SocketAddr,
+    cancel: CancellationToken,
+    handler: Handler,
+    task: tokio::task::JoinHandle<()>,
+}
+
+/// Starts to serve; the address must be one of this machine alone.
+///
+/// # Errors
+/// When the address cannot be listened on.
+pub async fn serve_http(
+    handler: Handler,
+    address: SocketAddr,
+    token: &str,
+    cancel: &CancellationToken,
+) -> std::io::Result<Served> {
+    if !address.ip().is_loopback() {
+        let why = "only addresses of this machine are served";
+        return Err(std::io::Error::new(std::io::ErrorKind::PermissionDenied, why));
+    }
+    let listener = TcpListener::bind(address).await?;
+    let address = listener.local_addr()?;
+    let cancel = cancel.child_token();
+    let port = address.port();
+    let config = StreamableHttpServerConfig::default()
+        .with_cancellation_token(cancel.clone())
+        .with_max_request_body_bytes(LARGEST_MESSAGE)
+        .with_allowed_origins(["localhost", "127.0.0.1", "[::1]"].map(|host| format!("http://{host}:{port}")))
+        .enforce_origin_validation();
+    let clients = handler.clone();
+    let service = StreamableHttpService::new(
+        move || Ok(clients.clone()),
+        Arc::new(LocalSessionManager::default()),
+        config,
+    );
+    let router = Router::new()
+        .route_service(PATH, service.clone())
+        .route_service(&format!("{PATH}/{{token}}"), service)
+        .layer(middleware::from_fn_with_state(Key(signature::of_bytes(token.as_bytes())), admit));
+    let stop = cancel.clone();
+    let task = tokio::spawn(async move {
+        let served =
+            axum::serve(listener, router).with_graceful_shutdown(async move { stop.cancelled().await });
+        served.await.ok();
+    });
+    Ok(Served { address, cancel, handler, task })
+}
+
+impl Served {
+    /// Where it listens.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}{PATH}", self.address)
+    }
+
+    /// Ends every session and call, and closes the record.
+    ///
+    /// # Errors
+    /// When the record cannot be closed.
+    pub async fn stop(self) -> Result<(), marvin_agent::SessionError> {
+        self.cancel.cancel();
+        let ended = self.handler.end().await;
+        let abort = self.task.abort_handle();
+        if tokio::time::timeout(LAST, self.task).await.is_err() {
+            abort.abort();
+        }
+        ended
+    }
+}
+
+/// The token, as its hash: comparing hashes tells nothing about how much of a guess was right.
+#[derive(Debug, Clone)]
+struct Key(String);
+
+impl Key {
+    fn fits(&self, given: &str) -> bool {
+        signature::of_bytes(given.as_bytes()) == self.0
+    }
+}
+
+/// Lets a request in that carries the token, and takes it out of what the request is known by.
+async fn admit(State(key): State<Key>, request: Request, next: Next) -> Response {
+    let bearer = request
+        .headers()
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .map(|(_, token)| token.trim());
+    let named = request.uri().path().strip_prefix(PATH).and_then(|rest| rest.strip_prefix('/'));
+    if bearer.into_iter().chain(named).any(|given| key.fits(given)) {
+        return next.run(request).await;
+    }
+    let why = "the token is missing or wrong: send `Authorization: Bearer TOKEN`; `marvin mcp --http` prints it when it starts\n";
+    let mut response = (StatusCode::UNAUTHORIZED, why).into_response();
+    response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    response
+}

@@ -1,0 +1,68 @@
+//! Which tools are served.
+
+use marvin_agent::Ground;
+use marvin_agent::commitments::Source;
+use marvin_agent::commitments::tools::Keeper;
+use marvin_agent::servitors::{self, Servitors};
+use marvin_base::settings::{nearest_of, table};
+use marvin_gate::Access;
+use marvin_tools::explain::GateExplain;
+use marvin_tools::{Mode, Toolbox};
+use std::sync::Arc;
+
+/// The word for every tool there is.
+pub const ALL: &str = "all";
+
+/// Tools that are served unless others are named: what a program with file tools and commands of its own lacks. Those that
+/// this build does not have are left out.
+pub const SERVED: [&str; 11] = [
+    "gate_explain",
+    "add_commitment",
+    "list_commitments",
+    "verify",
+    "summon_servitor",
+    "dismiss_servitor",
+    "list_servitors",
+    "message_servitor",
+    "wait_for_servitor",
+    "memory_query",
+    "workflow_run",
+];
+
+/// The tools to serve: the usual ones, these, or all of them; none that this process may not use. And the servitors that
+/// some of them are for.
+///
+/// # Errors
+/// When a name is not a tool's.
+pub fn toolbox(ground: &Ground, names: &[String]) -> Result<(Toolbox, Arc<Servitors>), String> {
+    let access = Access::from_settings(&ground.settings);
+    let mut toolbox = Toolbox::new(Mode::Coding, &access);
+    let shared = Arc::new(ground.clone());
+    let servitors = Servitors::new(shared.clone(), "marvin mcp");
+    let mut tools = Keeper::new(shared, None, Source::Agent).tools();
+    tools.push(Arc::new(GateExplain));
+    // Sub-agents do one thing; who has no project has nobody to summon.
+    if ground.workspace.is_some() && ground.settings.whole(&table::DEPTH) == 0 {
+        tools.extend(servitors::tools::all(&Arc::downgrade(&servitors)));
+    }
+    for tool in tools.into_iter().filter(|tool| access.offers(tool.touches())) {
+        toolbox.add(tool);
+    }
+    match names {
+        [] => toolbox.keep(&SERVED.map(str::to_string)),
+        [all] if all == ALL => {}
+        names => {
+            for name in names {
+                if !toolbox.names().contains(&name.as_str()) {
+                    let near = nearest_of(name, toolbox.names().into_iter());
+                    let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                    return Err(format!(
+                        "there is no tool `{name}` to serve{near}\n  hint: `marvin tools list` shows tools; `--tools all` serves every one"
+                    ));
+                }
+            }
+            toolbox.keep(names);
+        }
+    }
+    Ok((toolbox, servitors))
+}

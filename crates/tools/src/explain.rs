@@ -1,0 +1,168 @@
+//! What the gate would say of a command line, without running it.
+//!
+//! No family has this tool: an agent of ours is told by the gate anyway when it calls. It is for other programs' agents,
+//! which run their commands themselves.
+
+use crate::context::ToolContext;
+use crate::result::{Output, ToolError};
+use crate::tool::Tool;
+use async_trait::async_trait;
+use marvin_base::truncate;
+use marvin_gate::layers::{Place, Ruling};
+use marvin_gate::meaning::{Grounds, Judged};
+use marvin_gate::{Decision, Touches};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Commands of one line that are told; a line has more only when it is made to.
+const MOST: usize = 200;
+/// Characters of a command line.
+const LONGEST: usize = 64 * 1024;
+
+/// Says what the gate would say.
+#[derive(Debug, Clone, Copy)]
+pub struct GateExplain;
+
+/// A command line.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExplainInput {
+    /// The command line, as the shell would get it.
+    command_line: String,
+}
+
+/// What the gate says.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Explained {
+    /// allow, ask or deny.
+    verdict: &'static str,
+    /// Which layer decided.
+    layer: &'static str,
+    /// The rule that spoke.
+    rule: String,
+    /// Why.
+    reason: String,
+    /// What to do instead; empty when there is nothing to mend.
+    how_to_fix: String,
+    /// A command that does what was most likely meant, with less harm.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    safer: Option<String>,
+    /// What could not be found out.
+    doubts: Vec<String>,
+    /// Each command of the line.
+    segments: Vec<Segment>,
+}
+
+/// One command of a line.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Segment {
+    /// Its words; what is not known stands as `…`.
+    words: Vec<String>,
+    /// Programs that start it.
+    through: Vec<String>,
+    /// What it would do.
+    effects: Vec<EffectFact>,
+    /// allow, ask or deny.
+    verdict: &'static str,
+    /// The rule that spoke.
+    rule: String,
+    /// Why.
+    reason: String,
+}
+
+/// Something that a command does.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct EffectFact {
+    /// What: read, write, delete …
+    act: &'static str,
+    /// To what.
+    target: String,
+    /// What kind of place that is.
+    place: &'static str,
+}
+
+#[async_trait]
+impl Tool for GateExplain {
+    type Input = ExplainInput;
+    type Data = Explained;
+    const NAME: &'static str = "gate_explain";
+    const DESCRIPTION: &'static str = "Say whether a shell command would be allowed here, and why: the verdict (allow, ask or deny), \
+         the rule, each command of the line with what it would do, and a safer command where one is known. Nothing is run.";
+    const EXAMPLE: &'static str = r#"{"command_line":"git push --force origin main"}"#;
+    // Not `command`: gates of others that look for commands to judge would stop the question.
+    const FIELDS: &'static [(&'static str, &'static str)] =
+        &[("command", "command_line"), ("line", "command_line")];
+
+    fn touches() -> Touches {
+        Touches::NOTHING
+    }
+
+    async fn call(&self, input: ExplainInput, context: &ToolContext) -> Result<Output<Explained>, ToolError> {
+        if input.command_line.len() > LONGEST {
+            return Err(ToolError::Usage(format!(
+                "a command line of more than {LONGEST} bytes is not judged"
+            )));
+        }
+        let folder = context.workspace()?.root().display().to_string();
+        let home = context.layout.home().display().to_string();
+        let place = Place { folder: &folder, grounds: Grounds { workspace: &folder, home: &home } };
+        let explained = explained(&context.layers.judge(&input.command_line, place));
+        let line = truncate::line(&context.redactor.text(&input.command_line), 120);
+        Ok(Output::new(format!("{}: {line}", explained.verdict), text(&explained), explained))
+    }
+}
+
+fn explained(ruling: &Ruling) -> Explained {
+    let segment = |one: &Judged| Segment {
+        words: one.words.clone(),
+        through: one.through.clone(),
+        effects: one
+            .effects
+            .iter()
+            .map(|effect| EffectFact {
+                act: effect.act.verb(),
+                target: effect.target.clone(),
+                place: effect.class,
+            })
+            .collect(),
+        verdict: one.verdict.decision.word(),
+        rule: one.verdict.rule.clone(),
+        reason: one.verdict.reason.clone(),
+    };
+    let segments = &ruling.judgement.segments;
+    let stopped = segments.iter().filter(|one| one.verdict.decision != Decision::Allow);
+    let safer = stopped.into_iter().find_map(|one| one.safer.clone());
+    Explained {
+        verdict: ruling.verdict.decision.word(),
+        layer: ruling.layer.word(),
+        rule: ruling.verdict.rule.clone(),
+        reason: ruling.verdict.reason.clone(),
+        how_to_fix: ruling.verdict.how_to_fix.clone(),
+        safer: safer.filter(|_| ruling.verdict.decision != Decision::Allow),
+        doubts: ruling.judgement.doubts.iter().map(ToString::to_string).collect(),
+        segments: segments.iter().take(MOST).map(segment).collect(),
+    }
+}
+
+fn text(explained: &Explained) -> String {
+    let mut text = format!("{}: {} [{}]\n", explained.verdict, explained.reason, explained.rule);
+    for line in [&explained.how_to_fix].into_iter().filter(|line| !line.is_empty()) {
+        text.push_str(&format!("{line}\n"));
+    }
+    if let Some(safer) = &explained.safer {
+        text.push_str(&format!("safer: {safer}\n"));
+    }
+    for one in &explained.segments {
+        text.push_str(&format!("- {}: {}\n", one.verdict, truncate::line(&one.words.join(" "), 200)));
+        for effect in &one.effects {
+            text.push_str(&format!("  would {} {}\n", effect.act, truncate::line(&effect.target, 120)));
+        }
+        if one.verdict != "allow" {
+            text.push_str(&format!("  {} [{}]\n", one.reason, one.rule));
+        }
+    }
+    for doubt in &explained.doubts {
+        text.push_str(&format!("- not certain: {doubt}\n"));
+    }
+    text
+}

@@ -1,0 +1,405 @@
+//! Servers of others whose tools agents get: `[mcp.servers.NAME]` in `config.toml`.
+//!
+//! The person's own settings are trusted. A project's are not: its folder may come from a stranger, or be written by the
+//! agent that works in it. So a server that a project names counts only while a person has trusted exactly this
+//! definition, with the content of every file of the project that it would run ([`Server::state`]). A project cannot
+//! replace a server of the person's.
+//!
+//! Limits: what a trusted program loads besides the files that its command line names is not looked at.
+
+use marvin_base::environment::Environment;
+use marvin_base::files::{self, Links};
+use marvin_base::layout::Layout;
+use marvin_base::settings::{Origin, Settings, nearest_of, table};
+use marvin_base::{signature, truncate};
+use marvin_gate::layers::Trust;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Servers of one project and person.
+const MOST: usize = 32;
+/// Bytes of a file of the project that takes part in trust.
+const LARGEST: u64 = 8 * 1024 * 1024;
+/// What a definition may say.
+const FIELDS: [&str; 10] =
+    ["command", "args", "env", "cwd", "url", "headers", "allow", "timeout_s", "startup_s", "enabled"];
+
+/// What a definition says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Definition {
+    /// A program to start, which then speaks on its standard input and output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Its arguments.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Names of variables that it gets, besides a few harmless ones.
+    #[serde(default)]
+    pub env: Vec<String>,
+    /// Where it runs, relative to the project; the project itself unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
+    /// An address to speak to instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Headers for that address; `$NAME` stands for a variable of the environment.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// Only these of its tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow: Option<Vec<String>>,
+    /// Seconds that a call may take.
+    #[serde(default = "minute")]
+    pub timeout_s: u64,
+    /// Seconds that it has until its tools are known.
+    #[serde(default = "ten")]
+    pub startup_s: u64,
+    /// Whether it is used at all.
+    #[serde(default = "yes")]
+    pub enabled: bool,
+}
+
+fn minute() -> u64 {
+    60
+}
+
+fn ten() -> u64 {
+    10
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Definition {
+    /// How long a call may take.
+    #[must_use]
+    pub fn timeout(&self) -> Duration {
+        Duration::from_secs(self.timeout_s)
+    }
+
+    /// How long it has until its tools are known.
+    #[must_use]
+    pub fn startup(&self) -> Duration {
+        Duration::from_secs(self.startup_s)
+    }
+
+    /// What it runs or speaks to, on one line.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        match (&self.url, &self.command) {
+            (Some(url), _) => url.clone(),
+            (None, Some(command)) => {
+                shlex::try_join([command].into_iter().chain(&self.args).map(String::as_str))
+                    .unwrap_or_else(|_| command.clone())
+            }
+            (None, None) => String::new(),
+        }
+    }
+}
+
+/// Who named a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Whose {
+    /// The person.
+    Person,
+    /// The project.
+    Project,
+}
+
+/// Whether a server may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// It may.
+    Ready,
+    /// A project named it, and no person has trusted it as it is now.
+    Untrusted,
+    /// It is switched off.
+    Off,
+}
+
+/// A server that the settings name.
+#[derive(Debug, Clone)]
+pub struct Server {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub definition: Definition,
+    /// Who named it.
+    pub whose: Whose,
+    /// Whether it may be used.
+    pub state: State,
+    /// Where trust in it is noted, and for which content; none for the person's own.
+    trust: Option<(PathBuf, String)>,
+}
+
+impl Server {
+    /// Trusts it as it is now, or no longer.
+    ///
+    /// # Errors
+    /// When the person named it, who need not trust it, or the list cannot be written.
+    pub fn trust(&self, layout: &Layout, remove: bool) -> Result<(), String> {
+        let Some((name, hash)) = &self.trust else {
+            return Err(format!("`{}` stands in your own settings, so it is trusted already", self.name));
+        };
+        let list = layout.trusted();
+        let written = if remove { Trust::forget(&list, name) } else { Trust::note_hash(&list, name, hash) };
+        written.map_err(|error| error.to_string())
+    }
+}
+
+/// The servers that the settings name, sorted by name, and what is wrong with others.
+#[must_use]
+pub fn read(settings: &Settings, layout: &Layout) -> (Vec<Server>, Vec<String>) {
+    let mut found: BTreeMap<String, Server> = BTreeMap::new();
+    let mut problems = Vec::new();
+    let project = layout.project_config();
+    let trusted = Trust::read(&layout.trusted());
+    for value in settings.each(&table::MCP_SERVERS) {
+        let from_project = project.as_ref().filter(|path| value.origin == Origin::File((*path).clone()));
+        let whose = if from_project.is_some() { Whose::Project } else { Whose::Person };
+        for (name, definition) in objects(&value.text) {
+            let mut problem = |what: String| {
+                problems.push(format!(
+                    "[mcp.servers.{}] ({}): {what}",
+                    truncate::line(&name, 40),
+                    value.origin
+                ));
+            };
+            if found.get(&name).is_some_and(|known| known.whose == Whose::Person) && whose == Whose::Project {
+                problem("you have a server of this name yourself, and yours is used".into());
+                continue;
+            }
+            if found.len() >= MOST {
+                problem(format!("there are more than {MOST} servers"));
+                break;
+            }
+            match understood(&name, definition) {
+                Err(what) => problem(what),
+                Ok(definition) => {
+                    let trust = from_project.map(|path| {
+                        let file = format!("config.toml#mcp.servers.{name}");
+                        (path.with_file_name(file), hash(&definition, layout))
+                    });
+                    let is_trusted = trust.as_ref().is_none_or(|(name, hash)| trusted.holds(name, hash));
+                    let state = match (definition.enabled, is_trusted) {
+                        (false, _) => State::Off,
+                        (true, false) => State::Untrusted,
+                        (true, true) => State::Ready,
+                    };
+                    found.insert(name.clone(), Server { name, definition, whose, state, trust });
+                }
+            }
+        }
+    }
+    (found.into_values().collect(), problems)
+}
+
+/// Values of variables that servers get: they must not be shown, whatever their name.
+#[must_use]
+pub fn secrets(settings: &Settings, environment: &Environment) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for value in settings.each(&table::MCP_SERVERS) {
+        for (name, definition) in objects(&value.text) {
+            let Ok(definition) = understood(&name, definition) else { continue };
+            let of_headers = definition.headers.values().flat_map(|header| variables(header));
+            for variable in definition.env.iter().cloned().chain(of_headers) {
+                if let Some(secret) = environment.get(&variable).filter(|secret| secret.len() >= 8) {
+                    found.push((variable, secret.to_string()));
+                }
+            }
+        }
+    }
+    found
+}
+
+fn objects(text: &str) -> Map<String, Value> {
+    serde_json::from_str(text).unwrap_or_default()
+}
+
+fn understood(name: &str, definition: Value) -> Result<Definition, String> {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
+    if name.is_empty() || name.len() > 24 || !name.bytes().all(plain) || name.contains("__") {
+        return Err("a name is 1 to 24 small letters, digits, `-` and single `_`".into());
+    }
+    let unknown =
+        definition.as_object().and_then(|map| map.keys().find(|key| !FIELDS.contains(&key.as_str())));
+    if let Some(unknown) = unknown {
+        let near = nearest_of(unknown, FIELDS.into_iter());
+        let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        return Err(format!(
+            "there is no `{}`{near} (there are: {})",
+            truncate::line(unknown, 40),
+            FIELDS.join(", ")
+        ));
+    }
+    let definition: Definition = serde_json::from_value(definition).map_err(|error| error.to_string())?;
+    match (&definition.command, &definition.url) {
+        (Some(_), Some(_)) => return Err("it has a command and a url; only one can be".into()),
+        (None, None) => return Err("it has neither a command nor a url".into()),
+        (Some(command), None) if command.trim().is_empty() => return Err("its command is empty".into()),
+        (None, Some(url)) if !url.starts_with("https://") && !url.starts_with("http://") => {
+            return Err("its url must begin with https:// or http://".into());
+        }
+        _ => {}
+    }
+    if !(1..=86_400).contains(&definition.timeout_s) || !(1..=600).contains(&definition.startup_s) {
+        return Err("timeout_s is 1 to 86400, startup_s is 1 to 600".into());
+    }
+    Ok(definition)
+}
+
+/// What trust is for: the definition, and every file of the project that its command line names.
+fn hash(definition: &Definition, layout: &Layout) -> String {
+    let mut contents = BTreeMap::new();
+    if let Some(project) = layout.project() {
+        let folder = definition.cwd.as_ref().map_or_else(|| project.to_path_buf(), |cwd| project.join(cwd));
+        for word in definition.command.iter().chain(&definition.args) {
+            if let Some((path, content)) = content(&folder.join(word), project) {
+                contents.insert(path, content);
+            }
+        }
+    }
+    signature::of(&json!({"definition": definition, "files": contents}))
+}
+
+/// The hash of a file inside of the project, under its real name; one that cannot be read has none, and cannot run.
+fn content(path: &Path, project: &Path) -> Option<(String, String)> {
+    let real = path.canonicalize().ok()?;
+    if !real.starts_with(project.canonicalize().ok()?) || !real.is_file() {
+        return None;
+    }
+    let bytes = files::read(&real, LARGEST, Links::Refuse).ok()?;
+    Some((real.display().to_string(), signature::of_bytes(&bytes)))
+}
+
+/// Names of variables in a text: `$NAME` or `${NAME}`.
+fn variables(text: &str) -> Vec<String> {
+    let name = |rest: &str| -> String {
+        let rest = rest.strip_prefix('{').unwrap_or(rest);
+        rest.chars().take_while(|letter| letter.is_ascii_alphanumeric() || *letter == '_').collect()
+    };
+    text.split('$').skip(1).map(name).filter(|name| !name.is_empty()).collect()
+}
+
+/// The text with variables in place of their names.
+///
+/// # Errors
+/// Which variable is not set.
+pub fn filled(text: &str, environment: &Environment) -> Result<String, String> {
+    let mut pieces = text.split('$');
+    let mut filled = pieces.next().unwrap_or_default().to_string();
+    for piece in pieces {
+        let name = variables(&format!("${piece}")).into_iter().next().unwrap_or_default();
+        if name.is_empty() {
+            filled.push('$');
+            filled.push_str(piece);
+            continue;
+        }
+        let value = environment.get(&name).ok_or_else(|| format!("the variable {name} is not set"))?;
+        let rest = piece.trim_start_matches('{').strip_prefix(name.as_str()).unwrap_or_default();
+        filled.push_str(value);
+        filled.push_str(rest.strip_prefix('}').filter(|_| piece.starts_with('{')).unwrap_or(rest));
+    }
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use marvin_base::settings::Sources;
+
+    struct Place {
+        _folder: tempfile::TempDir,
+        layout: Layout,
+        sources: Sources<'static>,
+    }
+
+    fn place(user: &str, project: &str) -> Place {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("p");
+        std::fs::create_dir_all(root.join(".marvin")).unwrap();
+        let environment = Environment::from_iter([
+            ("HOME", folder.path().display().to_string()),
+            ("MARVIN_HOME", folder.path().join("user").display().to_string()),
+            ("KEY", "abcdefgh-1".to_string()),
+        ]);
+        let layout = Layout::new(&environment, Some(&root));
+        std::fs::create_dir_all(layout.user()).unwrap();
+        std::fs::write(layout.user_config(), user).unwrap();
+        std::fs::write(layout.project_config().unwrap(), project).unwrap();
+        let sources = Sources {
+            environment,
+            project: layout.project_config(),
+            user: Some(layout.user_config()),
+            ..Sources::default()
+        };
+        Place { _folder: folder, layout, sources }
+    }
+
+    fn states(place: &Place) -> Vec<(String, State)> {
+        let settings = Settings::load(&place.sources).unwrap();
+        read(&settings, &place.layout).0.into_iter().map(|one| (one.name, one.state)).collect()
+    }
+
+    #[test]
+    fn a_project_s_server_waits_for_trust_and_loses_it_by_any_change() {
+        let place = place(
+            "[mcp.servers.mine]\ncommand = 'x'\nenv = ['KEY']",
+            "[mcp.servers.theirs]\ncommand = 'python3'\nargs = ['server.py']\n[mcp.servers.mine]\ncommand = 'evil'",
+        );
+        let script = place.layout.project().unwrap().join("server.py");
+        std::fs::write(&script, "one").unwrap();
+        let expected = |state| vec![("mine".to_string(), State::Ready), ("theirs".to_string(), state)];
+        assert_eq!(states(&place), expected(State::Untrusted));
+        let settings = Settings::load(&place.sources).unwrap();
+        let (servers, problems) = read(&settings, &place.layout);
+        assert!(problems.len() == 1 && problems[0].contains("yours is used"), "{problems:?}");
+        assert_eq!(servers[0].definition.command.as_deref(), Some("x"));
+        assert!(servers[0].trust(&place.layout, false).is_err());
+        servers[1].trust(&place.layout, false).unwrap();
+        assert_eq!(states(&place), expected(State::Ready));
+        std::fs::write(&script, "two").unwrap();
+        assert_eq!(states(&place), expected(State::Untrusted));
+        std::fs::write(&script, "one").unwrap();
+        assert_eq!(states(&place), expected(State::Ready));
+        servers[1].trust(&place.layout, true).unwrap();
+        assert_eq!(states(&place), expected(State::Untrusted));
+        assert_eq!(
+            secrets(&settings, &place.sources.environment),
+            [("KEY".to_string(), "abcdefgh-1".to_string())]
+        );
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let wrong = |text: &str| {
+            let place = place(text, "");
+            let settings = Settings::load(&place.sources).unwrap();
+            let (servers, problems) = read(&settings, &place.layout);
+            assert!(servers.is_empty(), "{text}");
+            problems.concat()
+        };
+        assert!(wrong("[mcp.servers.a]\ncomand = 'x'").contains("did you mean `command`?"));
+        assert!(wrong("[mcp.servers.a]").contains("neither"));
+        assert!(wrong("[mcp.servers.A__b]\ncommand = 'x'").contains("small letters"));
+        assert!(wrong("[mcp.servers.a]\nurl = 'file:///x'").contains("https://"));
+        assert!(wrong("[mcp.servers.a]\ncommand = 'x'\ntimeout_s = 0").contains("timeout_s"));
+        assert!(wrong("[mcp.servers]\na = 3").contains("invalid type"));
+    }
+
+    #[test]
+    fn variables_are_filled_in() {
+        let environment = Environment::from_iter([("T", "tok"), ("U", "v")]);
+        assert_eq!(filled("Bearer $T", &environment).unwrap(), "Bearer tok");
+        assert_eq!(filled("a${T}b$U.c $", &environment).unwrap(), "atokbv.c $");
+        assert!(filled("$NOT_THERE", &environment).unwrap_err().contains("NOT_THERE"));
+        assert_eq!(variables("x $A ${B}y$"), ["A", "B"]);
+    }
+}
