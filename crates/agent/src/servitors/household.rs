@@ -4,8 +4,9 @@
 //! holding anything large. One at a time is verified. Whoever waits for a servitor is woken by its change.
 
 use super::body::{Body, access_word};
+use super::error::RegistryError;
 use super::record::Entry;
-use super::registry::{By, Registry, RegistryError, Summons};
+use super::registry::{By, Registry, Summons};
 use super::state::State;
 use super::{life, tools, work};
 use crate::ground::Ground;

@@ -1,9 +1,9 @@
 //! The life of a servitor, and of the coordinator, as their turns see it.
 
 use super::Servitors;
+use super::error::RegistryError;
 use super::household::Household;
 use super::record::{Entry, Record, Restored};
-use super::registry::RegistryError;
 use super::state::State;
 use crate::life::{Known, Life};
 use crate::prove::Proved;

@@ -12,6 +12,7 @@
 //! recorded everybody asks the same model, whatever its tier.
 
 mod body;
+mod error;
 mod household;
 mod life;
 mod names;
@@ -22,9 +23,10 @@ pub mod tools;
 mod work;
 
 pub use body::{Body, Budget, access_named, access_word};
+pub use error::RegistryError;
 pub(crate) use household::Parts;
 pub use household::{Ended, Household, Servitors};
 pub(crate) use life::CoordinatorLife;
 pub use record::{Record, Restored};
-pub use registry::{By, Registry, RegistryError, Summons, bodies};
+pub use registry::{By, Registry, Summons, bodies};
 pub use state::State;

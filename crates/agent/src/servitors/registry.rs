@@ -1,15 +1,15 @@
 //! Who there is, and what may become of them. One process at a time may hold the registry of a project.
 
 use super::body::{self, Body, Budget};
+use super::error::RegistryError;
 use super::names;
 use super::record::{Entry, Record};
 use super::state::State;
-use crate::commitments::{self, ChangeError, Commitment, Draft, PROJECT, Store, StoreError};
+use crate::commitments::{self, Commitment, Draft, PROJECT, Store, StoreError};
 use crate::ground::Ground;
 use crate::launch::ModelChoice;
-use crate::session::SessionError;
 use crate::trace::Trace;
-use marvin_base::ledger::{Durability, LedgerError};
+use marvin_base::ledger::Durability;
 use marvin_base::settings::table;
 use marvin_base::{clock, truncate};
 use marvin_gate::Access;
@@ -24,41 +24,6 @@ use tokio::sync::watch;
 
 /// Characters of an assignment or a message.
 const LONGEST: usize = 100_000;
-
-/// Why something was not done.
-#[derive(Debug, thiserror::Error)]
-pub enum RegistryError {
-    /// The request was wrong.
-    #[error("{0}")]
-    Usage(String),
-    /// It is not allowed.
-    #[error("{0}")]
-    Refused(String),
-    /// Somebody else looks after the servitors.
-    #[error("the servitors of this project are looked after by {0}\n  hint: wait for it to end, or stop it")]
-    Held(String),
-    /// There is nothing for them to work with: no model, or no record.
-    #[error(transparent)]
-    Session(Box<SessionError>),
-    /// The commitments were refused.
-    #[error(transparent)]
-    Commitment(#[from] ChangeError),
-    /// A document cannot be read or written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The record cannot be written.
-    #[error(transparent)]
-    Record(#[from] LedgerError),
-}
-
-impl From<SessionError> for RegistryError {
-    fn from(error: SessionError) -> Self {
-        match error {
-            SessionError::Servitors(error) => error,
-            other => RegistryError::Session(Box::new(other)),
-        }
-    }
-}
 
 /// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]

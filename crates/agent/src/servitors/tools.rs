@@ -4,8 +4,9 @@
 //! all.
 
 use super::body::{Body, Budget, access_of, access_word};
+use super::error::RegistryError;
 use super::household::{Household, Servitors};
-use super::registry::{self, By, RegistryError, Summons};
+use super::registry::{self, By, Summons};
 use crate::commitments::{Draft, Source, assertion};
 use async_trait::async_trait;
 use marvin_base::truncate;

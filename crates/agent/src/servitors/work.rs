@@ -1,10 +1,10 @@
 //! One servitor at work: turns, until its work is over or it needs somebody.
 
 use super::body::Body;
+use super::error::RegistryError;
 use super::household::{Household, ServitorTools};
 use super::life::{ServitorLife, word};
 use super::record::{Entry, Restored};
-use super::registry::RegistryError;
 use super::state::State;
 use crate::compose::{Coding, Composer, access_sentence, budget};
 use crate::outcome::{Outcome, Status};

@@ -9,6 +9,7 @@ use rmcp::transport::streamable_http_client::{
 };
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 
 /// A project in which the model plays this.
 fn scripted(script: &[Value]) -> World {
@@ -197,6 +198,7 @@ fn they_outlive_the_server() {
         let id = format!("ann-{number}");
         let long = call("run_command", json!({"command": "sleep 600", "timeout": 900}));
         model(&world, &[when(&id, "begin", long)]);
+        let before = world.runs();
         let mut pipe = Pipe::open(&world, &[]);
         told(&pipe.call("summon_servitor", json!({"assignment": "begin", "name": id})), false);
         pipe.request("tools/call", json!({"name": "wait_for_servitor", "arguments": {"id": id}}));
@@ -210,9 +212,10 @@ fn they_outlive_the_server() {
         let ended = running.end();
         drop(stdin);
         until("nothing is left", || processes(&world.project()) == 0);
-        let run =
-            world.runs().into_iter().rfind(|run| json_file(&run.join("run.json"))["manner"] == "servitors");
-        let run = run.unwrap();
+        let is_its = |run: &PathBuf| {
+            !before.contains(run) && json_file(&run.join("run.json"))["manner"] == "servitors"
+        };
+        let run = world.runs().into_iter().find(is_its).unwrap();
         if manner != "kill" {
             ended.exits(0);
             assert_eq!(json_file(&run.join("run.json"))["status"], "interrupted", "{manner}");
