@@ -1,6 +1,6 @@
 //! Promises are made, taken back, and their oracles looked at again.
 
-use super::assertion::Assertion;
+use super::assertion::{self, Assertion};
 use super::commitment::{Commitment, Kind, LONGEST, Oracle, Source, Status, TIMEOUT};
 use super::document::{self, Document};
 use super::store::{Named, PROJECT, Store, StoreError};
@@ -28,6 +28,28 @@ pub struct Draft {
     pub oracles: Vec<String>,
     /// Who promises it.
     pub source: Source,
+}
+
+impl Draft {
+    /// What is asked of whoever is given work: each `KIND:ASSERTION`, judged by the same oracles.
+    ///
+    /// # Errors
+    /// What is wrong with one of them.
+    pub fn all(texts: &[String], oracles: &[String]) -> Result<Vec<Draft>, String> {
+        let draft = |text: &String| {
+            let (kind, line) = assertion::split(text)?;
+            Ok(Draft {
+                document: None,
+                kind,
+                assertion: line.to_string(),
+                description: String::new(),
+                timeout_s: None,
+                oracles: oracles.to_vec(),
+                source: Source::Parent,
+            })
+        };
+        texts.iter().map(draft).collect()
+    }
 }
 
 /// A commitment that was made.

@@ -7,7 +7,7 @@ use super::body::{Body, Budget, access_of, access_word};
 use super::error::RegistryError;
 use super::household::{Household, Servitors};
 use super::registry::{self, By, Summons};
-use crate::commitments::{Draft, Source, assertion};
+use crate::commitments::Draft;
 use async_trait::async_trait;
 use marvin_base::truncate;
 use marvin_gate::Touches;
@@ -143,23 +143,6 @@ pub struct SummonInput {
     oracles: Vec<String>,
 }
 
-/// The wishes of a summons, understood.
-pub(super) fn drafts(commitments: &[String], oracles: &[String]) -> Result<Vec<Draft>, String> {
-    let draft = |text: &String| {
-        let (kind, line) = assertion::split(text)?;
-        Ok(Draft {
-            document: None,
-            kind,
-            assertion: line.to_string(),
-            description: String::new(),
-            timeout_s: None,
-            oracles: oracles.to_vec(),
-            source: Source::Parent,
-        })
-    };
-    commitments.iter().map(draft).collect()
-}
-
 #[async_trait]
 impl Tool for SummonServitor {
     type Input = SummonInput;
@@ -187,7 +170,7 @@ impl Tool for SummonServitor {
             budget: Budget { nanos: input.budget_usd.map(price::nanos), rounds: input.budget_rounds },
             access: input.access.as_deref().map(access_of),
             tools: input.tools,
-            commitments: drafts(&input.commitments, &input.oracles).map_err(ToolError::Usage)?,
+            commitments: Draft::all(&input.commitments, &input.oracles).map_err(ToolError::Usage)?,
         };
         let body = household.summon(&by, &summons)?;
         Ok(Output::line(format!("Summoned {} (id: {})", body.name, body.id), ServitorFact::from(&body)))

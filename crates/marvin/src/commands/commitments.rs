@@ -1,14 +1,13 @@
 //! `marvin commitments` and `marvin verify`: what must hold before work is done, and whether it does.
 
-use super::{cancel_on_signal, folder, runtime};
+use super::{cancel_on_signal, folder, project, runtime};
 use crate::cli::{CommitmentChoice, CommitmentsCommand, CommitmentsPlace};
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::Ground;
 use marvin_agent::commitments::{self, Added, ChangeError, Checked, Commitment, Draft, Report, Source};
 use marvin_base::environment::Environment;
-use marvin_base::layout::Layout;
-use marvin_base::{Exit, layout, truncate};
+use marvin_base::{Exit, truncate};
 use serde_json::{Value, json};
 use std::io::IsTerminal;
 use std::path::Path;
@@ -60,14 +59,9 @@ pub(super) fn run(command: CommitmentsCommand) -> Result<Exit, Failure> {
 
 /// The project around the folder; where there is none and one may be made, the folder itself.
 fn ground(place: &CommitmentsPlace, make: bool) -> Result<Ground, Failure> {
-    let environment = Environment::of_process();
     let folder = folder()?;
-    let home = Layout::new(&environment, None).home().to_path_buf();
-    let working_dir = match &place.working_dir {
-        Some(path) => Some(path.clone()),
-        None => layout::find_project(&folder, &home).or_else(|| make.then(|| folder.clone())),
-    };
-    Ok(Ground::find(environment, folder, working_dir.as_deref(), false, Vec::new())?)
+    let project = project(place.working_dir.as_deref())?.or_else(|| make.then(|| folder.clone()));
+    Ok(Ground::find(Environment::of_process(), folder, project.as_deref(), false, Vec::new())?)
 }
 
 /// A person says yes: at a terminal, or by the flag.

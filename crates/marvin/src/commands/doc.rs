@@ -1,13 +1,12 @@
 //! `marvin doc`: the documents of agents, as they are stored. Nothing stands between the disk and the reader.
 
-use super::folder;
+use super::{folder, project};
 use crate::cli::DocCommand;
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::Ground;
 use marvin_agent::commitments::{Store, StoreError};
 use marvin_base::environment::Environment;
-use marvin_base::layout::{self, Layout};
 use marvin_base::{Exit, signature, truncate};
 use serde_json::{Value, json};
 use std::io::Read;
@@ -28,11 +27,8 @@ pub(super) fn run(command: DocCommand) -> Result<Exit, Failure> {
 
 /// The store of the project around the folder.
 fn store(working_dir: Option<&Path>) -> Result<Option<Store>, Failure> {
-    let environment = Environment::of_process();
-    let folder = folder()?;
-    let home = Layout::new(&environment, None).home().to_path_buf();
-    let place = working_dir.map(Path::to_path_buf).or_else(|| layout::find_project(&folder, &home));
-    let ground = Ground::find(environment, folder, place.as_deref(), false, Vec::new())?;
+    let project = project(working_dir)?;
+    let ground = Ground::find(Environment::of_process(), folder()?, project.as_deref(), false, Vec::new())?;
     Ok(Store::of(&ground.layout))
 }
 
@@ -44,24 +40,31 @@ fn failed(error: &StoreError) -> Failure {
     }
 }
 
+/// Prints a document byte for byte, whatever its size.
+pub(super) fn print(store: &Store, id: &str) -> Result<Exit, Failure> {
+    let mut file = store.open_raw(id).map_err(|error| failed(&error))?;
+    let mut buffer = vec![0; PIECE];
+    loop {
+        let read = file.read(&mut buffer).map_err(|error| broken(store, id, &error))?;
+        if read == 0 {
+            return Ok(Exit::Success);
+        }
+        output::bytes(buffer.get(..read).unwrap_or_default())?;
+    }
+}
+
+fn broken(store: &Store, id: &str, error: &std::io::Error) -> Failure {
+    Failure::failed(format!("{} cannot be read: {error}", store.path(id).display()))
+}
+
 fn show(id: &str, working_dir: Option<&Path>, as_json: bool) -> Result<Exit, Failure> {
     let store = store(working_dir)?.ok_or_else(|| failed(&StoreError::Missing(id.to_string())))?;
-    let mut file = store.open_raw(id).map_err(|error| failed(&error))?;
-    let broken = |error: std::io::Error| {
-        Failure::failed(format!("{} cannot be read: {error}", store.path(id).display()))
-    };
     if !as_json {
-        let mut buffer = vec![0; PIECE];
-        loop {
-            let read = file.read(&mut buffer).map_err(broken)?;
-            if read == 0 {
-                return Ok(Exit::Success);
-            }
-            output::bytes(buffer.get(..read).unwrap_or_default())?;
-        }
+        return print(&store, id);
     }
+    let file = store.open_raw(id).map_err(|error| failed(&error))?;
     let mut bytes = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(broken)?;
+    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| broken(&store, id, &error))?;
     if bytes.len() as u64 > LARGEST {
         return Err(Failure::failed(format!(
             "the document `{id}` is larger than {LARGEST} bytes\n  hint: without --json it is printed whatever its size"

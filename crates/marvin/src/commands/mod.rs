@@ -30,7 +30,8 @@ use crate::output;
 use marvin_agent::Ground;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
-use std::path::PathBuf;
+use marvin_base::layout::{self, Layout};
+use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 /// Runs the command that was asked for.
@@ -77,6 +78,12 @@ fn folder() -> Result<PathBuf, Failure> {
             "the current folder cannot be used: {error}\n  hint: cd to a folder that exists"
         ))
     })
+}
+
+/// The project that a command is about: the one that is named, else the one around this folder.
+fn project(named: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    let home = Layout::new(&Environment::of_process(), None).home().to_path_buf();
+    Ok(named.map(Path::to_path_buf).or(layout::find_project(&folder()?, &home)))
 }
 
 /// Settings and folders for a command without a session.

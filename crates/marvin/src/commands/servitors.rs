@@ -1,17 +1,16 @@
 //! `marvin servitors`: agents that outlive a process.
 
-use super::{cancel_on_signal, folder, runtime};
+use super::{cancel_on_signal, doc, folder, project, runtime};
 use crate::cli::{CommitmentsPlace, RunArguments, ServitorsCommand, SummonArguments};
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::commitments::{self, Draft, Source, Store};
+use marvin_agent::commitments::{Draft, Store};
 use marvin_agent::servitors::{self, Body, Budget, By, Registry, RegistryError, Summons, access_word};
 use marvin_agent::session::Manner;
 use marvin_agent::trace::{Listener, Notice};
 use marvin_agent::{Ground, Session, SessionError, SessionOptions};
 use marvin_base::environment::Environment;
-use marvin_base::layout::Layout;
-use marvin_base::{Exit, layout, truncate};
+use marvin_base::{Exit, truncate};
 use marvin_model::price;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -45,12 +44,9 @@ pub(super) fn run(command: ServitorsCommand) -> Result<Exit, Failure> {
 
 /// The project around the folder; else the folder itself.
 fn ground(place: &CommitmentsPlace, flags: Vec<(&'static str, String)>) -> Result<Ground, Failure> {
-    let environment = Environment::of_process();
     let folder = folder()?;
-    let home = Layout::new(&environment, None).home().to_path_buf();
-    let project = place.working_dir.clone().or_else(|| layout::find_project(&folder, &home));
-    let working_dir = project.unwrap_or_else(|| folder.clone());
-    Ok(Ground::find(environment, folder, Some(&working_dir), true, flags)?)
+    let project = project(place.working_dir.as_deref())?.unwrap_or_else(|| folder.clone());
+    Ok(Ground::find(Environment::of_process(), folder, Some(&project), true, flags)?)
 }
 
 fn registry(place: &CommitmentsPlace, who: &str) -> Result<Registry, Failure> {
@@ -107,29 +103,7 @@ fn show(id: &str, place: &CommitmentsPlace) -> Result<Exit, Failure> {
         }
         return output::json(&value);
     }
-    // As it is stored, byte for byte.
-    let path = store.path(&body.id);
-    let text = std::fs::read_to_string(&path)
-        .map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
-    output::raw(&text)?;
-    Ok(Exit::Success)
-}
-
-fn drafts(arguments: &SummonArguments) -> Result<Vec<Draft>, Failure> {
-    let draft = |text: &String| {
-        let (kind, assertion) = commitments::assertion::split(text)
-            .map_err(|why| Failure::usage(format!("--commitment: {why}")))?;
-        Ok(Draft {
-            document: None,
-            kind,
-            assertion: assertion.to_string(),
-            description: String::new(),
-            timeout_s: None,
-            oracles: arguments.oracle.clone(),
-            source: Source::Parent,
-        })
-    };
-    arguments.commitment.iter().map(draft).collect()
+    doc::print(&store, &body.id)
 }
 
 fn summon(arguments: &SummonArguments) -> Result<Exit, Failure> {
@@ -145,7 +119,8 @@ fn summon(arguments: &SummonArguments) -> Result<Exit, Failure> {
         budget: Budget { nanos: arguments.budget.map(price::nanos), rounds: arguments.rounds },
         access: access.transpose()?,
         tools: None,
-        commitments: drafts(arguments)?,
+        commitments: Draft::all(&arguments.commitment, &arguments.oracle)
+            .map_err(|why| Failure::usage(format!("--commitment: {why}")))?,
     };
     let registry = registry(&arguments.place, "marvin servitors summon")?;
     let body = registry.summon(&By::Person, &summons)?;

@@ -5,7 +5,7 @@ use crate::commands::{cancel_on_signal, folder, packs, prompt, runtime};
 use crate::face::{self, Reader};
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::commitments::{self, Draft, Source};
+use marvin_agent::commitments::Draft;
 use marvin_agent::session::{self, Manner};
 use marvin_agent::{Ground, Outcome, Session, SessionOptions};
 use marvin_base::Exit;
@@ -130,7 +130,8 @@ pub(super) fn turn(
         response_schema,
         ntfy: arguments.ntfy.clone(),
         prompt: prompt.to_string(),
-        commitments: drafts(&arguments.commitment, &arguments.oracle)?,
+        commitments: Draft::all(&arguments.commitment, &arguments.oracle)
+            .map_err(|why| Failure::usage(format!("--commitment: {why}")))?,
         resume: arguments.resume.clone(),
     };
     // As a task: what wakes the runtime's main future costs a system call each time, and a stream wakes it often.
@@ -230,24 +231,6 @@ async fn push(topic: Option<&str>, settings: &Settings, what: &str, prompt: &str
     if let Err(error) = notify::publish(settings, topic, "Marvin", &message).await {
         output::error(&format!("the notification to `{topic}` was not sent: {error}"));
     }
-}
-
-/// `--commitment KIND:ASSERTION`, each, judged by the same oracles.
-fn drafts(texts: &[String], oracles: &[String]) -> Result<Vec<Draft>, Failure> {
-    let draft = |text: &String| {
-        let (kind, assertion) = commitments::assertion::split(text)
-            .map_err(|why| Failure::usage(format!("--commitment: {why}")))?;
-        Ok(Draft {
-            document: None,
-            kind,
-            assertion: assertion.to_string(),
-            description: String::new(),
-            timeout_s: None,
-            oracles: oracles.to_vec(),
-            source: Source::Parent,
-        })
-    };
-    texts.iter().map(draft).collect()
 }
 
 /// Flags as settings.

@@ -3,12 +3,11 @@
 mod servers;
 
 use crate::cli::{McpArguments, McpCommand};
-use crate::commands::{cancel_on_signal, folder, runtime};
+use crate::commands::{cancel_on_signal, folder, project, runtime};
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::Ground;
 use marvin_base::environment::Environment;
-use marvin_base::layout::{self, Layout};
 use marvin_base::settings::table;
 use marvin_base::{Exit, ids};
 use marvin_mcp::serve::{Handler, serve_http, serve_stdio, toolbox};
@@ -26,12 +25,8 @@ pub(super) fn run(arguments: &McpArguments) -> Result<Exit, Failure> {
 
 /// The project around the folder, else the folder itself.
 fn ground(working_dir: Option<&Path>) -> Result<Ground, Failure> {
-    let environment = Environment::of_process();
-    let folder = folder()?;
-    let home = Layout::new(&environment, None).home().to_path_buf();
-    let around = layout::find_project(&folder, &home);
-    let working_dir = working_dir.map(Path::to_path_buf).or(around);
-    Ok(Ground::find(environment, folder, working_dir.as_deref(), true, Vec::new())?)
+    let project = project(working_dir)?;
+    Ok(Ground::find(Environment::of_process(), folder()?, project.as_deref(), true, Vec::new())?)
 }
 
 fn serve(arguments: &McpArguments) -> Result<Exit, Failure> {
