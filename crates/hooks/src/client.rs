@@ -12,6 +12,7 @@ use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
+use rustix::path::DecInt;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 use std::fs::Metadata;
@@ -44,6 +45,16 @@ impl Ended {
     fn print(text: impl Into<String>) -> Ended {
         Ended { print: text.into(), blocked: None }
     }
+}
+
+/// The line to the daemon.
+enum Line {
+    /// It is open.
+    Open(UnixStream),
+    /// Nobody is there.
+    Nobody,
+    /// There is none to be had.
+    Nothing,
 }
 
 /// What the daemon said.
@@ -92,6 +103,10 @@ impl Hook {
     /// Answers what was told on `input`. Should that take longer than the client waits, `late` is given the answer on
     /// another thread, and ends the process.
     pub fn run(&self, input: &mut impl Read, late: impl FnOnce(Ended) + Send + 'static) -> Ended {
+        // A model that judges a command for us asks nobody.
+        let evaluating = is_evaluating(&self.environment);
+        // The daemon wakes up while the rest is made ready.
+        let line = if evaluating { Line::Nothing } else { self.call() };
         let mut told = Vec::new();
         match input.take(wire::LONGEST as u64 + 1).read_to_end(&mut told) {
             Ok(_) if told.len() <= wire::LONGEST => {}
@@ -101,11 +116,10 @@ impl Hook {
         if told.trim_ascii().is_empty() {
             return self.doubt("nothing was told");
         }
-        // A model that judges a command for us asks nobody.
-        if is_evaluating(&self.environment) {
+        if evaluating {
             return Ended::print(desk::evaluating(self.client, self.event()));
         }
-        let heard = self.ask(&told);
+        let heard = self.ask(line, &told);
         if !matches!(heard, Heard::Answer(_)) {
             self.watch(late);
         }
@@ -139,17 +153,26 @@ impl Hook {
         });
     }
 
-    /// Asks the daemon.
-    fn ask(&self, told: &[u8]) -> Heard {
-        let Some(place) = Place::of(&self.environment, &self.project) else { return Heard::Nothing };
+    /// Calls the daemon, without a word yet.
+    fn call(&self) -> Line {
+        let Some(place) = Place::of(&self.environment, &self.project) else { return Line::Nothing };
         if !wire::is_private(place.folder()) {
-            return Heard::Nobody;
+            return Line::Nobody;
         }
-        let mut stream = match connect(&place.socket()) {
-            Ok(stream) => stream,
+        match connect(&place.socket()) {
+            Ok(stream) => Line::Open(stream),
             // So many wait that no more are taken: it lives, and does not come to it.
-            Err(Errno::AGAIN) => return Heard::Nothing,
-            Err(_) => return Heard::Nobody,
+            Err(Errno::AGAIN) => Line::Nothing,
+            Err(_) => Line::Nobody,
+        }
+    }
+
+    /// Asks the daemon.
+    fn ask(&self, line: Line, told: &[u8]) -> Heard {
+        let mut stream = match line {
+            Line::Open(stream) => stream,
+            Line::Nobody => return Heard::Nobody,
+            Line::Nothing => return Heard::Nothing,
         };
         let own = std::fs::metadata("/proc/self/exe").ok();
         match peer(&stream, own.as_ref()) {
@@ -257,7 +280,8 @@ fn peer(stream: &UnixStream, own: Option<&Metadata>) -> Peer {
         return Peer::Stranger;
     }
     let identity = |facts: &Metadata| (facts.dev(), facts.ino());
-    let theirs = std::fs::metadata(format!("/proc/{}/exe", peer.pid.as_raw_nonzero())).ok();
+    let process = ["/proc/", DecInt::new(peer.pid.as_raw_nonzero().get()).as_str(), "/exe"].concat();
+    let theirs = std::fs::metadata(process).ok();
     let same = theirs.is_some() && theirs.as_ref().map(identity) == own.map(identity);
     if same { Peer::Own } else { Peer::Other }
 }

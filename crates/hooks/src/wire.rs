@@ -6,6 +6,7 @@
 use crate::event::{Client, Event};
 use marvin_base::environment::Environment;
 use marvin_base::layout::{self, Layout};
+use rustix::path::DecInt;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
@@ -42,7 +43,7 @@ impl Place {
         }
         let mut digits = hex::encode(hash.finalize());
         digits.truncate(12);
-        let place = Place { folder: folder(environment), stem: format!("p-project-{digits}") };
+        let place = Place { folder: folder(environment), stem: ["p-project-", &digits].concat() };
         (place.socket().as_os_str().len() <= LONGEST_PATH).then_some(place)
     }
 
@@ -89,7 +90,7 @@ impl Place {
     }
 
     fn file(&self, ending: &str) -> PathBuf {
-        self.folder.join(format!("{}.{ending}", self.stem))
+        self.folder.join([&self.stem, ".", ending].concat())
     }
 
     /// Every daemon that has left files in the folder.
@@ -117,7 +118,7 @@ impl Place {
 pub fn folder(environment: &Environment) -> PathBuf {
     let user = rustix::process::getuid().as_raw();
     let base = environment.get("TMPDIR").filter(|path| path.starts_with('/')).unwrap_or("/tmp");
-    Path::new(base).join(format!("mhd-{user}"))
+    Path::new(base).join(["mhd-", DecInt::new(user).as_str()].concat())
 }
 
 /// Is that folder this person's and nobody else's? A folder that another made is not used.
@@ -183,7 +184,8 @@ pub fn build() -> String {
 #[must_use]
 pub fn build_of(facts: Option<&Metadata>) -> String {
     let (size, at) = facts.map_or((0, 0), |facts| (facts.len(), facts.mtime_nsec() ^ facts.mtime()));
-    format!("{}-{size:x}-{at:x}", env!("CARGO_PKG_VERSION"))
+    // Put together by hand, here and below: formatting touches pages that a hook needs for nothing else.
+    [env!("CARGO_PKG_VERSION"), "-", DecInt::new(size).as_str(), "-", DecInt::new(at).as_str()].concat()
 }
 
 /// What a hook asks of a daemon.
@@ -209,11 +211,20 @@ pub struct Request<'a> {
 #[must_use]
 pub fn request(hook: &str, client: Client, attended: bool, build: &str, input: &[u8]) -> Vec<u8> {
     let name: String = hook.chars().filter(|char| char.is_ascii_alphanumeric() || *char == '-').collect();
-    let mut line = format!(
-        "{{\"hook\":\"{name}\",\"client\":\"{}\",\"attended\":{attended},\"build\":\"{build}\",\"input\":",
-        client.word()
-    )
-    .into_bytes();
+    let attended = if attended { "true" } else { "false" };
+    let parts = [
+        "{\"hook\":\"",
+        &name,
+        "\",\"client\":\"",
+        client.word(),
+        "\",\"attended\":",
+        attended,
+        ",\"build\":\"",
+        build,
+        "\",\"input\":",
+    ];
+    let mut line = parts.concat().into_bytes();
+    line.reserve(input.len() + 2);
     line.extend(input.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }));
     line.extend(b"}\n");
     line

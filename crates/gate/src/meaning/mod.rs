@@ -288,6 +288,9 @@ pub(crate) fn judge_on_disk(
 }
 
 fn judge_at(line: &str, folder: &str, grounds: Grounds<'_>, beside: Beside<'_>, depth: usize) -> Judgement {
+    if depth == 0 {
+        shell::begin();
+    }
     let taints =
         |name: &str, words: &[Word], folders: &[Word]| environment::taint(name, words, folders, grounds);
     let reading = shell::read(line, folder, grounds.home, &taints);

@@ -2,9 +2,11 @@
 //! given to them; what is too much is not read, and a person is asked.
 
 use super::Shell;
+use super::recent::Recent;
 use brush_parser::ast::Program;
 use brush_parser::{Parser, ParserOptions};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::sync::Once;
 
 /// Openings of brackets, quotes and branches that are read on the caller's own stack.
@@ -30,7 +32,7 @@ pub(super) fn obstacle(text: &str) -> Option<&'static str> {
     if text.contains('\0') {
         return Some("a NUL character");
     }
-    if depth(text) > MOST_BRACKETS || openings(text) > MOST_OPENINGS {
+    if depth(text) > MOST_BRACKETS || text.len() > MOST_OPENINGS && openings(text) > MOST_OPENINGS {
         return Some("brackets nested deeper than can be read");
     }
     if doubles(text) > MOST_DOUBLES {
@@ -51,6 +53,8 @@ pub(super) fn obstacle(text: &str) -> Option<&'static str> {
 thread_local! {
     /// Is a reader at work on this thread? What it says when it gives up is of no use to anyone.
     static READING: Cell<bool> = const { Cell::new(false) };
+    /// What was read a moment ago.
+    static READ: RefCell<Recent<Option<Rc<Program>>>> = const { RefCell::new(Recent::new()) };
 }
 
 /// Runs one of the readers; what makes it give up is not shell to us, and it gives up quietly.
@@ -70,11 +74,25 @@ pub(super) fn guarded<T>(read: impl FnOnce() -> Option<T>) -> Option<T> {
     result.ok().flatten()
 }
 
+/// What was read is read anew.
+pub(super) fn forget() {
+    READ.with_borrow_mut(Recent::forget);
+}
+
 /// Parses a text that has no obstacle.
-pub(super) fn parse(text: &str) -> Option<Program> {
+pub(super) fn parse(text: &str) -> Option<Rc<Program>> {
+    if let Some(known) = READ.with_borrow(|read| read.get(text).cloned()) {
+        return known;
+    }
+    let program = parse_anew(text).map(Rc::new);
+    READ.with_borrow_mut(|read| read.keep(text, program.clone()));
+    program
+}
+
+fn parse_anew(text: &str) -> Option<Program> {
     let read =
         |text: &str| guarded(|| Parser::new(text.as_bytes(), &ParserOptions::default()).parse_program().ok());
-    if openings(text) <= FEW_OPENINGS {
+    if text.len() <= FEW_OPENINGS || openings(text) <= FEW_OPENINGS {
         return read(text);
     }
     // How deep it really nests is known only to a parser, so it gets a stack for the worst.

@@ -16,6 +16,7 @@ mod launchers;
 mod parameter;
 pub(crate) mod pattern;
 mod proof;
+mod recent;
 mod redirect;
 mod run;
 mod salvage;
@@ -149,6 +150,12 @@ pub struct Reading {
     pub doubts: Vec<Cow<'static, str>>,
     /// Whether a function of the line calls itself.
     pub recursion: bool,
+}
+
+/// Begins a judgement: nothing is known of any text.
+pub(crate) fn begin() {
+    bounds::forget();
+    second::forget();
 }
 
 /// Reads a line for `bash -c` in a folder.

@@ -1,8 +1,10 @@
 //! A second opinion on which commands a line holds, from a reader of different make.
 
+use super::recent::Recent;
 use brush_parser::ast::{
     AndOr, Command, CommandPrefixOrSuffixItem as Item, CompoundCommand, CompoundList, Pipeline, Program,
 };
+use std::borrow::Cow;
 use std::cell::RefCell;
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Point, Tree};
 
@@ -11,31 +13,112 @@ const SPECIAL: [&str; 9] =
     ["[", "test", "export", "declare", "typeset", "local", "readonly", "unset", "unsetenv"];
 
 thread_local! {
-    static READER: RefCell<Option<Parser>> = RefCell::new(reader());
+    static READER: RefCell<Option<Reader>> = RefCell::new(Reader::new());
 }
 
-fn reader() -> Option<Parser> {
-    let mut parser = Parser::new();
-    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).ok()?;
-    Some(parser)
+/// The second reader, and the names of commands that it saw: of a text, and of each substitution inside it.
+struct Reader {
+    parser: Parser,
+    kinds: Kinds,
+    seen: Recent<Option<Vec<String>>>,
+}
+
+/// Numbers of the kinds of nodes that matter.
+#[derive(Clone, Copy)]
+struct Kinds {
+    command: u16,
+    substitution: u16,
+    process: u16,
+}
+
+impl Reader {
+    fn new() -> Option<Self> {
+        let mut parser = Parser::new();
+        let language = tree_sitter_bash::LANGUAGE.into();
+        parser.set_language(&language).ok()?;
+        let kind = |name: &str| Some(language.id_for_node_kind(name, true)).filter(|id| *id != 0);
+        let kinds = Kinds {
+            command: kind("command")?,
+            substitution: kind("command_substitution")?,
+            process: kind("process_substitution")?,
+        };
+        Some(Reader { parser, kinds, seen: Recent::new() })
+    }
+
+    /// The names that it sees in a text, sorted; none when it does not understand it.
+    fn names(&mut self, line: &str) -> Option<Vec<String>> {
+        if let Some(known) = self.seen.get(line) {
+            return known.clone();
+        }
+        let names = match parsed(&mut self.parser, line) {
+            Some(tree) if !tree.root_node().has_error() => Some(self.collect(&tree, line)),
+            _ => None,
+        };
+        self.seen.keep(line, names.clone());
+        names
+    }
+
+    /// Command names of the tree outside of substitutions. Those inside of one are kept, for its text is read next.
+    fn collect(&mut self, tree: &Tree, line: &str) -> Vec<String> {
+        let mut cursor = tree.walk();
+        let mut names = Vec::new();
+        // The substitutions that the walk is in, each with the names that were found around it.
+        let mut around: Vec<(usize, Vec<String>)> = Vec::new();
+        loop {
+            let node = cursor.node();
+            let kind = node.kind_id();
+            if kind == self.kinds.command {
+                names.extend(name(node, line));
+            } else if kind == self.kinds.substitution || kind == self.kinds.process {
+                around.push((node.id(), std::mem::take(&mut names)));
+            }
+            if cursor.goto_first_child() {
+                continue;
+            }
+            loop {
+                let node = cursor.node();
+                if around.last().is_some_and(|(id, _)| *id == node.id())
+                    && let Some((_, outer)) = around.pop()
+                {
+                    let inner = std::mem::replace(&mut names, outer);
+                    if let Some(text) = inside(node, line) {
+                        self.seen.keep(text, Some(inner));
+                    }
+                }
+                if cursor.goto_next_sibling() {
+                    break;
+                }
+                if !cursor.goto_parent() {
+                    return names;
+                }
+            }
+        }
+    }
+}
+
+/// What was seen is seen anew.
+pub(super) fn forget() {
+    READER.with_borrow_mut(|reader| {
+        if let Some(reader) = reader {
+            reader.seen.forget();
+        }
+    });
 }
 
 /// Does the second reader see the same commands? Errors are no.
 pub(super) fn agrees(line: &str, program: &Program) -> bool {
     // Its scanner looks letters up in a table that has no place for those of other alphabets.
     let plain = plain(line);
-    let line = plain.as_str();
-    let Some(tree) = READER.with_borrow_mut(|reader| parsed(reader.as_mut()?, line)) else { return false };
-    if tree.root_node().has_error() {
+    let Some(mut seen) = READER.with_borrow_mut(|reader| reader.as_mut()?.names(&plain)) else {
         return false;
-    }
-    let mut seen = Vec::new();
-    collect(&tree, line, &mut seen);
+    };
     let mut ours = Vec::new();
     for list in &program.complete_commands {
         names(list, &mut ours, 0);
     }
-    ours.iter_mut().for_each(|name| *name = self::plain(name));
+    if !line.is_ascii() {
+        ours.iter_mut().for_each(|name| *name = self::plain(name).into_owned());
+    }
     ours.retain(|name| !SPECIAL.contains(&name.as_str()));
     seen.retain(|name| !SPECIAL.contains(&name.as_str()));
     ours.sort_unstable();
@@ -44,17 +127,21 @@ pub(super) fn agrees(line: &str, program: &Program) -> bool {
 }
 
 /// The text with one plain letter for each that is not.
-fn plain(text: &str) -> String {
-    text.chars().map(|char| if char.is_ascii() { char } else { 'u' }).collect()
+fn plain(text: &str) -> Cow<'_, str> {
+    if text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.chars().map(|char| if char.is_ascii() { char } else { 'u' }).collect())
 }
 
 /// The tree, unless it takes more work than any line of that length should.
 fn parsed(reader: &mut Parser, line: &str) -> Option<Tree> {
     let most = 64 + line.len() / 8;
     let mut rounds = 0;
-    let mut goes_on_too_long = |_: &ParseState| {
+    let mut goes_on_too_long = |state: &ParseState| {
         rounds += 1;
-        rounds > most
+        // A text with an error is not understood, so there is no use in mending it.
+        rounds > most || state.has_error()
     };
     let options = ParseOptions::new().progress_callback(&mut goes_on_too_long);
     let bytes = line.as_bytes();
@@ -66,32 +153,11 @@ fn parsed(reader: &mut Parser, line: &str) -> Option<Tree> {
     tree
 }
 
-/// Command names of the tree, outside of substitutions.
-fn collect(tree: &Tree, line: &str, names: &mut Vec<String>) {
-    let mut cursor = tree.walk();
-    loop {
-        let node = cursor.node();
-        let inside = matches!(
-            node.kind(),
-            "command_substitution"
-                | "process_substitution"
-                | "heredoc_body"
-                | "string"
-                | "expansion"
-                | "arithmetic_expansion"
-        );
-        if node.kind() == "command" {
-            names.extend(name(node, line));
-        }
-        if !inside && cursor.goto_first_child() {
-            continue;
-        }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                return;
-            }
-        }
-    }
+/// The text of a substitution, without its brackets.
+fn inside<'l>(substitution: Node<'_>, line: &'l str) -> Option<&'l str> {
+    let last = substitution.child_count().checked_sub(1)?;
+    let (open, close) = (substitution.child(0)?, substitution.child(last)?);
+    (open.id() != close.id()).then(|| line.get(open.end_byte()..close.start_byte()))?
 }
 
 fn name(command: Node<'_>, line: &str) -> Option<String> {

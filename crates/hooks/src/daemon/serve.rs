@@ -9,6 +9,7 @@ use marvin_base::clock;
 use marvin_base::environment::Environment;
 use marvin_base::memory;
 use serde_json::{Value, json};
+use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
@@ -20,6 +21,8 @@ use tokio_util::sync::CancellationToken;
 
 /// How long a request may take to arrive.
 const ARRIVING: Duration = Duration::from_secs(10);
+/// How long a request is looked for before the daemon sleeps.
+const AT_ONCE: Duration = Duration::from_micros(400);
 /// How long the daemon stays when the last session has ended.
 const LINGER: Duration = Duration::from_millis(500);
 /// How long it stays without a request.
@@ -227,6 +230,18 @@ fn control(value: &Value) -> String {
 
 async fn read_line(stream: &mut UnixStream) -> Option<Vec<u8>> {
     let mut line = Vec::with_capacity(8 * 1024);
+    // A hook calls first and speaks a moment later; to sleep in between takes longer than that moment.
+    let called = Instant::now();
+    while called.elapsed() < AT_ONCE {
+        match stream.try_read_buf(&mut line) {
+            Err(error) if error.kind() == ErrorKind::WouldBlock => tokio::task::yield_now().await,
+            Ok(0) | Err(_) => return None,
+            Ok(_) => break,
+        }
+    }
+    if line.last() == Some(&b'\n') {
+        return Some(line);
+    }
     loop {
         let count = stream.read_buf(&mut line).await.ok()?;
         if line.last() == Some(&b'\n') {

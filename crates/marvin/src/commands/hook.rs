@@ -7,9 +7,12 @@ use marvin_base::environment::Environment;
 use marvin_hooks::client::{Ended, Hook};
 use marvin_hooks::event::Client;
 use std::ffi::OsString;
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether somebody gives the answer already: there is one hook in a process.
+static ANSWERED: AtomicBool = AtomicBool::new(false);
 
 /// The words of a hook, as `marvin init` writes them: read without the rest of the command line, because a hook runs before
 /// and after everything that an agent does.
@@ -28,11 +31,10 @@ pub(crate) fn run(event: &str, client: Option<Client>) -> Result<Exit, Failure> 
     let environment = Environment::of_process();
     // A folder that is gone is no reason to let a command through.
     let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let hook = Hook::new(environment, event, client, &folder);
-    let answered = Arc::new(AtomicBool::new(false));
-    let first = answered.clone();
+    // The process ends with it: nothing of it is taken apart.
+    let hook = ManuallyDrop::new(Hook::new(environment, event, client, &folder));
     let late = move |ended: Ended| {
-        if !first.swap(true, Ordering::AcqRel) {
+        if !ANSWERED.swap(true, Ordering::AcqRel) {
             let exit = finish(&ended).unwrap_or_else(|failure| {
                 // Codex takes exit code 2 for a refusal only where something is said.
                 output::error(&failure.message);
@@ -45,7 +47,7 @@ pub(crate) fn run(event: &str, client: Option<Client>) -> Result<Exit, Failure> 
     let answer = || hook.run(&mut std::io::stdin().lock(), late);
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(answer))
         .unwrap_or_else(|_| hook.doubt("it broke while it was judged"));
-    if answered.swap(true, Ordering::AcqRel) {
+    if ANSWERED.swap(true, Ordering::AcqRel) {
         // The answer is being given already.
         loop {
             std::thread::park();

@@ -103,6 +103,7 @@ pub fn proves_tests(line: &str) -> Result<(), Mask> {
 }
 
 fn walked(line: &str) -> Result<Proof, Mask> {
+    super::begin();
     if line.trim().is_empty() {
         return Err(Mask::new(
             line,

@@ -1,0 +1,31 @@
+//! What was read of a text a moment ago: one judgement meets the same text several times. A judgement begins with none of it, so
+//! that what is said of a line never depends on the lines before.
+
+/// How many texts are kept.
+const MOST: usize = 48;
+/// Bytes of the longest text that is kept.
+const LONGEST: usize = 4 * 1024;
+
+/// Texts and what came of reading them.
+#[derive(Debug)]
+pub(super) struct Recent<T>(Vec<(Box<str>, T)>);
+
+impl<T> Recent<T> {
+    pub(super) const fn new() -> Self {
+        Recent(Vec::new())
+    }
+
+    pub(super) fn get(&self, text: &str) -> Option<&T> {
+        self.0.iter().find(|(known, _)| **known == *text).map(|(_, found)| found)
+    }
+
+    pub(super) fn keep(&mut self, text: &str, found: T) {
+        if self.0.len() < MOST && text.len() <= LONGEST {
+            self.0.push((text.into(), found));
+        }
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.0.clear();
+    }
+}
