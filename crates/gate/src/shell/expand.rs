@@ -17,12 +17,25 @@ const SPECIAL: [char; 10] = ['$', '`', '"', '\'', '\\', '{', '~', '*', '?', '[']
 /// Braces of one word that are followed.
 const MOST_BRACES: usize = 24;
 
+/// The word that a source is as it stands, or between one pair of quotes; most are.
+fn plain(source: &str) -> Option<Word> {
+    let between = |quote: char| source.strip_prefix(quote)?.strip_suffix(quote);
+    let (text, quoted) = if !source.contains(SPECIAL) {
+        (source, false)
+    } else if let Some(text) = between('\'').filter(|text| !text.contains('\'')) {
+        (text, true)
+    } else {
+        (between('"').filter(|text| !text.contains(['"', '$', '`', '\\']))?, true)
+    };
+    let mut word = Word::default();
+    word.push(text, quoted);
+    Some(word)
+}
+
 impl Shell<'_> {
     /// The words that one word of the source becomes: split, braces expanded, patterns left as they are.
     pub(super) fn fields(&mut self, source: &str) -> Vec<Word> {
-        if !source.contains(SPECIAL) {
-            let mut word = Word::default();
-            word.push(source, false);
+        if let Some(word) = plain(source) {
             return vec![word];
         }
         let mut words = Vec::new();
@@ -39,11 +52,10 @@ impl Shell<'_> {
 
     /// The one word that a word of the source becomes where nothing is split: assignments, redirections, `case`.
     pub(super) fn single(&mut self, source: &str) -> Word {
-        let mut word = Word::default();
-        if !source.contains(SPECIAL) {
-            word.push(source, false);
+        if let Some(word) = plain(source) {
             return word;
         }
+        let mut word = Word::default();
         word.pieces = self.pieces(source, false).into_iter().map(|(piece, _)| piece).collect();
         merged(word)
     }
