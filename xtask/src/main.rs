@@ -14,10 +14,13 @@ use std::process::ExitCode;
 
 const HELP: &str = "\
 cargo xtask test            install what the tests need, run everything, end with the counts
-cargo xtask bench NAME      measure; NAME is one of: start, stream, grep, tools, tree, gate, hook, honesty, all
+cargo xtask bench NAME      measure; NAME is one of: start, stream, grep, tools, tree, gate, hook, honesty, engine, memory, all
 cargo xtask fuzz [TARGET] [--minutes N]
                             look for inputs that break something; TARGET is one of: patch, arguments, path, ticket, command
 cargo xtask kills [N]       kill a run of five servitors N times (default 100) at any moment, and take it up again
+cargo xtask crash-matrix [N]
+                            kill workflows N times (default 1000) at any moment, and take them up again
+cargo xtask approvals [N]   kill the approval of a memory N times (default 200) at any moment, and compare ledger and memory
 cargo xtask deny            licences, bans, sources and advisories of the dependencies (installs cargo-deny)
 cargo xtask settings        write docs/settings.md anew from the settings table";
 
@@ -30,6 +33,10 @@ fn main() -> ExitCode {
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["kills"] => kills("100"),
         ["kills", times] => kills(times),
+        ["crash-matrix"] => crash_matrix("1000"),
+        ["crash-matrix", times] => crash_matrix(times),
+        ["approvals"] => approvals("200"),
+        ["approvals", times] => approvals(times),
         ["deny"] => licences::deny(),
         ["settings"] => tools::settings_reference(),
         ["-h" | "--help" | "help"] => {
@@ -51,6 +58,20 @@ fn main() -> ExitCode {
 fn kills(times: &str) -> Result<(), String> {
     let mut test = tools::cargo();
     test.args(["test", "--package", "marvin", "--test", "it", "killed_anywhere_nobody_is_lost"]);
+    tools::run(test.env("MARVIN_TEST_KILLS", times))
+}
+
+/// The test that kills workflows, as often as is asked for.
+fn crash_matrix(times: &str) -> Result<(), String> {
+    let mut test = tools::cargo();
+    test.args(["test", "--package", "marvin", "--test", "it", "a_workflow_that_is_killed_anywhere"]);
+    tools::run(test.env("MARVIN_TEST_CRASHES", times))
+}
+
+/// The test that kills approvals, as often as is asked for.
+fn approvals(times: &str) -> Result<(), String> {
+    let mut test = tools::cargo();
+    test.args(["test", "--package", "marvin", "--test", "it", "kept_words_survive_a_kill_at_any_moment"]);
     tools::run(test.env("MARVIN_TEST_KILLS", times))
 }
 

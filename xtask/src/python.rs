@@ -7,6 +7,35 @@ use std::process::{Command, Stdio};
 /// What is installed. The tests describe how this version reports.
 const PYTEST: &str = "pytest==8.4.2";
 
+/// An environment of its own with these packages, made unless it is there.
+///
+/// # Errors
+/// When Python cannot make one, or pip fails.
+pub(crate) fn environment(folder: &Path, name: &str, packages: &[&str]) -> Result<PathBuf, String> {
+    let folder = folder.join(name);
+    let (mark, wanted) = (folder.join("packages"), packages.join(" "));
+    if std::fs::read_to_string(&mark).is_ok_and(|there| there == wanted) {
+        return Ok(folder);
+    }
+    crate::say(&format!("installing {wanted} …"));
+    make(&folder)?;
+    let mut install = Command::new(folder.join("bin/python3"));
+    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(packages);
+    quiet(&mut install)?;
+    std::fs::write(&mark, wanted).map_err(|error| error.to_string())?;
+    Ok(folder)
+}
+
+/// An empty environment.
+fn make(folder: &Path) -> Result<(), String> {
+    let make = || quiet(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder));
+    // On Debian this module is a package of its own.
+    make().or_else(|_| {
+        tools::install("python3-venv")?;
+        make()
+    })
+}
+
 /// Makes the environment in `tools/python` unless it is there, and returns that folder.
 ///
 /// # Errors
@@ -17,12 +46,7 @@ pub(crate) fn install(folder: &Path) -> Result<PathBuf, String> {
         return Ok(folder);
     }
     crate::say("installing pytest …");
-    let make = || quiet(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder));
-    // On Debian this module is a package of its own.
-    make().or_else(|_| {
-        tools::install("python3-venv")?;
-        make()
-    })?;
+    make(&folder)?;
     let python = folder.join("bin/python3");
     quiet(Command::new(&python).args([
         "-m",

@@ -10,6 +10,7 @@ pub mod account;
 pub mod commitments;
 pub mod compaction;
 pub mod compose;
+pub mod crew;
 pub mod desk;
 pub mod evaluator;
 pub mod ground;

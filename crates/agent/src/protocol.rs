@@ -1,10 +1,14 @@
 //! Reply protocols: how a reply becomes a message, calls and perhaps an end, and how results go back.
 //!
-//! Three implementations. [`Native`] for models with tool calls of their own; [`JsonText`] for models (and programs) that
+//! Four implementations. [`Native`] for models with tool calls of their own; [`JsonText`] for models (and programs) that
 //! write one JSON object: a worker's `{"tool_calls": …}` or `{"status": …}`; [`JsonAction`] for a coordinator that writes
-//! `{"message", "spawn"}` and can do nothing but talk and summon. What is not an object of that shape is shown as it is.
+//! `{"message", "spawn"}` and can do nothing but talk and summon; [`Worker`] for whoever does a step of a workflow. What is not an object of that shape is shown as it is.
 //! Swapping one for the other touches nothing else. A status is read only from its field, or in native replies from a last
 //! line of its own (`STATUS: DONE`), never found inside prose.
+
+mod worker;
+
+pub use worker::{Worker, outputs};
 
 use marvin_model::{Arguments, Message, Reply, Request, ToolCall};
 use serde_json::{Map, Value, json};

@@ -7,6 +7,7 @@ mod error;
 mod household;
 pub(crate) mod model;
 mod quarters;
+mod recollection;
 mod resume;
 
 pub use error::SessionError;
@@ -465,10 +466,14 @@ impl Session {
         self.save()?;
         self.trace.event("turn.started", json!({"turn": 1, "prompt": goal}))?;
         let history = self.history()?;
+        let recollection = self.recollect(prompt);
         let messages = self.compose(prompt, history.as_ref())?;
         let outcome = self.turn.go_on(messages, self.resumed.clone().unwrap_or_default()).await?;
         if history.is_some() {
             self.remember(prompt, &outcome.text)?;
+        }
+        if let Some(recollection) = recollection {
+            self.keep(recollection, prompt, &outcome);
         }
         self.trace.event(
             "turn.completed",

@@ -7,7 +7,7 @@
 use marvin_base::ledger::{Ledger, LedgerError};
 use marvin_base::{clock, truncate};
 use serde_json::{Map, Value};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a face is told.
 #[derive(Debug)]
@@ -35,9 +35,10 @@ pub enum Notice<'a> {
 /// Whoever wants to know.
 pub type Listener = Box<dyn FnMut(Notice<'_>) + Send>;
 
-/// The trace of a run.
+/// The trace of a run, or a part of it that is about somebody.
 pub struct Trace {
-    inner: Mutex<Inner>,
+    inner: Arc<Mutex<Inner>>,
+    about: Map<String, Value>,
 }
 
 struct Inner {
@@ -57,7 +58,7 @@ impl Trace {
     /// A trace that is kept in `ledger` and told to `listener`.
     #[must_use]
     pub fn new(ledger: Ledger, listener: Listener) -> Self {
-        Trace { inner: Mutex::new(Inner { ledger, listener, sequence: 0, items: 0 }) }
+        Trace::of(Inner { ledger, listener, sequence: 0, items: 0 })
     }
 
     /// A trace that goes on after what was written before.
@@ -70,7 +71,17 @@ impl Trace {
         };
         let sequence = before.iter().filter_map(|event| number(event.get("seq"))).max().unwrap_or(0);
         let items = before.iter().filter_map(item).max().unwrap_or(0);
-        Trace { inner: Mutex::new(Inner { ledger, listener, sequence, items }) }
+        Trace::of(Inner { ledger, listener, sequence, items })
+    }
+
+    fn of(inner: Inner) -> Self {
+        Trace { inner: Arc::new(Mutex::new(inner)), about: Map::new() }
+    }
+
+    /// The same trace for somebody whose events all say these things: which step, which worker, which call.
+    #[must_use]
+    pub fn about(&self, about: Map<String, Value>) -> Self {
+        Trace { inner: self.inner.clone(), about }
     }
 
     fn inner(&self) -> std::sync::MutexGuard<'_, Inner> {
@@ -96,6 +107,7 @@ impl Trace {
         event.insert("type".into(), kind.into());
         event.insert("seq".into(), inner.sequence.into());
         event.insert("timestamp".into(), clock::now_stamp().into());
+        event.extend(self.about.clone());
         if let Value::Object(payload) = payload {
             event.extend(payload);
         }

@@ -37,7 +37,15 @@ pub fn hint(error: &std::io::Error) -> &'static str {
 /// # Errors
 /// Returns the path and the operating system's reason; the old file is then untouched.
 pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
-    write(path, bytes, None)
+    write(path, bytes, None, true)
+}
+
+/// Like [`replace`], for a copy of what is recorded elsewhere: when it reaches the disk is for the system to say.
+///
+/// # Errors
+/// As [`replace`].
+pub fn replace_copy(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
+    write(path, bytes, None, false)
 }
 
 /// Like [`replace`], for a file that only its owner may read.
@@ -45,10 +53,10 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
 /// # Errors
 /// As [`replace`].
 pub fn replace_private(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
-    write(path, bytes, Some(0o600))
+    write(path, bytes, Some(0o600), true)
 }
 
-fn write(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<(), WriteError> {
+fn write(path: &Path, bytes: &[u8], mode: Option<u32>, durable: bool) -> Result<(), WriteError> {
     let attempt = || -> std::io::Result<()> {
         let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder)?;
@@ -61,9 +69,11 @@ fn write(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<(), WriteError>
             (None, Err(_)) => 0o644,
         };
         file.as_file().set_permissions(std::fs::Permissions::from_mode(mode))?;
-        file.as_file().sync_all()?;
+        if durable {
+            file.as_file().sync_all()?;
+        }
         file.persist(path).map_err(|error| error.error)?;
-        File::open(folder)?.sync_all()
+        if durable { File::open(folder)?.sync_all() } else { Ok(()) }
     };
     attempt().map_err(|source| WriteError { path: path.display().to_string(), source })
 }

@@ -21,6 +21,12 @@ pub fn now_stamp() -> String {
     stamp(now())
 }
 
+/// A moment in milliseconds since 1970, as records write it; one that cannot be is the beginning of time.
+#[must_use]
+pub fn stamp_of(milliseconds: i64) -> String {
+    stamp(Timestamp::from_millisecond(milliseconds).unwrap_or(Timestamp::UNIX_EPOCH))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,6 +26,12 @@ pub fn short(n: usize) -> String {
     text
 }
 
+/// A random UUID, as it is usually written.
+#[must_use]
+pub fn uuid() -> String {
+    Uuid::new_v4().to_string()
+}
+
 /// `n` random lower-case letters and digits, at most 11.
 #[must_use]
 pub fn base36(n: usize) -> String {

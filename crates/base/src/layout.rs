@@ -68,6 +68,12 @@ impl Layout {
         self.user.join("runs")
     }
 
+    /// Worktrees of a run's steps, relative to the project.
+    #[must_use]
+    pub fn worktree(run_id: &str, step_id: &str, attempt: u32) -> PathBuf {
+        Path::new(".marvin/worktrees").join(run_id).join(format!("{step_id}-{attempt}"))
+    }
+
     /// Folders with packs of knowledge: the project's, then the person's own.
     #[must_use]
     pub fn packs(&self) -> Vec<PathBuf> {
@@ -165,6 +171,20 @@ impl Layout {
     #[must_use]
     pub fn agent_records(&self) -> Option<PathBuf> {
         self.agents().map(|agents| agents.join("records"))
+    }
+
+    /// What is remembered: in the project, else in the user folder.
+    #[must_use]
+    pub fn memory(&self) -> PathBuf {
+        self.record().unwrap_or_else(|| self.user.clone()).join("memory")
+    }
+
+    /// What was sealed of a memory, outside of everything that a contained program can write to.
+    #[must_use]
+    pub fn memory_seal(&self, folder: &Path) -> PathBuf {
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
+        let name = crate::signature::of_bytes(folder.as_os_str().as_encoded_bytes());
+        self.user.join("seals").join(format!("{}.json", name.get(..16).unwrap_or(&name)))
     }
 
     /// Files with project instructions, in order of precedence; the first that exists wins.

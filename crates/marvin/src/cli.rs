@@ -5,18 +5,27 @@ mod documents;
 mod gate;
 mod hooks;
 mod init;
+mod lab;
 mod mcp;
+mod memory;
 mod packs;
 mod servitors;
+mod workflows;
 
 pub(crate) use commitments::{CommitmentChoice, CommitmentsCommand, CommitmentsPlace};
 pub(crate) use documents::{DocCommand, PromptCommand};
 pub(crate) use gate::{GateCommand, GatePlace, LearnedCommand, RulesCommand, SuggestionsCommand};
 pub(crate) use hooks::{DaemonCommand, DaemonPlace};
 pub(crate) use init::{ClientChoice, InitArguments, InspectRunArguments};
+pub(crate) use lab::{BenchArguments, RunSuiteArguments, RunTaskArguments};
 pub(crate) use mcp::{McpArguments, McpCommand, ServersCommand, ServersPlace};
+pub(crate) use memory::{Change as MemoryChange, MemoryCommand, Question as MemoryQuestion, Reviewer};
 pub(crate) use packs::{Consent, LessonsCommand, PacksCommand};
 pub(crate) use servitors::{RunArguments, ServitorsCommand, SummonArguments};
+pub(crate) use workflows::{
+    FlowArguments, ListRunsArguments, ResumeRunArguments, RunWorkflowArguments, WhichRun, WhichStep,
+    WorkflowCommand,
+};
 
 use crate::failure::Failure;
 use crate::{commands, output};
@@ -196,6 +205,9 @@ pub(crate) enum Command {
     /// Summon agents that outlive a process, and run them to their end
     #[command(subcommand)]
     Servitors(ServitorsCommand),
+    /// Decide what is remembered, ask for it, and see who agreed to it
+    #[command(subcommand)]
+    Memory(MemoryCommand),
     /// Keep packs: what agents are told about files
     #[command(subcommand)]
     Packs(PacksCommand),
@@ -233,9 +245,40 @@ pub(crate) enum Command {
     /// Set a project up for Claude Code and Codex: hooks, packs, rules, skills
     #[command(after_help = init::INIT_HELP)]
     Init(InitArguments),
+    /// Run a workflow
+    #[command(name = "run-workflow", after_help = workflows::RUN_WORKFLOW_HELP)]
+    RunWorkflow(RunWorkflowArguments),
+    /// Check and draw workflows, and speak for steps that wait for a person
+    #[command(subcommand)]
+    Workflow(WorkflowCommand),
+    /// Go on with the run of a workflow that broke off, was stopped, or waited for somebody
+    #[command(name = "resume-run", after_help = workflows::RESUME_RUN_HELP)]
+    ResumeRun(ResumeRunArguments),
+    /// List the runs of workflows
+    #[command(name = "list-runs", after_help = workflows::LIST_RUNS_HELP)]
+    ListRuns(ListRunsArguments),
+    /// Stop the run of a workflow, from anywhere
+    #[command(name = "stop-run", after_help = workflows::STOP_RUN_HELP)]
+    StopRun(WhichRun),
     /// Show what happened in a run
     #[command(name = "inspect-run", after_help = init::INSPECT_RUN_HELP)]
     InspectRun(InspectRunArguments),
+    /// List the tasks of the benchmark suite
+    #[command(name = "list-tasks", after_help = lab::LIST_HELP)]
+    ListTasks {
+        /// What a solver of this task is told
+        #[arg(long, value_name = "ID")]
+        show: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Have one task of the benchmark suite solved, and grade what comes of it
+    #[command(name = "run-task", after_help = lab::TASK_HELP)]
+    RunTask(RunTaskArguments),
+    /// Run the benchmark suite and write reports: JSON, Markdown, and a page with plots
+    #[command(name = "run-suite", after_help = lab::SUITE_HELP)]
+    RunSuite(RunSuiteArguments),
     /// Run a recorded run again and show the first point at which it differs
     #[command(
         after_help = "The run must have been made with --record. Models and tools answer from the recording; nothing is touched.\n\nExamples:\n  marvin --non-interactive --prompt 'list files' --record tape\n  marvin replay run_20260203_040506_1a2b"

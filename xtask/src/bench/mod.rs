@@ -1,6 +1,7 @@
 //! Benchmarks. Each measures Marvin and a reference in the same run, taking turns, and prints both with their ratio as
 //! JSON. The ratio is what counts: milliseconds differ from machine to machine.
 
+mod engine;
 mod forest;
 mod grep;
 mod guarded;
@@ -8,6 +9,7 @@ mod honesty;
 mod hook;
 mod judged;
 mod listing;
+mod remembered;
 mod start;
 mod stream;
 mod timing;
@@ -17,7 +19,7 @@ use serde_json::Value;
 /// A benchmark: measures, and says by `ok` whether its targets hold.
 type Bench = fn() -> Result<Value, String>;
 
-const ALL: [(&str, Bench); 8] = [
+const ALL: [(&str, Bench); 10] = [
     ("start", start::run),
     ("stream", stream::run),
     ("grep", grep::run),
@@ -26,6 +28,8 @@ const ALL: [(&str, Bench); 8] = [
     ("gate", judged::run),
     ("hook", hook::run),
     ("honesty", honesty::run),
+    ("engine", engine::run),
+    ("memory", remembered::run),
 ];
 
 /// The names of all.

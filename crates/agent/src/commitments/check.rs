@@ -8,6 +8,7 @@ use marvin_base::{signature, truncate};
 use marvin_gate::{Intent, Workspace, WorkspacePath, decide, judge};
 use marvin_tools::command::{RunTests, Runner, TestsInput, run_line};
 use marvin_tools::{Tool, ToolContext, ToolError};
+use serde::Serialize;
 use serde_json::Value;
 use std::time::Duration;
 
@@ -23,19 +24,29 @@ pub(super) struct Outcome {
     pub(super) status: Status,
     pub(super) reason: Option<String>,
     pub(super) evidence: Option<String>,
+    pub(super) tests: Option<Tests>,
+}
+
+/// How many tests a check ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Tests {
+    /// Those that passed.
+    pub passed: u64,
+    /// Those that did not.
+    pub failed: u64,
 }
 
 impl Outcome {
     fn passed(evidence: String) -> Self {
-        Outcome { status: Status::Passed, reason: None, evidence: Some(evidence) }
+        Outcome { status: Status::Passed, reason: None, evidence: Some(evidence), tests: None }
     }
 
     pub(super) fn failed(reason: impl Into<String>) -> Self {
-        Outcome { status: Status::Failed, reason: Some(reason.into()), evidence: None }
+        Outcome { status: Status::Failed, reason: Some(reason.into()), evidence: None, tests: None }
     }
 
     pub(super) fn could_not_run(reason: impl Into<String>) -> Self {
-        Outcome { status: Status::CouldNotRun, reason: Some(reason.into()), evidence: None }
+        Outcome { status: Status::CouldNotRun, reason: Some(reason.into()), evidence: None, tests: None }
     }
 
     fn with(mut self, evidence: String) -> Self {
@@ -143,6 +154,10 @@ async fn tests(input: TestsInput, context: &ToolContext) -> Outcome {
     let data = &output.data;
     let evidence = evidence(&output.text, context);
     let executed = [data.passed, data.failed, data.errors].into_iter().flatten().sum::<u64>();
+    let counted = data.passed.or(data.failed).or(data.errors).map(|_| Tests {
+        passed: data.passed.unwrap_or(0),
+        failed: data.failed.unwrap_or(0) + data.errors.unwrap_or(0),
+    });
     let missing = executed == 0
         && match data.runner {
             Runner::Pytest => output.text.contains("No module named pytest"),
@@ -158,10 +173,10 @@ async fn tests(input: TestsInput, context: &ToolContext) -> Outcome {
         }
         (None, _) => match tampered(&data.tampered) {
             Some(why) => Outcome::failed(why),
-            None => return Outcome::passed(evidence),
+            None => Outcome::passed(String::new()),
         },
     };
-    outcome.with(evidence)
+    Outcome { tests: counted, ..outcome.with(evidence) }
 }
 
 /// The place of a file, if the gate lets it be looked at.

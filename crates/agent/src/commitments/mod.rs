@@ -26,6 +26,7 @@ pub use assertion::Assertion;
 pub use change::{
     Added, ChangeError, Draft, Examined, add, all, close, create, drop_one, examine, find, rehash,
 };
+pub use check::Tests;
 pub use commitment::{Commitment, Kind, Oracle, Source, Status};
 pub use document::Document;
 pub use report::{Checked, Report};

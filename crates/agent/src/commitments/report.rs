@@ -1,6 +1,6 @@
 //! What came of a verification, for programs, for people, and for the agent that claimed to be done.
 
-use super::check::Outcome;
+use super::check::{Outcome, Tests};
 use super::commitment::{Commitment, Kind, Status};
 use super::verify::Notice;
 use marvin_base::truncate;
@@ -32,6 +32,9 @@ pub struct Checked {
     pub evidence: Option<String>,
     /// How long it took.
     pub duration_ms: u64,
+    /// How many tests it ran, where it ran some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tests: Option<Tests>,
 }
 
 impl Checked {
@@ -78,6 +81,7 @@ impl Report {
             reason: outcome.reason,
             evidence: outcome.evidence,
             duration_ms: took,
+            tests: outcome.tests,
         };
         notice(&checked);
         self.commitments.push(checked);
@@ -260,6 +264,7 @@ mod tests {
             reason: (status != Status::Passed).then(|| "exit code 1".to_string()),
             evidence: Some(evidence.into()),
             duration_ms: 5,
+            tests: None,
         }
     }
 

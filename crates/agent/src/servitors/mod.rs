@@ -27,6 +27,7 @@ pub use error::RegistryError;
 pub(crate) use household::Parts;
 pub use household::{Ended, Household, Servitors};
 pub(crate) use life::CoordinatorLife;
+pub(crate) use record::Entry;
 pub use record::{Record, Restored};
 pub use registry::{By, Registry, Summons, bodies};
 pub use state::State;

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// What happened.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Entry {
+pub(crate) enum Entry {
     /// It became something else.
     State { from: State, to: State, reason: String },
     /// It was to become something that it cannot.
@@ -70,6 +70,8 @@ pub struct Restored {
     pub acted: usize,
     /// Tool rounds of its life.
     pub rounds: u64,
+    /// Calls of its life that have a result.
+    pub calls: u64,
     /// How often it was told to go on.
     pub prompted: usize,
     /// What it spent.
@@ -87,12 +89,12 @@ pub struct Record {
 }
 
 impl Record {
-    pub(super) fn new(folder: &Path, id: &str, redactor: Arc<Redactor>, durability: Durability) -> Self {
+    pub(crate) fn new(folder: &Path, id: &str, redactor: Arc<Redactor>, durability: Durability) -> Self {
         Record { path: folder.join(format!("{id}.jsonl")), redactor, durability }
     }
 
     /// Appends a line. The file is not held open: there may be a thousand of them.
-    pub(super) fn append(&self, entry: &Entry) -> Result<(), LedgerError> {
+    pub(crate) fn append(&self, entry: &Entry) -> Result<(), LedgerError> {
         let mut value = serde_json::to_value(entry)
             .map_err(|source| LedgerError::Entry { path: self.path.display().to_string(), source })?;
         if let Value::Object(map) = &mut value {
@@ -146,6 +148,7 @@ impl Restored {
                 self.begun.insert(call);
             }
             Entry::Ended { call, ok, text } => {
+                self.calls += 1;
                 self.ended.insert(call, (ok, text));
             }
             Entry::Claim { text, opaque } => {

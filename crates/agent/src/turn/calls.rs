@@ -174,7 +174,7 @@ pub(crate) fn call_started(trace: &Trace, call: &ToolCall) -> Result<String, Led
 fn started(trace: &Trace, call: &ToolCall) -> (String, Value) {
     let item = trace.next_item();
     let payload = json!({"item": {
-        "id": item, "type": "tool_call", "name": call.name,
+        "id": item, "type": "tool_call", "name": call.name, "tool_call_id": call.id,
         "arguments": trace.within(&call.arguments.to_value(), 2_000),
         "call_signature": signature::of(&json!([call.name, call.arguments])),
     }});

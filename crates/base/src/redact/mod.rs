@@ -28,7 +28,7 @@ const SHORTEST_KNOWN: usize = 6;
 const LONGEST_SWITCH: usize = 10;
 
 /// Keys whose values the shell itself computes: hashes and ids that look like random tokens but are no secrets.
-const STRUCTURAL: [&str; 16] = [
+const STRUCTURAL: [&str; 21] = [
     "run_id",
     "runId",
     "run_path",
@@ -39,8 +39,13 @@ const STRUCTURAL: [&str; 16] = [
     "tools_signature",
     "resultSignature",
     "workspace_hash",
+    "artifact_delta_hash",
     "commit",
     "sha256",
+    "fingerprint",
+    "candidate_fingerprint",
+    "original_fingerprint",
+    "supersedes",
     "timestamp",
     "startedAt",
     "endedAt",

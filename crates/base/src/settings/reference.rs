@@ -14,7 +14,7 @@ pub fn markdown() -> String {
          *person*: not the project's to set, since it decides where keys, traffic or programs go. *process*: only the\n\
          environment; what one process tells another. Of several variables the first that is set wins.\n\n\
          Checked, but without effect until the parts that they belong to are there: `tier.*`, `web.*`, `pipeline.*`,\n\
-         `tickets.*`, `memory.*`, `mtg.*`, `interface.*`, `tools.session_grant`, `tools.roots`,\n\
+         `tickets.*`, `memory.stm.dimensions`, `mtg.*`, `interface.*`, `tools.session_grant`, `tools.roots`,\n\
          `provider.groq.whisper_model`, `process.hook_session`, `process.hook_daemon`,\n\
          `process.hook_request`, `process.hook_log`, `process.delegated`.\n\n\
          | key | default | takes | who | variables | meaning |\n|---|---|---|---|---|---|\n",

@@ -173,6 +173,8 @@ settings! {
         "Tool rounds of one turn while coding";
     MAX_ROUNDS_CHAT = "limits.rounds_chat", Whole(1, 10_000), "10", Anyone, ["MARVIN_MAX_ROUNDS_CHAT"],
         "Tool rounds of one turn while chatting";
+    WORKER_ROUNDS = "limits.rounds_worker", Whole(1, 10_000), "20", Anyone, ["MARVIN_WORKER_ROUNDS"],
+        "Tool rounds of a worker for one attempt at a step of a workflow";
     MAX_COST = "limits.cost_usd", Amount, "", Person, ["MARVIN_MAX_COST"],
         "US dollars that a run with all its sub-agents may cost; unset: no limit";
     DEADLINE = "limits.deadline_s", Whole(0, MANY), "0", Person, ["MARVIN_DEADLINE_S"],
@@ -272,6 +274,9 @@ settings! {
     PACKS_TOKENS = "packs.tokens", Whole(50, 2250), "1500", Anyone, ["MARVIN_PACKS_TOKENS"],
         "Estimated tokens that packs may tell an agent at once";
 
+    FLOW_SYNC = "flow.sync", Choice(&["auto", "full", "normal"]), "auto", Person, ["MARVIN_FLOW_SYNC"],
+        "When a workflow's commits are forced to the disk: auto (steps with effects at once), full (all), normal (when SQLite likes)";
+
     NTFY_URL = "notify.url", Text, "https://ntfy.sh", Person, ["MARVIN_NTFY_URL"],
         "Server that notifications are pushed to";
 
@@ -291,6 +296,8 @@ settings! {
     MEMORY_LTM = "memory.ltm", Text, "", Person, ["MARVIN_MEMORY_LTM", "BOB_LTM_FILE"], "File of the long-term memory";
     MEMORY_PRACTICE = "memory.practice", Text, "", Person, ["MARVIN_MEMORY_PRACTICE", "BOB_PRACTICE_CANDIDATES"],
         "File of candidates that practice proposes";
+    EMBEDDER = "memory.embedder", Text, "", Person, ["MARVIN_EMBEDDER"],
+        "Folder of a small model that finds by meaning (config.json, vocab.txt, model.safetensors); unset: words only";
     STM_ENABLED = "memory.stm.enabled", Switch, "true", Anyone, ["MARVIN_STM_ENABLED", "BOB_STM_ENABLED"],
         "Keep a short-term memory";
     STM_DIR = "memory.stm.folder", Text, "", Person, ["MARVIN_STM_DIR", "BOB_STM_DIR"], "Folder of the short-term memory";
@@ -334,6 +341,9 @@ settings! {
     MCP_TOKEN = "mcp.token", Secret, "", Person, ["MARVIN_MCP_TOKEN"],
         "Token that clients of `marvin mcp --http` must send; unset: a new one each time";
 
+    LAB_PYTHON = "lab.python", Text, "python3", Person, ["MARVIN_LAB_PYTHON"],
+        "Python that benchmark tasks are graded with; it has pytest: a program, or the folder of a virtual environment";
+
     DEPTH = "process.depth", Whole(0, 64), "0", Process, ["MARVIN_DEPTH"], "How deep this process is nested";
     ROLE = "process.role", Choice(&ROLES), "", Process, ["MARVIN_ROLE"],
         "Role of this agent; unset: Coder with file tools, else Chat";
@@ -355,6 +365,8 @@ settings! {
         ["MARVIN_DELEGATION_DEPTH", "TOKIMON_DELEGATION_DEPTH"], "How many agent programs stand above this process";
     SECURITY_EVAL = "process.security_evaluation", Switch, "false", Process,
         ["MARVIN_SECURITY_EVAL", "MARVEL_SECURITY_EVAL"], "This process judges a command; its own hooks are quiet";
+    LAB = "process.lab", Switch, "false", Process, ["MARVIN_LAB"],
+        "This process belongs to the solver of a benchmark task; it does not run the benchmark";
     HOOK_SESSION = "process.hook_session", Text, "", Process,
         ["MARVIN_SESSION_ID", "MARVEL_SESSION_ID", "CLAUDE_SESSION_ID", "CLAUDE_CODE_SESSION_ID"], "Session a hook belongs to";
     HOOK_DAEMON = "process.hook_daemon", Text, "", Process, ["MARVIN_DAEMON_ID", "MARVEL_DAEMON_ID"], "Daemon a hook talks to";

@@ -455,6 +455,9 @@ const PROMISES: [&str; 2] = ["drop", "rehash"];
 const OWN: [[&str; 2]; 5] =
     [["learned", "add"], ["suggestions", "accept"], ["rules", "add"], ["trust", ""], ["learned", "remove"]];
 
+/// Words behind `marvin memory` by which a person decides what is remembered.
+const REMEMBERED: [&str; 5] = ["approve", "edit", "reject", "forget", "pending"];
+
 /// What an agent may never run, whatever any list says: the commands by which a person tells the gate what to allow, and
 /// takes back what was to be proved.
 fn own(judgement: &Judgement) -> Option<Verdict> {
@@ -477,6 +480,14 @@ fn own(judgement: &Judgement) -> Option<Verdict> {
                 ["servitors", "dismiss", ..] => deny(
                     "a servitor is dismissed, with what it promised, by a person or by whoever summoned it",
                     "Use the tool dismiss_servitor for one that you summoned.",
+                ),
+                ["memory", word, ..] if REMEMBERED.contains(word) => deny(
+                    "what is remembered is decided by a person, not by an agent",
+                    "Say in your answer what should be remembered, and why.",
+                ),
+                ["memory", "audit", ..] if words.iter().any(|word| word == "--adopt") => deny(
+                    "a memory is taken over by a person, not by an agent",
+                    "Say in your answer what the audit found.",
                 ),
                 ["commitments", word, ..] if PROMISES.contains(word) => deny(
                     "what was to be proved is taken back by a person, not by an agent",

@@ -257,6 +257,7 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
                     | ["lessons", "reflect" | "health"]
                     | ["commitments", "list" | "verify"]
                     | ["servitors", "list" | "show"]
+                    | ["memory", "list" | "query" | "why" | "eval"]
                     | ["gate", "explain" | "judge" | "eval" | "stats"]
                     | ["daemon", "status" | "list" | "log"]
                     | ["tools", "list" | "schema"]

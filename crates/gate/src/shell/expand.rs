@@ -55,9 +55,7 @@ impl Shell<'_> {
         if let Some(word) = plain(source) {
             return word;
         }
-        let mut word = Word::default();
-        word.pieces = self.pieces(source, false).into_iter().map(|(piece, _)| piece).collect();
-        merged(word)
+        merged(Word { pieces: self.pieces(source, false).into_iter().map(|(piece, _)| piece).collect() })
     }
 
     /// The text of a here-document in which variables are filled in.

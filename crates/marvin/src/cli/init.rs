@@ -22,6 +22,7 @@ Without a run: the newest of this project. A run is named by its id, the beginni
 Examples:
   marvin inspect-run
   marvin inspect-run run_20260203_040506_1a2b
+  marvin inspect-run --run-path .marvin/runs/run_20260203_040506_1a2b --timeline
   marvin inspect-run --json | jq .tools";
 
 /// Setting a project up.
@@ -59,8 +60,14 @@ pub(crate) enum ClientChoice {
 #[derive(Debug, Args)]
 pub(crate) struct InspectRunArguments {
     /// The run's id, the beginning of it, or its folder
-    #[arg(value_name = "RUN")]
+    #[arg(value_name = "RUN", conflicts_with = "run_path")]
     pub(crate) run: Option<String>,
+    /// The folder of the run, or its id
+    #[arg(long, value_name = "PATH")]
+    pub(crate) run_path: Option<String>,
+    /// Of a workflow: every transition, in order
+    #[arg(long)]
+    pub(crate) timeline: bool,
     /// The folder of the project
     #[arg(long, value_name = "PATH")]
     pub(crate) working_dir: Option<PathBuf>,

@@ -22,8 +22,11 @@ pub(super) fn run(arguments: &InspectRunArguments) -> Result<Exit, Failure> {
     let named = arguments.working_dir.as_ref().map_or(here.clone(), |path| here.join(path));
     let project = layout::find_project(&named, bare.home()).unwrap_or(named);
     let places = [Layout::new(&environment, Some(&project)).runs(), bare.runs()];
-    let path = inspect::find(arguments.run.as_deref(), &places)
-        .map_err(|error| Failure::usage(error.to_string()))?;
+    let named = arguments.run.as_deref().or(arguments.run_path.as_deref());
+    let path = inspect::find(named, &places).map_err(|error| Failure::usage(error.to_string()))?;
+    if marvin_flow::view::is_workflow(&path) {
+        return super::workflows::inspect(&path, arguments.timeline, arguments.json);
+    }
     let inspection = inspect::read(&path);
     if arguments.json {
         return output::json(&json!(inspection));

@@ -10,7 +10,9 @@ mod gate;
 pub(crate) mod hook;
 mod init;
 mod inspect_run;
+mod lab;
 mod mcp;
+mod memory;
 mod model_server;
 mod packs;
 mod prompt;
@@ -21,6 +23,7 @@ mod tk;
 mod tools;
 mod turn;
 mod welcome;
+mod workflows;
 
 pub(crate) use turn::not_understood;
 
@@ -58,6 +61,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Some(Command::InspectRun(arguments)) => inspect_run::run(&arguments),
         Some(Command::Prompt(command)) => prompt_show::run(command),
         Some(Command::Doc(command)) => doc::run(command),
+        Some(Command::Memory(command)) => memory::run(command),
         Some(Command::Packs(command)) => packs::run(command),
         Some(Command::Lessons(command)) => packs::run_lessons(command),
         Some(Command::Mcp(arguments)) => mcp::run(&arguments),
@@ -65,6 +69,14 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Some(Command::Tk { words }) => tk::run(words),
         Some(Command::Tools(command)) => tools::run(command),
         Some(Command::ModelServer { script, listen, .. }) => model_server::run(&script, &listen),
+        Some(Command::ListTasks { show, json }) => lab::list(show.as_deref(), json),
+        Some(Command::RunTask(arguments)) => lab::run_task(&arguments),
+        Some(Command::RunSuite(arguments)) => lab::run_suite(&arguments),
+        Some(Command::RunWorkflow(arguments)) => workflows::run(&arguments),
+        Some(Command::Workflow(command)) => workflows::about(command),
+        Some(Command::ResumeRun(arguments)) => workflows::resume(&arguments),
+        Some(Command::ListRuns(arguments)) => workflows::list(&arguments),
+        Some(Command::StopRun(which)) => workflows::stop(&which),
         Some(Command::Replay { run, json }) => replay::run(&run, json),
         Some(Command::Completions { shell }) => completions::completions(shell),
         Some(Command::Man) => completions::man(),

@@ -308,7 +308,7 @@ fn a_reader_that_goes_away() {
 }
 
 /// A shell line in a mount namespace of its own, or `None` where this is not allowed.
-fn with_mounts(world: &World, line: &str) -> Option<Ended> {
+pub(crate) fn with_mounts(world: &World, line: &str) -> Option<Ended> {
     for flags in ["-m", "-rm"] {
         let mut probe = Command::new("unshare");
         probe.args([flags, "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).stderr(Stdio::null());

@@ -8,6 +8,8 @@ mod commands;
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
+mod crash_matrix;
+#[cfg(test)]
 mod gate;
 #[cfg(test)]
 mod honesty;
@@ -23,6 +25,8 @@ mod init;
 mod inspect_run;
 #[cfg(test)]
 mod mcp;
+#[cfg(test)]
+mod memory;
 #[cfg(test)]
 mod non_interactive;
 #[cfg(test)]
@@ -42,6 +46,8 @@ mod servitors;
 #[cfg(test)]
 mod sub_agents;
 #[cfg(test)]
+mod suite;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod tickets;
@@ -49,3 +55,7 @@ mod tickets;
 mod verify;
 #[cfg(test)]
 mod web;
+#[cfg(test)]
+mod workers;
+#[cfg(test)]
+mod workflows;

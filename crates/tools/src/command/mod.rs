@@ -11,7 +11,7 @@ mod testing;
 
 pub(crate) use contained::{Done, Room, contain, contained};
 pub use install::{Ecosystem, InstallPackages, Manager};
-pub use run::{Ran, RunCommand, run_line};
+pub use run::{Kept, Ran, RunCommand, run_kept, run_line};
 pub(crate) use testing::RUN_TESTS;
 pub use testing::{RunTests, Runner, TestsData, TestsInput};
 

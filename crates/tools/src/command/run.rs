@@ -7,11 +7,16 @@ use crate::context::ToolContext;
 use crate::result::{Confidence, Output, ToolError};
 use crate::tool::Tool;
 use async_trait::async_trait;
+use marvin_base::atomic::{self, WriteError};
 use marvin_base::child::{Child, Ending};
+use marvin_base::files::{self, Links};
+use marvin_base::settings::table;
 use marvin_base::truncate;
 use marvin_gate::{Intent, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Bytes of each stream that the model gets to see; the beginning and the end, where the failures stand.
@@ -116,6 +121,96 @@ pub async fn run_line(line: &str, deadline: Duration, context: &ToolContext) -> 
         sandbox: done.sandbox,
         tampered: done.tampered,
     })
+}
+
+/// Where a line leaves what it said and how it ended, so that this is known also when whoever ran it is gone.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    /// The folder, and the beginning of the names of the files in it.
+    pub place: PathBuf,
+    /// Variables for the line.
+    pub variables: BTreeMap<String, String>,
+}
+
+/// What is run around a line that leaves its end behind. The file with the exit code appears whole, and only when the line
+/// has ended.
+const KEEPING: &str = r#"bash -o pipefail -c "$1" > "$2.out" 2> "$2.err"; code=$?
+printf '%s\n' "$code" > "$2.part" && mv -f "$2.part" "$2.code"; exit "$code""#;
+/// Bytes of each stream that are kept of a line that left them in files.
+const KEPT: u64 = 1024 * 1024;
+
+impl Kept {
+    fn file(&self, ending: &str) -> PathBuf {
+        let mut name = self.place.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    }
+
+    /// How the line ended, if it has: its exit code.
+    #[must_use]
+    pub fn code(&self) -> Option<i32> {
+        files::read_text(&self.file(".code"), 32, Links::Refuse).ok()?.trim().parse().ok()
+    }
+
+    /// What the line said so far, on one of its streams (`.out`, `.err`).
+    #[must_use]
+    pub fn said(&self, ending: &str) -> String {
+        let bytes = files::read(&self.file(ending), KEPT, Links::Refuse).unwrap_or_default();
+        visible(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Puts other text in the place of what the line said: without secrets.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn put(&self, ending: &str, text: &str) -> Result<(), WriteError> {
+        atomic::replace_private(&self.file(ending), text.as_bytes())
+    }
+
+    /// Takes away what an earlier try left.
+    fn clear(&self) {
+        for ending in [".code", ".part", ".out", ".err"] {
+            std::fs::remove_file(self.file(ending)).ok();
+        }
+    }
+}
+
+/// Runs a line as [`run_line`] does; what it says and how it ends is left in files. Bubblewrap closes the record to programs, so
+/// there nothing is left behind.
+///
+/// # Errors
+/// When it cannot be started or contained.
+pub async fn run_kept(
+    line: &str,
+    deadline: Duration,
+    kept: &Kept,
+    context: &ToolContext,
+) -> Result<(Ran, String, String), ToolError> {
+    let room = Room::new()?;
+    kept.clear();
+    let leaves = context.settings.text(&table::CONTAINMENT) != "bubblewrap";
+    let mut policy = room.policy(context)?;
+    let mut child = shell(line);
+    if leaves {
+        let place = kept.place.clone().into_os_string();
+        child = Child::new("bash").args(["-c", KEEPING, "marvin", line]).args([place]);
+        policy.writable.extend(kept.place.parent().map(std::path::Path::to_path_buf));
+    }
+    child.deadline = deadline;
+    child.set.extend(kept.variables.clone());
+    let done = contained(child, policy, context).await?;
+    let (out, err) = match leaves {
+        true => (kept.said(".out"), kept.said(".err")),
+        false => (visible(done.outcome.stdout.text()), visible(done.outcome.stderr.text())),
+    };
+    let ran = Ran {
+        ending: done.outcome.ending,
+        error: done.error(),
+        text: String::new(),
+        sandbox: done.sandbox,
+        tampered: done.tampered,
+    };
+    Ok((ran, out, err))
 }
 
 /// A line for bash, as every tool runs one.

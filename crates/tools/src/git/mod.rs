@@ -10,10 +10,12 @@ mod commit;
 mod read;
 mod repository;
 mod status;
+mod worktree;
 
 pub use checkout::GitCheckout;
 pub use commit::GitCommit;
 pub use read::{Commit, DiffFile, GitDiff, GitLog, GitStatus};
+pub use worktree::{add_worktree, apply_whole, remove_worktree, worktree_patch};
 
 use crate::registry::{Mode, coding};
 use crate::tool::DynTool;

@@ -1,0 +1,127 @@
+//! One measurement in one process: `marvin-bench-engine WHAT STEPS SYNC FOLDER`. WHAT is `chain` or `fan` (a workflow of `Echo`
+//! steps), `levels` (a hundred levels of as many steps as it takes), `pending` (how much memory a step takes that waits), or `one-by-one` or `grouped` (as many rows
+//! by bare SQLite). Prints JSON.
+
+use marvin_agent::Ground;
+use marvin_base::environment::Environment;
+use marvin_flow::deterministic::Echo;
+use marvin_flow::engine::{NoTeacher, Options, Run, RunStatus, Workers};
+use marvin_flow::record::Sync;
+use marvin_flow::spec::{StepBuilder, Workflow};
+use rusqlite::{Connection, params};
+use serde_json::{Value, json};
+use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// Rows of one commit of bare SQLite in groups.
+const GROUP: usize = 1_000;
+/// What a row holds besides its number: as much as a transition of an `Echo` step.
+const DATA: &str = "{\"outputs\":{\"n\":12345,\"text\":\"a few words for the next step\"}}";
+
+#[expect(clippy::print_stdout, reason = "the figures are its output")]
+fn main() -> Result<(), Box<dyn Error>> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let [what, steps, sync, folder] = words.as_slice() else {
+        return Err("marvin-bench-engine WHAT STEPS SYNC FOLDER".into());
+    };
+    let (steps, folder) = (steps.parse::<usize>()?, Path::new(folder));
+    let result = match what.as_str() {
+        "one-by-one" => bare(steps, 1, sync, folder)?,
+        "grouped" => bare(steps, GROUP, sync, folder)?,
+        what => engine(what, steps, sync, folder)?,
+    };
+    println!("{result}");
+    Ok(())
+}
+
+fn bare(rows: usize, group: usize, sync: &str, folder: &Path) -> Result<Value, Box<dyn Error>> {
+    let mut connection = Connection::open(folder.join("bare.sqlite"))?;
+    let word = if sync == "full" { "FULL" } else { "NORMAL" };
+    connection.execute_batch(&format!("PRAGMA journal_mode=WAL; PRAGMA synchronous={word};"))?;
+    connection.execute_batch("CREATE TABLE log (seq INTEGER PRIMARY KEY, step INTEGER NOT NULL, status TEXT NOT NULL, at INTEGER NOT NULL, data TEXT, mark INTEGER NOT NULL)")?;
+    let started = Instant::now();
+    let mut row = 0_i64;
+    while row < i64::try_from(rows)? {
+        let transaction = connection.transaction()?;
+        for _ in 0..group {
+            row += 1;
+            let mut insert = transaction.prepare_cached(
+                "INSERT INTO log (seq, step, status, at, data, mark) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            )?;
+            insert.execute(params![
+                row,
+                row,
+                "SUCCEEDED",
+                1_790_000_000_000_i64,
+                DATA,
+                row.wrapping_mul(0x1234_5678_9abc_def1)
+            ])?;
+        }
+        transaction.commit()?;
+    }
+    let seconds = started.elapsed().as_secs_f64();
+    Ok(json!({"seconds": seconds, "per_s": rows as f64 / seconds}))
+}
+
+fn workflow(what: &str, steps: usize) -> Result<Workflow, Box<dyn Error>> {
+    let step = |n: usize| {
+        StepBuilder::new(format!("s{n}"), "Echo").input("n", n).input("text", "a few words for the next step")
+    };
+    let wide = (steps / 100).max(1);
+    let steps = (0..steps).map(|n| match (what, n) {
+        ("chain", n) if n > 0 => step(n).after(format!("s{}", n - 1)),
+        ("levels", n) if n >= wide => step(n).after(format!("s{}", n - wide)),
+        ("pending", n) if n > 0 => step(n).after("s0"),
+        _ => step(n),
+    });
+    Ok(Workflow::builder("bench").goal("to be measured").steps(steps).build()?)
+}
+
+fn engine(what: &str, steps: usize, sync: &str, folder: &Path) -> Result<Value, Box<dyn Error>> {
+    let environment =
+        Environment::from_iter([("HOME", folder.display().to_string().as_str()), ("PATH", "/usr/bin:/bin")]);
+    let project = folder.join("project");
+    std::fs::create_dir_all(&project)?;
+    let ground = Ground::find(environment, project.clone(), Some(&project), true, Vec::new())?;
+    let before = resident();
+    let workflow = workflow(what, steps)?;
+    let mut workers = Workers::new();
+    workers.insert("Echo".into(), Arc::new(Echo));
+    let listener: marvin_agent::trace::Listener = Box::new(|_| {});
+    let started = Instant::now();
+    let run = Run::begin(
+        &ground,
+        workflow,
+        Options { concurrency: 0, sync: Some(Sync::from_setting(sync)), listener },
+    )?;
+    let begun = started.elapsed().as_secs_f64();
+    let pending = resident().saturating_sub(before);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let outcome = runtime.block_on(run.go(workers, Box::new(NoTeacher), CancellationToken::new()))?;
+    if outcome.status != RunStatus::Succeeded {
+        return Err(format!("it ended {}", outcome.status.word()).into());
+    }
+    let seconds = outcome.dispatched.as_secs_f64();
+    Ok(json!({
+        "seconds": seconds, "per_s": steps as f64 / seconds, "commits": outcome.commits, "begin_s": begun,
+        "whole_s": outcome.elapsed.as_secs_f64(), "us_per_step": seconds * 1e6 / steps as f64,
+        "pending_bytes_per_step": pending as f64 / steps as f64, "peak_kb": peak(),
+    }))
+}
+
+/// Bytes of memory that this process has now.
+fn resident() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages: u64 = text.split_whitespace().nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
+    pages * 4096
+}
+
+/// Kilobytes that it had at most.
+fn peak() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,98 @@
+//! What a step promises: written down in a document of the store while an attempt is made, and part of the run after that.
+//!
+//! The ids of its commitments come from what they say, so that the same failure has the same name at every attempt and in
+//! every run.
+
+use super::file_name;
+use super::job::figures;
+use crate::commitments::{self, ChangeError, Commitment, Document, Draft, Store, TURN};
+use crate::ground::Ground;
+use crate::prove::{Proof, Proved};
+use marvin_base::run::RunFolder;
+use marvin_base::{atomic, clock, signature};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// What a step promises.
+#[derive(Debug)]
+pub struct Promise {
+    ground: Arc<Ground>,
+    document: String,
+    commitments: Vec<Commitment>,
+}
+
+impl Promise {
+    /// Writes down what an attempt promises; none when that is nothing. One that was written down before is taken as it is.
+    ///
+    /// # Errors
+    /// When one of them cannot fail, is not understood, or cannot be written.
+    pub fn make(
+        ground: &Arc<Ground>,
+        run: &RunFolder,
+        key: &str,
+        texts: &[String],
+    ) -> Result<Option<Self>, ChangeError> {
+        if texts.is_empty() {
+            return Ok(None);
+        }
+        let drafts = Draft::all(texts, &[])
+            .map_err(|why| ChangeError::Usage(format!("this commitment is refused: {why}")))?;
+        let mut promised: Vec<Commitment> = Vec::new();
+        for draft in &drafts {
+            let mut commitment = commitments::examine(ground, draft)?.commitment;
+            let name = signature::of(&(commitment.kind, &commitment.assertion));
+            commitment.id = format!("c-{}", name.get(..6).unwrap_or_default());
+            if !promised.iter().any(|known| known.id == commitment.id) {
+                promised.push(commitment);
+            }
+        }
+        let tail = signature::of_bytes(format!("{} {key}", run.id()).as_bytes());
+        let id =
+            format!("{TURN}{}-{}", run.id().trim_start_matches("run_"), tail.get(..8).unwrap_or_default());
+        let before = Store::of(&ground.layout).and_then(|store| store.read(&id).ok());
+        if before.is_none() {
+            let mut document = Document::new(&id, &id, "", &clock::now_stamp());
+            document.set("mode", "turn");
+            document.set("state", "working");
+            document.commitments.clone_from(&promised);
+            commitments::create(ground, &document)?;
+        }
+        Ok(Some(Promise { ground: ground.clone(), document: id, commitments: promised }))
+    }
+
+    /// The document.
+    #[must_use]
+    pub fn document(&self) -> &str {
+        &self.document
+    }
+
+    /// How a claim of it is proved.
+    #[must_use]
+    pub fn proof(&self, rounds: usize) -> Proof {
+        Proof::documents(self.ground.clone(), Some((&self.document, self.commitments.clone())), false, rounds)
+    }
+
+    /// Verifies everything, once.
+    pub async fn verify(&self, cancel: &CancellationToken) -> Proved {
+        self.proof(0).verify(true, cancel, &mut |_| {}).await
+    }
+
+    /// The ids of what did not hold, and the tests that passed and failed.
+    #[must_use]
+    pub fn figures(proved: &Proved) -> (Option<(u64, u64)>, Vec<String>) {
+        figures(proved)
+    }
+
+    /// Moves the document into the run.
+    ///
+    /// # Errors
+    /// When it cannot be written there.
+    pub fn settle(&self, run: &RunFolder) -> Result<(), ChangeError> {
+        let Some(store) = Store::of(&self.ground.layout) else { return Ok(()) };
+        // Somebody may have taken it away; the verification said so.
+        let Ok(text) = store.remove(&self.document) else { return Ok(()) };
+        let name = format!("{}.md", file_name(&self.document));
+        atomic::replace(&run.logs().place().join(name), text.as_bytes())
+            .map_err(|error| ChangeError::Usage(error.to_string()))
+    }
+}

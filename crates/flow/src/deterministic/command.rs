@@ -1,0 +1,260 @@
+//! `Command`: a command line of the workflow, judged by the gate and contained like every other.
+//!
+//! Inputs: `command` (the line, for bash), and where wanted `artifacts` (files that it must have made). Outputs: `exit_code`,
+//! `stdout`, `stderr`. The line finds the key of its attempt in `MARVIN_STEP_KEY`, and `MARVIN_STEP`, `MARVIN_STEP_ATTEMPT` and
+//! `MARVIN_STEP_STRATEGY` beside it; every other input is a variable too, `MARVIN_INPUT_<name>`, so that no output of another
+//! step ever becomes a piece of the line.
+//!
+//! What is true after a crash: when Marvin dies, the keeper ends the line at once, wherever it was. A line that ended before
+//! has left its exit code and its output in the folder of the run, and that is taken. A line that had not ended may have done
+//! nothing, a part, or all: nobody can know, so a person is asked, unless the step says `repeatable: true`. A line can make
+//! itself repeatable by looking whether what it does was done under its key.
+//!
+//! Limits: the files that a line leaves lie where the line itself could write; a line that lies about its own end deceives a
+//! run that crashes, and no other. With bubblewrap no files are left.
+
+use crate::worker::{Order, Report, Status, Worker};
+use crate::workers::prove;
+use async_trait::async_trait;
+use marvin_agent::Ground;
+use marvin_base::child::Ending;
+use marvin_base::truncate;
+use marvin_gate::{Decision, Intent, Workspace, decide};
+use marvin_tools::command::{Kept, Ran, run_kept};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+/// Bytes of each stream that become outputs.
+const STREAM: usize = 64 * 1024;
+/// The longest input that becomes a variable, in bytes.
+const VARIABLE: usize = 100_000;
+/// How long a line may take when neither it nor its step says.
+const USUAL: Duration = Duration::from_secs(3_600);
+/// How long processes of a dead run are waited for.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Runs command lines.
+#[derive(Debug)]
+pub struct Command {
+    ground: Arc<Ground>,
+}
+
+impl Command {
+    /// Runs them on this ground.
+    #[must_use]
+    pub fn new(ground: Arc<Ground>) -> Self {
+        Command { ground }
+    }
+
+    /// A command that ended well is still only a claim where the step promises something.
+    async fn proved(&self, order: &Order, report: Report, cancel: &CancellationToken) -> Report {
+        if report.status != Status::Success || order.commitments.is_empty() {
+            return report;
+        }
+        let verdict = match prove(&self.ground, order, cancel).await {
+            Ok(verdict) => verdict,
+            Err(error) => return Report::failed(order, "not-verified:refused", error.to_string()),
+        };
+        let mut report = report;
+        if let Some((passed, failed)) = verdict.tests {
+            report.metrics.insert("passed_tests".into(), passed.into());
+            report.metrics.insert("failing_tests".into(), failed.into());
+        }
+        if !verdict.verified {
+            report.status = Status::Failure;
+            report.summary = verdict.summary;
+            report.failure_signature = verdict.failure_signature.or_else(|| Some("not-verified".into()));
+        }
+        report
+    }
+
+    fn kept(order: &Order) -> Kept {
+        let variables = [
+            ("MARVIN_STEP_KEY", order.key.clone()),
+            ("MARVIN_STEP", order.step_id.clone()),
+            ("MARVIN_STEP_ATTEMPT", order.attempt.to_string()),
+            ("MARVIN_STEP_STRATEGY", order.strategy_id.clone()),
+        ];
+        let mut variables: BTreeMap<String, String> =
+            variables.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
+        variables.extend(order.inputs.iter().filter_map(|(name, value)| input(name, value)));
+        Kept { place: place(&order.run_folder).join(&order.key), variables }
+    }
+}
+
+/// Where lines leave their ends.
+fn place(run_folder: &Path) -> PathBuf {
+    run_folder.join("logs").join("commands")
+}
+
+/// An input as a variable of the line: a value, never a piece of its text.
+fn input(name: &str, value: &Value) -> Option<(String, String)> {
+    let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if !plain || matches!(name, "command" | "artifacts" | "timeout_s") {
+        return None;
+    }
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Null => return None,
+        other => other.to_string(),
+    };
+    (text.len() <= VARIABLE && !text.contains('\0')).then(|| (format!("MARVIN_INPUT_{name}"), text))
+}
+
+fn line(order: &Order) -> Option<&str> {
+    order.inputs.get("command").and_then(Value::as_str).filter(|line| !line.trim().is_empty())
+}
+
+fn artifacts(order: &Order) -> Vec<String> {
+    let listed = order.inputs.get("artifacts").and_then(Value::as_array);
+    listed.into_iter().flatten().filter_map(Value::as_str).map(str::to_string).collect()
+}
+
+/// The report of a line that ended with this code.
+fn ended(order: &Order, code: i32, out: &str, err: &str) -> Report {
+    let mut outputs = Map::new();
+    outputs.insert("exit_code".into(), code.into());
+    outputs.insert("stdout".into(), truncate::middle(out, STREAM).into());
+    outputs.insert("stderr".into(), truncate::middle(err, STREAM).into());
+    let summary = match code {
+        0 => "exit code 0".to_string(),
+        code => {
+            let last =
+                err.lines().chain(out.lines()).rfind(|line| !line.trim().is_empty()).unwrap_or_default();
+            format!("exit code {code}: {}", truncate::line(last, 200))
+        }
+    };
+    let status = if code == 0 { Status::Success } else { Status::Failure };
+    Report {
+        outputs,
+        artifacts: artifacts(order),
+        failure_signature: (code != 0).then(|| format!("exit-{code}")),
+        ..Report::new(order, status, summary)
+    }
+}
+
+fn other_end(order: &Order, ran: &Ran, out: &str, err: &str) -> Report {
+    let signature = match ran.ending {
+        Ending::Late => "timeout",
+        Ending::Cancelled => "interrupted",
+        Ending::Crowded => "too-many-processes",
+        Ending::Exited(_) | Ending::Signalled(_) => "signal",
+    };
+    let why = ran.error.clone().unwrap_or_default();
+    let mut report = ended(order, -1, out, err);
+    report.outputs.insert("exit_code".into(), Value::Null);
+    Report { status: Status::Failure, summary: why, failure_signature: Some(signature.into()), ..report }
+}
+
+#[async_trait]
+impl Worker for Command {
+    fn writes(&self, _: &Order) -> bool {
+        true
+    }
+
+    fn repeatable(&self, _: &Order) -> bool {
+        false
+    }
+
+    fn gives_facts(&self) -> bool {
+        true
+    }
+
+    fn recall(&self, order: &Order) -> Option<Report> {
+        // Whatever it started ends with the process that died, but not in the same moment.
+        let until = Instant::now() + PATIENCE;
+        while runs(&order.key) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let kept = Command::kept(order);
+        // Whether its promises hold is to be found out again, which a recorded end cannot say.
+        let code = kept.code().filter(|code| *code != 0 || order.commitments.is_empty())?;
+        let clean = |ending: &str| self.ground.redactor.text(&kept.said(ending)).into_owned();
+        Some(ended(order, code, &clean(".out"), &clean(".err")))
+    }
+
+    async fn work(&self, order: &Order, cancel: &CancellationToken) -> Report {
+        let Some(line) = line(order) else {
+            return Report::failed(
+                order,
+                "no-command",
+                "the step has no `command` among its inputs: the line to run",
+            );
+        };
+        let mut context = self.ground.tool_context(cancel.clone(), None);
+        let own = context.workspace.as_deref().map(Workspace::root);
+        if own != Some(order.workspace.as_path()) {
+            match Workspace::open(&order.workspace, context.layout.home()) {
+                Ok(workspace) => context.workspace = Some(Arc::new(workspace)),
+                Err(refusal) => return Report::failed(order, "workspace", refusal.to_string()),
+            }
+        }
+        // Nobody is asked now; a step that needs somebody parks.
+        context.attended = true;
+        let verdict = decide(&Intent::Command { line: line.to_string() }, &context.gate()).await;
+        if !verdict.is_allowed() {
+            let why = format!("the gate does not allow it: {} [{}]", verdict.reason, verdict.rule);
+            let allow = format!("; a person can allow it with `marvin gate learned add {line:?}`");
+            let allow = if verdict.decision == Decision::Ask { allow } else { String::new() };
+            let why = format!("{why}\n  hint: `marvin gate explain {line:?}` says more{allow}");
+            let report = Report::failed(order, "refused", why);
+            // What a person could allow waits for one; what nobody may allow has failed.
+            let status = if verdict.decision == Decision::Ask { Status::Blocked } else { Status::Failure };
+            return Report { status, ..report };
+        }
+        let kept = Command::kept(order);
+        let folder = place(&order.run_folder);
+        if let Err(error) = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder) {
+            return Report::failed(order, "record", format!("cannot make the folder of its output: {error}"));
+        }
+        let seconds = order.inputs.get("timeout_s").and_then(Value::as_u64);
+        let deadline = match seconds {
+            Some(seconds) => Duration::from_secs(seconds.clamp(1, 86_400)),
+            None => USUAL,
+        };
+        let (ran, out, err) = match run_kept(line, deadline, &kept, &context).await {
+            Ok(ran) => ran,
+            Err(error) => return Report::failed(order, "could-not-run", error.to_string()),
+        };
+        for (ending, text) in [(".out", &out), (".err", &err)] {
+            let clean = self.ground.redactor.text(text);
+            if *clean != **text
+                && let Err(error) = kept.put(ending, &clean)
+            {
+                return Report::failed(order, "record", error.to_string());
+            }
+        }
+        let ours: Vec<&str> =
+            ran.tampered.iter().map(String::as_str).filter(|path| path.starts_with(".marvin")).collect();
+        if !ours.is_empty() {
+            let why = format!("the record was changed while it ran: {}", ours.join(", "));
+            return Report::failed(order, "record-changed", why);
+        }
+        match ran.ending {
+            Ending::Exited(code) => self.proved(order, ended(order, code, &out, &err), cancel).await,
+            Ending::Signalled(_) | Ending::Late | Ending::Cancelled | Ending::Crowded => {
+                other_end(order, &ran, &out, &err)
+            }
+        }
+    }
+}
+
+/// Does a process of this attempt still run? Its children carry the key in their environment.
+fn runs(key: &str) -> bool {
+    let mark = format!("MARVIN_STEP_KEY={key}");
+    let own = std::process::id().to_string();
+    std::fs::read_dir("/proc").into_iter().flatten().flatten().any(|entry| {
+        let name = entry.file_name();
+        let is_process =
+            name.to_str().is_some_and(|name| name != own && name.bytes().all(|byte| byte.is_ascii_digit()));
+        is_process
+            && std::fs::read(entry.path().join("environ")).is_ok_and(|environment| {
+                environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+            })
+    })
+}

@@ -1,0 +1,7 @@
+//! Workers that are no models: `Command` and `Echo`.
+
+mod command;
+mod echo;
+
+pub use command::Command;
+pub use echo::Echo;

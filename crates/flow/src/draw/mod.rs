@@ -1,0 +1,9 @@
+//! Pictures of a workflow: for the terminal, for Graphviz, and as SVG.
+
+mod dot;
+mod svg;
+mod terminal;
+
+pub use dot::dot;
+pub use svg::{MOST as MOST_IN_SVG, svg};
+pub use terminal::terminal;

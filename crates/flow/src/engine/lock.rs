@@ -1,0 +1,105 @@
+//! One process at a time works on a run.
+//!
+//! The lock is the operating system's, on `run.lock` in the folder of the run, so it goes with the process however that ends.
+//! The file says who holds it.
+
+use super::EngineError;
+use marvin_base::clock;
+use marvin_base::files::{self, Links};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Seek, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const FILE: &str = "run.lock";
+const TRIES: u32 = 20;
+
+/// Who holds a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// The process.
+    pub pid: u32,
+    /// Since when.
+    pub since: String,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.pid {
+            0 => formatter.write_str("another process"),
+            pid => write!(formatter, "process {pid} since {}", self.since),
+        }
+    }
+}
+
+/// A held run.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+fn open(path: &Path) -> std::io::Result<File> {
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .custom_flags(flags)
+        .mode(0o600)
+        .open(path)
+}
+
+impl Lock {
+    /// Holds a run.
+    ///
+    /// # Errors
+    /// When another process does, with who that is.
+    pub fn take(folder: &Path) -> Result<Self, EngineError> {
+        let path: PathBuf = folder.join(FILE);
+        let wrap = |source| marvin_base::atomic::WriteError { path: path.display().to_string(), source };
+        let mut file = open(&path).map_err(wrap)?;
+        // Somebody who only looks holds it for a moment.
+        let mut tries = 0;
+        while matches!(file.try_lock(), Err(TryLockError::WouldBlock)) && tries < TRIES {
+            tries += 1;
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let nobody = Holder { pid: 0, since: String::new() };
+                let holder = read(&path).unwrap_or(nobody);
+                return Err(EngineError::Held { path: folder.display().to_string(), holder });
+            }
+            Err(TryLockError::Error(source)) => return Err(wrap(source).into()),
+        }
+        let holder = Holder { pid: std::process::id(), since: clock::now_stamp() };
+        let text = serde_json::to_string(&holder).unwrap_or_default();
+        let mut write = || {
+            file.set_len(0)?;
+            file.rewind()?;
+            file.write_all(text.as_bytes())
+        };
+        write().map_err(wrap)?;
+        Ok(Lock { _file: file })
+    }
+}
+
+fn read(path: &Path) -> Option<Holder> {
+    serde_json::from_str(&files::read_text(path, 4096, Links::Refuse).ok()?).ok()
+}
+
+/// Who works on a run now, if anybody does.
+#[must_use]
+pub fn holder(folder: &Path) -> Option<Holder> {
+    let path = folder.join(FILE);
+    let file = File::open(&path).ok()?;
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => read(&path),
+        _ => None,
+    }
+}

@@ -1,0 +1,329 @@
+//! The engine: one dispatcher that owns the truth, and executors that know one attempt each.
+//!
+//! The dispatcher is a thread with the only connection that writes to `run.sqlite` ([`crate::record`]). In each round it takes
+//! everything that was reported, writes the transitions that follow, lets steps that became ready begin, commits all of it at
+//! once, and only then tells the executors to start and the trace what happened. So the end of one step and the beginning of
+//! the next are one commit, and steps that are ready together share one. Executors are tasks of the thread that called
+//! [`Run::go`], since children end with the thread that started them; at most `concurrency` of them live at a time, and what
+//! else is ready waits as a number in a set.
+//!
+//! A step whose outputs are its inputs (`Echo`) needs no executor and has no state between ready and done: it is done by its
+//! commit. Steps for people park: they hold nothing, and a run with nothing else to do ends and is resumed later.
+//!
+//! What is known of a step that was begun when a process died is said by its worker ([`crate::worker::Worker::recall`]):
+//! its recorded end is taken; otherwise it is done again under the same key when that does no harm; otherwise a person is asked.
+
+mod apply;
+mod dispatch;
+mod error;
+mod execute;
+mod files;
+mod lock;
+mod outcome;
+mod people;
+mod prepared;
+mod resolve;
+mod start;
+mod teach;
+mod worktree;
+
+pub use error::EngineError;
+pub use files::state;
+pub use lock::{Holder, Lock, holder};
+pub use outcome::{Outcome, RunStatus, Waiting};
+pub use people::{Said, is_person, say};
+pub use prepared::Prepared;
+pub use teach::{Kept, NoTeacher, Teacher};
+
+use crate::record::{Data, Folded, Record, Sync};
+use crate::spec::Workflow;
+use crate::worker::Worker;
+use dispatch::Dispatcher;
+use execute::Executors;
+use marvin_agent::Ground;
+use marvin_agent::trace::{Listener, Trace};
+use marvin_base::clock;
+use marvin_base::held::Held;
+use marvin_base::ledger::{self, Durability, Ledger};
+use marvin_base::run::RunFolder;
+use marvin_base::settings::table;
+use marvin_model::cost::CostLedger;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Says which step nobody of these names can do, if there is one.
+///
+/// # Errors
+/// The step and its worker.
+pub fn check_workers(workflow: &Workflow, workers: &[&str]) -> Result<(), EngineError> {
+    start::check_workers(workflow, workers)
+}
+
+/// Who does steps, by name.
+pub type Workers = BTreeMap<String, Arc<dyn Worker>>;
+
+/// How a run is to go.
+pub struct Options {
+    /// At most so many attempts at a time; 0: as many as there are cores.
+    pub concurrency: usize,
+    /// When a commit must be on the disk; none: as the settings, or the record, say.
+    pub sync: Option<Sync>,
+    /// Told of every event.
+    pub listener: Listener,
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = formatter.debug_struct("Options");
+        shown.field("concurrency", &self.concurrency).field("sync", &self.sync).finish_non_exhaustive()
+    }
+}
+
+/// A run that is about to go, or to go on.
+#[derive(Debug)]
+pub struct Run {
+    folder: RunFolder,
+    trace: Arc<Trace>,
+    record: Record,
+    workflow: Workflow,
+    folded: Folded,
+    lock: Lock,
+    concurrency: usize,
+    resumed: bool,
+    workspace: PathBuf,
+    facts: Map<String, Value>,
+    redactor: Arc<marvin_base::redact::Redactor>,
+    ground: Arc<Ground>,
+    account: Option<Arc<CostLedger>>,
+}
+
+impl Run {
+    /// Makes the folder of a new run, with everything that it needs to be resumed.
+    ///
+    /// # Errors
+    /// When something cannot be written.
+    pub fn begin(ground: &Ground, workflow: Workflow, options: Options) -> Result<Self, EngineError> {
+        Prepared::new(ground, &workflow.goal, options)?.begin(ground, workflow)
+    }
+
+    /// What the run costs: its result says so, and a budget that is spent ends it.
+    pub fn charge(&mut self, account: Arc<CostLedger>) {
+        self.account = Some(account);
+    }
+
+    /// Takes up a run that broke off, was stopped, or waits for somebody.
+    ///
+    /// # Errors
+    /// When there is no such run, another process works on it, or its record is damaged.
+    pub fn resume(ground: &Ground, path: &Path, options: Options) -> Result<Self, EngineError> {
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+        let (Some(runs), Some(id)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+            return Err(EngineError::NoRun(path.display().to_string()));
+        };
+        let folder = RunFolder::open(runs, id)
+            .map_err(|error| EngineError::NoRun(format!("{}: {error}", path.display())))?;
+        if !folder.path().join(crate::record::FILE).exists() {
+            return Err(EngineError::NoWorkflow(path.display().to_string()));
+        }
+        let lock = Lock::take(folder.path())?;
+        let (record, workflow, folded) = Record::open(folder.path(), options.sync)?;
+        let before = match ledger::read(&folder.trace()) {
+            Ok(contents) => contents.entries,
+            Err(_) => Vec::new(),
+        };
+        let told = before.iter().filter_map(|event| event.get("record").and_then(Value::as_i64)).max();
+        let told = told.unwrap_or(0);
+        // Whoever chose that the disk may lose commits was told so.
+        if record.sync() != Sync::Normal {
+            record.check_against(told)?;
+        }
+        let trace = Trace::going_on(ledger(&folder, ground)?, options.listener, &before);
+        let facts = facts(&workflow, record.sync());
+        save(&folder, &facts, &ground.redactor, "running", false)?;
+        catch_up(&trace, &record, &workflow, told)?;
+        Ok(Run {
+            concurrency: cores(options.concurrency),
+            workspace: workspace(ground),
+            redactor: ground.redactor.clone(),
+            ground: Arc::new(ground.clone()),
+            trace: Arc::new(trace),
+            resumed: true,
+            folder,
+            record,
+            workflow,
+            folded,
+            lock,
+            facts,
+            account: None,
+        })
+    }
+
+    /// The folder of the run.
+    #[must_use]
+    pub fn folder(&self) -> &RunFolder {
+        &self.folder
+    }
+
+    /// The one trace, for workers that have something to tell.
+    #[must_use]
+    pub fn trace(&self) -> Arc<Trace> {
+        self.trace.clone()
+    }
+
+    /// The workflow.
+    #[must_use]
+    pub fn workflow(&self) -> &Workflow {
+        &self.workflow
+    }
+
+    /// Runs until nothing more can go: everything is over, a person is needed, or somebody stopped it.
+    ///
+    /// # Errors
+    /// When the record cannot be written: then nothing after the last commit counts, and the run can be resumed.
+    pub async fn go(
+        self,
+        workers: Workers,
+        teacher: Box<dyn Teacher>,
+        cancel: CancellationToken,
+    ) -> Result<Outcome, EngineError> {
+        let started = std::time::Instant::now();
+        let (events, inbox) = std::sync::mpsc::channel();
+        let (starts, orders) = tokio::sync::mpsc::unbounded_channel();
+        let (finish, finished) = tokio::sync::oneshot::channel();
+        let (folder, facts, redactor, trace) =
+            (self.folder.clone(), self.facts.clone(), self.redactor.clone(), self.trace.clone());
+        let executors = Executors::new(events.clone(), cancel.clone(), redactor.clone(), self.ground);
+        let resumed = self.resumed;
+        let begin = json!({
+            "workflow_id": self.workflow.workflow_id, "goal": trace.within(&json!(self.workflow.goal), 2_000),
+            "steps": self.workflow.steps.len(), "concurrency": self.concurrency, "sync": self.record.sync().word(), "run_id": folder.id(),
+        });
+        trace.event(if resumed { "workflow.resumed" } else { "workflow.started" }, begin)?;
+        let stop = events.clone();
+        let stopped = cancel.clone();
+        let watch = tokio::spawn(async move {
+            stopped.cancelled().await;
+            stop.send(execute::Event::Stop).ok();
+        });
+        let (lock, account) = (self.lock, self.account);
+        let dispatcher = Dispatcher::new(dispatch::Parts {
+            folder: self.folder,
+            trace: self.trace,
+            record: self.record,
+            workflow: self.workflow,
+            folded: self.folded,
+            workers,
+            teacher,
+            concurrency: self.concurrency,
+            workspace: self.workspace,
+            redactor: self.redactor,
+            inbox,
+            starts,
+        });
+        let thread = std::thread::Builder::new().name("dispatcher".into()).spawn(move || {
+            finish.send(dispatcher.run()).ok();
+        });
+        thread.map_err(|error| EngineError::Broken(format!("cannot start a thread: {error}")))?;
+        let result = executors.serve(orders, finished).await;
+        watch.abort();
+        let mut outcome = match result {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                // Where even this cannot be written, the record says enough by itself.
+                trace.event("workflow.broken", json!({"error": error.to_string()})).ok();
+                save(&folder, &facts, &redactor, "broken", true).ok();
+                return Err(error);
+            }
+        };
+        outcome.run_id = folder.id().to_string();
+        outcome.run_path = folder.path().to_path_buf();
+        outcome.elapsed = started.elapsed();
+        if let Some(account) = &account {
+            outcome.cost = Some(account.tree()?.report());
+            outcome.spent |= account.is_spent()?;
+        }
+        trace.event("result", outcome.json())?;
+        trace.sync()?;
+        let mut facts = facts;
+        facts.insert("counts".into(), json!(outcome.counts));
+        facts.extend(outcome.cost.clone().map(|cost| ("cost".to_string(), cost)));
+        save(&folder, &facts, &redactor, &outcome.status.word().to_lowercase(), true)?;
+        drop(lock);
+        Ok(outcome)
+    }
+}
+
+/// What was committed and not told any more, since the process died in between.
+fn catch_up(trace: &Trace, record: &Record, workflow: &Workflow, told: i64) -> Result<(), EngineError> {
+    let mut late = Vec::new();
+    record.each(&mut |transition| {
+        if transition.seq > told && !Data::is_echo(transition.data) {
+            let data = Data::read(transition.data);
+            late.push(dispatch::event(workflow, transition.step, transition.status, transition.seq, &data));
+        }
+    })?;
+    for (kind, payload) in late {
+        trace.event(kind, payload)?;
+    }
+    Ok(())
+}
+
+fn cores(asked: usize) -> usize {
+    if asked > 0 {
+        return asked;
+    }
+    std::thread::available_parallelism().map_or(2, usize::from)
+}
+
+fn workspace(ground: &Ground) -> PathBuf {
+    ground
+        .workspace
+        .as_deref()
+        .map_or_else(|| ground.folder.clone(), |workspace| workspace.root().to_path_buf())
+}
+
+fn ledger(folder: &RunFolder, ground: &Ground) -> Result<Ledger, EngineError> {
+    let durability = Durability::from_setting(ground.settings.text(&table::DURABILITY));
+    Ok(Ledger::open(&folder.trace(), durability, ground.redactor.clone())?)
+}
+
+fn facts(workflow: &Workflow, sync: Sync) -> Map<String, Value> {
+    let facts = json!({
+        "manner": "workflow", "goal": workflow.goal, "workflow_id": workflow.workflow_id, "steps": workflow.steps.len(),
+        "sync": sync.word(),
+    });
+    match facts {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    }
+}
+
+fn save(
+    folder: &RunFolder,
+    facts: &Map<String, Value>,
+    redactor: &marvin_base::redact::Redactor,
+    status: &str,
+    ended: bool,
+) -> Result<(), EngineError> {
+    let mut facts = Value::Object(facts.clone());
+    redactor.value(&mut facts);
+    let Value::Object(mut facts) = facts else { return Ok(()) };
+    facts.insert("status".into(), status.into());
+    if ended {
+        facts.insert("endedAt".into(), clock::now_stamp().into());
+    }
+    Ok(folder.save(facts)?)
+}
+
+/// The folder of a step's files, made when it is not there.
+pub(crate) fn step_folder(artifacts: &Held, step_id: &str) -> std::io::Result<PathBuf> {
+    let folder = artifacts.place().join("steps").join(step_id);
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! A run whose workflow is not known yet: it has a folder, a trace and an account, so that planning is part of it.
+
+use super::{EngineError, Lock, Options, Run, cores, facts, ledger, save, workspace};
+use crate::record::{Folded, Record, Sync};
+use crate::spec::Workflow;
+use marvin_agent::Ground;
+use marvin_agent::trace::Trace;
+use marvin_base::run::RunFolder;
+use marvin_base::settings::table;
+use serde_json::json;
+use std::sync::Arc;
+
+/// A run without a workflow.
+#[derive(Debug)]
+pub struct Prepared {
+    folder: RunFolder,
+    lock: Lock,
+    trace: Arc<Trace>,
+    concurrency: usize,
+    sync: Sync,
+}
+
+impl Prepared {
+    /// Makes the folder of a new run.
+    ///
+    /// # Errors
+    /// When something cannot be written.
+    pub fn new(ground: &Ground, goal: &str, options: Options) -> Result<Self, EngineError> {
+        let folder = RunFolder::create(&ground.layout.runs())?;
+        let lock = Lock::take(folder.path())?;
+        let usual = || Sync::from_setting(ground.settings.text(&table::FLOW_SYNC));
+        let trace = Trace::new(ledger(&folder, ground)?, options.listener);
+        let prepared = Prepared {
+            concurrency: cores(options.concurrency),
+            sync: options.sync.unwrap_or_else(usual),
+            trace: Arc::new(trace),
+            folder,
+            lock,
+        };
+        prepared.save(ground, goal, "planning", false)?;
+        Ok(prepared)
+    }
+
+    fn save(&self, ground: &Ground, goal: &str, status: &str, ended: bool) -> Result<(), EngineError> {
+        let facts = json!({"manner": "workflow", "goal": goal});
+        let facts = facts.as_object().cloned().unwrap_or_default();
+        save(&self.folder, &facts, &ground.redactor, status, ended)
+    }
+
+    /// Says that it never had a workflow.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    pub fn abandon(self, ground: &Ground, goal: &str) -> Result<(), EngineError> {
+        self.save(ground, goal, "stopped", true)
+    }
+
+    /// The folder of the run.
+    #[must_use]
+    pub fn folder(&self) -> &RunFolder {
+        &self.folder
+    }
+
+    /// The one trace.
+    #[must_use]
+    pub fn trace(&self) -> &Arc<Trace> {
+        &self.trace
+    }
+
+    /// Writes the workflow down, with everything that the run needs to be resumed.
+    ///
+    /// # Errors
+    /// When something cannot be written.
+    pub fn begin(self, ground: &Ground, workflow: Workflow) -> Result<Run, EngineError> {
+        let Prepared { folder, lock, trace, concurrency, sync } = self;
+        let facts = facts(&workflow, sync);
+        // Whoever finds the folder is to know what it is, also when it ends here.
+        save(&folder, &facts, &ground.redactor, "running", false)?;
+        let record = Record::create(folder.path(), &workflow, folder.id(), sync)?;
+        Ok(Run {
+            workspace: workspace(ground),
+            redactor: ground.redactor.clone(),
+            resumed: false,
+            folded: Folded::empty(workflow.steps.len()),
+            ground: Arc::new(ground.clone()),
+            account: None,
+            facts,
+            concurrency,
+            trace,
+            folder,
+            record,
+            workflow,
+            lock,
+        })
+    }
+}

@@ -1,0 +1,79 @@
+//! Inputs of a step: what was written, with references replaced by what the steps before it gave.
+
+use crate::record::{Data, Record, RecordError};
+use crate::spec::{Reference, Step};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// The depth to which inputs are searched for references.
+const DEPTH: usize = 32;
+
+/// Why inputs cannot be made.
+pub(super) enum Unresolved {
+    /// The record cannot be read.
+    Record(RecordError),
+    /// A step gave something else than is asked for.
+    Missing(String),
+}
+
+/// The outputs of steps, as far as they were asked for.
+pub(super) struct Outputs<'a> {
+    pub(super) record: &'a Record,
+    /// Where the outputs of a step are.
+    pub(super) place: &'a dyn Fn(&str) -> Option<i64>,
+    known: BTreeMap<String, Value>,
+}
+
+impl<'a> Outputs<'a> {
+    pub(super) fn new(record: &'a Record, place: &'a dyn Fn(&str) -> Option<i64>) -> Self {
+        Outputs { record, place, known: BTreeMap::new() }
+    }
+
+    fn of(&mut self, step: &str) -> Result<&Value, Unresolved> {
+        if !self.known.contains_key(step) {
+            let place = (self.place)(step).unwrap_or(0);
+            let text =
+                if place > 0 { self.record.data(place).map_err(Unresolved::Record)? } else { String::new() };
+            let outputs = Data::read(&text).outputs.unwrap_or_default();
+            self.known.insert(step.to_string(), Value::Object(outputs));
+        }
+        Ok(self.known.get(step).unwrap_or(&Value::Null))
+    }
+}
+
+/// The inputs of a step.
+pub(super) fn inputs(step: &Step, outputs: &mut Outputs<'_>) -> Result<Map<String, Value>, Unresolved> {
+    let mut inputs = step.inputs();
+    if step.refers {
+        for value in inputs.values_mut() {
+            resolve(value, outputs, 0)?;
+        }
+    }
+    Ok(inputs)
+}
+
+fn resolve(value: &mut Value, outputs: &mut Outputs<'_>, depth: usize) -> Result<(), Unresolved> {
+    if depth > DEPTH {
+        return Ok(());
+    }
+    if let Some(reference) = Reference::read(value) {
+        let mut found = outputs.of(reference.step)?;
+        for key in &reference.keys {
+            let next = match found {
+                Value::Array(list) => key.parse::<usize>().ok().and_then(|at| list.get(at)),
+                other => other.get(key),
+            };
+            found = next.ok_or_else(|| {
+                let whole = reference.keys.join(".");
+                Unresolved::Missing(format!("`{}` gave no `{whole}` among its outputs", reference.step))
+            })?;
+        }
+        *value = found.clone();
+        return Ok(());
+    }
+    match value {
+        Value::Array(list) => list.iter_mut().try_for_each(|value| resolve(value, outputs, depth + 1)),
+        Value::Object(map) => map.values_mut().try_for_each(|value| resolve(value, outputs, depth + 1)),
+        _ => Ok(()),
+    }
+}

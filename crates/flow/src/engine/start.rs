@@ -1,0 +1,343 @@
+//! Beginning steps: who is asked, with what, and what is known of those that an earlier process began.
+
+use super::dispatch::{Dispatcher, Running, name};
+use super::execute::{Job, Start};
+use super::resolve::{self, Outputs, Unresolved};
+use super::{EngineError, people, worktree};
+use crate::record::{Data, StepStatus};
+use crate::retry::{Strategy, Task};
+use crate::worker::{Order, Worker};
+use marvin_base::settings::nearest_of;
+use marvin_base::signature;
+use marvin_memory::lessons::Query;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Lessons that an attempt is given.
+const LESSONS: usize = 5;
+
+/// Inputs, or why there are none.
+enum Inputs {
+    Made(Map<String, Value>),
+    Wrong(String),
+}
+
+impl Dispatcher {
+    /// Every step has somebody who can do it.
+    pub(super) fn check_workers(&self) -> Result<(), EngineError> {
+        check_workers(&self.workflow, &self.workers.keys().map(String::as_str).collect::<Vec<_>>())
+    }
+
+    /// Files of finished steps are there.
+    pub(super) fn check_artifacts(&self) -> Result<(), EngineError> {
+        let is_over = |step: u32| matches!(self.status(step), StepStatus::Succeeded | StepStatus::Partial);
+        let over = (0_u32..).zip(&self.workflow.steps).filter(|(step, _)| is_over(*step));
+        let removed: BTreeSet<&String> = over.flat_map(|(_, step)| &step.extra().removes).collect();
+        for (step, _, artifact) in self.record.artifacts()? {
+            if is_over(step)
+                && !removed.contains(&artifact.path)
+                && !self.workspace.join(&artifact.path).exists()
+            {
+                return Err(EngineError::Gone {
+                    step: name(&self.workflow, step).to_string(),
+                    path: self.workspace.join(&artifact.path).display().to_string(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins as many steps as may run at a time.
+    pub(super) fn begin(&mut self) -> Result<(), EngineError> {
+        while self.running.len() < self.concurrency {
+            let next = self.ready.pop_first();
+            // When nobody writes, the first of those who wait for that may.
+            let next = next.or_else(|| if self.writer.is_none() { self.queued.pop_first() } else { None });
+            let Some(step) = next else { return Ok(()) };
+            let status = self.status(step);
+            if !matches!(status, StepStatus::New | StepStatus::Ready | StepStatus::RetryPending) {
+                continue;
+            }
+            self.begin_one(step, false)?;
+        }
+        Ok(())
+    }
+
+    fn begin_one(&mut self, step: u32, again: bool) -> Result<(), EngineError> {
+        let worker = self.step(step)?.worker.clone();
+        let inputs = match self.inputs(step)? {
+            Inputs::Made(inputs) => inputs,
+            Inputs::Wrong(why) => {
+                let data = Data { error: Some(why), code: Some("inputs".into()), ..Data::default() };
+                return self.become_(step, StepStatus::Failed, &data);
+            }
+        };
+        if people::is_person(&worker) {
+            let data = Data {
+                blocked: Some(worker.to_string()),
+                error: Some(people::question(self.step(step)?, &inputs)),
+                inputs: Some(inputs),
+                ..Data::default()
+            };
+            return self.become_(step, StepStatus::Blocked, &data);
+        }
+        let (order, strategy) = self.order(step, inputs)?;
+        let Some(worker) = self.workers.get(&strategy.worker).cloned() else {
+            let why = format!(
+                "the strategy `{}` is for `{}`, and there is no such worker",
+                strategy.strategy_id, strategy.worker
+            );
+            let data = Data { error: Some(why), code: Some("no_strategies".into()), ..Data::default() };
+            return self.become_(step, StepStatus::Failed, &data);
+        };
+        let writes = self.step(step)?.extra().writes.unwrap_or_else(|| worker.writes(&order));
+        if writes && self.writer.is_some() && !self.step(step)?.extra().worktree {
+            self.queued.insert(step);
+            return Ok(());
+        }
+        self.launch(step, order, &strategy, worker, writes, again)
+    }
+
+    fn launch(
+        &mut self,
+        step: u32,
+        order: Order,
+        strategy: &Strategy,
+        worker: Arc<dyn Worker>,
+        writes: bool,
+        again: bool,
+    ) -> Result<(), EngineError> {
+        let data = Data {
+            attempt: order.attempt,
+            key: order.key.clone(),
+            call_id: order.call_id.clone(),
+            strategy: Some(strategy.clone()),
+            inputs: Some(order.inputs.clone()),
+            again,
+            ..Data::default()
+        };
+        self.become_(step, StepStatus::Running, &data)?;
+        let one = self.step(step)?;
+        let extra = one.extra();
+        let start = Start {
+            step,
+            timeout: extra.timeout_s.map(Duration::from_secs),
+            outputs_schema: one.outputs_schema.clone(),
+            worktree: extra.worktree,
+            order,
+            worker,
+            writes,
+        };
+        let running = Running { writes: writes && !extra.worktree, worktree: extra.worktree };
+        let tried = self.tried.entry(step).or_default();
+        tried.running = Some((data.attempt, data.key, data.call_id));
+        tried.strategy = data.strategy;
+        tried.blocked = None;
+        self.running.insert(step, running);
+        if running.writes {
+            self.writer = Some(step);
+        }
+        self.launches.push(Job::Attempt(Box::new(start)));
+        Ok(())
+    }
+
+    fn inputs(&self, step: u32) -> Result<Inputs, EngineError> {
+        let one = self.step(step)?;
+        let place = |id: &str| {
+            // Only dependencies are referred to, and those are few; the rest is looked for.
+            let found = one.depends_on.iter().copied().find(|dep| name(&self.workflow, *dep) == id);
+            let found = found.or_else(|| self.workflow.find(id).and_then(|at| u32::try_from(at).ok()));
+            found.and_then(|at| self.seq.get(at as usize).copied())
+        };
+        let mut inputs = match resolve::inputs(one, &mut Outputs::new(&self.record, &place)) {
+            Ok(inputs) => inputs,
+            Err(Unresolved::Record(error)) => return Err(error.into()),
+            Err(Unresolved::Missing(why)) => return Ok(Inputs::Wrong(why)),
+        };
+        if let Some(said) = self.tried.get(&step).and_then(|tried| tried.said.clone()) {
+            inputs.insert("answer".into(), said);
+        }
+        let value = Value::Object(inputs);
+        let complaint = one.inputs_schema.as_ref().and_then(|schema| schema.complaint(&value));
+        Ok(match (complaint, value) {
+            (Some(why), _) => Inputs::Wrong(format!("its inputs do not fit its inputs_schema: {why}")),
+            (None, Value::Object(inputs)) => Inputs::Made(inputs),
+            (None, _) => Inputs::Made(Map::new()),
+        })
+    }
+
+    /// The order of the next attempt; the same for an attempt that was begun and is taken up.
+    fn order(&mut self, step: u32, inputs: Map<String, Value>) -> Result<(Order, Strategy), EngineError> {
+        let run_id = self.folder.id().to_string();
+        let tried = self.tried.get(&step).cloned().unwrap_or_default();
+        let attempt = u32::try_from(tried.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let call_id = match &tried.running {
+            Some((number, _, call_id)) if *number == attempt && !call_id.is_empty() => call_id.clone(),
+            _ => {
+                self.calls += 1;
+                format!("call-{}", self.calls)
+            }
+        };
+        let one = self.step(step)?;
+        let task = Task {
+            run_id: &run_id,
+            goal: &self.workflow.goal,
+            step_id: &one.id,
+            worker: &one.worker,
+            inputs: &inputs,
+            ladder: &one.extra().ladder,
+        };
+        let strategy = tried.strategy.clone().or_else(|| task.strategy(1)).unwrap_or_else(|| Strategy {
+            strategy_id: "draft".into(),
+            worker: one.worker.to_string(),
+            retrieval_stage: 1,
+        });
+        let key = signature::of(&json!([run_id, one.id, attempt])).chars().take(32).collect::<String>();
+        let outputs_schema =
+            one.outputs_schema.as_ref().map_or_else(|| json!({}), |schema| schema.value.clone());
+        let (goal, id, description) =
+            (self.workflow.goal.clone(), one.id.to_string(), one.description.to_string());
+        let commitments = one.extra().commitments.clone();
+        let failure_signature = tried.attempts.last().and_then(|last| last.failure_signature.clone());
+        let (own_name, query) = (one.name().to_string(), self.query(step, &strategy, &tried.attempts));
+        // What this step itself taught comes first, whatever else is found.
+        let taught = tried.lessons.last().cloned();
+        let mut lessons: Vec<String> = taught.and_then(|id| self.teacher.read(&id)).into_iter().collect();
+        let found = query.map(|query| self.teacher.recall(&query)).unwrap_or_default();
+        lessons.extend(found.into_iter().filter(|found| lessons.first() != Some(found)).collect::<Vec<_>>());
+        let workspace = match self.step(step)?.extra().worktree {
+            true => worktree::path(&self.workspace, &run_id, &id, attempt),
+            false => self.workspace.clone(),
+        };
+        let order = Order {
+            run_folder: self.folder.path().to_path_buf(),
+            workspace,
+            worker: strategy.worker.clone(),
+            strategy_id: strategy.strategy_id.clone(),
+            retrieval_stage: strategy.retrieval_stage,
+            step_id: id,
+            name: own_name,
+            run_id,
+            goal,
+            description,
+            inputs,
+            outputs_schema,
+            attempt,
+            key,
+            call_id,
+            lessons,
+            failure_signature,
+            commitments,
+        };
+        Ok((order, strategy))
+    }
+
+    /// What lessons are looked for: none for a worker that learns nothing.
+    fn query(&self, step: u32, strategy: &Strategy, attempts: &[crate::retry::Attempt]) -> Option<Query> {
+        let learns = |worker: &Arc<dyn Worker>| !worker.gives_facts() && !worker.is_echo();
+        self.workers.get(&strategy.worker).filter(|worker| learns(worker))?;
+        let last = attempts.last();
+        let said = last.map(|last| last.summary.as_str()).unwrap_or_default();
+        let one = self.workflow.steps.get(step as usize)?;
+        Some(Query {
+            text: format!("{} {} {said}", self.workflow.goal, one.description),
+            tags: vec![one.id.to_string(), self.workflow.workflow_id.clone()],
+            component: Some(one.worker.to_string()),
+            failure_signature: last.and_then(|last| last.failure_signature.clone()),
+            stage: strategy.retrieval_stage,
+            limit: LESSONS,
+        })
+    }
+
+    /// A step that an earlier process began: its recorded end is taken, or it is done again, or a person is asked.
+    pub(super) fn take_up(&mut self, step: u32) -> Result<(), EngineError> {
+        let began = self.last_of(step)?;
+        let inputs = began.inputs.clone().unwrap_or_default();
+        let (mut order, strategy) = self.order(step, inputs)?;
+        // What it was begun with stands, whatever could be looked up today.
+        order.key.clone_from(&began.key);
+        order.call_id.clone_from(&began.call_id);
+        let Some(worker) = self.workers.get(&strategy.worker).cloned() else {
+            return self.unknown(step, &began, "its worker is not there any more");
+        };
+        if let Some(report) = worker.recall(&order) {
+            let facts =
+                if worker.gives_facts() { Value::Object(report.outputs.clone()) } else { Value::Null };
+            return self.judge_recalled(step, order, report, facts);
+        }
+        let extra = self.step(step)?.extra();
+        if extra.repeatable.unwrap_or_else(|| worker.repeatable(&order)) {
+            let writes = extra.writes.unwrap_or_else(|| worker.writes(&order));
+            if !writes || extra.worktree || self.writer.is_none() {
+                return self.launch(step, order, &strategy, worker, writes, true);
+            }
+            let data = Data {
+                attempt: order.attempt,
+                key: order.key,
+                call_id: order.call_id,
+                again: true,
+                ..Data::default()
+            };
+            self.become_(step, StepStatus::Ready, &data)?;
+            self.ready.insert(step);
+            return Ok(());
+        }
+        self.unknown(step, &began, "a process died while it was done, and whether it was done is not known")
+    }
+
+    fn unknown(&mut self, step: u32, began: &Data, why: &str) -> Result<(), EngineError> {
+        let data = Data {
+            attempt: began.attempt,
+            key: began.key.clone(),
+            call_id: began.call_id.clone(),
+            blocked: Some("unknown".into()),
+            error: Some(format!("{why} (key {})", began.key)),
+            ..Data::default()
+        };
+        self.become_(step, StepStatus::Blocked, &data)?;
+        if let Some(tried) = self.tried.get_mut(&step) {
+            tried.running = None;
+            tried.blocked = Some("unknown".into());
+        }
+        Ok(())
+    }
+
+    /// A step that repeats its inputs, with references or schemas.
+    pub(super) fn repeat_resolved(&mut self, step: u32) -> Result<(), EngineError> {
+        let inputs = match self.inputs(step)? {
+            Inputs::Made(inputs) => inputs,
+            Inputs::Wrong(why) => {
+                let data = Data { error: Some(why), code: Some("inputs".into()), ..Data::default() };
+                return self.become_(step, StepStatus::Failed, &data);
+            }
+        };
+        let value = Value::Object(inputs);
+        if let Some(why) =
+            self.step(step)?.outputs_schema.as_ref().and_then(|schema| schema.complaint(&value))
+        {
+            let why = format!("its outputs do not fit its outputs_schema: {why}");
+            let data = Data { error: Some(why), code: Some("outputs".into()), ..Data::default() };
+            return self.become_(step, StepStatus::Failed, &data);
+        }
+        self.repeated(step, &json!({ "outputs": value }).to_string())
+    }
+}
+
+/// Every step has somebody who can do it.
+pub(super) fn check_workers(workflow: &crate::spec::Workflow, workers: &[&str]) -> Result<(), EngineError> {
+    for step in &workflow.steps {
+        let worker = &*step.worker;
+        if workers.contains(&worker) || people::is_person(worker) {
+            continue;
+        }
+        let known = workers.iter().copied().chain(people::PEOPLE);
+        let hint = match nearest_of(worker, known.clone()) {
+            Some(near) => format!("\n  hint: did you mean `{near}`?"),
+            None => format!("\n  hint: there are {}", known.collect::<Vec<_>>().join(", ")),
+        };
+        return Err(EngineError::NoWorker { step: step.id.to_string(), worker: worker.to_string(), hint });
+    }
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! Lessons of retries: written before the next attempt begins, and looked up for it.
+
+use marvin_base::truncate;
+use marvin_memory::lessons::{Lesson, Lessons, Query};
+
+/// Bytes of one lesson that a worker is given.
+const LONGEST: usize = 2_000;
+
+/// Who keeps lessons.
+pub trait Teacher: Send {
+    /// Keeps a lesson, and gives its id.
+    ///
+    /// # Errors
+    /// When it cannot be written; then there is no retry.
+    fn keep(&mut self, lesson: &Lesson) -> Result<String, String>;
+
+    /// Lessons that fit, as text for a worker.
+    fn recall(&mut self, query: &Query) -> Vec<String>;
+
+    /// The text of a lesson that was kept, by its id.
+    fn read(&mut self, _id: &str) -> Option<String> {
+        None
+    }
+}
+
+/// Keeps them in the project's memory.
+#[derive(Debug)]
+pub struct Kept {
+    lessons: Lessons,
+}
+
+impl Kept {
+    /// In these lessons.
+    #[must_use]
+    pub fn new(lessons: Lessons) -> Self {
+        Kept { lessons }
+    }
+}
+
+impl Teacher for Kept {
+    fn keep(&mut self, lesson: &Lesson) -> Result<String, String> {
+        let path = self.lessons.write(lesson).map_err(|error| error.to_string())?;
+        Ok(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default())
+    }
+
+    fn recall(&mut self, query: &Query) -> Vec<String> {
+        // Lessons help; an index that cannot be read stops nobody.
+        let found = self.lessons.retrieve(query).unwrap_or_default();
+        found.into_iter().map(|found| truncate::head(&found.lesson.body, LONGEST)).collect()
+    }
+
+    fn read(&mut self, id: &str) -> Option<String> {
+        self.lessons.read(id).ok().map(|lesson| truncate::head(&lesson.body, LONGEST))
+    }
+}
+
+/// Keeps nothing: for workflows without retries.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoTeacher;
+
+impl Teacher for NoTeacher {
+    fn keep(&mut self, _: &Lesson) -> Result<String, String> {
+        Err("there is no place for lessons".into())
+    }
+
+    fn recall(&mut self, _: &Query) -> Vec<String> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,272 @@
+//! From a goal to a workflow: a Planner proposes, the shell decides whether that is a workflow.
+//!
+//! Both shapes of a plan are understood, `{"workflow": {"steps": […]}}` and `{"task_steps": […]}`. A plan that cannot be used goes
+//! back once, with what is wrong with it; after that the goal becomes a workflow of one step. Only keys that a plan may have are
+//! taken from it: it can promise more than was asked for, but it brings no ladder, no rights and no limits of its own.
+
+use marvin_agent::SessionError;
+use marvin_agent::crew::{Crew, Done, Job};
+use marvin_agent::outcome::Status;
+use marvin_agent::roles::Role;
+use marvin_base::truncate;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+use tokio_util::sync::CancellationToken;
+
+/// The step that plans, in the record and in scripts.
+pub const STEP: &str = "plan";
+/// The step that proves what must hold at the end.
+pub const FINISH: &str = "finish";
+/// Where the metadata of a workflow say what must hold at its end.
+const COMMITMENTS: &str = "commitments";
+/// Steps of a plan.
+const MOST_STEPS: usize = 200;
+/// What a plan may say of a step.
+const KEYS: [&str; 9] = [
+    "id",
+    "name",
+    "description",
+    "worker",
+    "depends_on",
+    "inputs_schema",
+    "outputs_schema",
+    "inputs",
+    "commitments",
+];
+
+/// A workflow for a goal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The workflow, as its file would say it.
+    pub workflow: Value,
+    /// Why it is one step and not what the Planner said; none where it is the Planner's.
+    pub fallback: Option<String>,
+}
+
+/// Says what is wrong with a workflow.
+pub type Check<'a> = &'a (dyn Fn(&Value) -> Result<(), String> + Send + Sync);
+
+/// Asks the Planner for a workflow that reaches a goal; none when that was broken off, or nothing more may be spent.
+/// `commitments` must hold at the end: the Planner is told of them, and a workflow of one step promises them.
+///
+/// # Errors
+/// When the record cannot be written, or the model cannot be had.
+pub async fn plan(
+    crew: &Crew,
+    goal: &str,
+    commitments: &[String],
+    check: Check<'_>,
+    cancel: &CancellationToken,
+) -> Result<Option<Plan>, SessionError> {
+    if let Some(plan) = crew.kept(STEP)?.and_then(|kept| recall(&kept)) {
+        return Ok(Some(plan));
+    }
+    let mut problem = String::new();
+    for round in 1..=2_u32 {
+        let done = crew.work(&job(goal, commitments, round, &problem), cancel).await?;
+        match understand(goal, commitments, &done, check) {
+            Ok(workflow) => return keep(crew, Plan { workflow, fallback: None }).map(Some),
+            Err(why) => problem = why,
+        }
+        if cancel.is_cancelled() || matches!(done.outcome.status, Status::Budget | Status::Interrupted) {
+            return Ok(None);
+        }
+    }
+    keep(crew, Plan { workflow: single(goal, commitments), fallback: Some(problem) }).map(Some)
+}
+
+/// Writes the plan down before anything is done by it.
+fn keep(crew: &Crew, plan: Plan) -> Result<Plan, SessionError> {
+    crew.keep(STEP, &json!({"workflow": plan.workflow, "fallback": plan.fallback}))?;
+    let steps = plan.workflow.get("steps").and_then(Value::as_array).map_or(0, Vec::len);
+    crew.trace().event("plan.made", json!({"step_id": STEP, "steps": steps, "fallback": plan.fallback}))?;
+    Ok(plan)
+}
+
+fn recall(kept: &Value) -> Option<Plan> {
+    let workflow = kept.get("workflow")?.clone();
+    let fallback = kept.get("fallback").and_then(Value::as_str).map(str::to_string);
+    Some(Plan { workflow, fallback })
+}
+
+fn job(goal: &str, commitments: &[String], round: u32, problem: &str) -> Job {
+    let mut task = include_str!("../prompts/plan.md").replace("{goal}", goal.trim());
+    if !commitments.is_empty() {
+        task.push_str("\nAt the end this must hold:\n");
+        for commitment in commitments {
+            task.push_str(&format!("- {}\n", truncate::line(commitment, 300)));
+        }
+    }
+    if !problem.is_empty() {
+        task.push_str(&format!(
+            "\n# Your last plan cannot be used\n{problem}\nGive the whole plan again, mended.\n"
+        ));
+    }
+    Job {
+        key: format!("{STEP}-{round}"),
+        role: Role::Planner,
+        step: STEP.into(),
+        attempt: round,
+        call_id: format!("call-{STEP}-{round}"),
+        task,
+        workspace: None,
+        readonly: true,
+        commitments: Vec::new(),
+        outputs_schema: None,
+        extras: Vec::new(),
+    }
+}
+
+/// The workflow in what a Planner gave.
+fn understand(goal: &str, commitments: &[String], done: &Done, check: Check<'_>) -> Result<Value, String> {
+    if done.outcome.status != Status::Success {
+        let why = done.outcome.error.clone().unwrap_or_else(|| done.outcome.text.clone());
+        return Err(format!("the Planner gave no plan: {}", truncate::line(&why, 300)));
+    }
+    let mut workflow = workflow_of(goal, &done.outcome.data)?;
+    finish(&mut workflow, commitments);
+    check(&workflow)?;
+    Ok(workflow)
+}
+
+/// Puts what must hold at the end into a plan: a last step proves it, and mends what does not hold.
+fn finish(workflow: &mut Value, commitments: &[String]) {
+    if commitments.is_empty() {
+        return;
+    }
+    let Some(steps) = workflow.get_mut("steps").and_then(Value::as_array_mut) else { return };
+    let texts = |step: &Value, key: &str| -> Vec<String> {
+        let list = step.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+        list.iter().filter_map(Value::as_str).map(str::to_string).collect()
+    };
+    let ids: BTreeSet<String> =
+        steps.iter().filter_map(|step| step.get("id").and_then(Value::as_str)).map(str::to_string).collect();
+    let needed: BTreeSet<String> = steps.iter().flat_map(|step| texts(step, "depends_on")).collect();
+    let last: Vec<&String> = ids.difference(&needed).collect();
+    let mut id = FINISH.to_string();
+    while ids.contains(&id) {
+        id.push('-');
+    }
+    let step = json!({
+        "id": id, "worker": "Debugger", "depends_on": last, "commitments": commitments,
+        "description": "Everything else is done. What must hold at the end is verified now; mend what does not hold.",
+    });
+    steps.push(step);
+    if let Some(metadata) = workflow.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert(COMMITMENTS.into(), json!(commitments));
+    }
+}
+
+/// The workflow in the final object of a Planner.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn workflow_of(goal: &str, data: &Map<String, Value>) -> Result<Value, String> {
+    let inner = data.get("outputs").and_then(Value::as_object);
+    let found = [Some(data), inner].into_iter().flatten().find_map(|data| {
+        let steps = data.get("workflow").and_then(|workflow| workflow.get("steps"));
+        steps.or_else(|| data.get("task_steps"))
+    });
+    let Some(Value::Array(steps)) = found else {
+        return Err(
+            "it has no list of steps: {\"workflow\": {\"steps\": […]}}, or {\"task_steps\": […]}".into()
+        );
+    };
+    if steps.is_empty() {
+        return Err("its list of steps is empty".into());
+    }
+    if steps.len() > MOST_STEPS {
+        return Err(format!("it has {} steps, and {MOST_STEPS} are allowed", steps.len()));
+    }
+    let steps: Vec<Value> =
+        steps.iter().enumerate().map(|(at, step)| step_of(at + 1, step)).collect::<Result<_, _>>()?;
+    Ok(json!({"workflow_id": "planned", "goal": goal, "metadata": {"planned_by": "Planner"}, "steps": steps}))
+}
+
+fn step_of(number: usize, step: &Value) -> Result<Value, String> {
+    let Value::Object(step) = step else { return Err(format!("its step {number} is no object")) };
+    let id = step.get("id").and_then(Value::as_str).unwrap_or_default();
+    if id.trim().is_empty() {
+        return Err(format!("its step {number} has no `id`"));
+    }
+    if step.get("worker").and_then(Value::as_str).is_some_and(|worker| worker.eq_ignore_ascii_case("Planner"))
+    {
+        let id = truncate::line(id, 60);
+        return Err(format!(
+            "its step `{id}` hands the work back to a Planner, so that it would go in a circle"
+        ));
+    }
+    let kept = KEYS.iter().filter_map(|key| Some((key.to_string(), step.get(*key)?.clone())));
+    Ok(Value::Object(kept.filter(|(_, value)| !value.is_null()).collect()))
+}
+
+/// Does a workflow promise something at its end? Then nobody may end it before that is proved.
+#[must_use]
+pub fn promises(metadata: &Map<String, Value>) -> bool {
+    metadata.get(COMMITMENTS).and_then(Value::as_array).is_some_and(|all| !all.is_empty())
+}
+
+/// A workflow of one step.
+#[must_use]
+pub fn single(goal: &str, commitments: &[String]) -> Value {
+    json!({
+        "workflow_id": "planned", "goal": goal, "metadata": {"planned_by": "fallback", COMMITMENTS: commitments},
+        "steps": [{"id": "work", "description": goal, "worker": "Implementer", "commitments": commitments}],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(data: &Value) -> Result<Value, String> {
+        workflow_of("g", data.as_object().unwrap())
+    }
+
+    #[test]
+    fn both_shapes_are_a_workflow() {
+        let steps = json!([{"id": "a", "worker": "Implementer"}, {"id": "b", "depends_on": ["a"], "ladder": [], "writes": true}]);
+        let one = of(&json!({"workflow": {"steps": steps}})).unwrap();
+        assert_eq!(one, of(&json!({"task_steps": steps})).unwrap());
+        assert_eq!(one, of(&json!({"outputs": {"task_steps": steps}})).unwrap());
+        assert_eq!(
+            one["steps"][1],
+            json!({"id": "b", "depends_on": ["a"]}),
+            "rights and limits are not taken"
+        );
+        assert_eq!(one["goal"], "g");
+    }
+
+    #[test]
+    fn what_must_hold_at_the_end_has_a_step_of_its_own() {
+        let steps = json!([{"id": "a"}, {"id": "b", "depends_on": ["a"]}, {"id": "finish"}]);
+        let mut workflow = of(&json!({"task_steps": steps})).unwrap();
+        let before = workflow.clone();
+        finish(&mut workflow, &[]);
+        assert_eq!(workflow, before);
+        finish(&mut workflow, &["file_exists:x".into()]);
+        let last = &workflow["steps"][3];
+        assert_eq!((&last["id"], &last["depends_on"]), (&json!("finish-"), &json!(["b", "finish"])));
+        assert_eq!(last["commitments"], json!(["file_exists:x"]));
+        assert!(promises(workflow["metadata"].as_object().unwrap()));
+        assert!(!promises(before["metadata"].as_object().unwrap()));
+        assert!(promises(single("g", &["file_exists:x".into()])["metadata"].as_object().unwrap()));
+    }
+
+    #[test]
+    fn what_is_no_plan_is_said() {
+        for (data, why) in [
+            (json!({}), "no list of steps"),
+            (json!({"workflow": "a, then b"}), "no list of steps"),
+            (json!({"workflow": {"steps": {"a": 1}}}), "no list of steps"),
+            (json!({"task_steps": []}), "empty"),
+            (json!({"task_steps": ["a"]}), "step 1 is no object"),
+            (json!({"task_steps": [{"id": "a"}, {"name": "b"}]}), "step 2 has no `id`"),
+            (json!({"task_steps": [{"id": "again", "worker": "planner"}]}), "circle"),
+            (json!({"task_steps": vec![json!({"id": "a"}); 201]}), "201 steps"),
+        ] {
+            let error = of(&data).unwrap_err();
+            assert!(error.contains(why), "{data}: {error}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! A record that is not what was written is refused.
+
+use super::*;
+use crate::spec::StepBuilder;
+use std::os::unix::fs::PermissionsExt;
+
+fn workflow(steps: usize) -> Workflow {
+    Workflow::builder("w")
+        .steps((0..steps).map(|n| StepBuilder::new(format!("s{n}"), "Echo")))
+        .build()
+        .unwrap()
+}
+
+fn written(folder: &Path, steps: u32) {
+    let mut record = Record::create(folder, &workflow(steps as usize), "run", Sync::Full).unwrap();
+    for step in 0..steps {
+        record.write(step, StepStatus::Succeeded, "{\"outputs\":{\"n\":1}}").unwrap();
+        record.commit().unwrap();
+    }
+    record.close().unwrap();
+}
+
+fn why(folder: &Path) -> String {
+    Record::open(folder, None).unwrap_err().to_string()
+}
+
+#[test]
+fn what_was_committed_comes_back_and_what_was_not_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut record = Record::create(folder.path(), &workflow(3), "run", Sync::Auto).unwrap();
+    record.expect(false).unwrap();
+    record.write(0, StepStatus::Succeeded, "{\"outputs\":{}}").unwrap();
+    record.commit().unwrap();
+    record.write(1, StepStatus::Succeeded, "{\"outputs\":{}}").unwrap();
+    drop(record);
+    let (record, workflow, folded) = Record::open(folder.path(), None).unwrap();
+    assert_eq!(folded.status, [StepStatus::Succeeded, StepStatus::New, StepStatus::New]);
+    assert_eq!((record.last(), workflow.steps.len(), record.sync()), (1, 3, Sync::Auto));
+    let mode = std::fs::metadata(folder.path().join(FILE)).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert!(record.check_against(1).is_ok());
+    assert!(record.check_against(2).unwrap_err().to_string().contains("what was committed last is lost"));
+}
+
+#[test]
+fn an_altered_row_is_found() {
+    for alter in [
+        "UPDATE log SET status = 'FAILED' WHERE seq = 2",
+        "UPDATE log SET data = '{}' WHERE seq = 3",
+        "DELETE FROM log WHERE seq = 2",
+        "UPDATE log SET step = 0 WHERE seq = 3",
+        "INSERT INTO log VALUES (6, 0, 'SUCCEEDED', 1, NULL, 7)",
+        "UPDATE steps SET spec = '{\"id\":\"s1\",\"worker\":\"Command\"}' WHERE step = 1",
+        "DELETE FROM steps WHERE step = 4",
+        "UPDATE meta SET value = '2' WHERE key = 'version'",
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        written(folder.path(), 5);
+        let connection = Connection::open(folder.path().join(FILE)).unwrap();
+        connection.execute_batch(alter).unwrap();
+        drop(connection);
+        assert!(why(folder.path()).contains("the record is damaged"), "{alter}");
+        assert!(Record::look(folder.path()).is_err(), "{alter}");
+    }
+}
+
+#[test]
+fn damaged_pages_are_found_or_harmless() {
+    let folder = tempfile::tempdir().unwrap();
+    written(folder.path(), 400);
+    let path = folder.path().join(FILE);
+    let whole = std::fs::read(&path).unwrap();
+    let (_, _, sound) = Record::open(folder.path(), None).unwrap();
+    let mut found = 0;
+    for (number, page) in (0..whole.len()).step_by(4096).enumerate() {
+        let mut broken = whole.clone();
+        for (at, byte) in broken.iter_mut().enumerate().skip(page + 7 * number % 500).take(300) {
+            *byte ^= u8::try_from(at % 251).unwrap() | 1;
+        }
+        std::fs::write(&path, &broken).unwrap();
+        for beside in ["-wal", "-shm"] {
+            std::fs::remove_file(folder.path().join(format!("{FILE}{beside}"))).ok();
+        }
+        match Record::open(folder.path(), None) {
+            Err(_) => found += 1,
+            // Bytes that mean nothing: then everything that means something is as it was.
+            Ok((_, _, folded)) => assert_eq!(folded.status, sound.status),
+        }
+    }
+    assert!(found > 3, "only {found} were found");
+    for cut in [0, 100, 4096, whole.len() - 4096, whole.len() - 1] {
+        std::fs::write(&path, &whole[..cut]).unwrap();
+        for beside in ["-wal", "-shm"] {
+            std::fs::remove_file(folder.path().join(format!("{FILE}{beside}"))).ok();
+        }
+        assert!(Record::open(folder.path(), None).is_err(), "cut at {cut}");
+    }
+}
+
+#[test]
+fn no_record_and_no_database_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(why(folder.path()).contains("there is no record of a workflow"));
+    std::fs::write(
+        folder.path().join(FILE),
+        "no database at all, but long enough to be read as one".repeat(100),
+    )
+    .unwrap();
+    assert!(why(folder.path()).contains("damaged"));
+    std::fs::remove_file(folder.path().join(FILE)).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", folder.path().join(FILE)).unwrap();
+    assert!(why(folder.path()).contains("there is no record"));
+}
+
+#[test]
+fn answers_are_heard_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    written(folder.path(), 2);
+    let (record, _, _) = Record::open(folder.path(), None).unwrap();
+    record.answer(1, &json!({"answer": 1})).unwrap();
+    record.answer(0, &json!({"answer": 2})).unwrap();
+    let all = record.answers_after(0).unwrap();
+    assert_eq!(all.iter().map(|one| one.step).collect::<Vec<_>>(), [1, 0]);
+    assert_eq!(record.answers_after(all[0].id).unwrap(), all[1..]);
+}

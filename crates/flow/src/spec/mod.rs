@@ -1,0 +1,163 @@
+//! What a workflow is: steps, what each needs, and what it gives.
+//!
+//! A workflow is written in JSON or YAML ([`read`]) or built in Rust ([`Workflow::builder`]). Either way it is checked as a
+//! whole ([`assemble`]): what comes out has no unknown step, no cycle and no reference that cannot be resolved. All mistakes
+//! are named together, each with its step and, where there is a file, its line.
+//!
+//! A step is kept small: names of workers and schemas are shared, inputs stay JSON text until the step is begun.
+
+mod assemble;
+mod builder;
+mod problem;
+mod read;
+mod schema;
+mod step;
+
+pub use builder::{StepBuilder, WorkflowBuilder};
+pub use problem::{Place, Problem, SpecError};
+pub use read::{LARGEST, from_file, from_text};
+pub use schema::Schema;
+pub use step::{Extras, Step};
+
+pub(crate) use assemble::{Reference, restore};
+pub(crate) use read::sketch_of;
+
+use serde_json::{Map, Value};
+
+/// The most steps that a workflow may have.
+pub const MOST_STEPS: usize = 1_000_000;
+/// The most dependencies of all steps together.
+pub const MOST_EDGES: usize = 8_000_000;
+/// The longest id of a step, in bytes.
+pub const LONGEST_ID: usize = 128;
+
+/// A checked workflow.
+#[derive(Debug, Clone)]
+pub struct Workflow {
+    /// Its name.
+    pub workflow_id: String,
+    /// What it is for.
+    pub goal: String,
+    /// Whatever its author wants to keep with it.
+    pub metadata: Map<String, Value>,
+    /// The steps, in the order of the file.
+    pub steps: Vec<Step>,
+}
+
+impl Workflow {
+    /// Begins to build one.
+    #[must_use]
+    pub fn builder(workflow_id: impl Into<String>) -> WorkflowBuilder {
+        WorkflowBuilder::new(workflow_id.into())
+    }
+
+    /// The place of a step among the steps.
+    #[must_use]
+    pub fn find(&self, id: &str) -> Option<usize> {
+        self.steps.iter().position(|step| &*step.id == id)
+    }
+
+    /// The workflow as JSON without its steps.
+    #[must_use]
+    pub fn head(&self) -> Value {
+        serde_json::json!({ "workflow_id": self.workflow_id, "goal": self.goal, "metadata": self.metadata })
+    }
+
+    /// The workflow as JSON, with every key.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut value = self.head();
+        if let Value::Object(map) = &mut value {
+            let steps = self.steps.iter().map(|step| step.to_json(self)).collect();
+            map.insert("steps".into(), Value::Array(steps));
+        }
+        value
+    }
+
+    /// For each step, how many steps stand before it on the longest way to it.
+    #[must_use]
+    pub fn depths(&self) -> Vec<u32> {
+        let mut depths = vec![0_u32; self.steps.len()];
+        for step in self.order() {
+            let deps = self.steps.get(step as usize).map(|step| &*step.depends_on).unwrap_or_default();
+            let deepest = deps.iter().filter_map(|dep| depths.get(*dep as usize)).max();
+            let depth = deepest.map_or(0, |deepest| deepest + 1);
+            if let Some(slot) = depths.get_mut(step as usize) {
+                *slot = depth;
+            }
+        }
+        depths
+    }
+
+    /// The steps so that each comes after what it depends on; among equals, the order of the file.
+    #[must_use]
+    pub fn order(&self) -> Vec<u32> {
+        let followers = Followers::of(&self.steps);
+        let mut missing: Vec<u32> =
+            self.steps.iter().map(|step| u32::try_from(step.depends_on.len()).unwrap_or(u32::MAX)).collect();
+        let mut ready: std::collections::BTreeSet<u32> =
+            (0_u32..).zip(&missing).filter(|(_, missing)| **missing == 0).map(|(step, _)| step).collect();
+        let mut order = Vec::with_capacity(self.steps.len());
+        while let Some(step) = ready.pop_first() {
+            order.push(step);
+            for follower in followers.after(step) {
+                if let Some(missing) = missing.get_mut(*follower as usize) {
+                    *missing -= 1;
+                    if *missing == 0 {
+                        ready.insert(*follower);
+                    }
+                }
+            }
+        }
+        order
+    }
+}
+
+/// Who depends on a step, for every step, in two flat lists.
+#[derive(Debug, Clone, Default)]
+pub struct Followers {
+    starts: Vec<u32>,
+    steps: Vec<u32>,
+}
+
+impl Followers {
+    /// Of these steps.
+    #[must_use]
+    pub fn of(steps: &[Step]) -> Self {
+        let mut starts = vec![0_u32; steps.len() + 1];
+        for dep in steps.iter().flat_map(|step| step.depends_on.iter()) {
+            if let Some(count) = starts.get_mut(*dep as usize + 1) {
+                *count += 1;
+            }
+        }
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        let mut next = starts.clone();
+        let mut all = vec![0_u32; sum as usize];
+        for (step, deps) in (0_u32..).zip(steps.iter().map(|step| &step.depends_on)) {
+            for dep in deps {
+                if let Some(at) = next.get_mut(*dep as usize) {
+                    if let Some(slot) = all.get_mut(*at as usize) {
+                        *slot = step;
+                    }
+                    *at += 1;
+                }
+            }
+        }
+        Followers { starts, steps: all }
+    }
+
+    /// Who depends on this step, in the order of the file.
+    #[must_use]
+    pub fn after(&self, step: u32) -> &[u32] {
+        let from = self.starts.get(step as usize).copied().unwrap_or(0) as usize;
+        let to = self.starts.get(step as usize + 1).copied().unwrap_or(0) as usize;
+        self.steps.get(from..to).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

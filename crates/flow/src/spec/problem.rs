@@ -1,0 +1,94 @@
+//! What is wrong with a workflow: the place, the step, the mistake and the mend.
+
+use std::fmt;
+
+/// The most mistakes that are named.
+const MOST: usize = 20;
+
+/// A place in a file, both counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The line.
+    pub line: u64,
+    /// The column, in characters.
+    pub column: u64,
+}
+
+impl Place {
+    /// The place of a byte in a text.
+    #[must_use]
+    pub fn of(text: &str, at: usize) -> Place {
+        let before = text.get(..at).unwrap_or(text);
+        let line = before.bytes().filter(|byte| *byte == b'\n').count() as u64 + 1;
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() as u64 + 1;
+        Place { line, column }
+    }
+}
+
+/// One mistake.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where it is, when the workflow came from a file.
+    pub place: Option<Place>,
+    /// The step, when it is about one.
+    pub step: Option<String>,
+    /// What is wrong.
+    pub text: String,
+    /// What would be right.
+    pub hint: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(place: Option<Place>, step: Option<&str>, text: impl Into<String>) -> Self {
+        Problem { place, step: step.map(str::to_string), text: text.into(), hint: None }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// Why a workflow cannot be used.
+#[derive(Debug)]
+pub struct SpecError {
+    /// The file, or what else it came from.
+    pub source_name: String,
+    /// The mistakes, at least one, in the order of their places.
+    pub problems: Vec<Problem>,
+}
+
+impl SpecError {
+    pub(crate) fn new(source_name: &str, mut problems: Vec<Problem>) -> Self {
+        problems.sort_by_key(|problem| problem.place);
+        SpecError { source_name: source_name.to_string(), problems }
+    }
+}
+
+impl std::error::Error for SpecError {}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().take(MOST).enumerate() {
+            if index > 0 {
+                formatter.write_str("\n")?;
+            }
+            formatter.write_str(&self.source_name)?;
+            if let Some(place) = problem.place {
+                write!(formatter, ":{}:{}", place.line, place.column)?;
+            }
+            formatter.write_str(": ")?;
+            if let Some(step) = &problem.step {
+                write!(formatter, "step `{step}`: ")?;
+            }
+            formatter.write_str(&problem.text)?;
+            if let Some(hint) = &problem.hint {
+                write!(formatter, "\n  hint: {hint}")?;
+            }
+        }
+        match self.problems.len().saturating_sub(MOST) {
+            0 => Ok(()),
+            more => write!(formatter, "\n… and {more} more"),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! A JSON Schema of inputs or outputs: compiled once, shared by the steps that have it.
+
+use jsonschema::Validator;
+use serde_json::Value;
+use std::fmt;
+
+/// The most complaints about one value.
+const MOST: usize = 3;
+
+/// A compiled schema.
+pub struct Schema {
+    /// As it was written.
+    pub value: Value,
+    validator: Validator,
+}
+
+impl fmt::Debug for Schema {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Schema").field(&self.value).finish()
+    }
+}
+
+impl Schema {
+    /// Compiles it; none for a schema that accepts everything because it says nothing.
+    pub(crate) fn new(value: Value) -> Result<Option<Self>, String> {
+        match &value {
+            Value::Object(map) if map.is_empty() => return Ok(None),
+            Value::Null => return Ok(None),
+            Value::Object(_) | Value::Bool(_) => {}
+            _ => return Err("a schema is an object, such as {\"type\": \"object\"}".to_string()),
+        }
+        let validator = jsonschema::validator_for(&value).map_err(|error| error.to_string())?;
+        Ok(Some(Schema { value, validator }))
+    }
+
+    /// What is wrong with a value; none when it fits.
+    #[must_use]
+    pub fn complaint(&self, value: &Value) -> Option<String> {
+        let complaints: Vec<String> = self
+            .validator
+            .iter_errors(value)
+            .take(MOST)
+            .map(|error| {
+                let place = error.instance_path().to_string();
+                let text = marvin_base::truncate::line(&error.to_string(), 200);
+                if place.is_empty() { text } else { format!("{place}: {text}") }
+            })
+            .collect();
+        (!complaints.is_empty()).then(|| complaints.join("; "))
+    }
+}

@@ -1,0 +1,240 @@
+//! Looking at the run of a workflow: where every step stands, how it came to that, and why it was tried again or not.
+//!
+//! Only the record is read, and nothing is changed; somebody else may be working on the run.
+
+use crate::engine::{self, EngineError, Holder};
+use crate::record::{Data, Record, StepStatus};
+use marvin_base::files::{self, Links};
+use marvin_base::redact::Redactor;
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The most transitions of a timeline.
+const MOST: usize = 200_000;
+
+/// One step.
+#[derive(Debug, Clone, Serialize)]
+pub struct StepView {
+    /// Its id.
+    pub step_id: String,
+    /// Who does it.
+    pub worker: String,
+    /// Where it stands.
+    pub status: StepStatus,
+    /// Attempts that are over.
+    pub attempts: usize,
+    /// When it was first begun, in milliseconds since 1970.
+    pub begun_ms: Option<i64>,
+    /// When it came to where it stands.
+    pub at_ms: Option<i64>,
+    /// What went wrong, or what is asked.
+    pub detail: String,
+    /// What a person is needed for.
+    pub blocked: Option<String>,
+}
+
+/// A decision about a retry.
+#[derive(Debug, Clone, Serialize)]
+pub struct Retry {
+    /// The step.
+    pub step_id: String,
+    /// The attempt that had failed.
+    pub attempt: u32,
+    /// Whether another one was allowed.
+    pub allowed: bool,
+    /// Why, or why not.
+    pub reason: String,
+    /// The reason as a word.
+    pub code: Option<String>,
+    /// How it is tried next.
+    pub strategy: Option<String>,
+    /// The lesson that was written before.
+    pub lesson: Option<String>,
+    /// The failure.
+    pub failure_signature: Option<String>,
+}
+
+/// One line of the timeline.
+#[derive(Debug, Clone, Serialize)]
+pub struct Moment {
+    /// The transition.
+    pub seq: i64,
+    /// When, in milliseconds since 1970.
+    pub at_ms: i64,
+    /// The step.
+    pub step_id: String,
+    /// What it became.
+    pub status: StepStatus,
+    /// The attempt.
+    pub attempt: u32,
+    /// A few words.
+    pub detail: String,
+}
+
+/// A run.
+#[derive(Debug)]
+pub struct View {
+    /// Its folder.
+    pub path: PathBuf,
+    /// `run.json`.
+    pub facts: Value,
+    /// The workflow's id.
+    pub workflow_id: String,
+    /// Its goal.
+    pub goal: String,
+    /// How commits are kept.
+    pub sync: String,
+    /// Who works on it now.
+    pub holder: Option<Holder>,
+    /// How many steps stand where.
+    pub counts: BTreeMap<&'static str, usize>,
+    /// The steps, in the order of the file.
+    pub steps: Vec<StepView>,
+    /// Every decision about a retry, in order.
+    pub retries: Vec<Retry>,
+    /// Every transition, in order.
+    pub timeline: Vec<Moment>,
+    /// Files and the steps that left them, with their hash.
+    pub artifacts: Vec<Value>,
+    /// `workflow_state.json`, as it would be now.
+    pub state: Value,
+}
+
+/// Is this the folder of a run of a workflow?
+#[must_use]
+pub fn is_workflow(path: &Path) -> bool {
+    path.join(crate::record::FILE).is_file()
+}
+
+/// `run.json` of a run.
+#[must_use]
+pub fn facts(path: &Path) -> Value {
+    let text = files::read_text(&path.join("run.json"), 4 * 1024 * 1024, Links::Refuse).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_else(|_| json!({}))
+}
+
+impl View {
+    /// Reads a run.
+    ///
+    /// # Errors
+    /// When its record cannot be read or is damaged.
+    pub fn read(path: &Path, redactor: &Redactor) -> Result<View, EngineError> {
+        let (record, workflow, folded) = Record::look(path)?;
+        let mut steps: Vec<StepView> = workflow
+            .steps
+            .iter()
+            .zip(&folded.status)
+            .map(|(step, status)| StepView {
+                step_id: step.id.to_string(),
+                worker: step.worker.to_string(),
+                status: *status,
+                attempts: 0,
+                begun_ms: None,
+                at_ms: None,
+                detail: String::new(),
+                blocked: None,
+            })
+            .collect();
+        let (mut retries, mut timeline) = (Vec::new(), Vec::new());
+        record.each(&mut |transition| {
+            let Some(step) = steps.get_mut(transition.step as usize) else { return };
+            let data = Data::read(transition.data);
+            step.begun_ms.get_or_insert(transition.at);
+            step.at_ms = Some(transition.at);
+            step.attempts += usize::from(data.over.is_some());
+            step.detail = data.error.clone().or_else(|| data.reason.clone()).unwrap_or_default();
+            step.blocked.clone_from(&data.blocked);
+            if timeline.len() < MOST {
+                let strategy = data.strategy.as_ref().map(ToString::to_string);
+                let summary =
+                    data.over.as_ref().map(|over| over.summary.clone()).filter(|text| !text.is_empty());
+                let detail =
+                    [data.error.clone(), data.reason.clone(), summary, strategy].into_iter().flatten().next();
+                timeline.push(Moment {
+                    seq: transition.seq,
+                    at_ms: transition.at,
+                    step_id: step.step_id.clone(),
+                    status: transition.status,
+                    attempt: data.attempt,
+                    detail: detail.unwrap_or_default(),
+                });
+            }
+            let allowed = transition.status == StepStatus::RetryPending;
+            if let Some(reason) = data.reason.filter(|_| allowed || data.code.is_some()) {
+                retries.push(Retry {
+                    step_id: step.step_id.clone(),
+                    attempt: data.attempt,
+                    allowed,
+                    reason,
+                    code: data.code,
+                    strategy: data.strategy.map(|strategy| strategy.to_string()),
+                    lesson: data.lesson,
+                    failure_signature: data.over.and_then(|over| over.failure_signature),
+                });
+            }
+        })?;
+        let mut counts = BTreeMap::new();
+        for status in &folded.status {
+            *counts.entry(status.word()).or_insert(0) += 1;
+        }
+        let id_of = |step: u32| workflow.steps.get(step as usize).map_or("", |step| &*step.id);
+        let artifacts = record.artifacts()?.into_iter().map(|(step, attempt, artifact)| {
+            json!({"step_id": id_of(step), "attempt": attempt, "path": artifact.path, "sha256": artifact.sha256, "bytes": artifact.bytes})
+        });
+        let artifacts = artifacts.collect();
+        let state = engine::state(&record, &workflow, redactor)?;
+        Ok(View {
+            path: path.to_path_buf(),
+            facts: facts(path),
+            workflow_id: workflow.workflow_id.clone(),
+            goal: workflow.goal.clone(),
+            sync: record.meta("sync").unwrap_or_default(),
+            holder: engine::holder(path),
+            counts,
+            steps,
+            retries,
+            timeline,
+            artifacts,
+            state: serde_json::from_slice(&state).unwrap_or(Value::Null),
+        })
+    }
+
+    /// The status in a word: of the run, or that it broke off.
+    #[must_use]
+    pub fn status(&self) -> String {
+        status(&self.facts, self.holder.is_some())
+    }
+
+    /// As programs read it.
+    #[must_use]
+    pub fn json(&self, with_timeline: bool) -> Value {
+        let waiting: Vec<Value> = self
+            .steps
+            .iter()
+            .filter(|step| step.status == StepStatus::Blocked)
+            .map(|step| json!({"step_id": step.step_id, "kind": step.blocked, "text": step.detail}))
+            .collect();
+        let mut value = json!({
+            "run_id": self.path.file_name().map(|name| name.to_string_lossy().into_owned()), "run_path": self.path.display().to_string(),
+            "status": self.status(), "steps": self.counts, "sync": self.sync, "holder": self.holder, "facts": self.facts,
+            "waiting": waiting, "retries": self.retries, "artifacts": self.artifacts, "workflow": self.state,
+        });
+        if let (Value::Object(map), true) = (&mut value, with_timeline) {
+            map.insert("timeline".into(), json!(self.timeline));
+        }
+        value
+    }
+}
+
+/// The status of a run in a word, from its `run.json` and whether somebody works on it.
+#[must_use]
+pub fn status(facts: &Value, held: bool) -> String {
+    let word = facts.get("status").and_then(Value::as_str).unwrap_or("?");
+    match (word, held) {
+        ("running" | "planning", false) => "BROKEN_OFF".to_string(),
+        (_, true) => "RUNNING".to_string(),
+        (word, false) => word.to_uppercase(),
+    }
+}

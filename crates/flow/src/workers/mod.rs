@@ -1,0 +1,215 @@
+//! Who does steps with a model: the roles. Each runs the one loop of `marvin-agent` through a [`Crew`], and reports what came of
+//! it as the worker protocol says. What a report says of figures was counted by the shell; what it says of success was
+//! proved by the step's commitments, where it has some.
+//!
+//! Limits: a role that only looks has no tool that writes or runs anything, so a TestTriager reads what others ran. Workers
+//! start no agents of their own.
+
+mod measured;
+mod prove;
+mod report;
+mod task;
+#[cfg(test)]
+mod tests;
+
+pub use measured::{Measured, measured};
+pub use prove::{Verdict, prove};
+
+use crate::manager;
+use crate::retry::{self, Counted, Progress, Snapshot};
+use crate::worker::{Order, Report, Worker};
+use async_trait::async_trait;
+use marvin_agent::SessionError;
+use marvin_agent::compose::Extra;
+use marvin_agent::crew::{Crew, Done, Job};
+use marvin_agent::outcome::Status as Ended;
+use marvin_agent::roles::Role;
+use marvin_base::files::{self, Links};
+use marvin_base::{atomic, truncate};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// The roles that do steps.
+pub const ROLES: [Role; 6] =
+    [Role::Planner, Role::Implementer, Role::Debugger, Role::Reviewer, Role::TestTriager, Role::SkillBuilder];
+/// Bytes of a snapshot that are read back.
+const LARGEST: u64 = 64 * 1024 * 1024;
+
+/// Everybody of a crew, by name.
+#[must_use]
+pub fn roles(crew: &Arc<Crew>) -> BTreeMap<String, Arc<dyn Worker>> {
+    roles_for(crew, &Map::new())
+}
+
+/// Everybody of a crew, by name, for a workflow with these metadata: where it promises something at its end, nobody ends
+/// it early.
+#[must_use]
+pub fn roles_for(crew: &Arc<Crew>, metadata: &Map<String, Value>) -> BTreeMap<String, Arc<dyn Worker>> {
+    let may_end = !manager::promises(metadata);
+    let worker =
+        |role: Role| -> Arc<dyn Worker> { Arc::new(RoleWorker { crew: crew.clone(), role, may_end }) };
+    ROLES.into_iter().map(|role| (role.name().to_string(), worker(role))).collect()
+}
+
+/// May a role change files when it works that way? A Reviewer judges, except where it is asked to mend what others could not.
+#[must_use]
+pub fn may_write(role: Role, strategy_id: &str) -> bool {
+    match role {
+        Role::Planner | Role::TestTriager => false,
+        Role::Reviewer => strategy_id == "refactor",
+        _ => true,
+    }
+}
+
+/// One role of a crew.
+#[derive(Debug)]
+pub struct RoleWorker {
+    crew: Arc<Crew>,
+    role: Role,
+    /// Whether it may end the whole workflow.
+    may_end: bool,
+}
+
+impl RoleWorker {
+    /// What is asked of the crew.
+    fn job(&self, order: &Order) -> Job {
+        let lessons = task::lessons(&order.lessons);
+        Job {
+            key: key(order),
+            role: self.role,
+            step: order.step_id.clone(),
+            attempt: order.attempt,
+            call_id: order.call_id.clone(),
+            task: task::text(order),
+            workspace: Some(order.workspace.clone()),
+            readonly: !self.writes(order),
+            commitments: order.commitments.clone(),
+            outputs_schema: (!is_anything(&order.outputs_schema)).then(|| order.outputs_schema.clone()),
+            extras: lessons
+                .map(|text| Extra { name: "Lessons".into(), text, priority: 60 })
+                .into_iter()
+                .collect(),
+        }
+    }
+
+    /// What was done under this key before, if all of it was.
+    fn before(&self, order: &Order) -> Result<Option<Report>, SessionError> {
+        let kept = self.crew.kept(&key(order))?;
+        Ok(kept.and_then(|value| serde_json::from_value(value).ok()))
+    }
+
+    /// How the workspace stood when the attempt began, also if that was in another process.
+    fn snapshot(&self, order: &Order) -> Result<Option<Snapshot>, SessionError> {
+        if !self.writes(order) {
+            return Ok(None);
+        }
+        let path = self.crew.beside(&key(order), "before.json");
+        if let Ok(text) = files::read_text(&path, LARGEST, Links::Refuse)
+            && let Ok(snapshot) = serde_json::from_str(&text)
+        {
+            return Ok(Some(snapshot));
+        }
+        let snapshot = Snapshot::take(&order.workspace);
+        atomic::replace(&path, json!(snapshot).to_string().as_bytes())?;
+        Ok(Some(snapshot))
+    }
+
+    async fn attempt(&self, order: &Order, cancel: &CancellationToken) -> Result<Report, SessionError> {
+        if let Some(report) = self.before(order)? {
+            return Ok(report);
+        }
+        let trace = self.crew.trace();
+        let before = self.snapshot(order)?;
+        let about = self.about(order);
+        trace.event("worker.started", json!(about))?;
+        let done = self.crew.work(&self.job(order), cancel).await?;
+        if done.outcome.status == Ended::Budget {
+            // Nobody may spend more; whoever raises the budget goes on from here.
+            self.crew.stop();
+        }
+        let progress = retry::measure(before.as_ref(), &order.workspace, &counted(&done));
+        let report = report::of(order, &done, &progress, self.may_end);
+        // What was broken off goes on when it is taken up again.
+        if !cancel.is_cancelled() && done.outcome.status != Ended::Budget {
+            self.crew.keep(&key(order), &json!(report))?;
+            std::fs::remove_file(self.crew.beside(&key(order), "before.json")).ok();
+        }
+        let mut ended = about;
+        ended.insert("status".into(), json!(report.status));
+        ended.insert("failure_signature".into(), json!(report.failure_signature));
+        ended.insert("summary".into(), trace.within(&json!(report.summary), 2_000));
+        ended.insert("metrics".into(), trace.within(&Value::Object(report.metrics.clone()), 2_000));
+        trace.event("worker.completed", Value::Object(ended))?;
+        Ok(report)
+    }
+
+    /// What the record says of an attempt.
+    fn about(&self, order: &Order) -> Map<String, Value> {
+        let signature = retry::call_signature(
+            &order.goal,
+            &order.step_id,
+            &order.worker,
+            &order.inputs,
+            &order.strategy_id,
+            order.retrieval_stage,
+        );
+        let about = json!({
+            "step_id": order.step_id, "worker_role": self.role.name(), "call_id": order.call_id, "attempt": order.attempt,
+            "strategy_id": order.strategy_id, "retrieval_stage": order.retrieval_stage, "call_signature": signature,
+            "lessons": order.lessons.len(), "commitments": order.commitments.len(), "readonly": !self.writes(order),
+        });
+        about.as_object().cloned().unwrap_or_default()
+    }
+}
+
+#[async_trait]
+impl Worker for RoleWorker {
+    fn writes(&self, order: &Order) -> bool {
+        may_write(self.role, &order.strategy_id)
+    }
+
+    /// What was begun is gone on with, by the record under its key.
+    fn repeatable(&self, _: &Order) -> bool {
+        true
+    }
+
+    async fn work(&self, order: &Order, cancel: &CancellationToken) -> Report {
+        match self.attempt(order, cancel).await {
+            Ok(report) => report,
+            Err(error) => report::broken(order, &error),
+        }
+    }
+}
+
+/// What an attempt is written down under, so that people find it too.
+fn key(order: &Order) -> String {
+    format!("{}-{}-{}", truncate::head(&order.step_id, 32), order.attempt, order.key)
+}
+
+fn is_anything(schema: &Value) -> bool {
+    match schema {
+        Value::Object(map) => map.is_empty(),
+        Value::Null | Value::Bool(true) => true,
+        _ => false,
+    }
+}
+
+/// What the shell counted. What a model gave as outputs is a claim and no fact.
+fn counted(done: &Done) -> Counted {
+    Counted {
+        passed_tests: done.tests.map(|(passed, _)| passed),
+        failing_tests: done.tests.map(|(_, failed)| failed),
+        model_calls: done.model_calls,
+        tool_calls: done.tool_calls,
+        iteration_count: done.model_calls,
+        facts: Value::Null,
+    }
+}
+
+/// What was measured of an attempt, where its worker measured it.
+#[must_use]
+pub fn progress_of(report: &Report) -> Option<Progress> {
+    report.metrics.get("progress").and_then(|value| serde_json::from_value(value.clone()).ok())
+}

@@ -1,0 +1,167 @@
+//! From the end of a turn to the report of a worker.
+
+use crate::retry::Progress;
+use crate::worker::{Order, Report, Status};
+use marvin_agent::crew::Done;
+use marvin_agent::outcome::{self, Outcome};
+use marvin_agent::{SessionError, protocol};
+use marvin_base::truncate;
+use serde_json::{Map, Value, json};
+use std::path::{Component, Path};
+
+/// Artifacts that a report names.
+const MOST: usize = 200;
+
+/// The report of an attempt.
+pub(super) fn of(order: &Order, done: &Done, progress: &Progress, may_end: bool) -> Report {
+    let outcome = &done.outcome;
+    let status = status(outcome);
+    Report {
+        call_id: order.call_id.clone(),
+        status,
+        summary: summary(outcome),
+        outputs: protocol::outputs(&outcome.data),
+        artifacts: artifacts(&outcome.data, &order.workspace),
+        metrics: metrics(done, status, progress, may_end),
+        next_actions: texts(outcome.data.get("next_actions")),
+        failure_signature: (status != Status::Success).then(|| failure(done)),
+    }
+}
+
+/// The report of an attempt that could not be made.
+pub(super) fn broken(order: &Order, error: &SessionError) -> Report {
+    let signature = match error {
+        SessionError::Commitment(_) => "commitment-refused",
+        SessionError::Record(_) | SessionError::Write(_) => "record-failed",
+        SessionError::Model(_) => "model-unavailable",
+        _ => "worker-broken",
+    };
+    Report {
+        call_id: order.call_id.clone(),
+        status: Status::Failure,
+        summary: error.to_string(),
+        outputs: Map::new(),
+        artifacts: Vec::new(),
+        metrics: Map::new(),
+        next_actions: Vec::new(),
+        failure_signature: Some(signature.into()),
+    }
+}
+
+fn status(outcome: &Outcome) -> Status {
+    match outcome.status {
+        outcome::Status::Success => Status::Success,
+        outcome::Status::Partial => Status::Partial,
+        outcome::Status::Blocked => Status::Blocked,
+        outcome::Status::Failed
+        | outcome::Status::Budget
+        | outcome::Status::Interrupted
+        | outcome::Status::NotVerified => Status::Failure,
+    }
+}
+
+/// What there is to say: what the worker said, and before it what the shell found where that did not hold.
+fn summary(outcome: &Outcome) -> String {
+    let said = outcome.text.trim();
+    if outcome.status != outcome::Status::NotVerified {
+        let said = if said.is_empty() { outcome.error.as_deref().unwrap_or_default() } else { said };
+        return truncate::head(said, 4_000);
+    }
+    let none = Vec::new();
+    let proved = outcome.verification.last();
+    let all = proved.and_then(|proved| proved.report.get("commitments")?.as_array()).unwrap_or(&none);
+    let text = |one: &Value, key: &str| one.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
+    let open = all.iter().filter(|one| text(one, "status") != "passed").take(5).map(|one| {
+        let (assertion, reason) = (text(one, "assertion"), text(one, "reason"));
+        format!("{} {}: {}", text(one, "kind"), truncate::line(&assertion, 160), truncate::line(&reason, 200))
+    });
+    let what = open.collect::<Vec<_>>().join("; ");
+    let counted = proved.map(|proved| proved.summary.as_str()).unwrap_or_default();
+    truncate::head(
+        &format!("not verified, {counted} ({what}). It had said: {}", truncate::line(said, 600)),
+        4_000,
+    )
+}
+
+/// A stable name of the failure. What the shell found out comes before what the worker calls it.
+fn failure(done: &Done) -> String {
+    let outcome = &done.outcome;
+    let named = outcome.failure_signature.as_deref().map(|name| truncate::line(name.trim(), 120));
+    match outcome.status {
+        outcome::Status::NotVerified => format!("not-verified:{}", done.open.join(",")),
+        outcome::Status::Budget => outcome.reason.replace('_', "-"),
+        outcome::Status::Interrupted => "interrupted".into(),
+        _ if outcome.reason == "max_rounds" => "worker-max-iterations".into(),
+        _ => named.filter(|name| !name.is_empty()).unwrap_or_else(|| outcome.reason.replace('_', "-")),
+    }
+}
+
+/// Figures of the shell, and of what the worker said only that the whole work is over, where that was proved.
+fn metrics(done: &Done, status: Status, progress: &Progress, may_end: bool) -> Map<String, Value> {
+    let figures = json!({
+        "model_calls": done.model_calls, "tool_calls": done.tool_calls, "elapsed_ms": done.elapsed_ms,
+        "iteration_count": done.model_calls, "progress": progress,
+    });
+    let mut metrics = figures.as_object().cloned().unwrap_or_default();
+    if let Some((passed, failed)) = done.tests {
+        metrics.insert("passed_tests".into(), passed.into());
+        metrics.insert("failing_tests".into(), failed.into());
+    }
+    let said = done.outcome.data.get("metrics");
+    let control = said.and_then(|said| said.get("workflow_control"));
+    let wish = [said, control]
+        .into_iter()
+        .flatten()
+        .find(|said| said.get("terminate_workflow") == Some(&json!(true)));
+    if let Some(wish) = wish {
+        let proved = done.outcome.verification.last().is_some_and(|proved| proved.verified && !proved.empty);
+        let green = done.tests.is_none_or(|(_, failed)| failed == 0);
+        if may_end && status == Status::Success && proved && green {
+            let reason =
+                wish.get("terminate_reason").and_then(Value::as_str).unwrap_or("the goal is reached");
+            metrics.insert("terminate_workflow".into(), true.into());
+            metrics.insert("terminate_reason".into(), truncate::line(reason, 300).into());
+        } else {
+            let why = match may_end {
+                true => "nothing that the shell ran shows that the goal is reached",
+                false => "what must hold at the end of the workflow is proved by its last step",
+            };
+            metrics.insert("terminate_refused".into(), why.into());
+        }
+    }
+    metrics
+}
+
+fn texts(value: Option<&Value>) -> Vec<String> {
+    let list = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    list.iter().filter_map(Value::as_str).take(MOST).map(|text| truncate::line(text, 500)).collect()
+}
+
+/// The files that a worker says it made, as far as they are there: relative to the workspace, and inside of it.
+fn artifacts(data: &Map<String, Value>, workspace: &Path) -> Vec<String> {
+    let inside = |path: &String| {
+        let path = Path::new(path);
+        path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+            && workspace.join(path).symlink_metadata().is_ok_and(|facts| facts.is_file())
+    };
+    let mut found: Vec<String> = texts(data.get("artifacts")).into_iter().filter(inside).collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn artifacts_are_files_that_are_there() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("a.txt"), "x").unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", folder.path().join("link")).unwrap();
+        let said =
+            json!({"artifacts": ["a.txt", "./a.txt", "b.txt", "../x", "/etc/passwd", "link", 7, "a.txt"]});
+        assert_eq!(artifacts(said.as_object().unwrap(), folder.path()), ["./a.txt", "a.txt"]);
+        assert!(artifacts(&Map::new(), folder.path()).is_empty());
+    }
+}

@@ -1,0 +1,52 @@
+//! Packs the benchmark tasks into one file for the binary: every file below `tasks` with its path, scrambled, so that nobody who
+//! looks through the binary for a text finds a hidden test. It is no secret: whoever has the source has them.
+
+#[path = "src/scramble.rs"]
+mod scramble;
+
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+/// All tasks together stay below this.
+const LARGEST: usize = 1024 * 1024;
+
+fn files_below(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            // What running the tests by hand leaves behind.
+            if !name.starts_with(['.', '_']) {
+                files_below(&path, found)?;
+            }
+        } else if !name.ends_with(".pyc") {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let root = Path::new("tasks");
+    println!("cargo:rerun-if-changed=tasks");
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=src/scramble.rs");
+    let mut files = Vec::new();
+    files_below(root, &mut files)?;
+    files.sort();
+    let mut packed = Vec::new();
+    for file in files {
+        let path = file.strip_prefix(root)?.to_string_lossy().into_owned();
+        let text = fs::read_to_string(&file)?;
+        for part in [&path, &text] {
+            packed.extend(u32::try_from(part.len())?.to_le_bytes());
+            packed.extend(part.as_bytes());
+        }
+    }
+    if packed.len() > LARGEST {
+        return Err(format!("the tasks have {} bytes, and {LARGEST} are allowed", packed.len()).into());
+    }
+    scramble::scramble(&mut packed);
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("tasks.pack"), packed)?;
+    Ok(())
+}

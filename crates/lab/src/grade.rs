@@ -1,0 +1,204 @@
+//! Grading, by the shell, on a fresh copy: the files that the task names as the solver left them, the visible tests as they were given, and
+//! the hidden tests, in a folder that is made for it and goes with it. What a solver changed besides has no effect: its tests, a
+//! `conftest.py`, a `sitecustomize.py`, a `pytest.py` of its own are not taken over.
+//!
+//! The judge (`judge/judge.py`) runs contained and without network. It never loads the solver's code into its own process, and hidden tests
+//! are gone from the disk before any of that code runs. Its report counts only with the secret that it was given.
+//! Limit: code that is called can falsify what is counted *inside its own process* (operations), not what it answers.
+
+use crate::error::LabError;
+use crate::python::Python;
+use crate::snapshot::{Snapshot, put};
+use crate::task::Task;
+use marvin_agent::Ground;
+use marvin_base::environment::Environment;
+use marvin_base::files::{self, Links};
+use marvin_base::truncate;
+use marvin_tools::command::run_line;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+const JUDGE: &str = include_str!("../judge/judge.py");
+/// How long the judge may take.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// Bytes of its report.
+const LARGEST: u64 = 4 * 1024 * 1024;
+
+/// What came of a solution.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Grade {
+    /// Hidden tests that passed.
+    pub passed: u64,
+    /// Hidden tests that did not, or were not run.
+    pub failed: u64,
+    /// From 0 to 1: the share of each criterion's tests, weighted.
+    pub score: f64,
+    /// The share of each criterion.
+    pub criteria: BTreeMap<String, f64>,
+    /// Hidden tests that did not pass, and why.
+    pub failing: Vec<Failing>,
+    /// Visible tests, as they were given.
+    pub visible_passed: u64,
+    /// Those of them that failed.
+    pub visible_failed: u64,
+    /// Why there is no report, where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+impl Grade {
+    /// Did everything pass?
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.failed == 0 && self.passed > 0
+    }
+}
+
+/// A hidden test that did not pass.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failing {
+    /// Its name.
+    pub test: String,
+    /// What it said.
+    pub why: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Report {
+    secret: String,
+    tests: BTreeMap<String, Verdict>,
+    errors: Vec<String>,
+    visible: Visible,
+}
+
+#[derive(Debug, Deserialize)]
+struct Verdict {
+    passed: bool,
+    why: String,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Visible {
+    passed: u64,
+    failed: u64,
+}
+
+/// Which tests are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tests {
+    /// Only those that decide.
+    Hidden,
+    /// The visible ones too.
+    All,
+}
+
+/// Grades what a solver left.
+///
+/// # Errors
+/// When the judge cannot be started or contained, or was interrupted. What the solver's code does is never an error.
+pub async fn grade(
+    task: &Task,
+    solution: &Snapshot,
+    which: Tests,
+    python: &Python,
+    environment: &Environment,
+    cancel: &CancellationToken,
+) -> Result<Grade, LabError> {
+    let room = tempfile::Builder::new().prefix("marvin-grade-").tempdir();
+    let room = room.map_err(|error| LabError::file(Path::new("a temporary folder"), error))?;
+    // The name under which the box knows it.
+    let root = room.path().canonicalize().map_err(|error| LabError::file(room.path(), error))?;
+    solution.write(&root.join("solution"))?;
+    let tests = task.folder("starter").filter(|(path, _)| path.starts_with("tests/"));
+    for (path, text) in tests.filter(|_| which == Tests::All) {
+        put(&root.join(path), text.as_bytes())?;
+    }
+    for (path, text) in task.folder("hidden") {
+        put(&root.join("hidden").join(path), text.as_bytes())?;
+    }
+    let secret = marvin_base::ids::short(32);
+    put(&root.join("secret"), secret.as_bytes())?;
+    put(&root.join("judge.py"), JUDGE.as_bytes())?;
+
+    let ground = Ground::find(environment.clone(), root.clone(), Some(&root), true, Vec::new())?;
+    let context = ground.tool_context(cancel.clone(), None);
+    let program = python.program.replace('\'', "'\\''");
+    let ran = run_line(&format!("exec '{program}' -I -B judge.py"), PATIENCE, &context).await;
+    let ran = ran.map_err(|error| LabError::Python { program, problem: error.to_string() })?;
+    if cancel.is_cancelled() {
+        return Err(LabError::Interrupted);
+    }
+    let report = files::read_text(&root.join("report.json"), LARGEST, Links::Refuse).ok();
+    let report = report.and_then(|text| serde_json::from_str::<Report>(&text).ok());
+    Ok(match report.filter(|report| report.secret == secret) {
+        Some(report) => weigh(task, &report),
+        None => Grade {
+            failed: task.facts.hidden_tests,
+            problem: Some(format!("the judge left no report: {}", truncate::line(&ran.text, 400))),
+            ..Grade::default()
+        },
+    })
+}
+
+/// The figures of a report. Tests that were not run have failed.
+fn weigh(task: &Task, report: &Report) -> Grade {
+    let mut shares: BTreeMap<&str, (u64, u64)> =
+        task.facts.criteria.keys().map(|name| (name.as_str(), (0, 0))).collect();
+    let mut grade = Grade {
+        visible_passed: report.visible.passed,
+        visible_failed: report.visible.failed,
+        problem: report.errors.first().map(|error| truncate::line(error, 400)),
+        ..Grade::default()
+    };
+    for (test, verdict) in &report.tests {
+        if let Some((passed, all)) = task.criterion(test).and_then(|name| shares.get_mut(name)) {
+            *passed += u64::from(verdict.passed);
+            *all += 1;
+        }
+        if verdict.passed {
+            grade.passed += 1;
+        } else {
+            grade.failing.push(Failing { test: test.clone(), why: verdict.why.clone() });
+        }
+    }
+    grade.passed = grade.passed.min(task.facts.hidden_tests);
+    grade.failed = task.facts.hidden_tests - grade.passed;
+    for (name, (passed, all)) in shares {
+        #[expect(clippy::cast_precision_loss, reason = "a few dozen tests")]
+        let share = if all == 0 { 0.0 } else { passed as f64 / all as f64 };
+        grade.score += share * task.facts.criteria.get(name).copied().unwrap_or_default();
+        grade.criteria.insert(name.to_string(), share);
+    }
+    // Sums of weights come out a hair beside the figure that is meant.
+    grade.score = (grade.score * 1e6).round() / 1e6;
+    grade
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task;
+
+    fn report(tests: &[(&str, bool)]) -> Report {
+        let tests = tests
+            .iter()
+            .map(|(name, passed)| (name.to_string(), Verdict { passed: *passed, why: String::new() }))
+            .collect();
+        Report { secret: String::new(), tests, errors: Vec::new(), visible: Visible::default() }
+    }
+
+    #[test]
+    fn scores_are_weighted_and_missing_tests_fail() {
+        let dedupe = task::find(&["dedupe-sorted".into()]).unwrap().remove(0);
+        let grade = weigh(&dedupe, &report(&[("test_result", true), ("test_cost_of_groups[1]", false)]));
+        assert_eq!((grade.passed, grade.failed), (1, 5));
+        assert!((grade.score - 0.5).abs() < 1e-9 && !grade.is_whole());
+        assert_eq!(grade.failing.len(), 1);
+        let none = weigh(&dedupe, &report(&[]));
+        assert_eq!((none.passed, none.failed), (0, 6));
+        assert!(!none.is_whole() && none.score.abs() < 1e-9);
+    }
+}

@@ -1,0 +1,82 @@
+//! The Python that tasks are graded with, and that solvers find: one that has pytest.
+
+use crate::error::LabError;
+use marvin_base::child::{self, Child, Ending};
+use marvin_base::environment::Environment;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// A Python with pytest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Python {
+    /// The program.
+    pub program: String,
+    /// `3.13.1, pytest 8.4.2`.
+    pub version: String,
+}
+
+impl Python {
+    /// Looks for it: a program, or the folder of a virtual environment.
+    ///
+    /// # Errors
+    /// When it is not there, or has no pytest.
+    pub async fn find(named: &str, folder: &Path, cancel: &CancellationToken) -> Result<Python, LabError> {
+        let place = folder.join(named);
+        let program = match named.contains('/') {
+            true if place.is_dir() => place.join("bin/python3").display().to_string(),
+            true => place.display().to_string(),
+            false => named.to_string(),
+        };
+        let wrong = |problem: &str| LabError::Python { program: program.clone(), problem: problem.into() };
+        let line = "import sys, pytest; print(sys.version.split()[0] + ', pytest ' + pytest.__version__)";
+        let mut child = Child::new(&program).args(["-I", "-c", line]);
+        child.deadline = Duration::from_secs(60);
+        let outcome = child::run(child, cancel).await.map_err(|_| wrong("is not there"))?;
+        match outcome.ending {
+            Ending::Exited(0) if outcome.stdout.text().contains(", pytest ") => {
+                Ok(Python { version: outcome.stdout.text().trim().to_string(), program: program.clone() })
+            }
+            Ending::Cancelled => Err(LabError::Interrupted),
+            _ if outcome.stderr.text().contains("No module named 'pytest'") => Err(wrong("has no pytest")),
+            _ => Err(wrong("does not run")),
+        }
+    }
+
+    /// Variables with which the programs of solvers find it first, and leave no bytecode.
+    #[must_use]
+    pub fn variables(&self, environment: &Environment) -> BTreeMap<String, String> {
+        let mut variables = BTreeMap::from([("PYTHONDONTWRITEBYTECODE".to_string(), "1".to_string())]);
+        if let Some(folder) = Path::new(&self.program).parent().filter(|_| self.program.contains('/')) {
+            let path = environment.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin");
+            variables.insert("PATH".into(), format!("{}:{path}", folder.display()));
+        }
+        variables
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_is_missing_is_said() {
+        let cancel = CancellationToken::new();
+        let missing = Python::find("no-such-python", Path::new("/"), &cancel).await.unwrap_err().to_string();
+        assert!(missing.contains("`no-such-python` is not there") && missing.contains("hint:"), "{missing}");
+        for no_python in ["/bin/true", "/bin/false"] {
+            let wrong = Python::find(no_python, Path::new("/"), &cancel).await.unwrap_err().to_string();
+            assert!(wrong.contains("does not run"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_virtual_environment_goes_first() {
+        let environment = Environment::from_iter([("PATH", "/bin")]);
+        let python = Python { program: "/v/bin/python3".into(), version: String::new() };
+        assert_eq!(python.variables(&environment)["PATH"], "/v/bin:/bin");
+        let python = Python { program: "python3".into(), version: String::new() };
+        assert!(!python.variables(&environment).contains_key("PATH"));
+    }
+}

@@ -1,0 +1,53 @@
+//! The baseline: one agent, one session of the one loop, no commitments. Its final answer is its claim.
+
+use super::{Bench, Room, Runner, Solved, Watcher, flags, prompt};
+use crate::error::LabError;
+use crate::task::Task;
+use marvin_agent::session::Manner;
+use marvin_agent::{Ground, Notice, Session, SessionOptions, Status};
+use marvin_model::price::dollars;
+use serde_json::Value;
+
+pub(super) async fn solve(task: &Task, room: &Room, bench: &Bench) -> Result<Solved, LabError> {
+    let flags = flags(Runner::Baseline, task, room, bench)?;
+    let workspace = room.workspace();
+    let ground = Ground::find(bench.environment.clone(), bench.folder.clone(), Some(workspace), true, flags)?;
+    let watcher = Watcher::new(task, workspace);
+    let watching = watcher.clone();
+    let mut session = Session::open(SessionOptions {
+        ground,
+        manner: Manner::Unattended,
+        record: None,
+        response_schema: None,
+        listener: Box::new(move |notice| {
+            let Notice::Event(event) = notice else { return };
+            let is = |key: &str, wanted: &str| event.pointer(key).and_then(Value::as_str) == Some(wanted);
+            if is("/type", "item.completed") && is("/item/type", "tool_call") {
+                watching.look();
+            }
+        }),
+        cancel: bench.cancel.child_token(),
+        replay: None,
+        commitments: Vec::new(),
+        servitors: None,
+    })?;
+    session.arm_deadline();
+    let outcome = session.turn(&prompt(task)).await?;
+    if bench.cancel.is_cancelled() {
+        return Err(LabError::Interrupted);
+    }
+    let totals = session.cost().totals().unwrap_or_default();
+    let tokens = totals.tokens.values().fold((0, 0), |sum, (input, output)| (sum.0 + input, sum.1 + output));
+    Ok(Solved {
+        status: outcome.status.name().to_string(),
+        claimed: outcome.status == Status::Success,
+        model_calls: totals.turns,
+        tool_calls: outcome.calls as u64,
+        attempts: 1,
+        lessons: 0,
+        cost_usd: totals.unpriced.is_empty().then(|| dollars(totals.cost)),
+        tokens,
+        error: outcome.error,
+        states: watcher.states(),
+    })
+}

@@ -1,0 +1,107 @@
+//! What a solver left, as far as it is graded: the files that the task names, and nothing else. The workspace may be hostile: links
+//! are not followed, and sizes and numbers are bounded.
+
+use crate::error::LabError;
+use crate::task::Task;
+use marvin_base::files::{self, Links};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Bytes of one file, and files of one folder; more are not taken over.
+const LARGEST: u64 = 1024 * 1024;
+const MOST: usize = 200;
+
+/// The graded files of a workspace at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// By their path.
+    pub files: BTreeMap<String, Vec<u8>>,
+}
+
+impl Snapshot {
+    /// Reads them.
+    #[must_use]
+    pub fn take(task: &Task, workspace: &Path) -> Snapshot {
+        let mut files = BTreeMap::new();
+        for pattern in &task.facts.files {
+            for path in matching(pattern, workspace) {
+                if let Ok(bytes) = files::read(&workspace.join(&path), LARGEST, Links::Refuse)
+                    && bytes.len() as u64 <= LARGEST
+                {
+                    files.insert(path, bytes);
+                }
+            }
+        }
+        Snapshot { files }
+    }
+
+    /// Writes them below a folder.
+    ///
+    /// # Errors
+    /// When one cannot be written.
+    pub fn write(&self, folder: &Path) -> Result<(), LabError> {
+        for (path, bytes) in &self.files {
+            put(&folder.join(path), bytes)?;
+        }
+        Ok(())
+    }
+}
+
+/// Paths that a pattern of `task.json` means: itself, or `folder/*.ext`.
+fn matching(pattern: &str, workspace: &Path) -> Vec<String> {
+    let Some((folder, ending)) = pattern.split_once("/*") else { return vec![pattern.to_string()] };
+    let place = workspace.join(folder);
+    if !place.symlink_metadata().is_ok_and(|facts| facts.is_dir()) {
+        return Vec::new();
+    }
+    let entries = std::fs::read_dir(&place).into_iter().flatten().flatten().take(10_000);
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.ends_with(ending))
+        .collect();
+    names.sort();
+    names.truncate(MOST);
+    names.into_iter().map(|name| format!("{folder}/{name}")).collect()
+}
+
+/// Writes a file with the folders above it.
+pub(crate) fn put(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| LabError::file(folder, error))?;
+    }
+    std::fs::write(path, bytes).map_err(|error| LabError::file(path, error))
+}
+
+/// The visible tests of a task that the workspace has no longer as they were given.
+#[must_use]
+pub(crate) fn changed_tests(task: &Task, workspace: &Path) -> Vec<String> {
+    let same = |path: &str, text: &str| {
+        files::read(&workspace.join(path), LARGEST, Links::Refuse).is_ok_and(|bytes| bytes == text.as_bytes())
+    };
+    let tests = task.folder("starter").filter(|(path, _)| path.starts_with("tests/"));
+    tests.filter(|(path, text)| !same(path, text)).map(|(path, _)| path.to_string()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task;
+
+    #[test]
+    fn only_what_the_task_names_is_taken_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let shop = task::find(&["shop-refactor".into()]).unwrap().remove(0);
+        for name in ["shop/a.py", "shop/conftest.txt", "conftest.py", "sitecustomize.py", "shop/deep/b.py"] {
+            put(&root.join(name), b"x").unwrap();
+        }
+        std::os::unix::fs::symlink("/etc/passwd", root.join("shop/link.py")).unwrap();
+        put(&root.join("shop/large.py"), &vec![b'x'; 2 << 20]).unwrap();
+        let taken = Snapshot::take(&shop, root);
+        assert_eq!(taken.files.keys().collect::<Vec<_>>(), ["shop/a.py"]);
+        std::fs::rename(root.join("shop"), root.join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink("elsewhere", root.join("shop")).unwrap();
+        assert_eq!(Snapshot::take(&shop, root), Snapshot::default(), "a folder that is a link");
+        assert_eq!(changed_tests(&shop, root), ["tests/test_shop.py"]);
+    }
+}

@@ -1,0 +1,233 @@
+//! Tasks, runners and repetitions: each is solved in a workspace of its own, graded outside, and becomes a row.
+
+use crate::error::LabError;
+use crate::grade::{Grade, Tests, grade};
+use crate::runner::{Bench, Room, Runner, Solved, solve};
+use crate::snapshot::{Snapshot, changed_tests, put};
+use crate::task::Task;
+use futures_util::StreamExt as _;
+use marvin_base::atomic;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+/// One attempt at one task.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Row {
+    /// The task.
+    pub task_id: String,
+    /// What kind of task.
+    pub category: String,
+    /// 1 to 5.
+    pub difficulty: u8,
+    /// Who solved it.
+    pub runner: String,
+    /// Which repetition, from 1.
+    pub repeat: u32,
+    /// How it ended, in the runner's own words.
+    pub status: String,
+    /// Whether every hidden test passed.
+    pub success: bool,
+    /// Whether the runner says that the task is solved.
+    pub claimed: bool,
+    /// It says so, and hidden tests fail.
+    pub false_completion: bool,
+    /// Hidden tests that passed.
+    pub passed: u64,
+    /// Hidden tests that did not.
+    pub failed: u64,
+    /// The same of the best state on the way.
+    pub best_passed: u64,
+    /// The same of the best state on the way.
+    pub best_failed: u64,
+    /// 0 to 1.
+    pub score: f64,
+    /// Scores of the states on the way, oldest first; the last is the final one.
+    pub scores: Vec<f64>,
+    /// Visible tests, as they were given.
+    pub visible_passed: u64,
+    /// Those of them that failed.
+    pub visible_failed: u64,
+    /// Visible tests that the solver changed; they were restored.
+    pub changed_tests: Vec<String>,
+    /// Seconds of solving, without grading.
+    pub wall_time_s: f64,
+    /// Requests to a model.
+    pub model_calls: u64,
+    /// Calls of tools.
+    pub tool_calls: u64,
+    /// Attempts at steps.
+    pub attempts: u64,
+    /// Lessons that were written down.
+    pub lessons: u64,
+    /// US dollars; none where a price is not known.
+    pub cost_usd: Option<f64>,
+    /// Tokens in.
+    pub input_tokens: u64,
+    /// Tokens out.
+    pub output_tokens: u64,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// What it left, below the folder of the report.
+    pub artifacts_path: String,
+    /// The workspace itself, where it was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+}
+
+/// What is to be run.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The tasks.
+    pub tasks: Vec<Task>,
+    /// The runners.
+    pub runners: Vec<Runner>,
+    /// How often each.
+    pub repeat: u32,
+    /// How many at the same time.
+    pub concurrency: usize,
+    /// Where everything is left.
+    pub out: PathBuf,
+    /// Whether workspaces stay where they were.
+    pub keep: bool,
+}
+
+impl Plan {
+    /// Everything that is to be done, in the order of the report.
+    fn cells(&self) -> Vec<(&Task, Runner, u32)> {
+        let mut cells = Vec::new();
+        for task in &self.tasks {
+            for runner in &self.runners {
+                cells.extend((1..=self.repeat).map(|repeat| (task, *runner, repeat)));
+            }
+        }
+        cells
+    }
+}
+
+/// Runs a plan. `told` hears of every row as it is done. What was done before an interruption is kept.
+///
+/// # Errors
+/// When a task cannot be begun or graded at all; what was done before is lost to the report, not to the disk.
+pub async fn run(
+    plan: &Plan,
+    bench: &Bench,
+    mut told: impl FnMut(&Row),
+) -> Result<(Vec<Row>, bool), LabError> {
+    let cells = plan.cells();
+    let jobs = cells.iter().enumerate().map(|(at, (task, runner, repeat))| async move {
+        (at, Box::pin(one(task, *runner, *repeat, plan, bench)).await)
+    });
+    let mut running = futures_util::stream::iter(jobs).buffer_unordered(plan.concurrency.max(1));
+    let mut rows = Vec::new();
+    let mut interrupted = false;
+    while let Some((at, row)) = running.next().await {
+        match row {
+            Ok(row) => {
+                told(&row);
+                rows.push((at, row));
+            }
+            Err(LabError::Interrupted) => interrupted = true,
+            Err(error) => return Err(error),
+        }
+    }
+    rows.sort_by_key(|(at, _)| *at);
+    Ok((rows.into_iter().map(|(_, row)| row).collect(), interrupted))
+}
+
+/// One task, one runner, once.
+async fn one(task: &Task, runner: Runner, repeat: u32, plan: &Plan, bench: &Bench) -> Result<Row, LabError> {
+    if bench.cancel.is_cancelled() {
+        return Err(LabError::Interrupted);
+    }
+    let room = Room::new(task)?;
+    let begun = Instant::now();
+    let solved = Box::pin(solve(runner, task, &room, bench)).await?;
+    let wall_time_s = (begun.elapsed().as_secs_f64() * 1000.0).round() / 1000.0;
+    let last = Snapshot::take(task, room.workspace());
+    let mut states = solved.states.clone();
+    if states.last() != Some(&last) {
+        states.push(last);
+    }
+    let mut grades = Vec::new();
+    for (at, state) in states.iter().enumerate() {
+        let which = if at + 1 == states.len() { Tests::All } else { Tests::Hidden };
+        let graded = grade(task, state, which, &bench.python, &bench.environment, &bench.cancel);
+        grades.push(Box::pin(graded).await?);
+    }
+    let name = format!("{}/{}-{repeat}", task.id(), runner.name());
+    let mut row = row(task, runner, &solved, &grades);
+    row.repeat = repeat;
+    row.wall_time_s = wall_time_s;
+    row.changed_tests = changed_tests(task, room.workspace());
+    row.artifacts_path.clone_from(&name);
+    leave(&plan.out.join(&name), room.workspace(), &row, &grades)?;
+    if plan.keep {
+        row.workspace = Some(room.keep().display().to_string());
+    }
+    Ok(row)
+}
+
+fn row(task: &Task, runner: Runner, solved: &Solved, grades: &[Grade]) -> Row {
+    let last = grades.last().cloned().unwrap_or_default();
+    let best = grades.iter().max_by_key(|grade| grade.passed).unwrap_or(&last);
+    let success = last.is_whole();
+    Row {
+        task_id: task.id().to_string(),
+        category: task.facts.category.clone(),
+        difficulty: task.facts.difficulty,
+        runner: runner.name().to_string(),
+        status: solved.status.clone(),
+        success,
+        claimed: solved.claimed,
+        false_completion: solved.claimed && !success,
+        passed: last.passed,
+        failed: last.failed,
+        best_passed: best.passed,
+        best_failed: best.failed,
+        score: last.score,
+        scores: grades.iter().map(|grade| grade.score).collect(),
+        visible_passed: last.visible_passed,
+        visible_failed: last.visible_failed,
+        model_calls: solved.model_calls,
+        tool_calls: solved.tool_calls,
+        attempts: solved.attempts,
+        lessons: solved.lessons,
+        cost_usd: solved.cost_usd,
+        input_tokens: solved.tokens.0,
+        output_tokens: solved.tokens.1,
+        error: solved.error.clone().or_else(|| last.problem.clone()),
+        ..Row::default()
+    }
+}
+
+/// Files that are copied from a workspace, and bytes of one; more stay behind.
+const MOST: usize = 2_000;
+const LARGEST: u64 = 8 * 1024 * 1024;
+
+/// Keeps what there is to look at: the workspace with the record in it, and the grades.
+fn leave(place: &Path, workspace: &Path, row: &Row, grades: &[Grade]) -> Result<(), LabError> {
+    let mut folders = vec![PathBuf::new()];
+    let mut count = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(workspace.join(&folder)).into_iter().flatten().flatten() {
+            let inner = folder.join(entry.file_name());
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                folders.push(inner);
+            } else if kind.is_file() && count < MOST {
+                use marvin_base::files::{Links, read};
+                if let Ok(bytes) = read(&workspace.join(&inner), LARGEST, Links::Refuse)
+                    && bytes.len() as u64 <= LARGEST
+                {
+                    count += 1;
+                    put(&place.join("workspace").join(&inner), &bytes)?;
+                }
+            }
+        }
+    }
+    std::fs::create_dir_all(place).map_err(|error| LabError::file(place, error))?;
+    let text = format!("{:#}\n", json!({ "row": row, "grades": grades }));
+    Ok(atomic::replace(&place.join("grade.json"), text.as_bytes())?)
+}

@@ -1,0 +1,191 @@
+//! The tasks, as they are packed into the binary. A task is a folder:
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `task.json` | its facts, as [`Facts`] |
+//! | `task.md` | what the solver is told |
+//! | `starter/` | what the workspace begins with, visible tests in `tests/` |
+//! | `hidden/` | acceptance tests and `probe.py`; only the judge gets them |
+//! | `solution/` | one that passes, for the oracle |
+//! | `recordings/RUNNER.jsonl` | what the mock plays for a runner |
+
+use crate::error::LabError;
+use crate::scramble::scramble;
+use marvin_base::settings::nearest_of;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+static PACK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tasks.pack"));
+
+/// `task.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Facts {
+    /// Its name, which is that of its folder.
+    pub id: String,
+    /// Its name for people.
+    pub title: String,
+    /// One sentence.
+    pub description: String,
+    /// `debugging`, `refactor`, `algorithms`, `concurrency`, `stateful`, `parsing`, `performance`.
+    pub category: String,
+    /// 1 (easy) to 5.
+    pub difficulty: u8,
+    /// The files that are graded: a path, or all of one kind in a folder (`shop/*.py`). Nothing else is taken over.
+    pub files: Vec<String>,
+    /// What its hidden tests are about, with the weight of each in the score; a test says which by its name.
+    pub criteria: BTreeMap<String, f64>,
+    /// How many hidden tests there are. Fewer that were run are failures.
+    pub hidden_tests: u64,
+}
+
+/// One task.
+#[derive(Debug, Clone)]
+pub struct Task {
+    /// Its facts.
+    pub facts: Facts,
+    /// What the solver is told.
+    pub text: String,
+    /// Every other file, by its path in the task's folder.
+    files: BTreeMap<String, String>,
+}
+
+impl Task {
+    /// Its name.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.facts.id
+    }
+
+    /// The files of one of its folders, by their path inside it.
+    pub fn folder<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> + 'a {
+        self.files.iter().filter_map(move |(path, text)| {
+            Some((path.strip_prefix(name)?.strip_prefix('/')?, text.as_str()))
+        })
+    }
+
+    /// What the mock plays for a runner.
+    #[must_use]
+    pub fn recording(&self, runner: &str) -> Option<&str> {
+        self.files.get(&format!("recordings/{runner}.jsonl")).map(String::as_str)
+    }
+
+    /// The criterion that a hidden test belongs to: the one that its name begins with.
+    #[must_use]
+    pub fn criterion(&self, test: &str) -> Option<&str> {
+        let name = test.strip_prefix("test_")?;
+        self.facts.criteria.keys().map(String::as_str).find(|criterion| {
+            name.strip_prefix(criterion).is_some_and(|rest| rest.is_empty() || rest.starts_with(['_', '[']))
+        })
+    }
+}
+
+/// Every task, by its name.
+///
+/// # Errors
+/// When one is damaged.
+pub fn all() -> Result<BTreeMap<String, Task>, LabError> {
+    let mut folders: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for (path, text) in unpacked() {
+        if let Some((task, inner)) = path.split_once('/') {
+            folders.entry(task.to_string()).or_default().insert(inner.to_string(), text);
+        }
+    }
+    let task = |(id, mut files): (String, BTreeMap<String, String>)| {
+        let damaged = |why: String| LabError::Damaged(id.clone(), why);
+        let facts = files.remove("task.json").ok_or_else(|| damaged("it has no task.json".into()))?;
+        let facts: Facts = serde_json::from_str(&facts).map_err(|error| damaged(error.to_string()))?;
+        let text = files.remove("task.md").ok_or_else(|| damaged("it has no task.md".into()))?;
+        Ok((id.clone(), Task { facts, text, files }))
+    };
+    folders.into_iter().map(task).collect()
+}
+
+/// The tasks of these names, each once, in the order of names; none named: all.
+///
+/// # Errors
+/// When there is no task of a name.
+pub fn find(names: &[String]) -> Result<Vec<Task>, LabError> {
+    let mut all = all()?;
+    if names.is_empty() {
+        return Ok(all.into_values().collect());
+    }
+    for name in names {
+        if !all.contains_key(name) {
+            let near = nearest_of(name, all.keys().map(String::as_str));
+            let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            return Err(LabError::NoTask { name: marvin_base::truncate::line(name, 60), near });
+        }
+    }
+    all.retain(|name, _| names.contains(name));
+    Ok(all.into_values().collect())
+}
+
+/// The files of the pack, as (path, text).
+fn unpacked() -> Vec<(String, String)> {
+    let mut bytes = PACK.to_vec();
+    scramble(&mut bytes);
+    let mut rest = bytes.as_slice();
+    let mut part = || {
+        let (length, after) = rest.split_first_chunk::<4>()?;
+        let (text, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        rest = after;
+        String::from_utf8(text.to_vec()).ok()
+    };
+    let mut files = Vec::new();
+    while let (Some(path), Some(text)) = (part(), part()) {
+        files.push((path, text));
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_task_is_whole() {
+        let tasks = all().unwrap();
+        assert_eq!(tasks.len(), 12);
+        for (id, task) in &tasks {
+            assert_eq!(id, task.id());
+            let sum: f64 = task.facts.criteria.values().sum();
+            assert!((sum - 1.0).abs() < 1e-9, "{id}: the weights are {sum} together");
+            let names =
+                |folder: &str| task.folder(folder).map(|(path, _)| path.to_string()).collect::<Vec<_>>();
+            assert!(names("starter").iter().any(|path| path.starts_with("tests/test_")), "{id}");
+            assert!(names("hidden").contains(&"probe.py".to_string()), "{id}");
+            assert!(!names("solution").is_empty(), "{id}");
+            assert!(task.text.contains("Only the standard library"), "{id}");
+            // What is graded is in the starter, or is named in the text.
+            for file in task.facts.files.iter().filter(|file| !file.contains('*')) {
+                assert!(
+                    names("solution").contains(file) && task.text.contains(file.as_str()),
+                    "{id}: {file}"
+                );
+            }
+            let hidden: String = task.folder("hidden").map(|(_, text)| text).collect();
+            for line in hidden.lines().filter_map(|line| line.strip_prefix("def test_")) {
+                let name = format!("test_{}", line.split('(').next().unwrap());
+                assert!(task.criterion(&name).is_some(), "{id}: {name} belongs to no criterion");
+            }
+        }
+    }
+
+    #[test]
+    fn hidden_tests_are_not_found_by_their_text() {
+        let looked_for = b"def probe";
+        assert!(!PACK.windows(looked_for.len()).any(|window| window == looked_for));
+        let text: String = unpacked().into_iter().map(|(_, text)| text).collect();
+        assert!(text.contains("def test_threads_meet_in_the_middle(probe"));
+        assert!(!PACK.windows(9).any(|window| window == b"(probe, w"));
+    }
+
+    #[test]
+    fn names_are_checked() {
+        let error = find(&["lru-cash".to_string()]).unwrap_err().to_string();
+        assert!(error.contains("did you mean `lru-cache`?"), "{error}");
+        assert_eq!(find(&["lru-cache".into(), "lru-cache".into()]).unwrap().len(), 1);
+        assert_eq!(find(&[]).unwrap().len(), 12);
+    }
+}

@@ -1,0 +1,4 @@
+from shop.cart import Cart
+from shop.catalogue import Catalogue, UnknownProduct
+from shop.pricing import UnknownDiscount, total_of
+from shop.receipt import receipt

@@ -1,0 +1,319 @@
+//! `marvin memory`: what is remembered, and who agreed to it.
+
+mod review;
+mod show;
+
+use super::{folder, project};
+use crate::cli::{CommitmentsPlace, MemoryChange, MemoryCommand, MemoryQuestion, Reviewer};
+use crate::failure::Failure;
+use crate::output;
+use marvin_agent::Ground;
+use marvin_base::Exit;
+use marvin_base::environment::Environment;
+use marvin_base::settings::table;
+use marvin_hooks::packs::Packs;
+use marvin_memory::candidate::Candidate;
+use marvin_memory::embed::{Bert, Embedder};
+use marvin_memory::index::{Document, Kind};
+use marvin_memory::memory::{Decision, From, Memory, Proposed, Recall};
+use marvin_memory::proposal::{Origin, Proposal};
+use marvin_memory::{MemoryError, Person, Places, eval, practice};
+use serde_json::{Value, json};
+use std::io::{IsTerminal, Read};
+use std::path::Path;
+
+/// Bytes of a file that is imported.
+const LARGEST: u64 = 64 * 1024 * 1024;
+
+impl std::convert::From<MemoryError> for Failure {
+    fn from(error: MemoryError) -> Self {
+        match &error {
+            MemoryError::Asked(why) => Failure::usage(why.clone()),
+            MemoryError::Refused(why) => Failure::refused(why.clone()),
+            _ => Failure::failed(error.to_string()),
+        }
+    }
+}
+
+/// Runs one of the commands about memory.
+pub(super) fn run(command: MemoryCommand) -> Result<Exit, Failure> {
+    match command {
+        MemoryCommand::List { all, place } => show::list(&memory(&place)?.0, all, place.json),
+        MemoryCommand::Pending(reviewer) => review::pending(&mut memory(&reviewer.place)?.0, &reviewer),
+        MemoryCommand::Approve { ids, supersedes, reviewer } => {
+            if supersedes.is_some() && ids.len() > 1 {
+                return Err(Failure::usage("--supersedes: one candidate takes the place of one memory"));
+            }
+            decide(&ids, &Decision::Approve, supersedes.as_deref(), &reviewer)
+        }
+        MemoryCommand::Reject { ids, reviewer } => decide(&ids, &Decision::Reject, None, &reviewer),
+        MemoryCommand::Edit(change) => edit(&change),
+        MemoryCommand::Forget { ids, reviewer } => forget(&ids, &reviewer),
+        MemoryCommand::Query(question) => query(&question),
+        MemoryCommand::Export { place } => export(&memory(&place)?.0),
+        MemoryCommand::Import { file, place } => import(&file, &place),
+        MemoryCommand::Practice { place } => {
+            let proposed = practice::practice(&mut memory(&place)?.0)?;
+            told(&proposed, place.json)
+        }
+        MemoryCommand::Audit { adopt, reviewer } => audit(adopt, &reviewer),
+        MemoryCommand::Why { turn, place } => show::why(&memory(&place)?.0, &turn, place.json),
+        MemoryCommand::Eval { file, format, k, embedder, json } => {
+            evaluate(&file, &format, &k, embedder.as_deref(), json)
+        }
+    }
+}
+
+/// The memory of the project around the folder; else the person's own.
+fn memory(place: &CommitmentsPlace) -> Result<(Memory, Ground), Failure> {
+    let project = project(place.working_dir.as_deref())?;
+    let ground = Ground::find(Environment::of_process(), folder()?, project.as_deref(), false, Vec::new())?;
+    let places = Places::of(&ground.layout, &ground.settings);
+    Ok((Memory::open(places, ground.redactor.clone()), ground))
+}
+
+fn person(reviewer: &Reviewer) -> Result<Person, Failure> {
+    let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    Ok(Person::found(&Environment::of_process(), terminal, reviewer.reviewer.as_deref())?)
+}
+
+fn decide(
+    ids: &[String],
+    decision: &Decision,
+    supersedes: Option<&str>,
+    reviewer: &Reviewer,
+) -> Result<Exit, Failure> {
+    let person = person(reviewer)?;
+    let (mut memory, _) = memory(&reviewer.place)?;
+    // All of them are known before the first is decided.
+    let waiting: Vec<Proposal> = ids.iter().map(|id| memory.waiting(id)).collect::<Result<_, _>>()?;
+    let mut decided = Vec::new();
+    for proposal in &waiting {
+        decided.push(memory.decide(proposal, decision.clone(), supersedes, &reviewer.note, &person)?);
+        if !reviewer.place.json {
+            let word = if matches!(decision, Decision::Reject) { "rejected" } else { "remembered" };
+            output::line(&format!("{word}: {}", show::row(&proposal.fingerprint, &proposal.candidate)))?;
+        }
+    }
+    if reviewer.place.json { output::json(&json!(decided)) } else { Ok(Exit::Success) }
+}
+
+fn edit(change: &MemoryChange) -> Result<Exit, Failure> {
+    let person = person(&change.reviewer)?;
+    let (mut memory, ground) = memory(&change.reviewer.place)?;
+    let proposal = memory.waiting(&change.id)?;
+    let mut value = serde_json::to_value(&proposal.candidate).unwrap_or_default();
+    let mut set = |key: &str, to: Option<Value>| {
+        if let (Some(to), Value::Object(value)) = (to, &mut value) {
+            value.insert(key.to_string(), to);
+        }
+    };
+    set("text", change.text.clone().map(Value::from));
+    set("type", change.kind.clone().map(Value::from));
+    set("tags", (!change.tag.is_empty()).then(|| json!(change.tag)));
+    set("ttl_days", change.ttl_days.map(|days| if days == 0 { Value::Null } else { json!(days) }));
+    let candidate = Candidate::read(&value, &ground.redactor).map_err(Failure::usage)?;
+    let decision = Decision::Edit(Box::new(candidate.clone()));
+    let decided =
+        memory.decide(&proposal, decision, change.supersedes.as_deref(), &change.reviewer.note, &person)?;
+    if change.reviewer.place.json {
+        return output::json(&json!(decided));
+    }
+    output::line(&format!("remembered: {}", show::row(decided.id.as_deref().unwrap_or_default(), &candidate)))
+}
+
+fn forget(ids: &[String], reviewer: &Reviewer) -> Result<Exit, Failure> {
+    let person = person(reviewer)?;
+    let (mut memory, _) = memory(&reviewer.place)?;
+    let known: Vec<String> = ids.iter().map(|id| memory.remembered(id)).collect::<Result<_, _>>()?;
+    for id in &known {
+        memory.forget(id, &reviewer.note, &person)?;
+        if !reviewer.place.json {
+            output::line(&format!("forgotten: {}", show::short(id)))?;
+        }
+    }
+    if reviewer.place.json { output::json(&json!({ "forgotten": known })) } else { Ok(Exit::Success) }
+}
+
+fn query(question: &MemoryQuestion) -> Result<Exit, Failure> {
+    let (mut memory, ground) = memory(&question.place)?;
+    if let Some(folder) = ground.settings.given(&table::EMBEDDER) {
+        memory = memory.finding_by(Box::new(Bert::read(Path::new(folder)).map_err(Failure::usage)?));
+    }
+    let kinds: Vec<Kind> = question
+        .kind
+        .iter()
+        .map(|word| {
+            Kind::find(word).ok_or_else(|| {
+                let known: Vec<&str> = Kind::ALL.iter().map(|kind| kind.word()).collect();
+                Failure::usage(format!(
+                    "--kind {word}: there is no such kind\n  hint: one of {}",
+                    known.join(", ")
+                ))
+            })
+        })
+        .collect::<Result<_, _>>()?;
+    offer_packs(&mut memory, &ground)?;
+    let sources: Vec<&str> = question.source.iter().map(String::as_str).collect();
+    let text = question.words.join(" ");
+    let found = memory.recall(&Recall {
+        text: &text,
+        kinds: &kinds,
+        sources: &sources,
+        tags: &question.tag,
+        limit: question.limit.min(1_000),
+        ..Recall::default()
+    })?;
+    if question.place.json {
+        return output::json(&json!(found));
+    }
+    show::found(&found)
+}
+
+/// What packs teach can be found like everything else.
+fn offer_packs(memory: &mut Memory, ground: &Ground) -> Result<(), Failure> {
+    let packs = Packs::load(&ground.layout.packs());
+    let mut documents = Vec::new();
+    for pack in packs.all() {
+        for lesson in &pack.lessons {
+            documents.push(Document {
+                id: format!("{}/{}", pack.name(), lesson.title),
+                text: format!("{}\n{}", lesson.title, lesson.actionable),
+                source: "pack".into(),
+                component: pack.name().to_string(),
+                tags: vec![lesson.category.to_string()],
+                ..Document::default()
+            });
+        }
+    }
+    let all: Vec<(&str, &str)> = documents.iter().map(|one| (one.id.as_str(), one.text.as_str())).collect();
+    let stamp = marvin_base::signature::of(&json!(all));
+    Ok(memory.offer(Kind::PackLesson, &stamp, || documents.clone())?)
+}
+
+fn export(memory: &Memory) -> Result<Exit, Failure> {
+    let mut text = String::new();
+    for remembered in memory.list()?.iter().filter(|remembered| remembered.is_active()) {
+        let value = serde_json::to_value(&remembered.entry).unwrap_or_default();
+        text.push_str(&value.to_string());
+        text.push('\n');
+    }
+    output::raw(&text)?;
+    Ok(Exit::Success)
+}
+
+fn import(file: &Path, place: &CommitmentsPlace) -> Result<Exit, Failure> {
+    let (mut memory, ground) = memory(place)?;
+    let name = file.display();
+    let bytes = if file == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::stdin()
+            .take(LARGEST + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| Failure::usage(format!("cannot read standard input: {error}")))?;
+        bytes
+    } else {
+        marvin_base::files::read(file, LARGEST, marvin_base::files::Links::Follow)
+            .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?
+    };
+    if bytes.len() as u64 > LARGEST {
+        return Err(Failure::usage(format!("{name} is larger than {LARGEST} bytes")));
+    }
+    let mut candidates = Vec::new();
+    for (number, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let wrong = |why: String| Failure::usage(format!("{name}, line {}: {why}", number + 1));
+        let value: Value = serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
+        // A line of an export, or a candidate by itself.
+        let candidate = value.get("candidate").unwrap_or(&value);
+        candidates.push(Candidate::read(candidate, &ground.redactor).map_err(wrong)?);
+    }
+    let outcomes = memory.propose(candidates.clone(), Origin::Import, &From::default())?;
+    let proposed: Vec<(Candidate, Proposed)> = candidates.into_iter().zip(outcomes).collect();
+    told(&proposed, place.json)
+}
+
+/// What became of proposals.
+fn told(proposed: &[(Candidate, Proposed)], as_json: bool) -> Result<Exit, Failure> {
+    if as_json {
+        let row = |(candidate, outcome): &(Candidate, Proposed)| json!({"fingerprint": candidate.fingerprint(), "text": candidate.text, "outcome": outcome});
+        return output::json(&proposed.iter().map(row).collect());
+    }
+    let pending = proposed.iter().filter(|(_, outcome)| matches!(outcome, Proposed::Pending(_))).count();
+    let mut text = String::new();
+    for (candidate, outcome) in proposed {
+        let word = match outcome {
+            Proposed::Pending(_) => "waits",
+            Proposed::Skipped(why) => why,
+        };
+        text.push_str(&format!("{}  ({word})\n", show::row(&candidate.fingerprint(), candidate)));
+    }
+    text.push_str(&format!(
+        "{pending} of {} wait for you; `marvin memory pending` shows them.\n",
+        proposed.len()
+    ));
+    output::line(&text)
+}
+
+fn audit(adopt: bool, reviewer: &Reviewer) -> Result<Exit, Failure> {
+    let (mut memory, _) = memory(&reviewer.place)?;
+    if adopt {
+        let person = person(reviewer)?;
+        memory.adopt(&person)?;
+    }
+    let audit = memory.audit()?;
+    let exit = if audit.ok { Exit::Success } else { Exit::Failed };
+    if reviewer.place.json {
+        output::json(&json!(audit))?;
+        return Ok(exit);
+    }
+    let mut text = format!(
+        "{} lines of the ledger; {} memories told, {} over, {} replaced, {} forgotten\n",
+        audit.ledger_lines, audit.active, audit.expired, audit.superseded, audit.forgotten
+    );
+    for finding in &audit.findings {
+        text.push_str(&format!("{}: {}\n", finding.kind, output::visible(&finding.what)));
+    }
+    text.push_str(if audit.ok {
+        "The ledger and the memory agree.\n"
+    } else {
+        "The ledger and the memory do not agree.\n"
+    });
+    output::line(&text)?;
+    Ok(exit)
+}
+
+fn evaluate(
+    file: &Path,
+    format: &str,
+    ks: &[usize],
+    embedder: Option<&Path>,
+    as_json: bool,
+) -> Result<Exit, Failure> {
+    let labelled = eval::read(file, format).map_err(Failure::usage)?;
+    let ground = Ground::find(Environment::of_process(), folder()?, None, false, Vec::new())?;
+    let named = embedder.map(Path::to_path_buf).or(ground.settings.given(&table::EMBEDDER).map(Into::into));
+    let model = named.map(|folder| Bert::read(&folder)).transpose().map_err(Failure::usage)?;
+    let scratch = tempfile::Builder::new()
+        .prefix("marvin-eval-")
+        .tempdir()
+        .map_err(|error| Failure::failed(format!("cannot make a folder for the index: {error}")))?;
+    let ks: Vec<usize> = ks.iter().map(|k| (*k).clamp(1, 1_000)).collect();
+    let model = model.as_ref().map(|model| model as &dyn Embedder);
+    let figures = eval::score(&labelled, &ks, scratch.path(), model).map_err(Failure::failed)?;
+    if as_json {
+        return output::json(&json!(figures));
+    }
+    let mut text = format!(
+        "{} documents, {} questions ({} without an answer)\n",
+        figures.documents, figures.questions, figures.without_answer
+    );
+    for (k, recall) in &figures.recall {
+        text.push_str(&format!("recall@{k:<4} {recall:.3}\n"));
+    }
+    text.push_str(&format!("mean reciprocal rank {:.3}\n", figures.mean_reciprocal_rank));
+    text.push_str(&format!("{:.0} µs a question (median)\n", figures.p50_us));
+    output::line(&text)
+}

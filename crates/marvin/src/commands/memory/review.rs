@@ -1,0 +1,163 @@
+//! Deciding one by one, at a terminal.
+
+use super::{person, show};
+use crate::cli::Reviewer;
+use crate::failure::Failure;
+use crate::output;
+use marvin_base::Exit;
+use marvin_memory::Person;
+use marvin_memory::candidate::Candidate;
+use marvin_memory::memory::{Decision, Memory};
+use marvin_memory::proposal::Proposal;
+use serde_json::{Value, json};
+use std::io::{BufRead, IsTerminal};
+
+/// Shows what waits; at a terminal asks about each.
+pub(super) fn pending(memory: &mut Memory, reviewer: &Reviewer) -> Result<Exit, Failure> {
+    let waiting = memory.pending()?;
+    if reviewer.place.json {
+        return output::json(&json!(waiting));
+    }
+    if waiting.is_empty() {
+        return output::line("Nothing waits for you.");
+    }
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        let text: Vec<String> = waiting.iter().map(show::whole).collect();
+        return output::line(&text.join("\n"));
+    }
+    let person = person(reviewer)?;
+    let mut answers = std::io::stdin().lock();
+    review(memory, &waiting, &person, &reviewer.note, &mut answers, &mut output::talk)?;
+    Ok(Exit::Success)
+}
+
+fn ask(question: &str, answers: &mut dyn BufRead, say: &mut dyn FnMut(&str)) -> Option<String> {
+    say(question);
+    let mut line = String::new();
+    match answers.read_line(&mut line) {
+        Ok(read) if read > 0 => Some(line.trim().to_string()),
+        _ => None,
+    }
+}
+
+/// Asks about each; gives how many were decided.
+fn review(
+    memory: &mut Memory,
+    waiting: &[Proposal],
+    person: &Person,
+    note: &str,
+    answers: &mut dyn BufRead,
+    say: &mut dyn FnMut(&str),
+) -> Result<usize, Failure> {
+    let mut decided = 0;
+    for proposal in waiting {
+        say(&show::whole(proposal));
+        loop {
+            // Whoever goes away decides nothing.
+            let Some(answer) = ask("Remember it? y yes, n no, e change it, s later, q stop: ", answers, say)
+            else {
+                return Ok(decided);
+            };
+            let decision = match answer.to_lowercase().as_str() {
+                "y" | "yes" => Decision::Approve,
+                "n" | "no" => Decision::Reject,
+                "s" | "skip" => break,
+                "q" | "quit" => return Ok(decided),
+                "e" | "edit" => match changed(memory, &proposal.candidate, answers, say) {
+                    Some(candidate) => Decision::Edit(Box::new(candidate)),
+                    None => continue,
+                },
+                _ => continue,
+            };
+            match memory.decide(proposal, decision, None, note, person) {
+                Ok(done) => {
+                    decided += 1;
+                    say(if done.id.is_some() { "remembered" } else { "not remembered" });
+                }
+                Err(error) => say(&error.to_string()),
+            }
+            break;
+        }
+    }
+    Ok(decided)
+}
+
+/// What the person would rather remember: a new text, or a whole candidate as JSON; nothing where it cannot be understood.
+fn changed(
+    memory: &Memory,
+    candidate: &Candidate,
+    answers: &mut dyn BufRead,
+    say: &mut dyn FnMut(&str),
+) -> Option<Candidate> {
+    let text = ask("The new text (or a whole candidate as JSON; empty: as it was): ", answers, say)?;
+    let mut value = serde_json::to_value(candidate).unwrap_or_default();
+    if text.starts_with('{') {
+        match serde_json::from_str(&text) {
+            Ok(whole) => value = whole,
+            Err(error) => {
+                say(&format!("that is no JSON: {error}"));
+                return None;
+            }
+        }
+    } else if let Value::Object(value) = &mut value {
+        if !text.is_empty() {
+            value.insert("text".into(), text.into());
+        }
+        let tags = ask("Tags, with commas (empty: as they were): ", answers, say)?;
+        if !tags.is_empty() {
+            value.insert("tags".into(), json!(tags.split(',').map(str::trim).collect::<Vec<_>>()));
+        }
+        let days = ask("Days until it is over (empty: as it was, 0: for good): ", answers, say)?;
+        if let Ok(days) = days.parse::<u32>() {
+            value.insert("ttl_days".into(), if days == 0 { Value::Null } else { json!(days) });
+        }
+    }
+    Candidate::read(&value, memory.redactor()).map_err(|why| say(&why)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use marvin_base::environment::Environment;
+    use marvin_base::layout::Layout;
+    use marvin_base::redact::Redactor;
+    use marvin_memory::Places;
+    use marvin_memory::candidate::{Source, Type};
+    use marvin_memory::memory::From;
+    use marvin_memory::proposal::Origin;
+    use std::sync::Arc;
+
+    #[test]
+    fn one_by_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().display().to_string();
+        let layout = Layout::new(&Environment::from_iter([("HOME", home.as_str())]), Some(folder.path()));
+        let places = Places::below(&layout.memory(), &layout);
+        let mut memory = Memory::open(places, Arc::new(Redactor::patterns_only()));
+        let candidate = |text: &str| Candidate {
+            text: text.into(),
+            kind: Type::Fact,
+            tags: vec![],
+            ttl_days: None,
+            source: Source::AssistantInferred,
+            why_store: "test".into(),
+        };
+        let all = ["one", "two", "three", "four", "five"].map(|text| candidate(&format!("fact {text}")));
+        memory.propose(all.to_vec(), Origin::Think, &From::default()).unwrap();
+        let waiting = memory.pending().unwrap();
+        let person = Person::found(&Environment::default(), false, Some("ann")).unwrap();
+        let answers = "y\nwhat?\nn\ne\nfact 3\nnumbers, odd\n10\ns\n";
+        let mut said = String::new();
+        let decided = review(&mut memory, &waiting, &person, "", &mut answers.as_bytes(), &mut |text| {
+            said.push_str(text);
+            said.push('\n');
+        });
+        assert_eq!(decided.unwrap(), 3, "{said}");
+        assert!(said.contains("source: assistant_inferred; proposed by think"), "{said}");
+        let texts: Vec<String> =
+            memory.list().unwrap().into_iter().map(|one| one.entry.candidate.text).collect();
+        assert_eq!(texts, ["fact one", "fact 3"]);
+        assert_eq!(memory.pending().unwrap().len(), 2, "later, and gone away");
+        assert!(memory.audit().unwrap().ok);
+    }
+}

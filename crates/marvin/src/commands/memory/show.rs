@@ -1,0 +1,163 @@
+//! What is remembered, as people read it.
+
+use crate::failure::Failure;
+use crate::output;
+use marvin_base::{Exit, truncate};
+use marvin_memory::candidate::Candidate;
+use marvin_memory::decision::Fate;
+use marvin_memory::memory::{Memory, Recalled, Remembered};
+use marvin_memory::proposal::Proposal;
+use marvin_memory::turns::Turns;
+use serde_json::{Value, json};
+
+/// Characters of an id that are shown.
+const ID: usize = 12;
+
+/// The beginning of a fingerprint, which is enough to name it; other ids stay whole.
+pub(super) fn short(id: &str) -> &str {
+    let is_fingerprint = id.len() == 64 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_fingerprint { id.get(..ID).unwrap_or(id) } else { id }
+}
+
+/// One line.
+pub(super) fn row(id: &str, candidate: &Candidate) -> String {
+    let kind = serde_json::to_value(candidate.kind).unwrap_or_default();
+    let tags =
+        if candidate.tags.is_empty() { String::new() } else { format!("  [{}]", candidate.tags.join(", ")) };
+    let text = truncate::line(&candidate.text, 120);
+    output::visible(&format!("{}  {}  {text}{tags}", short(id), kind.as_str().unwrap_or_default()))
+}
+
+/// Everything that a person needs to decide.
+pub(super) fn whole(proposal: &Proposal) -> String {
+    let candidate = &proposal.candidate;
+    let kind = serde_json::to_value(candidate.kind).unwrap_or_default();
+    let mut text = format!("{}\n  {}\n", short(&proposal.fingerprint), candidate.text.replace('\n', "\n  "));
+    let source = match proposal.claimed_source {
+        Some(claimed) => format!("{} (it claimed {})", candidate.source.word(), claimed.word()),
+        None => candidate.source.word().to_string(),
+    };
+    let turn = match (&proposal.session_id, proposal.turn_number) {
+        (Some(session), Some(number)) => format!(", turn {session}:{number}"),
+        _ => String::new(),
+    };
+    let days = candidate.ttl_days.map_or("for good".to_string(), |days| format!("for {days} days"));
+    text.push_str(&format!(
+        "  type {}, {days}; tags: {}\n",
+        kind.as_str().unwrap_or_default(),
+        candidate.tags.join(", ")
+    ));
+    text.push_str(&format!("  source: {source}; proposed by {}{turn}\n", proposal.origin.word()));
+    text.push_str(&format!("  why: {}\n", candidate.why_store));
+    output::visible(&text)
+}
+
+fn state(remembered: &Remembered) -> String {
+    match &remembered.approval.fate {
+        _ if remembered.expired => "over".into(),
+        Fate::Active => "active".into(),
+        Fate::Forgotten => "forgotten".into(),
+        Fate::Superseded { by } => format!("replaced by {}", short(by)),
+    }
+}
+
+/// Shows what is remembered.
+pub(super) fn list(memory: &Memory, all: bool, as_json: bool) -> Result<Exit, Failure> {
+    let remembered: Vec<Remembered> =
+        memory.list()?.into_iter().filter(|remembered| all || remembered.is_active()).collect();
+    if as_json {
+        return output::json(&json!(remembered));
+    }
+    if remembered.is_empty() {
+        return output::line("Nothing is remembered here.");
+    }
+    let mut text = String::new();
+    for one in &remembered {
+        text.push_str(&row(&one.entry.id, &one.entry.candidate));
+        if all {
+            text.push_str(&format!("  ({})", state(one)));
+        }
+        text.push('\n');
+    }
+    output::line(&text)
+}
+
+/// Shows what was found.
+pub(super) fn found(found: &[Recalled]) -> Result<Exit, Failure> {
+    if found.is_empty() {
+        return output::line("Nothing of that is remembered.");
+    }
+    let mut text = String::new();
+    for one in found {
+        let age = one.age_days.map_or(String::new(), |days| format!(", {days} days old"));
+        let line = truncate::line(&one.text, 160);
+        let id = short(&one.id);
+        text.push_str(&output::visible(&format!(
+            "{:.2}  {}  {line}\n      {id}: {}{age}, unverified\n",
+            one.score,
+            one.kind.word(),
+            one.source
+        )));
+    }
+    output::line(&text)
+}
+
+/// Shows which memories went into a turn.
+pub(super) fn why(memory: &Memory, turn: &str, as_json: bool) -> Result<Exit, Failure> {
+    let parts =
+        turn.rsplit_once(':').and_then(|(session, number)| Some((session, number.parse::<u64>().ok()?)));
+    let Some((session, number)) = parts else {
+        return Err(Failure::usage(format!(
+            "`{turn}` is no turn\n  hint: SESSION:NUMBER, as in turns.jsonl"
+        )));
+    };
+    let said = Turns::at(&memory.places().turns).find(session, number);
+    let injected = memory.injected(session, number)?;
+    if said.is_none() && injected.is_empty() {
+        return Err(Failure::usage(format!(
+            "there is no turn {number} of {session}\n  hint: turns.jsonl has them all"
+        )));
+    }
+    let known = memory.list()?;
+    let one = |id: &str| known.iter().find(|remembered| remembered.entry.id == id);
+    if as_json {
+        let memories: Vec<Value> = injected
+            .iter()
+            .map(|injected| json!({"kind": injected.kind, "id": injected.id, "memory": one(&injected.id)}))
+            .collect();
+        return output::json(
+            &json!({"session_id": session, "turn_number": number, "memories": memories, "turn": said}),
+        );
+    }
+    let text =
+        |key: &str| said.as_ref().and_then(|said| said.get(key)?.as_str()).unwrap_or_default().to_string();
+    let mut shown = format!(
+        "asked:    {}\nanswered: {}\n",
+        truncate::line(&text("user_input"), 200),
+        truncate::line(&text("final_output"), 200)
+    );
+    if injected.is_empty() {
+        shown.push_str("No memory went into it.\n");
+    }
+    for injected in &injected {
+        match one(&injected.id) {
+            Some(remembered) => {
+                let extra = |key: &str| remembered.entry.extra.get(key).cloned().unwrap_or_default();
+                shown.push_str(&format!(
+                    "{}\n  agreed to by {} at {}; from turn {}:{}\n",
+                    row(&remembered.entry.id, &remembered.entry.candidate),
+                    remembered.approval.reviewer,
+                    remembered.approval.decided_at_utc,
+                    extra("session_id").as_str().unwrap_or("?"),
+                    extra("turn_number"),
+                ));
+            }
+            None => shown.push_str(&format!(
+                "{}  {}  (not remembered any longer)\n",
+                short(&injected.id),
+                injected.kind
+            )),
+        }
+    }
+    output::line(&output::visible(&shown))
+}

@@ -1,0 +1,81 @@
+//! `marvin list-runs`.
+
+use super::places;
+use crate::cli::ListRunsArguments;
+use crate::failure::Failure;
+use crate::output;
+use marvin_base::{Exit, ids, truncate};
+use marvin_flow::{engine, view};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// The folders of runs below a folder, newest first; a link is none.
+fn runs(place: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
+    let is_run = |entry: &std::fs::DirEntry| {
+        entry.file_type().is_ok_and(|kind| kind.is_dir())
+            && entry.file_name().to_str().is_some_and(|name| ids::run_started(name).is_some())
+    };
+    let mut found: Vec<PathBuf> = entries.filter(is_run).map(|entry| entry.path()).collect();
+    found.sort();
+    found.reverse();
+    found
+}
+
+/// The newest run of a workflow.
+pub(super) fn newest(places: &[PathBuf]) -> Option<PathBuf> {
+    places.iter().find_map(|place| runs(place).into_iter().find(|path| view::is_workflow(path)))
+}
+
+/// Lists runs.
+pub(in super::super) fn list(arguments: &ListRunsArguments) -> Result<Exit, Failure> {
+    let places = places(arguments.working_dir.as_deref())?;
+    // What is kept for no project is listed where there is no project.
+    let place = places.iter().find(|place| place.is_dir());
+    let found = place.map(|place| runs(place)).unwrap_or_default();
+    let mut rows = Vec::new();
+    for path in found.into_iter().filter(|path| arguments.all || view::is_workflow(path)) {
+        rows.push(row(&path));
+    }
+    if arguments.json {
+        return output::json(&Value::Array(rows));
+    }
+    if rows.is_empty() {
+        return output::line("There are no runs of workflows here.");
+    }
+    let text = |row: &Value, key: &str| row.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
+    let lines: Vec<String> = rows
+        .iter()
+        .map(|row| {
+            let steps = row
+                .get("steps")
+                .and_then(Value::as_u64)
+                .map(|steps| format!("{steps} steps"))
+                .unwrap_or_default();
+            let what = [text(row, "workflow_id"), text(row, "goal")]
+                .into_iter()
+                .find(|text| !text.is_empty())
+                .unwrap_or_default();
+            let line = format!(
+                "{:10}  {}  {:12}  {}",
+                text(row, "status"),
+                text(row, "run_id"),
+                steps,
+                truncate::line(&what, 60)
+            );
+            line.trim_end().to_string()
+        })
+        .collect();
+    output::line(&output::visible(&lines.join("\n")))
+}
+
+fn row(path: &Path) -> Value {
+    let facts = view::facts(path);
+    let holder = engine::holder(path);
+    let fact = |key: &str| facts.get(key).cloned().unwrap_or(Value::Null);
+    json!({
+        "run_id": path.file_name().map(|name| name.to_string_lossy().into_owned()), "run_path": path.display().to_string(),
+        "status": view::status(&facts, holder.is_some()), "workflow_id": fact("workflow_id"), "goal": fact("goal"), "steps": fact("steps"),
+        "counts": fact("counts"), "started_at": fact("startedAt"), "ended_at": fact("endedAt"), "holder": holder, "manner": fact("manner"),
+    })
+}

@@ -1,0 +1,220 @@
+//! Running a workflow, and going on with one.
+
+use super::super::{cancel_on_signal, folder, runtime};
+use super::progress::{self, Progress};
+use crate::cli::{FlowArguments, ResumeRunArguments, RunWorkflowArguments};
+use crate::failure::Failure;
+use crate::output;
+use marvin_agent::Ground;
+use marvin_agent::crew::Crew;
+use marvin_base::Exit;
+use marvin_base::environment::Environment;
+use marvin_flow::deterministic::{Command, Echo};
+use marvin_flow::engine::{self, Kept, Options, Outcome, Prepared, Run, RunStatus, Teacher, Workers};
+use marvin_flow::manager;
+use marvin_flow::record::Sync;
+use marvin_flow::spec::{self, Workflow};
+use marvin_flow::workers::{ROLES, roles_for};
+use marvin_memory::Places;
+use marvin_memory::lessons::Lessons;
+use serde_json::Value;
+use std::path::Path;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Runs a workflow from a file.
+pub(in super::super) fn run(arguments: &RunWorkflowArguments) -> Result<Exit, Failure> {
+    let workflow = match &arguments.file {
+        Some(file) => {
+            let workflow = spec::from_file(file)?;
+            engine::check_workers(&workflow, &names())?;
+            Some(workflow)
+        }
+        None => None,
+    };
+    let goal = arguments.goal.as_deref().unwrap_or_default().trim();
+    if workflow.is_none() && goal.is_empty() {
+        return Err(Failure::usage("--goal is empty\n  hint: say what is to be reached"));
+    }
+    let ground = Arc::new(ground(arguments.working_dir.as_deref(), &arguments.flow)?);
+    let (flow, as_json) = (&arguments.flow, arguments.json);
+    drive(as_json, async move || {
+        let (listener, progress) = progress::listener();
+        let (options, cancel) = (options(flow, listener), cancel_on_signal());
+        match workflow {
+            Some(workflow) => {
+                let run = Run::begin(&ground, workflow, options)?;
+                go(&ground, run, None, cancel, &progress).await
+            }
+            None => {
+                let prepared = Prepared::new(&ground, goal, options)?;
+                let crew = Arc::new(Crew::open(&ground, prepared.folder(), prepared.trace(), &cancel)?);
+                let Some(workflow) = planned(&crew, goal, &arguments.commitment, &cancel).await? else {
+                    let path = prepared.folder().path().display().to_string();
+                    prepared.abandon(&ground, goal)?;
+                    progress.end();
+                    return Err(unplanned(&crew, &path));
+                };
+                go(&ground, prepared.begin(&ground, workflow)?, Some(crew), cancel, &progress).await
+            }
+        }
+    })
+}
+
+/// The workflow that the Planner makes of a goal, or the one step that it is without a plan.
+async fn planned(
+    crew: &Crew,
+    goal: &str,
+    commitments: &[String],
+    cancel: &CancellationToken,
+) -> Result<Option<Workflow>, Failure> {
+    let read = |workflow: &Value| -> Result<Workflow, String> {
+        let workflow =
+            spec::from_text(&workflow.to_string(), "the plan").map_err(|error| error.to_string())?;
+        engine::check_workers(&workflow, &names()).map_err(|error| error.to_string())?;
+        Ok(workflow)
+    };
+    let check = |workflow: &Value| read(workflow).map(|_| ());
+    let Some(plan) = manager::plan(crew, goal, commitments, &check, cancel).await? else { return Ok(None) };
+    if let Some(why) = &plan.fallback {
+        output::talk(&format!("the goal becomes one step: {why}"));
+    }
+    read(&plan.workflow).map(Some).map_err(Failure::usage)
+}
+
+/// Why there is no plan.
+fn unplanned(crew: &Crew, run: &str) -> Failure {
+    let spent = crew.cost().is_spent().unwrap_or(false);
+    let (exit, why) = match spent {
+        true => {
+            (Exit::Budget, "the budget was spent before there was a plan\n  hint: raise it with --max-cost")
+        }
+        false => (Exit::Interrupted, "interrupted before there was a plan"),
+    };
+    Failure { exit, message: format!("{why}\n  the record: {run}"), run: None }
+}
+
+/// Goes on with a run.
+pub(in super::super) fn resume(arguments: &ResumeRunArguments) -> Result<Exit, Failure> {
+    let path = super::find(&arguments.which)?;
+    // A run of a project lies in it: PROJECT/.marvin/runs/ID.
+    let project = path.ancestors().nth(2).filter(|folder| folder.ends_with(".marvin")).and_then(Path::parent);
+    let working_dir = arguments.which.working_dir.as_deref().or(project);
+    let ground = Arc::new(ground(working_dir, &arguments.flow)?);
+    drive(arguments.which.json, async move || {
+        let (listener, progress) = progress::listener();
+        let run = Run::resume(&ground, &path, options(&arguments.flow, listener))?;
+        go(&ground, run, None, cancel_on_signal(), &progress).await
+    })
+}
+
+async fn go(
+    ground: &Arc<Ground>,
+    mut run: Run,
+    crew: Option<Arc<Crew>>,
+    cancel: CancellationToken,
+    progress: &Progress,
+) -> Result<Outcome, Failure> {
+    let mut workers = Workers::new();
+    workers.insert("Echo".into(), Arc::new(Echo));
+    workers.insert("Command".into(), Arc::new(Command::new(ground.clone())));
+    let crew = match crew {
+        None if needs_model(run.workflow()) => {
+            Some(Arc::new(Crew::open(ground, run.folder(), &run.trace(), &cancel)?))
+        }
+        other => other,
+    };
+    if let Some(crew) = &crew {
+        workers.extend(roles_for(crew, &run.workflow().metadata));
+        run.charge(crew.cost().clone());
+    }
+    let outcome = run.go(workers, teacher(ground), cancel).await;
+    progress.end();
+    Ok(outcome?)
+}
+
+/// Who there is to do steps.
+fn names() -> Vec<&'static str> {
+    ["Echo", "Command"].into_iter().chain(ROLES.iter().map(|role| role.name())).collect()
+}
+
+/// Whether somebody must be asked who thinks: only then is a model chosen.
+fn needs_model(workflow: &Workflow) -> bool {
+    let thinks = |name: &str| ROLES.iter().any(|role| role.name() == name);
+    let rungs = |step: &spec::Step| step.extra().ladder.iter().any(|rung| thinks(&rung.worker));
+    workflow.steps.iter().any(|step| thinks(&step.worker) || rungs(step))
+}
+
+fn ground(working_dir: Option<&Path>, flow: &FlowArguments) -> Result<Ground, Failure> {
+    let flags = [
+        ("model.provider", flow.provider.clone()),
+        ("model.name", flow.model.clone()),
+        ("model.script", flow.script.as_ref().map(|path| path.display().to_string())),
+        ("limits.cost_usd", flow.max_cost.clone()),
+    ];
+    let flags = flags.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
+    Ok(Ground::find(Environment::of_process(), folder()?, working_dir, true, flags)?)
+}
+
+fn options(flow: &FlowArguments, listener: marvin_agent::trace::Listener) -> Options {
+    Options {
+        concurrency: flow.concurrency.map_or(0, |number| number as usize),
+        sync: flow.sync.as_deref().map(Sync::from_setting),
+        listener,
+    }
+}
+
+fn teacher(ground: &Ground) -> Box<dyn Teacher> {
+    let places = Places::of(&ground.layout, &ground.settings);
+    Box::new(Kept::new(Lessons::open(&places.lessons, &places.index, ground.redactor.clone())))
+}
+
+/// Runs to the end, on this thread: children end with the thread that started them.
+fn drive(as_json: bool, work: impl AsyncFnOnce() -> Result<Outcome, Failure>) -> Result<Exit, Failure> {
+    let outcome = runtime()?.block_on(work())?;
+    if as_json {
+        output::json(&outcome.json())?;
+    } else {
+        output::line(&output::visible(&summary(&outcome)))?;
+    }
+    Ok(outcome.exit())
+}
+
+fn summary(outcome: &Outcome) -> String {
+    let counts: Vec<String> =
+        outcome.counts.iter().map(|(status, count)| format!("{count} {}", status.to_lowercase())).collect();
+    let mut text = format!(
+        "{}: {} of {} steps ({:.1} s)\nrun: {}\n",
+        outcome.status.word(),
+        counts.join(", "),
+        outcome.steps,
+        outcome.elapsed.as_secs_f64(),
+        outcome.run_path.display()
+    );
+    if let Some((step, reason)) = &outcome.termination {
+        text.push_str(&format!("ended early by {step}: {reason}\n"));
+    }
+    for (step, why) in &outcome.failed {
+        text.push_str(&format!("failed: {step}: {why}\n"));
+    }
+    let path = outcome.run_path.display();
+    for one in &outcome.waiting {
+        let how = match one.kind.as_str() {
+            "approve" => format!("marvin workflow approve --run-path {path} --step {}", one.step_id),
+            "answer" => format!("marvin workflow answer --run-path {path} --step {} --text …", one.step_id),
+            "worker" => format!(
+                "marvin workflow answer --run-path {path} --step {} --text … (or approve, or settle)",
+                one.step_id
+            ),
+            _ => format!(
+                "marvin workflow settle --run-path {path} --step {} --as done|failed|again",
+                one.step_id
+            ),
+        };
+        text.push_str(&format!("waiting: {}: {}\n  hint: {how}\n", one.step_id, one.text));
+    }
+    if matches!(outcome.status, RunStatus::Blocked | RunStatus::Stopped) {
+        text.push_str(&format!("go on with: marvin resume-run --run-path {path}\n"));
+    }
+    text
+}

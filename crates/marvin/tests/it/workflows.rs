@@ -1,0 +1,402 @@
+//! Workflows from the command line.
+
+use crate::bad_input::with_mounts;
+use crate::support::{World, commands_run, files_below, json_file, ledger, until};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
+
+fn echo(id: &str, after: &[&str]) -> Value {
+    json!({"id": id, "worker": "Echo", "depends_on": after, "inputs": {"n": 1}})
+}
+
+fn command(id: &str, after: &[&str], line: &str) -> Value {
+    json!({"id": id, "worker": "Command", "depends_on": after, "inputs": {"command": line}})
+}
+
+fn flow(world: &World, steps: &[Value]) {
+    world.write("w.json", &json!({"workflow_id": "w", "goal": "try it", "steps": steps}).to_string());
+}
+
+#[test]
+fn the_example_of_the_documentation_runs() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    let page =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/workflows.md")).unwrap();
+    let example = page.split("```yaml\n").nth(1).unwrap().split("```").next().unwrap();
+    world.write("release.yaml", example);
+    world.marvin(["workflow", "check", "release.yaml"]).run().exits(0);
+    let ended = world.marvin(["run-workflow", "release.yaml", "--json"]).run().exits(4);
+    let result = ended.json();
+    assert_eq!(result["status"], "BLOCKED");
+    assert_eq!(result["waiting"][0]["step_id"], "approve");
+    let path = result["run_path"].as_str().unwrap();
+    world.marvin(["workflow", "approve", "--run-path", path, "--step", "approve"]).run().exits(0);
+    let result = world.marvin(["resume-run", "--run-path", path, "--json"]).run().exits(0).json();
+    assert_eq!(result["status"], "SUCCEEDED");
+    let state = json_file(&Path::new(path).join("workflow_state.json"));
+    assert_eq!(state["state"]["steps"]["publish"]["outputs"]["stdout"], "3 words\n");
+    assert!(world.project().join("out/words.txt").exists());
+    let inspected = world.marvin(["inspect-run", "--run-path", path, "--json"]).run().exits(0).json();
+    assert_eq!(inspected["artifacts"][0]["path"], "out/words.txt");
+    let shown = world.marvin(["inspect-run", "--run-path", path]).run().exits(0);
+    assert!(shown.text().contains("SUCCEEDED") && shown.text().contains("out/words.txt"), "{}", shown.text());
+    let timeline = world.marvin(["inspect-run", path, "--timeline"]).run().exits(0);
+    assert!(
+        timeline.text().contains("RUNNING") && timeline.text().contains("BLOCKED"),
+        "{}",
+        timeline.text()
+    );
+    let types: Vec<String> = ledger(&Path::new(path).join("trace.jsonl"))
+        .iter()
+        .map(|event| event["type"].as_str().unwrap().to_string())
+        .collect();
+    for kind in
+        ["workflow.started", "step.started", "step.succeeded", "step.blocked", "workflow.resumed", "result"]
+    {
+        assert!(types.iter().any(|one| one == kind), "{kind}: {types:?}");
+    }
+}
+
+#[test]
+fn the_result_is_one_object() {
+    let world = World::new();
+    flow(&world, &[echo("a", &[]), echo("b", &["a"])]);
+    let result = world.marvin(["run-workflow", "w.json", "--json"]).run().exits(0).json();
+    assert_eq!(result["status"], "SUCCEEDED");
+    assert_eq!(result["steps"], json!({"SUCCEEDED": 2}));
+    assert!(result["run_id"].as_str().unwrap().starts_with("run_"));
+    let path = Path::new(result["run_path"].as_str().unwrap());
+    assert_eq!(json_file(&path.join("run.json"))["status"], "succeeded");
+    let listed = world.marvin(["list-runs", "--json"]).run().exits(0).json();
+    assert_eq!((&listed[0]["status"], &listed[0]["run_id"]), (&json!("SUCCEEDED"), &result["run_id"]));
+    assert!(world.marvin(["list-runs"]).run().exits(0).text().starts_with("SUCCEEDED"));
+    let plain = world.marvin(["run-workflow", "w.json"]).run().exits(0);
+    assert!(plain.text().starts_with("SUCCEEDED: 2 succeeded of 2 steps"), "{}", plain.text());
+}
+
+#[test]
+fn mistakes_are_named_and_nothing_is_begun() {
+    let world = World::new();
+    world.write("w.yaml", "steps:\n  - id: a\n    worker: Echo\n    depends_on: [b]\n");
+    for words in [
+        ["run-workflow", "w.yaml"].as_slice(),
+        &["workflow", "check", "w.yaml"],
+        &["workflow", "graph", "w.yaml"],
+    ] {
+        let ended = world.marvin(words).run().exits(2);
+        assert!(
+            ended.message().contains("w.yaml:2:5: step `a`: it depends on `b`, and there is no such step"),
+            "{}",
+            ended.whole()
+        );
+    }
+    let checked = world.marvin(["workflow", "check", "w.yaml", "--json"]).run().exits(2).json();
+    assert_eq!((&checked["ok"], &checked["problems"][0]["line"]), (&json!(false), &json!(2)));
+    world.marvin(["run-workflow", "nothing.json"]).run().exits(2);
+    flow(&world, &[json!({"id": "a", "worker": "Ehco"})]);
+    assert!(
+        world.marvin(["run-workflow", "w.json"]).run().exits(2).message().contains("did you mean `Echo`?")
+    );
+    assert!(world.runs().is_empty());
+    world.marvin(["resume-run", "--run-path", "nothing"]).run().exits(2);
+    world.marvin(["resume-run"]).run().exits(2);
+    world.marvin(["stop-run"]).run().exits(2);
+}
+
+#[test]
+fn pictures() {
+    let world = World::new();
+    flow(&world, &[echo("a", &[]), echo("b", &["a"]), echo("c", &["a"]), echo("d", &["b", "c"])]);
+    let drawn = world.marvin(["workflow", "graph", "w.json"]).run().exits(0);
+    assert_eq!(
+        drawn.text(),
+        "w: try it\n4 steps in 3 levels\n   1 ─ a  Echo\n   2 ┬ b  Echo  ← a\n     └ c  Echo  ← a\n   3 ─ d  Echo  ← b, c\n"
+    );
+    let dot = world.marvin(["workflow", "graph", "w.json", "--dot"]).run().exits(0);
+    assert!(dot.text().contains("\"b\" -> \"d\";"));
+    let svg = world.marvin(["workflow", "graph", "w.json", "--svg"]).run().exits(0);
+    assert!(
+        svg.text().starts_with("<svg ")
+            && svg.text().contains("prefers-color-scheme:dark")
+            && svg.text().matches("<rect ").count() == 4
+    );
+    let json = world.marvin(["workflow", "graph", "w.json", "--json"]).run().exits(0).json();
+    assert_eq!(json["steps"][3]["level"], 2);
+}
+
+#[test]
+fn commands_are_judged_contained_and_proved_by_their_code() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    flow(
+        &world,
+        &[
+            command("good", &[], "echo \"$MARVIN_STEP $MARVIN_STEP_ATTEMPT\" | tee made.txt"),
+            command("bad", &[], "echo it is wrong >&2; exit 7"),
+            command("outside", &[], "echo x > ../home/x"),
+            command("hidden", &[], "printf x | tee /tmp/marvin-outside.txt"),
+            command("forbidden", &[], "rm -rf /"),
+            json!({"id": "absent", "worker": "Command", "inputs": {"command": "true", "artifacts": ["no.txt"]}}),
+            json!({"id": "late", "worker": "Command", "inputs": {"command": "sleep 60"}, "timeout_s": 1}),
+        ],
+    );
+    let ended = world.marvin(["run-workflow", "w.json", "--json"]).run().exits(4);
+    let state = json_file(&world.run().join("workflow_state.json"));
+    let step = |id: &str| state["state"]["steps"][id].clone();
+    assert_eq!(
+        (&step("good")["status"], &step("good")["outputs"]["stdout"]),
+        (&json!("SUCCEEDED"), &json!("good 1\n"))
+    );
+    assert_eq!(world.read("made.txt"), "good 1\n");
+    assert_eq!(step("outside")["status"], "BLOCKED", "a person could allow it");
+    assert!(!Path::new("/tmp/marvin-outside.txt").exists());
+    for (id, why) in
+        [("bad", "exit-7"), ("forbidden", "refused"), ("absent", "artifact-missing"), ("late", "timeout")]
+    {
+        assert_eq!(step(id)["status"], "FAILED", "{id}: {}", ended.whole());
+        assert!(step(id)["error"].as_str().unwrap().contains(why), "{id}: {}", step(id));
+    }
+    assert_eq!(
+        step("bad")["attempts"].as_array().unwrap().len(),
+        1,
+        "what has effects is not repeated by itself"
+    );
+    assert!(!world.home().join("x").exists());
+}
+
+#[test]
+fn stopped_by_a_signal_or_by_another_process_and_taken_up() {
+    for by_command in [false, true] {
+        let world = World::new();
+        if !commands_run(&world) {
+            return;
+        }
+        let length = format!("300.{}{}", std::process::id(), u8::from(by_command));
+        let mut wait = command("wait", &["first"], &format!("test -f go.txt || sleep {length}"));
+        wait["repeatable"] = true.into();
+        flow(&world, &[command("first", &[], "echo 1 >> first.txt"), wait]);
+        let running = world.marvin(["run-workflow", "w.json", "--json"]).start();
+        until("the second step runs", || {
+            world.runs().first().is_some_and(|run| {
+                fs::read_to_string(run.join("trace.jsonl"))
+                    .is_ok_and(|text| text.contains("\"step_id\":\"wait\""))
+            })
+        });
+        let path = world.run().display().to_string();
+        let held = world.marvin(["resume-run", "--run-path", &path]).run().exits(1);
+        assert!(held.message().contains(&format!("held by process {}", running.id())), "{}", held.whole());
+        let listed = world.marvin(["list-runs", "--json"]).run().exits(0).json();
+        assert_eq!(
+            (&listed[0]["status"], &listed[0]["holder"]["pid"]),
+            (&json!("RUNNING"), &json!(running.id()))
+        );
+        if by_command {
+            world.marvin(["stop-run", "--run-path", &path]).run().exits(0);
+        } else {
+            running.signal(Signal::INT);
+        }
+        let result = running.end().exits(130).json();
+        assert_eq!(result["status"], "STOPPED");
+        let again = world.marvin(["stop-run", "--run-path", &path]).run().exits(1);
+        assert!(again.message().contains("is not running"));
+        world.write("go.txt", "");
+        let result = world.marvin(["resume-run", "--run-path", &path, "--json"]).run().exits(0).json();
+        assert_eq!(result["status"], "SUCCEEDED");
+        assert_eq!(world.read("first.txt"), "1\n", "what was over did not run again");
+    }
+}
+
+#[test]
+fn a_person_answers_while_it_runs() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    let mut wait = command("wait", &[], "while ! test -f go.txt; do sleep 0.05; done");
+    wait["writes"] = false.into();
+    flow(
+        &world,
+        &[
+            json!({"id": "ask", "worker": "answer", "description": "Which colour?"}),
+            json!({"id": "use", "worker": "Command", "depends_on": ["ask"], "inputs": {"command": "touch go.txt", "colour": {"from": "ask.outputs.answer"}}}),
+            wait,
+        ],
+    );
+    let running = world.marvin(["run-workflow", "w.json", "--json"]).start();
+    until("it asks", || {
+        world.runs().first().is_some_and(|run| {
+            fs::read_to_string(run.join("trace.jsonl")).is_ok_and(|text| text.contains("\"step.blocked\""))
+        })
+    });
+    let said = world
+        .marvin(["workflow", "answer", "--step", "ask", "--text", "blue", "--json"])
+        .run()
+        .exits(0)
+        .json();
+    assert_eq!(said["heard"], true);
+    assert_eq!(running.end().exits(0).json()["status"], "SUCCEEDED");
+    let state = json_file(&world.run().join("workflow_state.json"));
+    assert_eq!(state["state"]["steps"]["use"]["inputs"]["colour"], "blue");
+}
+
+#[test]
+fn a_damaged_record_and_a_deleted_artifact_stop_it() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    let mut make = command("make", &[], "echo x > made.txt");
+    make["inputs"]["artifacts"] = json!(["made.txt"]);
+    flow(
+        &world,
+        &[make, json!({"id": "ok", "worker": "approve", "depends_on": ["make"]}), echo("end", &["ok"])],
+    );
+    world.marvin(["run-workflow", "w.json"]).run().exits(4);
+    let path = world.run().display().to_string();
+    world.marvin(["workflow", "approve", "--step", "ok"]).run().exits(0);
+    fs::remove_file(world.project().join("made.txt")).unwrap();
+    let ended = world.marvin(["resume-run"]).run().exits(1);
+    assert!(
+        ended.stderr.contains("step `make` left") && ended.stderr.contains("made.txt"),
+        "{}",
+        ended.whole()
+    );
+    world.write("made.txt", "x\n");
+    let database = world.run().join("run.sqlite");
+    let whole = fs::read(&database).unwrap();
+    let mut broken = whole.clone();
+    let from = broken.len() - 4096;
+    broken[from..].fill(0x5a);
+    fs::write(&database, &broken).unwrap();
+    fs::remove_file(world.run().join("run.sqlite-wal")).ok();
+    fs::remove_file(world.run().join("run.sqlite-shm")).ok();
+    let ended = world.marvin(["resume-run", "--run-path", &path]).run().exits(1);
+    assert!(ended.stderr.contains("damaged"), "{}", ended.whole());
+    fs::write(&database, &whole).unwrap();
+    world.marvin(["workflow", "approve", "--step", "ok"]).run().exits(0);
+    world.marvin(["resume-run", "--run-path", &path]).run().exits(0);
+}
+
+#[test]
+fn what_a_command_says_is_kept_without_secrets() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    let secret = "sk-ant-api03-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGH";
+    flow(
+        &world,
+        &[
+            command("a", &[], "cat key.txt"),
+            json!({"id": "b", "worker": "Echo", "depends_on": ["a"], "inputs": {"x": {"from": "a.outputs.stdout"}}}),
+        ],
+    );
+    world.write("key.txt", secret);
+    world.marvin(["run-workflow", "w.json"]).run().exits(0);
+    let files = files_below(&world.run());
+    assert!(files.iter().any(|file| file.ends_with("artifacts/steps/a/outputs.json")), "{files:?}");
+    for file in files {
+        let bytes = fs::read(&file).unwrap();
+        assert!(!String::from_utf8_lossy(&bytes).contains(secret), "{}", file.display());
+    }
+}
+
+#[test]
+fn a_disk_that_fills_up_or_cannot_be_written_stops_it() {
+    let world = World::new();
+    let steps: Vec<Value> = (0..600)
+        .map(|n| {
+            let mut step = echo(&format!("s{n}"), &[]);
+            step["inputs"]["text"] = "word ".repeat(80).into();
+            if n > 0 {
+                step["depends_on"] = json!([format!("s{}", n - 1)]);
+            }
+            step
+        })
+        .collect();
+    fs::write(world.root().join("w.json"), json!({ "steps": steps }).to_string()).unwrap();
+    let line = "mount -t tmpfs -o size=1400k tmpfs ../project && cd ../project && \"$MARVIN\" run-workflow ../w.json --json; code=$?; \
+         cp -r .marvin ../kept; exit $code";
+    let Some(ended) = with_mounts(&world, line) else { return };
+    let ended = ended.exits(1);
+    assert!(ended.stderr.contains("the disk is full") && ended.stdout.is_empty(), "{}", ended.whole());
+    // What is left goes on where there is room.
+    let runs = crate::support::runs_below(&world.root().join("kept/runs"));
+    let moved = world.project().join(".marvin/runs");
+    fs::create_dir_all(&moved).unwrap();
+    let run = moved.join(runs[0].file_name().unwrap());
+    fs::rename(&runs[0], &run).unwrap();
+    let before = marvin_flow::record::Record::look(&run).unwrap().2;
+    let over = before.status.iter().filter(|status| status.lets_go_on()).count();
+    assert!((1..600).contains(&over), "{over} steps were over when the disk was full");
+    let result = world
+        .marvin(["resume-run", "--run-path", &run.display().to_string(), "--json"])
+        .run()
+        .exits(0)
+        .json();
+    assert_eq!(result["steps"], json!({"SUCCEEDED": 600}));
+    let line = "mount -t tmpfs tmpfs ../project && mount -o remount,ro ../project && cd ../project && \"$MARVIN\" run-workflow ../w.json";
+    let ended = with_mounts(&world, line).unwrap().exits(1);
+    assert!(ended.stderr.contains("read-only"), "{}", ended.whole());
+}
+
+#[test]
+fn writers_beside_each_other_have_worktrees() {
+    let world = World::new();
+    if !commands_run(&world) {
+        return;
+    }
+    let git = |words: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command
+            .args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"])
+            .args(words);
+        world.bare(&mut command);
+        assert!(command.current_dir(world.project()).output().unwrap().status.success(), "{words:?}");
+    };
+    world.write("shared.txt", "first\n");
+    world.write(".gitignore", ".marvin/\nw.json\n");
+    git(&["init", "--quiet"]);
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "-m", "begin"]);
+    let write = |id: &str, line: &str| {
+        let mut step = command(id, &[], line);
+        step["worktree"] = true.into();
+        step
+    };
+    flow(
+        &world,
+        &[
+            write("b", "sleep 0.3; pwd > where_b.txt; echo b > b.txt"),
+            write("a", "pwd > where_a.txt; echo a > a.txt"),
+            write("one", "sleep 0.2; echo one > shared.txt"),
+            write("two", "echo two > shared.txt"),
+            command("end", &["a", "b"], "cat a.txt b.txt"),
+        ],
+    );
+    let result =
+        world.marvin(["run-workflow", "w.json", "--json", "--concurrency", "4"]).run().exits(4).json();
+    assert_eq!(result["steps"], json!({"BLOCKED": 1, "SUCCEEDED": 4}), "{result}");
+    assert_eq!(
+        (&result["waiting"][0]["step_id"], &result["waiting"][0]["kind"]),
+        (&json!("two"), &json!("merge"))
+    );
+    assert_eq!((world.read("a.txt"), world.read("b.txt")), ("a\n".into(), "b\n".into()));
+    assert_eq!(world.read("shared.txt"), "one\n", "the first of the file comes first, however long it takes");
+    let kept = world
+        .project()
+        .join(".marvin/worktrees")
+        .join(result["run_id"].as_str().unwrap())
+        .join("two-1/shared.txt");
+    assert_eq!(fs::read_to_string(kept).unwrap(), "two\n", "nothing is lost");
+    assert_ne!(world.read("where_a.txt"), world.read("where_b.txt"));
+    world.marvin(["workflow", "settle", "--step", "two", "--as", "done"]).run().exits(0);
+    world.marvin(["resume-run"]).run().exits(0);
+}

@@ -1,0 +1,153 @@
+//! Text as the pieces of words that a BERT model knows: small letters, no accents, punctuation apart, then the longest pieces
+//! of its vocabulary.
+//!
+//! Limits: accents are taken off Latin letters only.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Letters of a word that is taken apart; a longer one is unknown.
+const LONGEST_WORD: usize = 100;
+/// Bytes of a vocabulary.
+const LARGEST: u64 = 64 * 1024 * 1024;
+
+/// A vocabulary.
+#[derive(Debug)]
+pub(super) struct WordPiece {
+    pieces: BTreeMap<String, u32>,
+    unknown: u32,
+    begin: u32,
+    end: u32,
+}
+
+impl WordPiece {
+    /// Reads `vocab.txt`, one piece a line, or else the vocabulary in `tokenizer.json`.
+    pub(super) fn read(folder: &Path) -> Result<Self, String> {
+        let read = |name: &str| {
+            marvin_base::files::read_text(&folder.join(name), LARGEST, marvin_base::files::Links::Follow)
+        };
+        let pieces: BTreeMap<String, u32> = match read("vocab.txt") {
+            Ok(text) => text.lines().zip(0..).map(|(piece, number)| (piece.to_string(), number)).collect(),
+            Err(_) => {
+                let text = read("tokenizer.json").map_err(|error| {
+                    format!("{} has neither vocab.txt nor tokenizer.json: {error}", folder.display())
+                })?;
+                let value: serde_json::Value =
+                    serde_json::from_str(&text).map_err(|error| format!("tokenizer.json: {error}"))?;
+                let pieces = value.pointer("/model/vocab").cloned().unwrap_or_default();
+                serde_json::from_value(pieces).map_err(|error| format!("tokenizer.json: {error}"))?
+            }
+        };
+        let find =
+            |piece: &str| pieces.get(piece).copied().ok_or_else(|| format!("the vocabulary has no {piece}"));
+        Ok(WordPiece { unknown: find("[UNK]")?, begin: find("[CLS]")?, end: find("[SEP]")?, pieces })
+    }
+
+    /// The numbers of the pieces of a text, between those for its beginning and its end.
+    pub(super) fn pieces(&self, text: &str, most: usize) -> Vec<u32> {
+        let mut found = vec![self.begin];
+        for word in words(text) {
+            if found.len() + 1 >= most {
+                break;
+            }
+            self.word(&word, &mut found);
+        }
+        found.truncate(most.saturating_sub(1));
+        found.push(self.end);
+        found
+    }
+
+    fn word(&self, word: &str, found: &mut Vec<u32>) {
+        let letters: Vec<char> = word.chars().collect();
+        if letters.len() > LONGEST_WORD {
+            return found.push(self.unknown);
+        }
+        let before = found.len();
+        let mut start = 0;
+        while start < letters.len() {
+            let longest = (start + 1..=letters.len()).rev().find_map(|end| {
+                let mut piece: String = letters.get(start..end)?.iter().collect();
+                if start > 0 {
+                    piece.insert_str(0, "##");
+                }
+                Some((self.pieces.get(&piece).copied()?, end))
+            });
+            let Some((number, end)) = longest else {
+                found.truncate(before);
+                return found.push(self.unknown);
+            };
+            found.push(number);
+            start = end;
+        }
+    }
+}
+
+/// The words of a text: spaces part them, and every sign is one of its own.
+fn words(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut word = String::new();
+    for char in text.chars().flat_map(char::to_lowercase).filter_map(plain) {
+        let alone = !char.is_alphanumeric() || is_ideograph(char);
+        if char.is_whitespace() || alone {
+            if !word.is_empty() {
+                found.push(std::mem::take(&mut word));
+            }
+            if alone && !char.is_whitespace() {
+                found.push(char.to_string());
+            }
+        } else {
+            word.push(char);
+        }
+    }
+    if !word.is_empty() {
+        found.push(word);
+    }
+    found
+}
+
+fn is_ideograph(char: char) -> bool {
+    matches!(char, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')
+}
+
+/// A letter without its accent; nothing for what only adds one, or cannot be seen.
+fn plain(char: char) -> Option<char> {
+    Some(match char {
+        '\u{300}'..='\u{36f}' | '\0' | '\u{fffd}' => return None,
+        char if char.is_control() && !char.is_whitespace() => return None,
+        'à'..='å' | 'ā' | 'ă' | 'ą' => 'a',
+        'ç' | 'ć' | 'ĉ' | 'ċ' | 'č' => 'c',
+        'ď' => 'd',
+        'è'..='ë' | 'ē' | 'ĕ' | 'ė' | 'ę' | 'ě' => 'e',
+        'ĝ' | 'ğ' | 'ġ' | 'ģ' => 'g',
+        'ì'..='ï' | 'ĩ' | 'ī' | 'ĭ' | 'į' => 'i',
+        'ñ' | 'ń' | 'ņ' | 'ň' => 'n',
+        'ò'..='ö' | 'ō' | 'ŏ' | 'ő' => 'o',
+        'ŕ' | 'ř' => 'r',
+        'ś' | 'ŝ' | 'ş' | 'š' => 's',
+        'ţ' | 'ť' => 't',
+        'ù'..='ü' | 'ũ' | 'ū' | 'ŭ' | 'ů' | 'ű' | 'ų' => 'u',
+        'ý' | 'ÿ' => 'y',
+        'ź' | 'ż' | 'ž' => 'z',
+        other => other,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_pieces_are_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(
+            folder.path().join("vocab.txt"),
+            "[PAD]\n[UNK]\n[CLS]\n[SEP]\nun\n##aff\n##able\n.\ncafe\n##s",
+        )
+        .unwrap();
+        let pieces = WordPiece::read(folder.path()).unwrap();
+        assert_eq!(pieces.pieces("Unaffable. Cafés xyz", 20), [2, 4, 5, 6, 7, 8, 9, 1, 3]);
+        assert_eq!(pieces.pieces("unaffable unaffable", 4), [2, 4, 5, 3]);
+        assert_eq!(pieces.pieces("", 4), [2, 3]);
+        assert_eq!(pieces.pieces(&"x".repeat(1000), 4), [2, 1, 3]);
+    }
+}

@@ -1,0 +1,194 @@
+//! Files of others as labelled files.
+
+use super::{Findable, Labelled, Question};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// The formats that are understood.
+pub const FORMATS: [&str; 5] = ["jsonl", "locomo", "locomo-sessions", "cosqa", "cranfield"];
+
+/// Bytes of one file.
+const LARGEST: u64 = 512 * 1024 * 1024;
+
+fn text_of(path: &Path) -> Result<String, String> {
+    marvin_base::files::read(path, LARGEST, marvin_base::files::Links::Follow)
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))
+}
+
+/// Reads a labelled file; `cranfield` is a folder with its three files.
+///
+/// # Errors
+/// What cannot be read, and where.
+pub fn read(path: &Path, format: &str) -> Result<Labelled, String> {
+    match format {
+        "jsonl" => lines(&text_of(path)?, path),
+        "locomo" => locomo(&json(path)?, false),
+        "locomo-sessions" => locomo(&json(path)?, true),
+        "cosqa" => cosqa(&json(path)?),
+        "cranfield" => cranfield(path),
+        other => Err(format!("there is no format `{other}`\n  hint: one of {}", FORMATS.join(", "))),
+    }
+}
+
+fn json(path: &Path) -> Result<Value, String> {
+    serde_json::from_str(&text_of(path)?).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn lines(text: &str, path: &Path) -> Result<Labelled, String> {
+    let mut labelled = Labelled::default();
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let wrong = |error: serde_json::Error| {
+            format!(
+                "{}, line {}: {error}\n  hint: a line is {{\"doc\": ID, \"text\": …}} or {{\"query\": TEXT, \"relevant\": [ID]}}",
+                path.display(),
+                number + 1
+            )
+        };
+        let value: Value = serde_json::from_str(line).map_err(wrong)?;
+        if value.get("query").is_some() {
+            labelled.questions.push(serde_json::from_value::<Question>(value).map_err(wrong)?);
+        } else {
+            labelled.documents.push(serde_json::from_value::<Findable>(value).map_err(wrong)?);
+        }
+    }
+    Ok(labelled)
+}
+
+fn word<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// LoCoMo: every conversation is a set; a document is a turn, or a whole session.
+fn locomo(value: &Value, sessions: bool) -> Result<Labelled, String> {
+    let mut labelled = Labelled::default();
+    for (number, sample) in value.as_array().ok_or("it is no list of conversations")?.iter().enumerate() {
+        let set = number.to_string();
+        let conversation =
+            sample.get("conversation").and_then(Value::as_object).ok_or("a sample has no conversation")?;
+        let mut known = BTreeSet::new();
+        // The sessions by their numbers, not by their names.
+        let mut order: Vec<(u32, &Value)> = conversation
+            .iter()
+            .filter_map(|(key, value)| Some((key.strip_prefix("session_")?.parse().ok()?, value)))
+            .collect();
+        order.sort_by_key(|(number, _)| *number);
+        for (number, session) in order {
+            let turns = session.as_array().map(Vec::as_slice).unwrap_or_default();
+            let said = |turn: &Value| format!("{}: {}", word(turn, "speaker"), word(turn, "text"));
+            let doc = |id: String, text: String, thread: &str| Findable {
+                doc: id,
+                text,
+                set: set.clone(),
+                thread: thread.to_string(),
+                tags: Vec::new(),
+            };
+            if sessions {
+                // A session is also what was said on that day.
+                let day = conversation.get(&format!("session_{number}_date_time")).and_then(Value::as_str);
+                let lines = day.map(str::to_string).into_iter().chain(turns.iter().map(said));
+                let text = lines.collect::<Vec<_>>().join("\n");
+                known.insert(format!("D{number}"));
+                labelled.documents.push(doc(format!("D{number}"), text, ""));
+                continue;
+            }
+            for turn in turns {
+                known.insert(word(turn, "dia_id").to_string());
+                labelled.documents.push(doc(word(turn, "dia_id").to_string(), said(turn), "conversation"));
+            }
+        }
+        for question in list(sample, "qa") {
+            // Some name several turns in one string.
+            let named = list(question, "evidence").iter().filter_map(Value::as_str);
+            let named = named.flat_map(|text| text.split([';', ' ', ',']).map(str::trim));
+            let mut relevant: Vec<String> = named
+                .map(|id| if sessions { id.split(':').next().unwrap_or(id) } else { id }.to_string())
+                .filter(|id| known.contains(id))
+                .collect();
+            relevant.sort();
+            relevant.dedup();
+            labelled.questions.push(Question {
+                query: word(question, "question").to_string(),
+                relevant,
+                set: set.clone(),
+            });
+        }
+    }
+    Ok(labelled)
+}
+
+/// CoSQA: every piece of code is a document, every question with an answer looks for its own.
+fn cosqa(value: &Value) -> Result<Labelled, String> {
+    let mut labelled = Labelled::default();
+    let mut codes: BTreeMap<&str, String> = BTreeMap::new();
+    for row in value.as_array().ok_or("it is no list")? {
+        let (id, code) = (word(row, "idx"), word(row, "code"));
+        // The same code may answer several questions.
+        let id = codes.entry(code).or_insert_with(|| id.to_string()).clone();
+        if id == word(row, "idx") {
+            labelled.documents.push(Findable {
+                doc: id.clone(),
+                text: code.to_string(),
+                ..Findable::default()
+            });
+        }
+        if row.get("label").and_then(Value::as_i64) == Some(1) {
+            labelled.questions.push(Question {
+                query: word(row, "doc").to_string(),
+                relevant: vec![id],
+                set: String::new(),
+            });
+        }
+    }
+    Ok(labelled)
+}
+
+/// Cranfield: abstracts, numbered questions and judgements.
+fn cranfield(folder: &Path) -> Result<Labelled, String> {
+    let mut labelled = Labelled::default();
+    for (id, fields) in records(&text_of(&folder.join("cran.all.1400"))?) {
+        // The abstract begins with the title once more.
+        let text = fields.get("W").or(fields.get("T")).cloned().unwrap_or_default();
+        labelled.documents.push(Findable { doc: id, text, ..Findable::default() });
+    }
+    let mut judged: BTreeMap<usize, Vec<String>> = BTreeMap::new();
+    for line in text_of(&folder.join("cranqrel"))?.lines() {
+        let mut words = line.split_whitespace();
+        if let (Some(query), Some(document)) = (words.next().and_then(|word| word.parse().ok()), words.next())
+        {
+            judged.entry(query).or_default().push(document.to_string());
+        }
+    }
+    // The judgements count the questions from 1, whatever numbers those have.
+    for (number, (_, fields)) in records(&text_of(&folder.join("cran.qry"))?).into_iter().enumerate() {
+        labelled.questions.push(Question {
+            query: fields.get("W").cloned().unwrap_or_default(),
+            relevant: judged.remove(&(number + 1)).unwrap_or_default(),
+            set: String::new(),
+        });
+    }
+    Ok(labelled)
+}
+
+fn records(text: &str) -> Vec<(String, BTreeMap<String, String>)> {
+    let mut found: Vec<(String, BTreeMap<String, String>)> = Vec::new();
+    let mut field = String::new();
+    for line in text.lines() {
+        if let Some(id) = line.strip_prefix(".I ") {
+            found.push((id.trim().to_string(), BTreeMap::new()));
+            field.clear();
+        } else if let Some(name) = line.strip_prefix('.').filter(|name| name.trim().len() == 1) {
+            field = name.trim().to_string();
+        } else if let Some((_, fields)) = found.last_mut() {
+            let text: &mut String = fields.entry(field.clone()).or_default();
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    found
+}

@@ -1,0 +1,288 @@
+//! The folder of lessons, and the index over it. The files are the record: one that was added, changed or taken away by
+//! hand is noticed before the next question is answered.
+//!
+//! Limits: in a folder of more than `LOOKED_AT` lessons a file that was changed in place, without its folder changing, is
+//! found by its old words until the folder changes.
+
+use super::{Found, Header, Lesson, Query, file};
+use crate::error::MemoryError;
+use crate::index::{Document, Hit, Index, Kind, Search};
+use crate::words;
+use jiff::Timestamp;
+use marvin_base::files::{self, Links};
+use marvin_base::redact::Redactor;
+use marvin_base::{atomic, clock, ids};
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Bytes of one lesson that are read.
+const LARGEST: u64 = 1024 * 1024;
+/// Lessons whose files are looked at one by one before every question.
+const LOOKED_AT: usize = 2_000;
+/// The notes of the index about files, and about the folder.
+const FILES: &str = "lesson:";
+const FOLDER: &str = "lessons";
+
+/// Lessons in a folder, with an index.
+#[derive(Debug)]
+pub struct Lessons {
+    folder: PathBuf,
+    index_path: PathBuf,
+    index: Option<Index>,
+    redactor: Arc<Redactor>,
+}
+
+/// Facts of a file that change with it.
+fn stamp(facts: &std::fs::Metadata) -> String {
+    format!("{}.{}.{}.{}", facts.ino(), facts.size(), facts.mtime(), facts.mtime_nsec())
+}
+
+impl Lessons {
+    /// The lessons of a folder. Nothing is read or made before it is needed.
+    #[must_use]
+    pub fn open(folder: &Path, index: &Path, redactor: Arc<Redactor>) -> Self {
+        Lessons { folder: folder.to_path_buf(), index_path: index.to_path_buf(), index: None, redactor }
+    }
+
+    /// Writes a lesson, whole and without secrets, and says where. One without an id or a time gets one.
+    ///
+    /// # Errors
+    /// When its id is no name of a file, or it cannot be written.
+    pub fn write(&mut self, lesson: &Lesson) -> Result<PathBuf, MemoryError> {
+        let mut lesson = lesson.clone();
+        if lesson.header.id.is_empty() {
+            lesson.header.id = format!("lesson-{}", ids::uuid());
+        }
+        if lesson.header.timestamp.is_empty() {
+            lesson.header.timestamp = clock::now_stamp();
+        }
+        let path = self.path(&lesson.header.id)?;
+        self.clean(&mut lesson);
+        atomic::replace(&path, file::text(&lesson).as_bytes())?;
+        Ok(path)
+    }
+
+    fn clean(&self, lesson: &mut Lesson) {
+        let Header {
+            task_id,
+            step_id,
+            tags,
+            component,
+            root_cause_hypothesis,
+            strategy_change,
+            evidence_of_novelty,
+            ..
+        } = &mut lesson.header;
+        let texts =
+            [task_id, step_id, component, root_cause_hypothesis, strategy_change, evidence_of_novelty];
+        for text in texts.into_iter().chain(tags).chain([&mut lesson.body]) {
+            *text = self.redactor.text(text).into_owned();
+        }
+    }
+
+    /// Reads a lesson by its id.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be understood.
+    pub fn read(&self, id: &str) -> Result<Lesson, MemoryError> {
+        let path = self.path(id)?;
+        let bytes =
+            files::read(&path, LARGEST, Links::Refuse).map_err(|error| MemoryError::read(&path, &error))?;
+        if bytes.len() as u64 > LARGEST {
+            return Err(MemoryError::read(&path, &format!("it is larger than {LARGEST} bytes")));
+        }
+        file::parse(&bytes, id).map_err(|why| MemoryError::read(&path, &why))
+    }
+
+    /// Where a lesson of this id is kept.
+    fn path(&self, id: &str) -> Result<PathBuf, MemoryError> {
+        let plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_' | '.');
+        if id.is_empty() || id.len() > 200 || id.starts_with('.') || !id.chars().all(plain) {
+            return Err(MemoryError::Asked(format!(
+                "`{}` is no id of a lesson\n  hint: letters, digits, `-`, `_` and `.`",
+                marvin_base::truncate::line(id, 80)
+            )));
+        }
+        Ok(self.folder.join(format!("{id}.md")))
+    }
+
+    /// Every lesson that can be read, by id.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn all(&self) -> Result<Vec<Lesson>, MemoryError> {
+        Ok(self.listing()?.keys().filter_map(|id| self.read(id).ok()).collect())
+    }
+
+    /// The files of the folder: ids with what changes when they do.
+    fn listing(&self) -> Result<BTreeMap<String, String>, MemoryError> {
+        let entries = match std::fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(MemoryError::read(&self.folder, &error)),
+        };
+        let mut found = BTreeMap::new();
+        for entry in entries.filter_map(Result::ok) {
+            let name = entry.file_name();
+            let Some(id) = name.to_str().and_then(|name| name.strip_suffix(".md")) else { continue };
+            // Of the link, not of what it leads to.
+            let Ok(facts) = entry.metadata() else { continue };
+            if facts.is_file() && self.path(id).is_ok() {
+                found.insert(id.to_string(), stamp(&facts));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The lessons that fit a question, in up to three stages; the nearest of each first.
+    ///
+    /// # Errors
+    /// When the folder cannot be read or no index can be made. No text of the question is a mistake.
+    pub fn retrieve(&mut self, query: &Query) -> Result<Vec<Found>, MemoryError> {
+        self.with_index(|lessons, index| {
+            lessons.sync(index)?;
+            lessons.ask(index, query)
+        })
+    }
+
+    /// Puts what changed into the index.
+    ///
+    /// # Errors
+    /// As [`Lessons::retrieve`].
+    pub fn refresh(&mut self) -> Result<(), MemoryError> {
+        self.with_index(Lessons::sync)
+    }
+
+    /// Works with the index; one that turns out to be broken is made anew, once.
+    fn with_index<T>(
+        &mut self,
+        work: impl Fn(&Lessons, &mut Index) -> Result<T, MemoryError>,
+    ) -> Result<T, MemoryError> {
+        let path = self.index_path.clone();
+        let failed = |error: rusqlite::Error| MemoryError::index(&path, &error);
+        let mut index = match self.index.take() {
+            // Somebody removed it: this one leads nowhere any longer.
+            Some(index) if path.exists() => index,
+            _ => Index::open(&path).map_err(failed)?,
+        };
+        let mut result = work(self, &mut index);
+        if let Err(MemoryError::Index { .. }) = &result {
+            drop(index);
+            index = Index::renew(&path).map_err(failed)?;
+            result = work(self, &mut index);
+        }
+        self.index = Some(index);
+        result
+    }
+
+    fn sync(&self, index: &mut Index) -> Result<(), MemoryError> {
+        let failed = |error: rusqlite::Error| MemoryError::index(&self.index_path, &error);
+        let folder = std::fs::metadata(&self.folder).map(|facts| stamp(&facts)).unwrap_or_default();
+        let many = index.count(Kind::Lesson).map_err(failed)? > LOOKED_AT as u64;
+        if many && index.note(FOLDER).map_err(failed)?.as_ref() == Some(&folder) {
+            return Ok(());
+        }
+        let known: BTreeMap<String, String> = index.notes(FILES).map_err(failed)?.into_iter().collect();
+        let found = self.listing()?;
+        let mut put = Vec::new();
+        let mut notes = vec![(FOLDER.to_string(), Some(folder))];
+        for (id, stamp) in &found {
+            if known.get(id) == Some(stamp) {
+                continue;
+            }
+            // What cannot be understood is noted too, so that it is not read again and again.
+            notes.push((format!("{FILES}{id}"), Some(stamp.clone())));
+            put.extend(self.read(id).ok().map(|lesson| document(&lesson)));
+        }
+        let put_ids: Vec<&String> = put.iter().map(|document| &document.id).collect();
+        let gone = known.keys().filter(|id| !found.contains_key(*id));
+        let unreadable = notes.iter().filter_map(|(key, _)| key.strip_prefix(FILES));
+        let mut remove: Vec<String> = gone.cloned().collect();
+        remove.extend(unreadable.filter(|id| !put_ids.iter().any(|put| put == id)).map(str::to_string));
+        notes.extend(
+            known.keys().filter(|id| !found.contains_key(*id)).map(|id| (format!("{FILES}{id}"), None)),
+        );
+        if put.is_empty() && remove.is_empty() && known.len() == found.len() {
+            return Ok(());
+        }
+        index.change(Kind::Lesson, &put, &remove, &notes).map_err(failed)
+    }
+
+    fn ask(&self, index: &Index, query: &Query) -> Result<Vec<Found>, MemoryError> {
+        let failed = |error: rusqlite::Error| MemoryError::index(&self.index_path, &error);
+        let component = query.component.as_deref().filter(|component| !component.is_empty());
+        let failure = query.failure_signature.as_deref().filter(|failure| !failure.is_empty());
+        let all = Search {
+            kinds: &[Kind::Lesson],
+            tags: &query.tags,
+            component,
+            like: failure,
+            now: clock::now().as_second(),
+            limit: query.limit.min(1_000),
+            ..Search::default()
+        };
+        let tags = query.tags.join(" ");
+        let failure_words = failure.unwrap_or_default();
+        // Each stage widens what the one before it looked for.
+        let mut stages = vec![(1, Search { text: &query.text, within: component, ..all.clone() })];
+        if query.stage >= 2 {
+            stages.push((2, Search { text: &query.text, ..all.clone() }));
+            stages.push((2, Search { text: &tags, ..all.clone() }));
+        }
+        if query.stage >= 3 && failure.is_some() {
+            stages.push((3, Search { failure, ..all.clone() }));
+            stages.push((3, Search { text: failure_words, ..all.clone() }));
+        }
+        let mut found: Vec<Found> = Vec::new();
+        for (stage, search) in stages {
+            // Without words a stage would give the newest, whatever they are about.
+            let aimless =
+                words::terms(search.text).is_empty() && search.within.is_none() && search.failure.is_none();
+            if aimless || found.len() >= all.limit {
+                continue;
+            }
+            for hit in index.search(&search).map_err(failed)? {
+                if found.iter().any(|known| known.lesson.header.id == hit.id) {
+                    continue;
+                }
+                found.extend(self.found(&hit, stage));
+            }
+        }
+        found.truncate(all.limit);
+        Ok(found)
+    }
+
+    /// The file has the word, not the index.
+    fn found(&self, hit: &Hit, stage: u8) -> Option<Found> {
+        Some(Found { lesson: self.read(&hit.id).ok()?, stage, score: hit.score })
+    }
+}
+
+/// A lesson as the index knows it.
+fn document(lesson: &Lesson) -> Document {
+    let header = &lesson.header;
+    let text = [
+        &lesson.body,
+        &header.root_cause_hypothesis,
+        &header.strategy_change,
+        &header.evidence_of_novelty,
+        &header.failure_signature,
+        &header.step_id,
+        &header.component,
+    ];
+    Document {
+        id: header.id.clone(),
+        text: text.map(String::as_str).join("\n"),
+        source: "run".into(),
+        component: header.component.clone(),
+        failure: header.failure_signature.clone(),
+        tags: header.tags.clone(),
+        created: header.timestamp.parse::<Timestamp>().map_or(0, Timestamp::as_second),
+        ..Document::default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! Files of lines, read one line at a time: a link is refused, a line that is too long is no line, a torn end is left out.
+
+use crate::error::MemoryError;
+use marvin_base::files::{self, Links};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// Bytes of one line; longer ones were not written here.
+const LONGEST: u64 = 1024 * 1024;
+
+/// A line and where it begins.
+#[derive(Debug)]
+pub(crate) struct Line<'a> {
+    /// Its first byte.
+    pub(crate) offset: u64,
+    /// Its number, from 1.
+    pub(crate) number: u64,
+    /// Without its end; none where it is too long.
+    pub(crate) bytes: Option<&'a [u8]>,
+}
+
+/// Reads the whole lines of a file up to an offset. A file that is not there has none. Says how many bytes they are.
+pub(crate) fn each(
+    path: &Path,
+    until: Option<u64>,
+    mut take: impl FnMut(Line<'_>),
+) -> Result<u64, MemoryError> {
+    let file = match files::open(path, Links::Refuse) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(MemoryError::read(path, &error)),
+    };
+    let mut reader = BufReader::with_capacity(64 * 1024, file.take(until.unwrap_or(u64::MAX)));
+    let failed = |error: std::io::Error| MemoryError::read(path, &error);
+    let (mut offset, mut number) = (0, 0);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let mut read = reader.by_ref().take(LONGEST + 1).read_until(b'\n', &mut line).map_err(failed)? as u64;
+        let whole = line.last() == Some(&b'\n');
+        if !whole && read > LONGEST {
+            let (more, ended) = skip(&mut reader).map_err(failed)?;
+            read += more;
+            if !ended {
+                return Ok(offset);
+            }
+            number += 1;
+            take(Line { offset, number, bytes: None });
+            offset += read;
+            continue;
+        }
+        if !whole {
+            // The end of the file, or a line that was never finished.
+            return Ok(offset);
+        }
+        line.pop();
+        number += 1;
+        take(Line { offset, number, bytes: Some(&line) });
+        offset += read;
+    }
+}
+
+/// Passes over the rest of a line, and says how long it was and whether it ended.
+fn skip(reader: &mut impl BufRead) -> std::io::Result<(u64, bool)> {
+    let mut passed = 0;
+    loop {
+        let buffer = reader.fill_buf()?;
+        if buffer.is_empty() {
+            return Ok((passed, false));
+        }
+        let (used, ended) = match buffer.iter().position(|byte| *byte == b'\n') {
+            Some(at) => (at + 1, true),
+            None => (buffer.len(), false),
+        };
+        reader.consume(used);
+        passed += used as u64;
+        if ended {
+            return Ok((passed, true));
+        }
+    }
+}
+
+/// The line that begins at an offset, if one does.
+pub(crate) fn at(path: &Path, offset: u64) -> Option<Vec<u8>> {
+    let mut file = files::open(path, Links::Refuse).ok()?;
+    // A line begins at the beginning, or behind another one.
+    file.seek(SeekFrom::Start(offset.saturating_sub(1))).ok()?;
+    let mut reader = BufReader::with_capacity(4096, file);
+    if offset > 0 {
+        let mut before = [0];
+        reader.read_exact(&mut before).ok()?;
+        if before != [b'\n'] {
+            return None;
+        }
+    }
+    let mut line = Vec::new();
+    reader.take(LONGEST + 1).read_until(b'\n', &mut line).ok()?;
+    (line.pop() == Some(b'\n')).then_some(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_lines_only_and_none_too_long() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        let long = "x".repeat(LONGEST as usize + 10);
+        std::fs::write(&path, format!("a\n\n{long}\nb\ntorn")).unwrap();
+        let mut seen = Vec::new();
+        let whole = each(&path, None, |line| {
+            seen.push((
+                line.number,
+                line.offset,
+                line.bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned()),
+            ));
+        })
+        .unwrap();
+        let end = 3 + LONGEST + 11;
+        assert_eq!(
+            seen,
+            [(1, 0, Some("a".into())), (2, 2, Some(String::new())), (3, 3, None), (4, end, Some("b".into()))]
+        );
+        assert_eq!(whole, end + 2);
+        assert_eq!(at(&path, end), Some(b"b".to_vec()));
+        assert_eq!((at(&path, end + 1), at(&path, end + 2), at(&path, 9_999_999)), (None, None, None));
+        assert_eq!(each(&folder.path().join("none"), None, |_| panic!()).unwrap(), 0);
+        std::os::unix::fs::symlink(&path, folder.path().join("link")).unwrap();
+        assert!(each(&folder.path().join("link"), None, |_| {}).is_err());
+    }
+}

@@ -1,0 +1,399 @@
+//! The memory of one project or person: candidates, decisions, what is remembered, and questions to it.
+//!
+//! The only way into the long-term memory is a [`Person`]'s word: [`LtmStore::upsert`] takes nothing else.
+
+mod decide;
+mod recall;
+
+pub use decide::{Decided, Decision};
+pub use recall::{Recall, Recalled};
+
+use crate::candidate::Candidate;
+use crate::decision::{Approval, Fate, Injected, Line, Word};
+use crate::embed::Embedder;
+use crate::error::MemoryError;
+use crate::index::Index;
+use crate::lessons::Lessons;
+use crate::lines;
+use crate::person::Person;
+use crate::places::Places;
+use crate::proposal::{Heard, Origin, Proposal};
+use crate::turns::Turns;
+use crate::vault::{Entry, Finding, Vault};
+use marvin_base::clock;
+use marvin_base::ledger::{Durability, Ledger};
+use marvin_base::redact::Redactor;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Candidates of one turn that are looked at.
+pub const MOST_CANDIDATES: usize = 2;
+/// Candidates that wait at most; more are not written down.
+const MOST_PENDING: usize = 1_000;
+
+/// Long-term memory as its callers see it, whatever keeps it.
+pub trait LtmStore {
+    /// Remembers what a person agreed to, and gives its id.
+    ///
+    /// # Errors
+    /// When it cannot be written, or the record does not fit what was sealed.
+    fn upsert(&mut self, approved: &Approved<'_>, extra: Value) -> Result<String, MemoryError>;
+
+    /// What answers a question best.
+    ///
+    /// # Errors
+    /// When nothing can be read.
+    fn query(&mut self, text: &str, k: usize) -> Result<Vec<Recalled>, MemoryError>;
+}
+
+/// A candidate and the person who agreed to it.
+#[derive(Debug, Clone)]
+pub struct Approved<'a> {
+    /// What is to be remembered.
+    pub candidate: Candidate,
+    /// Who agreed.
+    pub person: &'a Person,
+    /// What had been proposed, where the person changed it.
+    pub original: Option<String>,
+    /// The memory whose place it takes.
+    pub supersedes: Option<String>,
+    /// What the person added.
+    pub note: String,
+}
+
+/// Where a candidate comes from.
+#[derive(Debug, Clone, Default)]
+pub struct From<'a> {
+    /// The session.
+    pub session_id: Option<&'a str>,
+    /// The turn.
+    pub turn_number: Option<u64>,
+    /// What was heard in it.
+    pub heard: Heard<'a>,
+}
+
+/// What became of a proposal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "status", content = "reason")]
+pub enum Proposed {
+    /// It waits for a person.
+    Pending(String),
+    /// It was not written down.
+    Skipped(&'static str),
+}
+
+/// A memory, who agreed to it, and what became of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Remembered {
+    /// The memory.
+    #[serde(flatten)]
+    pub entry: Entry,
+    /// Who agreed to it.
+    pub approval: Approval,
+    /// Its time is over.
+    pub expired: bool,
+}
+
+impl Remembered {
+    /// Is it told when somebody asks?
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        !self.expired && self.approval.fate == Fate::Active
+    }
+}
+
+/// What an audit found.
+#[derive(Debug, Serialize)]
+pub struct Audit {
+    /// Whether the ledger and the memory agree.
+    pub ok: bool,
+    /// Lines of the ledger that count.
+    pub ledger_lines: u64,
+    /// Memories that are told when somebody asks.
+    pub active: usize,
+    /// Memories whose time is over.
+    pub expired: usize,
+    /// Memories in whose place others are.
+    pub superseded: usize,
+    /// Memories that were erased.
+    pub forgotten: usize,
+    /// What does not fit.
+    pub findings: Vec<Finding>,
+}
+
+/// The memory.
+#[derive(Debug)]
+pub struct Memory {
+    vault: Vault,
+    index: Option<Index>,
+    lessons: Lessons,
+    embedder: Option<Box<dyn Embedder + Send + Sync>>,
+}
+
+impl Memory {
+    /// The memory in these places. Nothing is read or made before it is needed.
+    #[must_use]
+    pub fn open(places: Places, redactor: Arc<Redactor>) -> Self {
+        let lessons = Lessons::open(&places.lessons, &places.index, redactor.clone());
+        Memory { vault: Vault::new(places, redactor), index: None, lessons, embedder: None }
+    }
+
+    /// The same, which finds by meaning too.
+    #[must_use]
+    pub fn finding_by(mut self, embedder: Box<dyn Embedder + Send + Sync>) -> Self {
+        self.embedder = Some(embedder);
+        self
+    }
+
+    /// Where its files are.
+    #[must_use]
+    pub fn places(&self) -> &Places {
+        &self.vault.places
+    }
+
+    /// What its files are cleaned by.
+    #[must_use]
+    pub fn redactor(&self) -> &Arc<Redactor> {
+        &self.vault.redactor
+    }
+
+    /// Its lessons.
+    pub fn lessons(&mut self) -> &mut Lessons {
+        &mut self.lessons
+    }
+
+    /// Writes candidates down, to be decided by a person. What is known, was decided, or waits already is left out.
+    ///
+    /// # Errors
+    /// When the record cannot be read or written.
+    pub fn propose(
+        &mut self,
+        candidates: Vec<Candidate>,
+        origin: Origin,
+        from: &From<'_>,
+    ) -> Result<Vec<Proposed>, MemoryError> {
+        if candidates.is_empty() {
+            return Ok(Vec::new());
+        }
+        let lock = self.vault.lock()?;
+        let standing = self.vault.settle(&lock)?.standing;
+        let mut waiting: BTreeSet<String> =
+            self.proposals()?.into_iter().map(|proposal| proposal.fingerprint).collect();
+        let mut open = waiting.iter().filter(|print| !standing.decided.contains_key(*print)).count();
+        let mut outcomes = Vec::new();
+        let mut ledger = Ledger::open_shared(
+            &self.vault.places.candidates,
+            Durability::Turn,
+            self.vault.redactor.clone(),
+        )?;
+        for candidate in candidates {
+            let Ok(mut candidate) = candidate.checked(&self.vault.redactor) else {
+                outcomes.push(Proposed::Skipped("it is not whole"));
+                continue;
+            };
+            let fingerprint = candidate.fingerprint();
+            let skip = if from.heard.is_echo(&candidate) {
+                Some("it was told from memory")
+            } else if standing.is_active(&fingerprint) {
+                Some("it is remembered already")
+            } else if waiting.contains(&fingerprint) && !standing.decided.contains_key(&fingerprint) {
+                Some("it waits already")
+            } else if origin != Origin::Import && standing.decided.contains_key(&fingerprint) {
+                Some("a person decided about it before")
+            } else if open >= MOST_PENDING {
+                Some("too many wait already")
+            } else {
+                None
+            };
+            if let Some(reason) = skip {
+                outcomes.push(Proposed::Skipped(reason));
+                continue;
+            }
+            let claimed = candidate.source;
+            candidate.source = from.heard.source_of(&candidate);
+            let proposal = Proposal {
+                fingerprint: fingerprint.clone(),
+                claimed_source: (claimed != candidate.source).then_some(claimed),
+                candidate,
+                proposed_at_utc: clock::now_stamp(),
+                origin,
+                session_id: from.session_id.map(str::to_string),
+                turn_number: from.turn_number,
+            };
+            ledger.append(&proposal)?;
+            open += 1;
+            waiting.insert(fingerprint.clone());
+            outcomes.push(Proposed::Pending(fingerprint));
+        }
+        ledger.sync()?;
+        Ok(outcomes)
+    }
+
+    /// Every proposal that can be read, oldest first.
+    pub(crate) fn proposals(&self) -> Result<Vec<Proposal>, MemoryError> {
+        let mut found: Vec<Proposal> = Vec::new();
+        lines::each(&self.vault.places.candidates, None, |line| {
+            let read = line.bytes.and_then(|bytes| serde_json::from_slice::<Proposal>(bytes).ok());
+            // A file of the project: whoever wrote it, the name is what the content says it is.
+            let read = read.and_then(|proposal| {
+                let candidate = proposal.candidate.clone().checked(&self.vault.redactor).ok()?;
+                Some(Proposal { fingerprint: candidate.fingerprint(), candidate, ..proposal })
+            });
+            found.extend(read);
+        })?;
+        Ok(found)
+    }
+
+    /// What waits for a person, oldest first. That the person said something is shown only where their own turn says so.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub fn pending(&self) -> Result<Vec<Proposal>, MemoryError> {
+        let decided = self.vault.audit()?.standing.decided;
+        let mut seen = BTreeSet::new();
+        let mut waiting: Vec<Proposal> = self
+            .proposals()?
+            .into_iter()
+            .filter(|proposal| self.is_open(proposal, &decided) && seen.insert(proposal.fingerprint.clone()))
+            .collect();
+        let turns = Turns::at(&self.vault.places.turns);
+        for proposal in &mut waiting {
+            self.doubt(proposal, &turns);
+        }
+        Ok(waiting)
+    }
+
+    /// Asked for again by a person after it was decided, or never decided.
+    fn is_open(&self, proposal: &Proposal, decided: &std::collections::BTreeMap<String, Word>) -> bool {
+        match decided.get(&proposal.fingerprint) {
+            None => true,
+            Some(Word::Reject | Word::Forget) => {
+                proposal.origin == Origin::Import
+                    && self.decided_before(&proposal.fingerprint, &proposal.proposed_at_utc)
+            }
+            Some(_) => false,
+        }
+    }
+
+    fn doubt(&self, proposal: &mut Proposal, turns: &Turns) {
+        use crate::candidate::Source;
+        if proposal.candidate.source != Source::UserSaid {
+            return;
+        }
+        let turn = match (&proposal.session_id, proposal.turn_number) {
+            (Some(session), Some(number)) => turns.find(session, number),
+            _ => None,
+        };
+        let person = turn.as_ref().and_then(|turn| turn.get("user_input")?.as_str()).unwrap_or_default();
+        let heard = Heard { person, ..Heard::default() };
+        let source = heard.source_of(&proposal.candidate);
+        if source != proposal.candidate.source {
+            proposal.claimed_source = Some(proposal.candidate.source);
+            proposal.candidate.source = source;
+        }
+    }
+
+    /// Was the last decision about it made before this moment?
+    fn decided_before(&self, fingerprint: &str, moment: &str) -> bool {
+        let mut last = String::new();
+        let read = lines::each(&self.vault.places.approvals, None, |line| {
+            let line = line.bytes.and_then(|bytes| serde_json::from_slice::<Line>(bytes).ok());
+            if let Some(line) = line.filter(|line| line.candidate_fingerprint == fingerprint) {
+                last = line.decided_at_utc;
+            }
+        });
+        read.is_ok() && last.as_str() < moment
+    }
+
+    /// Everything that is remembered, oldest first; also what is not told any longer.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub fn list(&self) -> Result<Vec<Remembered>, MemoryError> {
+        let scan = self.vault.audit()?;
+        let now = clock::now();
+        let remembered = scan.entries.into_iter().filter_map(|(_, entry)| {
+            let approval = scan.standing.memories.get(&entry.id)?.clone();
+            Some(Remembered { expired: entry.is_over(now), approval, entry })
+        });
+        Ok(remembered.collect())
+    }
+
+    /// Replays the ledger and compares it with the memory.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub fn audit(&self) -> Result<Audit, MemoryError> {
+        let scan = self.vault.audit()?;
+        let now = clock::now();
+        let fate = |wanted: fn(&Fate) -> bool| {
+            scan.standing.memories.values().filter(|memory| wanted(&memory.fate)).count()
+        };
+        let active = |entry: &Entry| scan.standing.is_active(&entry.id);
+        let over = |entry: &&(u64, Entry)| active(&entry.1) && entry.1.is_over(now);
+        let expired = scan.entries.iter().filter(over).count();
+        Ok(Audit {
+            ok: scan.findings.is_empty(),
+            ledger_lines: scan.standing.lines,
+            active: scan.entries.iter().filter(|(_, entry)| active(entry)).count() - expired,
+            expired,
+            superseded: fate(|fate| matches!(fate, Fate::Superseded { .. })),
+            forgotten: fate(|fate| *fate == Fate::Forgotten),
+            findings: scan.findings,
+        })
+    }
+
+    /// A person takes over a memory that was made elsewhere.
+    ///
+    /// # Errors
+    /// When the record cannot be read or written.
+    pub fn adopt(&mut self, person: &Person) -> Result<(), MemoryError> {
+        self.vault.adopt(person).map(|_| ())
+    }
+
+    /// Writes down which memories went into a turn.
+    ///
+    /// # Errors
+    /// When the ledger cannot be written, or does not fit what was sealed.
+    pub fn inject(
+        &mut self,
+        session_id: &str,
+        turn_number: u64,
+        injected: Vec<Injected>,
+    ) -> Result<(), MemoryError> {
+        if injected.is_empty() {
+            return Ok(());
+        }
+        let before = self.vault.seal()?.map(|seal| seal.head);
+        let mut line = Line::new(Word::Inject, "", "marvin");
+        line.session_id = Some(session_id.to_string());
+        line.turn_number = Some(turn_number);
+        line.injected = injected;
+        self.vault.append(&line)?;
+        self.keep_index(before.as_deref(), &[], &[]);
+        Ok(())
+    }
+
+    /// Which memories went into a turn.
+    ///
+    /// # Errors
+    /// When the ledger cannot be read.
+    pub fn injected(&self, session_id: &str, turn_number: u64) -> Result<Vec<Injected>, MemoryError> {
+        let mut found = Vec::new();
+        lines::each(&self.vault.places.approvals, None, |line| {
+            let line = line.bytes.and_then(|bytes| serde_json::from_slice::<Line>(bytes).ok());
+            let same = |line: &Line| {
+                line.word == Some(Word::Inject)
+                    && line.session_id.as_deref() == Some(session_id)
+                    && line.turn_number == Some(turn_number)
+            };
+            found.extend(line.filter(same).map(|line| line.injected).unwrap_or_default());
+        })?;
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests;

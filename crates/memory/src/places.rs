@@ -1,0 +1,83 @@
+//! Where the files of the memory are: what the settings say, else in one folder.
+
+use marvin_base::layout::Layout;
+use marvin_base::settings::{Setting, Settings, table};
+use std::path::{Path, PathBuf};
+
+/// The files of one memory.
+#[derive(Debug, Clone)]
+pub struct Places {
+    /// The folder of all of them.
+    pub folder: PathBuf,
+    /// What is going on: `state.json`.
+    pub state: PathBuf,
+    /// Every turn: `turns.jsonl`.
+    pub turns: PathBuf,
+    /// The short-term memory: `stm.jsonl`.
+    pub stm: PathBuf,
+    /// The long-term memory: `ltm.jsonl`.
+    pub ltm: PathBuf,
+    /// Who decided what: `memory_approvals.jsonl`.
+    pub approvals: PathBuf,
+    /// What was proposed: `candidates.jsonl`.
+    pub candidates: PathBuf,
+    /// What practice proposed, in the shape that other programs know.
+    pub practice: PathBuf,
+    /// The folder of lessons.
+    pub lessons: PathBuf,
+    /// The index, which can be thrown away.
+    pub index: PathBuf,
+    /// What was sealed, in the person's own folder.
+    pub seal: PathBuf,
+}
+
+impl Places {
+    /// The places that the settings name, else those of the layout. A relative path is one below the folder.
+    #[must_use]
+    pub fn of(layout: &Layout, settings: &Settings) -> Self {
+        let folder = settings.given(&table::MEMORY_DIR).map_or_else(|| layout.memory(), PathBuf::from);
+        let mut places = Places::below(&folder, layout);
+        let named = |setting: &Setting, place: &mut PathBuf| {
+            if let Some(path) = settings.given(setting) {
+                *place = folder.join(path);
+            }
+        };
+        named(&table::MEMORY_STATE, &mut places.state);
+        named(&table::MEMORY_TURNS, &mut places.turns);
+        named(&table::MEMORY_LTM, &mut places.ltm);
+        named(&table::MEMORY_APPROVALS, &mut places.approvals);
+        named(&table::MEMORY_PRACTICE, &mut places.practice);
+        if let Some(path) = settings.given(&table::STM_DIR) {
+            places.stm =
+                folder.join(path).join(format!("{}.jsonl", plain(settings.text(&table::STM_COLLECTION))));
+        } else if let Some(name) = settings.given(&table::STM_COLLECTION) {
+            places.stm = folder.join(format!("{}.jsonl", plain(name)));
+        }
+        places
+    }
+
+    /// Everything below one folder.
+    #[must_use]
+    pub fn below(folder: &Path, layout: &Layout) -> Self {
+        Places {
+            folder: folder.to_path_buf(),
+            state: folder.join("state.json"),
+            turns: folder.join("turns.jsonl"),
+            stm: folder.join("stm.jsonl"),
+            ltm: folder.join("ltm.jsonl"),
+            approvals: folder.join("memory_approvals.jsonl"),
+            candidates: folder.join("candidates.jsonl"),
+            practice: folder.join("practice_candidates.jsonl"),
+            lessons: folder.join("lessons"),
+            index: folder.join("index.sqlite"),
+            seal: layout.memory_seal(folder),
+        }
+    }
+}
+
+/// A name that stays in its folder.
+fn plain(name: &str) -> String {
+    name.chars()
+        .map(|char| if char.is_alphanumeric() || matches!(char, '-' | '_') { char } else { '_' })
+        .collect()
+}

@@ -1,0 +1,202 @@
+//! What is going on: `state.json`, exactly two lists and a version. Short lines, no transcript.
+
+use crate::error::MemoryError;
+use marvin_base::files::{self, Links};
+use marvin_base::{atomic, truncate};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::path::Path;
+
+/// The version of the file.
+const VERSION: u32 = 1;
+/// Bytes of it that are read.
+const LARGEST: u64 = 1024 * 1024;
+/// Lines of the context and of open threads, and characters of one.
+const MOST_CONTEXT: usize = 6;
+const MOST_THREADS: usize = 4;
+const LONGEST: usize = 140;
+/// Questions taken from what the person said, when the model's own account cannot be read.
+const MOST_QUESTIONS: usize = 3;
+
+/// What is going on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct State {
+    /// What this is about, in a few lines.
+    pub active_context: Vec<String>,
+    /// What is not finished.
+    pub open_threads: Vec<String>,
+    /// The version of the file.
+    pub version: u32,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        State { active_context: Vec::new(), open_threads: Vec::new(), version: VERSION }
+    }
+}
+
+/// What a model says goes on after a turn.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub struct Continuity {
+    /// What it is about now.
+    pub active_context: Vec<String>,
+    /// What was opened.
+    pub open_threads: Vec<String>,
+    /// What was finished, as it stood.
+    pub resolved_threads: Vec<String>,
+}
+
+impl State {
+    /// Reads the file; a missing one is an empty state. One of an older program is understood.
+    ///
+    /// # Errors
+    /// When it is there and cannot be understood: it is never overwritten unseen.
+    pub fn read(path: &Path) -> Result<Self, MemoryError> {
+        let text = match files::read_text(path, LARGEST, Links::Refuse) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(State::default()),
+            Err(error) => return Err(MemoryError::read(path, &error)),
+        };
+        let mend = "\n  hint: mend it, or move it away to begin anew";
+        let value: Value = serde_json::from_str(&text)
+            .map_err(|error| MemoryError::read(path, &format!("it is no JSON: {error}{mend}")))?;
+        let version = value.get("version").and_then(Value::as_u64).unwrap_or(0);
+        if version > u64::from(VERSION) {
+            let why =
+                format!("it was made by a newer version of Marvin (version {version})\n  hint: use that one");
+            return Err(MemoryError::read(path, &why));
+        }
+        // Older programs kept both lists one level deeper.
+        let place = value.get("continuity").unwrap_or(&value);
+        let lines = |key: &str| -> Option<Vec<String>> {
+            place.get(key)?.as_array()?.iter().map(|line| line.as_str().map(str::to_string)).collect()
+        };
+        match (lines("active_context"), lines("open_threads")) {
+            (Some(active_context), Some(open_threads)) => {
+                Ok(State { active_context, open_threads, version: VERSION })
+            }
+            _ => Err(MemoryError::read(
+                path,
+                &format!("it does not hold the lists active_context and open_threads{mend}"),
+            )),
+        }
+    }
+
+    /// Writes the file, whole.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), MemoryError> {
+        let text = serde_json::to_string_pretty(self).unwrap_or_default();
+        Ok(atomic::replace(path, format!("{text}\n").as_bytes())?)
+    }
+
+    /// The state after a turn. An account that cannot be read keeps what was, with the person's own questions; an empty one
+    /// changes nothing.
+    #[must_use]
+    pub fn after(&self, account: &str, user_input: &str) -> State {
+        let account = account.trim();
+        if account.is_empty() {
+            return self.clone();
+        }
+        match serde_json::from_str::<Continuity>(account) {
+            Ok(continuity) => self.merged(&continuity),
+            Err(_) => {
+                let questions = user_input.split_inclusive(['?', '.', '!', '\n']).map(str::trim);
+                let open_threads = questions
+                    .filter(|text| text.ends_with('?'))
+                    .take(MOST_QUESTIONS)
+                    .map(str::to_string)
+                    .collect();
+                self.merged(&Continuity { open_threads, ..Continuity::default() })
+            }
+        }
+    }
+
+    fn merged(&self, continuity: &Continuity) -> State {
+        let tidy = |lines: &[String], most: usize| -> Vec<String> {
+            let mut kept: Vec<String> = Vec::new();
+            for line in lines.iter().map(|line| truncate::line(line, LONGEST)).filter(|line| !line.is_empty())
+            {
+                if !kept.contains(&line) && kept.len() < most {
+                    kept.push(line);
+                }
+            }
+            kept
+        };
+        let context = tidy(&continuity.active_context, MOST_CONTEXT);
+        let resolved = |line: &&String| !continuity.resolved_threads.contains(line);
+        let threads: Vec<String> =
+            self.open_threads.iter().filter(resolved).chain(&continuity.open_threads).cloned().collect();
+        State {
+            active_context: if context.is_empty() { self.active_context.clone() } else { context },
+            open_threads: tidy(&threads, MOST_THREADS),
+            version: VERSION,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(threads: &[&str]) -> State {
+        State {
+            active_context: vec!["old".into()],
+            open_threads: threads.iter().map(ToString::to_string).collect(),
+            version: 1,
+        }
+    }
+
+    #[test]
+    fn exactly_two_lists_and_a_version() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state.json");
+        assert_eq!(State::read(&path).unwrap(), State::default());
+        state(&["a"]).write(&path).unwrap();
+        let value: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let keys: Vec<&String> = value.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["active_context", "open_threads", "version"]);
+        assert_eq!(State::read(&path).unwrap(), state(&["a"]));
+        std::fs::write(
+            &path,
+            r#"{"identity": {}, "continuity": {"active_context": ["x"], "open_threads": []}}"#,
+        )
+        .unwrap();
+        assert_eq!(State::read(&path).unwrap().active_context, ["x"]);
+        for bad in [
+            "",
+            "{",
+            "[]",
+            r#"{"active_context": "x", "open_threads": []}"#,
+            r#"{"version": 2, "active_context": [], "open_threads": []}"#,
+        ] {
+            std::fs::write(&path, bad).unwrap();
+            assert!(State::read(&path).is_err(), "{bad}");
+        }
+        std::fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
+        assert!(State::read(&path).is_err());
+    }
+
+    #[test]
+    fn threads_stay_until_they_are_resolved() {
+        let account = r#"{"active_context": ["new", "new", "more"], "open_threads": ["c", "d", "e"], "resolved_threads": ["a"]}"#;
+        let after = state(&["a", "b"]).after(account, "");
+        assert_eq!(
+            (after.active_context, after.open_threads),
+            (
+                vec!["new".into(), "more".to_string()],
+                vec!["b".into(), "c".into(), "d".into(), "e".to_string()]
+            )
+        );
+        assert_eq!(state(&["a"]).after("", "x?"), state(&["a"]));
+        assert_eq!(
+            state(&["a"]).after("nonsense", "Why? Do it. And when?").open_threads,
+            ["a", "Why?", "And when?"]
+        );
+        let long = format!(r#"{{"active_context": ["{}"]}}"#, "x".repeat(500));
+        assert!(state(&[]).after(&long, "").active_context[0].chars().count() <= LONGEST);
+    }
+}

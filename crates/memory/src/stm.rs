@@ -1,0 +1,305 @@
+//! The short-term memory: traces of what went on in the last days, for the model and not for people. Bounded in number, size
+//! and age; the oldest go first. A trace that was needed again and again may be proposed for the long-term memory, once.
+//!
+//! Ages are differences of the clock's seconds in UTC: neither a time zone nor a change of it matters. A clock that was set
+//! back makes an entry young, never over; the bound on their number holds all the same.
+
+mod entry;
+
+pub use entry::{Promotion, StmEntry, Trace};
+
+use crate::candidate::{Candidate, Source, Type};
+use crate::error::MemoryError;
+use crate::lines;
+use entry::Metadata;
+use jiff::Timestamp;
+use marvin_base::redact::Redactor;
+use marvin_base::settings::{Settings, table};
+use marvin_base::{atomic, clock, ids};
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long another process is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Days that a promoted trace is proposed for.
+const PROMOTED_DAYS: u32 = 180;
+
+/// How much is kept, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Whether there is a short-term memory at all.
+    pub enabled: bool,
+    /// Hours that an entry lives.
+    pub ttl_hours: i64,
+    /// Entries that are kept.
+    pub entries: usize,
+    /// Characters of one.
+    pub characters: usize,
+    /// Hours before an entry is told again.
+    pub refresh_hours: i64,
+    /// Entries that are told in one turn.
+    pub top: usize,
+    /// Accesses and sessions before an entry is proposed.
+    pub accesses: u64,
+    /// See above.
+    pub sessions: u64,
+    /// Proposals of one turn.
+    pub promotions: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Bounds {
+            enabled: true,
+            ttl_hours: 72,
+            entries: 200,
+            characters: 3072,
+            refresh_hours: 24,
+            top: 6,
+            accesses: 3,
+            sessions: 2,
+            promotions: 2,
+        }
+    }
+}
+
+impl Bounds {
+    /// What the settings say.
+    #[must_use]
+    pub fn of(settings: &Settings) -> Self {
+        Bounds {
+            enabled: settings.on(&table::STM_ENABLED),
+            ttl_hours: settings.whole(&table::STM_TTL),
+            entries: settings.count(&table::STM_ENTRIES),
+            characters: settings.count(&table::STM_CHARACTERS),
+            refresh_hours: settings.whole(&table::STM_REFRESH),
+            top: settings.count(&table::STM_TOP),
+            accesses: settings.count(&table::STM_ACCESS_MIN) as u64,
+            sessions: settings.count(&table::STM_SESSIONS_MIN) as u64,
+            promotions: settings.count(&table::STM_PROMOTIONS),
+        }
+    }
+}
+
+/// What became of a trace that was to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Written {
+    /// It is kept, under this id.
+    Kept(String),
+    /// It is not, and why.
+    Skipped(&'static str),
+}
+
+/// The short-term memory in one file.
+#[derive(Debug, Clone)]
+pub struct Stm {
+    path: PathBuf,
+    bounds: Bounds,
+    redactor: Arc<Redactor>,
+}
+
+impl Stm {
+    /// The short-term memory in this file.
+    #[must_use]
+    pub fn at(path: &Path, bounds: Bounds, redactor: Arc<Redactor>) -> Self {
+        Stm { path: path.to_path_buf(), bounds, redactor }
+    }
+
+    /// Every entry of a file that can be read, oldest first.
+    pub(crate) fn entries_of(path: &Path) -> Result<Vec<StmEntry>, MemoryError> {
+        let mut entries = Vec::new();
+        lines::each(path, None, |line| {
+            entries.extend(line.bytes.and_then(|bytes| serde_json::from_slice::<StmEntry>(bytes).ok()));
+        })?;
+        Ok(entries)
+    }
+
+    /// What is kept and not over at a moment, oldest first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn entries(&self, now: Timestamp) -> Result<Vec<StmEntry>, MemoryError> {
+        let mut entries = Stm::entries_of(&self.path)?;
+        entries.retain(|entry| !entry.is_over(self.bounds.ttl_hours, now));
+        Ok(entries)
+    }
+
+    /// Changes the file while nobody else does; what is over goes, and the oldest where there are too many.
+    fn change<T>(
+        &self,
+        now: Timestamp,
+        change: impl FnOnce(&mut Vec<StmEntry>) -> T,
+    ) -> Result<T, MemoryError> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        let failed = |error: std::io::Error| MemoryError::read(folder, &error);
+        std::fs::create_dir_all(folder).map_err(failed)?;
+        let lock = File::open(folder).map_err(failed)?;
+        let until = Instant::now() + PATIENCE;
+        while let Err(error) = lock.try_lock() {
+            match error {
+                TryLockError::WouldBlock if Instant::now() < until => {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                TryLockError::WouldBlock => {
+                    return Err(MemoryError::Asked(format!(
+                        "{} is held by another process",
+                        folder.display()
+                    )));
+                }
+                TryLockError::Error(error) => return Err(failed(error)),
+            }
+        }
+        let mut entries = self.entries(now)?;
+        let result = change(&mut entries);
+        let surplus = entries.len().saturating_sub(self.bounds.entries);
+        entries.drain(..surplus);
+        let mut text = String::new();
+        for entry in &entries {
+            let mut value = serde_json::to_value(entry).unwrap_or_default();
+            self.redactor.value(&mut value);
+            text.push_str(&value.to_string());
+            text.push('\n');
+        }
+        atomic::replace(&self.path, text.as_bytes())?;
+        Ok(result)
+    }
+
+    /// Keeps a trace of a turn. Nothing is kept of a turn that went wrong or gave no answer.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(
+        &self,
+        trace: &Trace,
+        session_id: &str,
+        turn_number: u64,
+        went_wrong: bool,
+    ) -> Result<Written, MemoryError> {
+        if !self.bounds.enabled {
+            return Ok(Written::Skipped("the short-term memory is switched off"));
+        }
+        if went_wrong {
+            return Ok(Written::Skipped("the turn went wrong"));
+        }
+        if trace.resolution.trim().is_empty() {
+            return Ok(Written::Skipped("there was no answer"));
+        }
+        let Some(text) = trace.text(self.bounds.characters) else {
+            return Ok(Written::Skipped("it does not fit into an entry"));
+        };
+        let now = clock::now();
+        let id = format!("stm_{}", ids::uuid());
+        let entry = StmEntry {
+            id: id.clone(),
+            text,
+            metadata: Metadata::new(now, self.bounds.ttl_hours, session_id, turn_number),
+        };
+        self.change(now, |entries| entries.push(entry))?;
+        Ok(Written::Kept(id))
+    }
+
+    /// Of these, the ones that may be told now, at most as many as a turn gets; each of them counts as needed once more.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn tell(
+        &self,
+        wanted: &[String],
+        session_id: &str,
+        now: Timestamp,
+    ) -> Result<Vec<StmEntry>, MemoryError> {
+        if wanted.is_empty() || !self.bounds.enabled {
+            return Ok(Vec::new());
+        }
+        let bounds = self.bounds;
+        self.change(now, |entries| {
+            let mut told = Vec::new();
+            for id in wanted {
+                let Some(entry) = entries.iter_mut().find(|entry| entry.id == *id) else { continue };
+                if told.len() == bounds.top || !entry.metadata.may_be_told(bounds.refresh_hours, now) {
+                    continue;
+                }
+                entry.metadata.needed(session_id, now);
+                told.push(entry.clone());
+            }
+            told
+        })
+    }
+
+    /// What is to be proposed for the long-term memory: entries that were needed often enough, in sessions enough, each only
+    /// once in its life, whatever becomes of it.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn promote(&self, now: Timestamp) -> Result<Vec<(String, Candidate)>, MemoryError> {
+        let bounds = self.bounds;
+        let due = |entry: &StmEntry| {
+            let facts = &entry.metadata;
+            facts.promotion_status == Promotion::None
+                && !facts.error_tainted
+                && facts.access_count >= bounds.accesses
+                && facts.sessions_seen >= bounds.sessions
+        };
+        if !bounds.enabled || !self.entries(now)?.iter().any(due) {
+            return Ok(Vec::new());
+        }
+        self.change(now, |entries| {
+            let mut proposed = Vec::new();
+            for entry in entries.iter_mut().filter(|entry| due(entry)).take(bounds.promotions) {
+                entry.metadata.promotion_status = Promotion::Attempted;
+                proposed.push((entry.id.clone(), candidate(entry)));
+            }
+            proposed
+        })
+    }
+
+    /// Notes what a person said about a promoted entry.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn decided(&self, id: &str, approved: bool) -> Result<(), MemoryError> {
+        self.change(clock::now(), |entries| {
+            if let Some(entry) = entries.iter_mut().find(|entry| entry.id == id) {
+                entry.metadata.promotion_status =
+                    if approved { Promotion::Approved } else { Promotion::Rejected };
+            }
+        })
+    }
+}
+
+/// A trace as something that may be remembered.
+fn candidate(entry: &StmEntry) -> Candidate {
+    let trace = entry.trace();
+    let text = if trace.resolution.is_empty() {
+        trace.intent.clone()
+    } else {
+        format!("{}: {}", trace.intent, trace.resolution)
+    };
+    let low = text.to_lowercase();
+    let kind = if ["prefer", "like", "favourite", "favorite", "always", "never"]
+        .iter()
+        .any(|word| low.contains(word))
+    {
+        Type::Preference
+    } else if ["how to", "steps", "first ", "then "].iter().any(|word| low.contains(word)) {
+        Type::Procedure
+    } else {
+        Type::Fact
+    };
+    Candidate {
+        text,
+        kind,
+        tags: std::iter::once("stm_promotion".to_string()).chain(trace.entities).collect(),
+        ttl_days: Some(PROMOTED_DAYS),
+        source: Source::AssistantInferred,
+        why_store: format!(
+            "needed {} times in {} sessions",
+            entry.metadata.access_count, entry.metadata.sessions_seen
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! One entry of the short-term memory, in the shape that other programs know.
+
+use jiff::Timestamp;
+use marvin_base::{clock, truncate};
+use serde::{Deserialize, Serialize};
+
+/// Characters of the parts of a trace.
+const LONGEST_INTENT: usize = 300;
+const LONGEST_RESOLUTION: usize = 600;
+const LONGEST_QUESTION: usize = 200;
+const LONGEST_NAME: usize = 120;
+/// Questions, tools and names of one trace.
+const MOST_QUESTIONS: usize = 3;
+const MOST_NAMES: usize = 10;
+/// Sessions that are told apart.
+const MOST_SESSIONS: usize = 16;
+
+/// What went on in a turn: a trace, not a transcript.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Trace {
+    /// What was wanted, in one line.
+    pub intent: String,
+    /// What became of it, in one line.
+    pub resolution: String,
+    /// What stayed open.
+    pub open_questions: Vec<String>,
+    /// The tools that were used.
+    pub tools_used: Vec<String>,
+    /// Names: files, people, cards.
+    pub entities: Vec<String>,
+}
+
+impl Trace {
+    /// As the text of an entry, within so many characters; none where even the shortest form does not fit.
+    #[must_use]
+    pub fn text(&self, characters: usize) -> Option<String> {
+        let lines = |lines: &[String], most: usize, longest: usize| -> Vec<String> {
+            lines
+                .iter()
+                .map(|line| truncate::line(line, longest))
+                .filter(|line| !line.is_empty())
+                .take(most)
+                .collect()
+        };
+        let mut trace = Trace {
+            intent: truncate::line(&self.intent, LONGEST_INTENT),
+            resolution: truncate::line(&self.resolution, LONGEST_RESOLUTION),
+            open_questions: lines(&self.open_questions, MOST_QUESTIONS, LONGEST_QUESTION),
+            tools_used: lines(&self.tools_used, MOST_NAMES, LONGEST_NAME),
+            entities: lines(&self.entities, MOST_NAMES, LONGEST_NAME),
+        };
+        loop {
+            let text = serde_json::to_string(&trace).ok()?;
+            if text.chars().count() <= characters {
+                return Some(text);
+            }
+            // What is easiest to do without goes first.
+            if trace.entities.pop().is_none()
+                && trace.tools_used.pop().is_none()
+                && trace.open_questions.pop().is_none()
+            {
+                let half = trace.resolution.chars().count() / 2;
+                if half == 0 {
+                    return None;
+                }
+                trace.resolution = truncate::line(&trace.resolution, half);
+            }
+        }
+    }
+}
+
+/// Whether an entry was proposed for the long-term memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Promotion {
+    /// Not yet.
+    #[default]
+    None,
+    /// Yes, and nobody decided yet.
+    Attempted,
+    /// A person agreed.
+    Approved,
+    /// A person said no.
+    Rejected,
+}
+
+/// What is known of an entry besides its text.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Metadata {
+    /// When it was written.
+    pub created_at_utc: String,
+    /// When it is over.
+    pub expires_at_utc: String,
+    /// When it was told to a model last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_injected_at_utc: Option<String>,
+    /// When it was needed last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_accessed_utc: Option<String>,
+    /// How often it was needed.
+    pub access_count: u64,
+    /// In how many sessions.
+    pub sessions_seen: u64,
+    /// Which sessions, as far as they are told apart.
+    pub sessions: Vec<String>,
+    /// The last of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_session_id: Option<String>,
+    /// It comes from a turn that went wrong.
+    pub error_tainted: bool,
+    /// Whether it was proposed for the long-term memory.
+    pub promotion_status: Promotion,
+    /// The session that it was written in.
+    pub session_id: String,
+    /// The turn that it was written in.
+    pub turn_number: u64,
+}
+
+fn hours(moment: Timestamp, since: &str) -> Option<i64> {
+    let since: Timestamp = since.parse().ok()?;
+    Some((moment.as_second() - since.as_second()).max(0) / 3600)
+}
+
+impl Metadata {
+    pub(super) fn new(now: Timestamp, ttl_hours: i64, session_id: &str, turn_number: u64) -> Self {
+        let end = Timestamp::from_second(now.as_second().saturating_add(ttl_hours.saturating_mul(3600)))
+            .unwrap_or(now);
+        Metadata {
+            created_at_utc: clock::stamp(now),
+            expires_at_utc: clock::stamp(end),
+            session_id: session_id.to_string(),
+            turn_number,
+            ..Metadata::default()
+        }
+    }
+
+    /// Was it not told for long enough?
+    pub(super) fn may_be_told(&self, refresh_hours: i64, now: Timestamp) -> bool {
+        let Some(last) = &self.last_injected_at_utc else { return true };
+        hours(now, last).is_none_or(|passed| passed >= refresh_hours)
+    }
+
+    /// It was told to a model: that is an access.
+    pub(super) fn needed(&mut self, session_id: &str, now: Timestamp) {
+        let stamp = clock::stamp(now);
+        self.last_injected_at_utc = Some(stamp.clone());
+        self.last_accessed_utc = Some(stamp);
+        self.access_count += 1;
+        if !self.sessions.iter().any(|known| known == session_id) && self.sessions.len() < MOST_SESSIONS {
+            self.sessions.push(session_id.to_string());
+        }
+        self.sessions_seen = self.sessions_seen.max(self.sessions.len() as u64);
+        self.last_session_id = Some(session_id.to_string());
+    }
+}
+
+/// One entry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StmEntry {
+    /// `stm_<uuid>`.
+    pub id: String,
+    /// The trace, as JSON text.
+    pub text: String,
+    /// What is known of it.
+    #[serde(default)]
+    pub metadata: Metadata,
+}
+
+impl StmEntry {
+    /// When it was written.
+    #[must_use]
+    pub fn created(&self) -> Option<Timestamp> {
+        self.metadata.created_at_utc.parse().ok()
+    }
+
+    /// Is its time over? One that does not say when it was written is.
+    #[must_use]
+    pub fn is_over(&self, ttl_hours: i64, now: Timestamp) -> bool {
+        hours(now, &self.metadata.created_at_utc).is_none_or(|passed| passed >= ttl_hours)
+    }
+
+    /// The trace; a text that is none is what was wanted.
+    #[must_use]
+    pub fn trace(&self) -> Trace {
+        serde_json::from_str(&self.text)
+            .unwrap_or_else(|_| Trace { intent: self.text.clone(), ..Trace::default() })
+    }
+
+    /// What it says, as text to be found by.
+    #[must_use]
+    pub fn said(&self) -> String {
+        let trace = self.trace();
+        let mut lines = vec![trace.intent, trace.resolution];
+        lines.extend(trace.open_questions);
+        lines.extend(trace.entities);
+        lines.extend(trace.tools_used);
+        lines.retain(|line| !line.is_empty());
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,162 @@
+//! Whole turns, one a line: what was asked, thought, done and answered. Telemetry that only grows; nothing is decided by it.
+
+use crate::error::MemoryError;
+use crate::lines;
+use crate::state::State;
+use marvin_base::ledger::{Durability, Ledger};
+use marvin_base::redact::Redactor;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// One turn.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Turn {
+    /// When it was written down.
+    pub ts_utc: String,
+    /// The session.
+    pub session_id: String,
+    /// Its number in the session, from 1.
+    pub turn_number: u64,
+    /// What the person said.
+    pub user_input: String,
+    /// What was answered; empty when the turn was interrupted.
+    pub final_output: String,
+    /// What was thought before.
+    pub think: String,
+    /// What tools did, with what was recalled and kept.
+    pub tools: Vec<Value>,
+    /// What was proposed to be remembered.
+    pub memory_candidates: Vec<Value>,
+    /// What was going on before.
+    pub state_before: State,
+    /// What is going on now; the same as before when the turn was interrupted.
+    pub state_after: State,
+    /// Why there is no answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// The file of the turns.
+#[derive(Debug, Clone)]
+pub struct Turns {
+    path: PathBuf,
+}
+
+impl Turns {
+    /// The turns in this file.
+    #[must_use]
+    pub fn at(path: &Path) -> Self {
+        Turns { path: path.to_path_buf() }
+    }
+
+    /// Appends a turn.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn append(&self, turn: &Turn, redactor: &Arc<Redactor>) -> Result<(), MemoryError> {
+        let mut ledger = Ledger::open_shared(&self.path, Durability::Line, redactor.clone())?;
+        ledger.append(turn)?;
+        Ok(())
+    }
+
+    fn each(&self, mut take: impl FnMut(Value)) -> Result<(), MemoryError> {
+        lines::each(&self.path, None, |line| {
+            if let Some(value) = line.bytes.and_then(|bytes| serde_json::from_slice(bytes).ok()) {
+                take(value);
+            }
+        })
+        .map(|_| ())
+    }
+
+    /// A turn by its session and number.
+    #[must_use]
+    pub fn find(&self, session_id: &str, turn_number: u64) -> Option<Value> {
+        let mut found = None;
+        let same = |turn: &Value| {
+            turn.get("session_id").and_then(Value::as_str) == Some(session_id)
+                && turn.get("turn_number").and_then(Value::as_u64) == Some(turn_number)
+        };
+        self.each(|turn| {
+            if same(&turn) {
+                found = Some(turn);
+            }
+        })
+        .ok()?;
+        found
+    }
+
+    /// The last turns, oldest first.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn last(&self, most: usize) -> Result<Vec<Value>, MemoryError> {
+        let mut kept = VecDeque::new();
+        self.each(|turn| {
+            if kept.len() == most {
+                kept.pop_front();
+            }
+            kept.push_back(turn);
+        })?;
+        Ok(kept.into())
+    }
+
+    /// The number of the next turn of a session.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn next_number(&self, session_id: &str) -> Result<u64, MemoryError> {
+        let mut last = 0;
+        self.each(|turn| {
+            if turn.get("session_id").and_then(Value::as_str) == Some(session_id) {
+                last = last.max(turn.get("turn_number").and_then(Value::as_u64).unwrap_or(0));
+            }
+        })?;
+        Ok(last + 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_have_exactly_the_documented_keys() {
+        let folder = tempfile::tempdir().unwrap();
+        let turns = Turns::at(&folder.path().join("turns.jsonl"));
+        let redactor = Arc::new(Redactor::patterns_only());
+        for number in 1..=3 {
+            let turn = Turn {
+                session_id: "s".into(),
+                turn_number: number,
+                user_input: format!("say {number} AKIAIOSFODNN7EXAMPLE"),
+                ..Turn::default()
+            };
+            turns.append(&turn, &redactor).unwrap();
+        }
+        let found = turns.find("s", 2).unwrap();
+        let keys: Vec<&String> = found.as_object().unwrap().keys().collect();
+        assert_eq!(
+            keys,
+            [
+                "ts_utc",
+                "session_id",
+                "turn_number",
+                "user_input",
+                "final_output",
+                "think",
+                "tools",
+                "memory_candidates",
+                "state_before",
+                "state_after"
+            ]
+        );
+        assert!(found["user_input"].as_str().unwrap().starts_with("say 2 [REDACTED"));
+        assert_eq!((turns.next_number("s").unwrap(), turns.next_number("t").unwrap()), (4, 1));
+        assert_eq!(turns.last(2).unwrap()[0]["turn_number"], 2);
+        assert!(turns.find("s", 9).is_none() && turns.find("t", 1).is_none());
+    }
+}

@@ -1,0 +1,185 @@
+//! Carrying a change out, from wherever an earlier process left it.
+
+use super::{Change, Lock, Seal, Vault, chained, scan, stamp};
+use crate::error::MemoryError;
+use crate::lines;
+use marvin_base::atomic;
+use marvin_base::files::{self, Links};
+use marvin_base::ledger::{Durability, Ledger};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// Bytes of a file that is rewritten in one piece.
+const LARGEST: u64 = 1024 * 1024 * 1024;
+
+impl Vault {
+    /// Finishes the change that the seal speaks of, if it does.
+    pub(super) fn finish(&self, _lock: &Lock) -> Result<(), MemoryError> {
+        let Some(mut seal) = self.seal()? else { return Ok(()) };
+        let Some(change) = seal.next.clone() else { return Ok(()) };
+        if !self.write_ledger(&seal, &change)? {
+            // Lines of somebody else stand where ours would: the change never counted, and the next look finds them.
+            seal.next = None;
+            return self.put_seal(&seal);
+        }
+        let before = stamp(&self.places.ltm)?;
+        let was_right = seal.ltm.as_ref() == Some(&before) || (seal.lines == 0 && before == super::ABSENT);
+        let resumed = self.write_memory(&change)?;
+        for line in &change.lines {
+            seal.head = chained(&seal.head, line.as_bytes());
+            seal.bytes += line.len() as u64 + 1;
+            seal.lines += 1;
+        }
+        seal.next = None;
+        // Found right before and changed only here: still right. Else the next look says.
+        let right = was_right && !resumed;
+        seal.ledger = if right { Some(stamp(&self.places.approvals)?) } else { None };
+        seal.ltm = if right { Some(stamp(&self.places.ltm)?) } else { None };
+        self.put_seal(&seal)
+    }
+
+    /// Appends what is not there yet; false where something else is.
+    fn write_ledger(&self, seal: &Seal, change: &Change) -> Result<bool, MemoryError> {
+        let path = &self.places.approvals;
+        let mut ledger = Ledger::open(path, Durability::Turn, self.redactor.clone())?;
+        let mut tail = Vec::new();
+        let read = |tail: &mut Vec<u8>| -> std::io::Result<()> {
+            let mut file = files::open(path, Links::Refuse)?;
+            file.seek(SeekFrom::Start(seal.bytes))?;
+            file.take(super::LARGEST_SEAL).read_to_end(tail)?;
+            Ok(())
+        };
+        read(&mut tail).map_err(|error| MemoryError::read(path, &error))?;
+        if ledger.length() < seal.bytes {
+            return Ok(false);
+        }
+        let mut rest = tail.as_slice();
+        for line in &change.lines {
+            if rest.is_empty() {
+                let value: Value = serde_json::from_str(line)
+                    .map_err(|error| MemoryError::read(&self.places.seal, &error))?;
+                ledger.append(&value)?;
+                continue;
+            }
+            match rest.strip_prefix(line.as_bytes()).and_then(|rest| rest.strip_prefix(b"\n")) {
+                Some(after) => rest = after,
+                None => return Ok(false),
+            }
+        }
+        ledger.sync()?;
+        Ok(rest.is_empty())
+    }
+
+    /// Writes and erases memories; says whether some of them were there already.
+    fn write_memory(&self, change: &Change) -> Result<bool, MemoryError> {
+        let path = &self.places.ltm;
+        let mut resumed = false;
+        if !change.store.is_empty() {
+            // A process that died may have written some of them.
+            let new: BTreeSet<&str> = change.store.iter().map(|(id, _)| id.as_str()).collect();
+            let there = self.already(&new, change)?;
+            resumed = !there.is_empty();
+            let mut ledger = Ledger::open(path, Durability::Turn, self.redactor.clone())?;
+            for (id, line) in &change.store {
+                if !there.contains(id) {
+                    let value: Value = serde_json::from_str(line)
+                        .map_err(|error| MemoryError::read(&self.places.seal, &error))?;
+                    ledger.append(&value)?;
+                }
+            }
+            ledger.sync()?;
+        }
+        if !change.erase.is_empty() {
+            let erase: BTreeSet<&str> = change.erase.iter().map(String::as_str).collect();
+            erase_lines(path, &erase, &["id"], true)?;
+            for path in [&self.places.candidates, &self.places.practice] {
+                erase_lines(
+                    path,
+                    &erase,
+                    &["fingerprint", "candidate_fingerprint", "original_fingerprint"],
+                    false,
+                )?;
+            }
+        }
+        Ok(resumed)
+    }
+
+    /// Which of these lines stand at the end of the memory. Only as far back as they could reach is looked.
+    fn already(&self, new: &BTreeSet<&str>, change: &Change) -> Result<BTreeSet<String>, MemoryError> {
+        let path = &self.places.ltm;
+        let Ok(mut file) = files::open(path, Links::Refuse) else { return Ok(BTreeSet::new()) };
+        let length: u64 = change.store.iter().map(|(_, line)| line.len() as u64 + 1).sum();
+        let mut tail = Vec::new();
+        let mut read = || -> std::io::Result<()> {
+            let start = file.metadata()?.len().saturating_sub(length + 4096);
+            file.seek(SeekFrom::Start(start))?;
+            file.read_to_end(&mut tail)?;
+            Ok(())
+        };
+        read().map_err(|error| MemoryError::read(path, &error))?;
+        // A line without its end was never written: it is moved away when the file is opened.
+        tail.truncate(tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1));
+        let mut there = BTreeSet::new();
+        for line in tail.split(|byte| *byte == b'\n') {
+            if let Ok(entry) = scan::parse(line)
+                && new.contains(entry.id.as_str())
+                && change.store.iter().any(|(_, own)| own.as_bytes() == line)
+            {
+                there.insert(entry.id);
+            }
+        }
+        Ok(there)
+    }
+}
+
+/// Rewrites a file without the content of these ids. In the long-term memory a line keeps its length, so that the others
+/// stay where they are.
+pub(crate) fn erase_lines(
+    path: &Path,
+    ids: &BTreeSet<&str>,
+    keys: &[&str],
+    keep_place: bool,
+) -> Result<(), MemoryError> {
+    let bytes = match files::read(path, LARGEST, Links::Refuse) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(MemoryError::read(path, &error)),
+    };
+    if bytes.len() as u64 > LARGEST {
+        return Err(MemoryError::read(path, &format!("it is larger than {LARGEST} bytes")));
+    }
+    let mut kept = Vec::with_capacity(bytes.len());
+    let mut changed = false;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let value: Option<Value> = serde_json::from_slice(line).ok();
+        let found = value.as_ref().and_then(|value| {
+            let named = |key: &&str| value.get(*key).and_then(Value::as_str).filter(|id| ids.contains(id));
+            keys.iter().find_map(named)
+        });
+        // A line that is erased already stays as it is.
+        let blank = value.as_ref().is_some_and(|value| keep_place && value.get("candidate").is_none());
+        match found.filter(|_| !blank) {
+            None => kept.extend_from_slice(line),
+            Some(id) => {
+                changed = true;
+                if keep_place {
+                    let mut text = json!({ "id": id, "forgotten": true }).to_string().into_bytes();
+                    text.resize(line.len().saturating_sub(1).max(text.len()), b' ');
+                    kept.extend_from_slice(&text);
+                    kept.push(b'\n');
+                }
+            }
+        }
+    }
+    if changed {
+        atomic::replace(path, &kept)?;
+    }
+    Ok(())
+}
+
+/// How many bytes of a file are whole lines.
+pub(super) fn whole(path: &Path) -> Result<u64, MemoryError> {
+    lines::each(path, None, |_| {})
+}

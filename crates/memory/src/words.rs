@@ -1,0 +1,183 @@
+//! Words: how a text is cut into the terms that it is found by.
+//!
+//! The index itself folds case, takes accents off and stems. What it cannot do is done here: names of programs are taken
+//! apart (`parseHttpHeader`, `HTTPServer2`), and a question becomes an expression in which every word stands in quotes, so
+//! that no text is a mistake.
+
+use std::collections::BTreeSet;
+
+/// Terms of one question; the first ones count.
+const MOST_TERMS: usize = 64;
+/// Characters of one term.
+const LONGEST_TERM: usize = 64;
+
+/// Words that stand in nearly every English sentence. They are left out of a question that has others.
+const COMMON: [&str; 70] = [
+    "a", "about", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could",
+    "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "his", "how", "i", "if", "in",
+    "into", "is", "it", "its", "me", "my", "of", "on", "or", "our", "s", "she", "should", "so", "t", "than",
+    "that", "the", "their", "them", "then", "there", "these", "they", "this", "to", "was", "we", "were",
+    "what", "when", "where", "which", "who", "why", "will", "with", "would", "you", "your",
+];
+
+/// The words of a text, as they stand: runs of letters and digits.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+/// The parts of a name that is written in one word: `parseHttpHeader` has three, a plain word none.
+#[must_use]
+pub fn parts(word: &str) -> Vec<&str> {
+    // Nearly every word is a plain one.
+    if word.chars().all(char::is_alphabetic) && !word.chars().skip(1).any(char::is_uppercase) {
+        return Vec::new();
+    }
+    let mut cuts = Vec::new();
+    let chars: Vec<(usize, char)> = word.char_indices().collect();
+    for (at, window) in chars.windows(2).enumerate() {
+        let [(_, one), (start, two)] = window else { continue };
+        let next_is_small = chars.get(at + 2).is_some_and(|(_, char)| char.is_lowercase());
+        let hump = one.is_lowercase() && two.is_uppercase();
+        let end_of_capitals = one.is_uppercase() && two.is_uppercase() && next_is_small;
+        let number = one.is_alphabetic() != two.is_alphabetic();
+        if hump || end_of_capitals || number {
+            cuts.push(*start);
+        }
+    }
+    if cuts.is_empty() {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut rest = word;
+    for cut in cuts.into_iter().rev() {
+        let Some((head, tail)) = rest.split_at_checked(cut) else { continue };
+        found.push(tail);
+        rest = head;
+    }
+    found.push(rest);
+    found.reverse();
+    found
+}
+
+/// The parts of all names in a text, once each: what is indexed beside the text.
+#[must_use]
+pub fn all_parts(text: &str) -> String {
+    let mut seen = BTreeSet::new();
+    let mut found = String::new();
+    for part in words(text).filter(|word| word.len() <= LONGEST_TERM).flat_map(parts) {
+        if part.chars().any(char::is_alphabetic) && seen.insert(part.to_lowercase()) {
+            found.push_str(part);
+            found.push(' ');
+        }
+    }
+    found
+}
+
+/// The terms of a question, in small letters, once each, without the most common words.
+#[must_use]
+pub fn terms(text: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    let mut seen = BTreeSet::new();
+    'words: for word in words(text) {
+        let parts = parts(word);
+        for term in std::iter::once(word).chain(parts) {
+            let term: String = term.chars().take(LONGEST_TERM).collect::<String>().to_lowercase();
+            if seen.insert(term.clone()) {
+                all.push(term);
+            }
+            if all.len() == 4 * MOST_TERMS {
+                break 'words;
+            }
+        }
+    }
+    let telling: Vec<String> =
+        all.iter().filter(|term| COMMON.binary_search(&term.as_str()).is_err()).cloned().collect();
+    let mut chosen = if telling.is_empty() { all } else { telling };
+    chosen.truncate(MOST_TERMS);
+    chosen
+}
+
+/// A word without its commonest endings: `likes` and `like` are one.
+#[must_use]
+pub fn root(word: &str) -> String {
+    let cut =
+        ["ing", "ed", "es", "s"].iter().find_map(|end| word.strip_suffix(end).filter(|rest| rest.len() >= 3));
+    let root = cut.unwrap_or(word);
+    root.strip_suffix('e').filter(|rest| rest.len() >= 3).unwrap_or(root).to_string()
+}
+
+/// Is a word this root with one of the endings that a root is without?
+fn is_form_of(word: &str, root: &str) -> bool {
+    word.split_at_checked(root.len()).is_some_and(|(head, end)| {
+        head.eq_ignore_ascii_case(root)
+            && ["", "e", "s", "es", "ed", "ing"].iter().any(|known| end.eq_ignore_ascii_case(known))
+    }) || (!word.is_ascii() && self::root(&word.to_lowercase()) == root)
+}
+
+/// The share of these roots that a text holds, between 0 and 1.
+#[must_use]
+pub fn covered(roots: &[String], text: &str) -> f64 {
+    if roots.is_empty() {
+        return 0.0;
+    }
+    let mut missing: Vec<&str> = roots.iter().map(String::as_str).collect();
+    for word in words(text) {
+        missing.retain(|root| !is_form_of(word, root));
+        for part in parts(word) {
+            missing.retain(|root| !is_form_of(part, root));
+        }
+        if missing.is_empty() {
+            break;
+        }
+    }
+    let found = roots.len() - missing.len();
+    #[expect(clippy::cast_precision_loss, reason = "a few dozen words")]
+    let share = found as f64 / roots.len() as f64;
+    share
+}
+
+/// Text as a string of an FTS5 expression.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    let clean: String = text.chars().filter(|char| *char != '\0').collect();
+    format!("\"{}\"", clean.replace('"', "\"\""))
+}
+
+/// The expression that finds any of the terms of a text; none where there are no terms.
+#[must_use]
+pub fn any_of(text: &str) -> Option<String> {
+    let terms: Vec<String> = terms(text).iter().map(|term| quoted(term)).collect();
+    (!terms.is_empty()).then(|| terms.join(" OR "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_taken_apart() {
+        assert_eq!(parts("parseHttpHeader"), ["parse", "Http", "Header"]);
+        assert_eq!(parts("HTTPServer2"), ["HTTP", "Server", "2"]);
+        assert!(parts("plain").is_empty() && parts("").is_empty() && parts("ÜBER").is_empty());
+        assert_eq!(all_parts("a readFile and ReadFile b"), "read File ");
+    }
+
+    #[test]
+    fn a_question_is_its_telling_words() {
+        assert_eq!(terms("What did the parseConfig do?"), ["parseconfig", "parse", "config"]);
+        assert_eq!(terms("who is it"), ["who", "is", "it"], "nothing else is there");
+        assert!(COMMON.is_sorted());
+        assert_eq!(any_of("a-b: \"c\" OR NEAR(x) *"), Some("\"b\" OR \"c\" OR \"near\" OR \"x\"".into()));
+        assert_eq!(any_of("  -- :: \0 "), None);
+    }
+
+    #[test]
+    fn words_are_known_by_their_roots() {
+        let roots: Vec<String> = ["likes", "make", "parsed", "café"].iter().map(|word| root(word)).collect();
+        assert_eq!(roots, ["lik", "mak", "pars", "café"]);
+        let covers = |text: &str| (covered(&roots, text) * 4.0) as u32;
+        assert_eq!(covers("She LIKED making ParseTrees in the Café"), 4);
+        assert_eq!(covers("likely makeshift parsec cafés"), 1);
+        assert_eq!((covers(""), covered(&[], "x") as u32), (0, 0));
+    }
+}

@@ -1,0 +1,70 @@
+//! `memory`: questions and inserts of the index of memory at 100,000 entries against a bare FTS5 table with the same texts
+//! (`bench/memory`, built as a release); and a question to a memory of 100,000 entries against one to a memory of 100, whole
+//! processes, about a word that neither knows: what is left is the start.
+
+use super::timing::{median, round, timed};
+use crate::tools;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::Command;
+
+const SIZES: [usize; 2] = [100, 100_000];
+const ROUNDS: usize = 60;
+const TARGET_START: f64 = 1.25;
+
+/// Measures.
+pub(crate) fn run() -> Result<Value, String> {
+    let mut build = tools::cargo();
+    build.args(["build", "--release", "--locked", "--quiet", "--package", "marvin-bench-memory"]);
+    tools::run(&mut build)?;
+    let program = tools::target().join("release/marvin-bench-memory");
+    let output = Command::new(&program).output().map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    let mut result: Value = serde_json::from_slice(&output.stdout).map_err(|error| error.to_string())?;
+    let start = start(&program)?;
+    let holds = |value: &Value| value.get("ok").and_then(Value::as_bool) == Some(true);
+    let ok = holds(&result) && holds(&start);
+    if let Some(object) = result.as_object_mut() {
+        object.insert("start".into(), start);
+        object.insert("ok".into(), json!(ok));
+    }
+    Ok(result)
+}
+
+fn start(program: &Path) -> Result<Value, String> {
+    let marvin = tools::release()?;
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let command = |size: usize, arguments: &[&str]| {
+        let mut command = Command::new(&marvin);
+        command
+            .arg("memory")
+            .args(arguments)
+            .current_dir(folder.path().join(size.to_string()))
+            .env("HOME", folder.path());
+        command
+    };
+    let ask = ["query", "--kind", "ltm", "zzyzx"];
+    for size in SIZES {
+        let memory = folder.path().join(size.to_string()).join(".marvin/memory");
+        let mut store = Command::new(program);
+        store.arg("store").arg(&memory).arg(size.to_string());
+        tools::run(&mut store)?;
+        timed(&mut command(size, &["audit", "--adopt", "--reviewer", "bench"]), &[0])?;
+        // The first question builds the index.
+        timed(&mut command(size, &ask), &[0])?;
+    }
+    let (mut small, mut large) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        small.push(timed(&mut command(SIZES[0], &ask), &[0])?.0.wall);
+        large.push(timed(&mut command(SIZES[1], &ask), &[0])?.0.wall);
+    }
+    let (small, large) = (median(small.into_iter()), median(large.into_iter()));
+    let ratio = large / small;
+    Ok(json!({
+        "what": "marvin memory query, the whole process", "entries": SIZES,
+        "median_ms": [round(small), round(large)], "ratio": round(ratio), "target_ratio": TARGET_START, "runs": ROUNDS,
+        "ok": ratio <= TARGET_START,
+    }))
+}
