@@ -126,7 +126,8 @@ fn ended(order: &Order, code: i32, out: &str, err: &str) -> Report {
         code => {
             let last =
                 err.lines().chain(out.lines()).rfind(|line| !line.trim().is_empty()).unwrap_or_default();
-            format!("exit code {code}: {}", truncate::line(last, 200))
+            let said = if last.is_empty() { "no output".into() } else { truncate::line(last, 200) };
+            format!("exit code {code}: {said}")
         }
     };
     let status = if code == 0 { Status::Success } else { Status::Failure };

@@ -37,6 +37,12 @@ pub const ROLES: [Role; 6] =
 /// Bytes of a snapshot that are read back.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
+/// The names of everybody who does steps; people have names of their own.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    ["Echo", "Command"].into_iter().chain(ROLES.iter().map(|role| role.name())).collect()
+}
+
 /// Everybody of a crew, by name.
 #[must_use]
 pub fn roles(crew: &Arc<Crew>) -> BTreeMap<String, Arc<dyn Worker>> {

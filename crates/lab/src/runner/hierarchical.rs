@@ -12,7 +12,7 @@ use marvin_flow::deterministic::{Command, Echo};
 use marvin_flow::engine::{self, Kept, Options, Prepared, RunStatus, Workers};
 use marvin_flow::manager;
 use marvin_flow::spec::{self, Workflow};
-use marvin_flow::workers::{ROLES, roles_for};
+use marvin_flow::workers::{names, roles_for};
 use marvin_memory::Places;
 use marvin_memory::lessons::Lessons;
 use marvin_model::price::dollars;
@@ -149,9 +149,4 @@ async fn work(
         error: (!failed.is_empty()).then(|| failed.join("; ")),
         ..Solved::default()
     })
-}
-
-/// Who there is to do steps.
-fn names() -> Vec<&'static str> {
-    ["Echo", "Command"].into_iter().chain(ROLES.iter().map(|role| role.name())).collect()
 }

@@ -99,9 +99,12 @@ fn mistakes_are_named_and_nothing_is_begun() {
     assert_eq!((&checked["ok"], &checked["problems"][0]["line"]), (&json!(false), &json!(2)));
     world.marvin(["run-workflow", "nothing.json"]).run().exits(2);
     flow(&world, &[json!({"id": "a", "worker": "Ehco"})]);
-    assert!(
-        world.marvin(["run-workflow", "w.json"]).run().exits(2).message().contains("did you mean `Echo`?")
-    );
+    for words in [["run-workflow", "w.json"].as_slice(), &["workflow", "check", "w.json"]] {
+        let ended = world.marvin(words).run().exits(2);
+        assert!(ended.message().contains("did you mean `Echo`?"), "{}", ended.whole());
+    }
+    let checked = world.marvin(["workflow", "check", "w.json", "--json"]).run().exits(2).json();
+    assert_eq!((&checked["ok"], checked["problems"].as_array().map(Vec::len)), (&json!(false), Some(1)));
     assert!(world.runs().is_empty());
     world.marvin(["resume-run", "--run-path", "nothing"]).run().exits(2);
     world.marvin(["resume-run"]).run().exits(2);

@@ -18,7 +18,7 @@ use marvin_base::environment::Environment;
 use marvin_base::layout::{self, Layout};
 use marvin_flow::engine::{self, EngineError, Said};
 use marvin_flow::spec::{self, SpecError, Workflow};
-use marvin_flow::{draw, view};
+use marvin_flow::{draw, view, workers};
 use marvin_hooks::inspect as runs;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -66,9 +66,12 @@ pub(super) fn about(command: WorkflowCommand) -> Result<Exit, Failure> {
 
 fn check(file: &Path, as_json: bool) -> Result<Exit, Failure> {
     let checked = spec::from_file(file);
+    // The engine asks the same before it begins.
+    let workers = checked.as_ref().ok().map(|workflow| engine::check_workers(workflow, &workers::names()));
+    let nobody = workers.and_then(Result::err);
     if as_json {
         let problems: Vec<Value> = match &checked {
-            Ok(_) => Vec::new(),
+            Ok(_) => nobody.iter().map(|error| json!({"text": error.to_string()})).collect(),
             Err(error) => error
                 .problems
                 .iter()
@@ -81,11 +84,14 @@ fn check(file: &Path, as_json: bool) -> Result<Exit, Failure> {
                 .collect(),
         };
         output::json(
-            &json!({"ok": checked.is_ok(), "steps": checked.as_ref().map_or(0, |flow| flow.steps.len()), "problems": problems}),
+            &json!({"ok": problems.is_empty(), "steps": checked.as_ref().map_or(0, |flow| flow.steps.len()), "problems": problems}),
         )?;
-        return Ok(if checked.is_ok() { Exit::Success } else { Exit::Usage });
+        return Ok(if problems.is_empty() { Exit::Success } else { Exit::Usage });
     }
     let workflow = checked?;
+    if let Some(error) = nobody {
+        return Err(error.into());
+    }
     output::line(&format!(
         "{}: {} is sound, {} steps",
         file.display(),

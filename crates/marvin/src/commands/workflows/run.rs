@@ -14,7 +14,7 @@ use marvin_flow::engine::{self, Kept, Options, Outcome, Prepared, Run, RunStatus
 use marvin_flow::manager;
 use marvin_flow::record::Sync;
 use marvin_flow::spec::{self, Workflow};
-use marvin_flow::workers::{ROLES, roles_for};
+use marvin_flow::workers::{ROLES, names, roles_for};
 use marvin_memory::Places;
 use marvin_memory::lessons::Lessons;
 use serde_json::Value;
@@ -131,11 +131,6 @@ async fn go(
     let outcome = run.go(workers, teacher(ground), cancel).await;
     progress.end();
     Ok(outcome?)
-}
-
-/// Who there is to do steps.
-fn names() -> Vec<&'static str> {
-    ["Echo", "Command"].into_iter().chain(ROLES.iter().map(|role| role.name())).collect()
 }
 
 /// Whether somebody must be asked who thinks: only then is a model chosen.
