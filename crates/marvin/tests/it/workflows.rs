@@ -80,6 +80,18 @@ fn the_result_is_one_object() {
 }
 
 #[test]
+fn a_run_that_never_got_a_plan_is_said_and_no_older_one_is_taken() {
+    let world = World::new();
+    flow(&world, &[json!({"id": "a", "worker": "Echo"})]);
+    world.marvin(["run-workflow", "w.json"]).run().exits(0);
+    world.marvin(["resume-run"]).run().exits(0);
+    let later = ".marvin/runs/run_29990101_000000_abcd/run.json";
+    world.write(later, "{\"manner\": \"workflow\", \"status\": \"planning\", \"goal\": \"g\"}");
+    let ended = world.marvin(["resume-run"]).run().exits(2);
+    assert!(ended.message().contains("run_29990101_000000_abcd has no plan"), "{}", ended.whole());
+}
+
+#[test]
 fn mistakes_are_named_and_nothing_is_begun() {
     let world = World::new();
     world.write("w.yaml", "steps:\n  - id: a\n    worker: Echo\n    depends_on: [b]\n");

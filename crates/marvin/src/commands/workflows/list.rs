@@ -22,9 +22,17 @@ fn runs(place: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The newest run of a workflow.
+/// The newest run of a workflow, also one that did not get beyond its plan.
 pub(super) fn newest(places: &[PathBuf]) -> Option<PathBuf> {
-    places.iter().find_map(|place| runs(place).into_iter().find(|path| view::is_workflow(path)))
+    let is_one = |path: &PathBuf| view::is_workflow(path) || is_without_plan(path);
+    places.iter().find_map(|place| runs(place).into_iter().find(is_one))
+}
+
+/// Did the run end while its goal was made into a workflow?
+pub(super) fn is_without_plan(run: &Path) -> bool {
+    let facts = view::facts(run);
+    let is = |key: &str, word: &str| facts.get(key).and_then(Value::as_str) == Some(word);
+    is("manner", "workflow") && is("status", "planning") && !view::is_workflow(run)
 }
 
 /// Lists runs.

@@ -146,6 +146,13 @@ fn find(which: &WhichRun) -> Result<PathBuf, Failure> {
         Some(_) => runs::find(which.named(), &places).map_err(|error| Failure::usage(error.to_string()))?,
         None => list::newest(&places).ok_or_else(|| Failure::usage("there is no run of a workflow here"))?,
     };
+    if list::is_without_plan(&path) {
+        return Err(Failure::usage(format!(
+            "{} has no plan: it ended while its goal was made into one, or is still at it\n  \
+             hint: give the goal again, with `marvin run-workflow --goal`; older runs are named by --run-path",
+            path.display()
+        )));
+    }
     if !view::is_workflow(&path) {
         return Err(EngineError::NoWorkflow(path.display().to_string()).into());
     }
