@@ -261,18 +261,7 @@ impl Crew {
             life: Some(Arc::new(life)),
             ..self.turn.clone()
         };
-        let mut messages = vec![Message::system(composed.text)];
-        messages.append(&mut restored.messages);
-        let start = Start {
-            messages,
-            opening: restored.opening + 1,
-            pending: restored.pending.take(),
-            claim: restored.claim.take(),
-            acted: restored.acted,
-            sent_back: restored.sent_back,
-            ..Start::default()
-        };
-        Ok(turn.take_up(start).await?)
+        Ok(turn.take_up(restored.start(Message::system(composed.text))).await?)
     }
 
     /// The model of a role: that of its tier, where one is set or its provider has the usual one; else the run's.

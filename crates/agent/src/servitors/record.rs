@@ -3,6 +3,7 @@
 //! Lines are appended before what they say counts. The system message is not kept: it is composed anew from durable state.
 
 use super::state::State;
+use crate::turn::Start;
 use marvin_base::clock;
 use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
 use marvin_base::redact::Redactor;
@@ -62,8 +63,10 @@ pub struct Restored {
     pub begun: BTreeSet<String>,
     /// What came of calls.
     pub ended: BTreeMap<String, (bool, String)>,
-    /// A claim that was not judged yet.
+    /// A claim that was not judged yet, or a last word of which nothing has come yet.
     pub claim: Option<Reply>,
+    /// That last word as the conversation keeps it, once something has come of it.
+    last_word: Option<Message>,
     /// Claims of the current turn that were judged and did not hold.
     pub sent_back: usize,
     /// Tool rounds of the current turn.
@@ -124,16 +127,52 @@ impl Record {
 }
 
 impl Restored {
+    /// What a turn begins with: the system message, and where the record ended.
+    pub(crate) fn start(self, system: Message) -> Start {
+        let mut messages = vec![system];
+        messages.extend(self.messages);
+        Start {
+            messages,
+            opening: self.opening + 1,
+            pending: self.pending,
+            claim: self.claim,
+            acted: self.acted,
+            sent_back: self.sent_back,
+            ..Start::default()
+        }
+    }
+
+    /// Something came of the last word: it is part of the conversation now.
+    fn settle(&mut self) {
+        self.messages.extend(self.last_word.take());
+        self.claim = None;
+    }
+
     fn take(&mut self, entry: Entry) {
         match entry {
-            Entry::State { to, .. } => self.state = Some(to),
+            Entry::State { to, .. } => {
+                self.state = Some(to);
+                if !to.is_active() {
+                    self.settle();
+                }
+            }
             Entry::Refused { .. } => {}
             Entry::Fed { messages, inbox } => {
                 self.inbox.drain(..inbox.min(self.inbox.len()));
                 self.pending = None;
-                self.claim = None;
                 self.begun.clear();
                 self.ended.clear();
+                // Said and fed, and the process ended before anything came of it: whoever takes the record up
+                // hears it again. It is not asked for twice, and not kept twice.
+                if let [Message::Assistant { content, tool_calls, opaque }] = messages.as_slice()
+                    && tool_calls.is_empty()
+                {
+                    let (text, opaque) = (content.clone(), opaque.clone());
+                    self.claim = Some(Reply { text, opaque, ..Reply::default() });
+                    self.last_word = messages.into_iter().next();
+                    return;
+                }
+                self.settle();
                 if self.messages.is_empty() {
                     self.opening = messages.len();
                 }
@@ -158,7 +197,8 @@ impl Restored {
             Entry::Prompted { text } => {
                 self.prompted += 1;
                 (self.acted, self.sent_back) = (0, 0);
-                (self.pending, self.claim) = (None, None);
+                self.pending = None;
+                self.settle();
                 self.messages.push(Message::user(text));
             }
             Entry::Rebuilt { messages, opening } => {
@@ -213,5 +253,20 @@ mod tests {
         record.append(&Entry::Prompted { text: "go on".into() }).unwrap();
         let restored = record.restore().unwrap();
         assert_eq!((restored.sent_back, restored.acted, restored.prompted, restored.rounds), (0, 0, 1, 1));
+        // A last word counts until something has come of it, however often it is fed.
+        let word = || Entry::Fed { messages: vec![Message::assistant("ready")], inbox: 0 };
+        record.append(&Entry::Claim { text: "ready".into(), opaque: None }).unwrap();
+        record.append(&Entry::Judged { verified: true, summary: "1 of 1".into() }).unwrap();
+        let before = record.restore().unwrap().messages.len();
+        for _ in 0..2 {
+            record.append(&word()).unwrap();
+            let restored = record.restore().unwrap();
+            assert_eq!((restored.claim.unwrap().text.as_str(), restored.messages.len()), ("ready", before));
+        }
+        let done = Entry::State { from: State::Verifying, to: State::Done, reason: String::new() };
+        record.append(&done).unwrap();
+        let restored = record.restore().unwrap();
+        assert!(restored.claim.is_none());
+        assert_eq!(restored.messages.len(), before + 1);
     }
 }

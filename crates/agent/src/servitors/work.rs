@@ -10,7 +10,7 @@ use crate::compose::{Coding, Composer, access_sentence, budget};
 use crate::outcome::{Outcome, Status};
 use crate::prove::Proof;
 use crate::roles::Role;
-use crate::turn::{Start, Turn};
+use crate::turn::Turn;
 use marvin_base::settings::table;
 use marvin_base::truncate;
 use marvin_model::Message;
@@ -109,18 +109,7 @@ async fn turn(
         life: Some(Arc::new(life)),
         ..parts.turn.clone()
     };
-    let mut messages = vec![system];
-    messages.append(&mut restored.messages);
-    let start = Start {
-        messages,
-        opening: restored.opening + 1,
-        pending: restored.pending.take(),
-        claim: restored.claim.take(),
-        acted: restored.acted,
-        sent_back: restored.sent_back,
-        ..Start::default()
-    };
-    Ok(turn.take_up(start).await?)
+    Ok(turn.take_up(restored.start(system)).await?)
 }
 
 /// What becomes of a servitor after a turn; gives whether it goes on at once.

@@ -201,8 +201,6 @@ fn five() -> Vec<Value> {
             when(&id, "log.txt:", note()),
             when(&id, "No match", append()),
             when(&id, "no match", append()),
-            // Killed between its answer and the proof of it, it is asked once more.
-            when(&id, "", done()),
         ]);
     }
     script
