@@ -24,6 +24,7 @@ pub mod progress;
 mod promises;
 pub mod protocol;
 pub mod prove;
+pub mod recall;
 pub mod roles;
 pub mod servitors;
 pub mod session;

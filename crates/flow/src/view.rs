@@ -5,6 +5,7 @@
 use crate::engine::{self, EngineError, Holder};
 use crate::record::{Data, Record, StepStatus};
 use marvin_base::files::{self, Links};
+use marvin_base::ids;
 use marvin_base::redact::Redactor;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -113,6 +114,33 @@ pub fn is_workflow(path: &Path) -> bool {
 pub fn facts(path: &Path) -> Value {
     let text = files::read_text(&path.join("run.json"), 4 * 1024 * 1024, Links::Refuse).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_else(|_| json!({}))
+}
+
+/// The folders of runs below a folder, newest first; a link is none.
+#[must_use]
+pub fn runs(place: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
+    let is_run = |entry: &std::fs::DirEntry| {
+        entry.file_type().is_ok_and(|kind| kind.is_dir())
+            && entry.file_name().to_str().is_some_and(|name| ids::run_started(name).is_some())
+    };
+    let mut found: Vec<PathBuf> = entries.filter(is_run).map(|entry| entry.path()).collect();
+    found.sort();
+    found.reverse();
+    found
+}
+
+/// A run in a row of a list.
+#[must_use]
+pub fn row(path: &Path) -> Value {
+    let facts = facts(path);
+    let holder = engine::holder(path);
+    let fact = |key: &str| facts.get(key).cloned().unwrap_or(Value::Null);
+    json!({
+        "run_id": path.file_name().map(|name| name.to_string_lossy().into_owned()), "run_path": path.display().to_string(),
+        "status": status(&facts, holder.is_some()), "workflow_id": fact("workflow_id"), "goal": fact("goal"), "steps": fact("steps"),
+        "counts": fact("counts"), "started_at": fact("startedAt"), "ended_at": fact("endedAt"), "holder": holder, "manner": fact("manner"),
+    })
 }
 
 impl View {

@@ -43,7 +43,9 @@ fn simplify(schema: &mut Value) {
     if map.get("default") == Some(&Value::Null) {
         map.remove("default");
     }
-    if map.get("type").is_some_and(|kind| kind == "object") {
+    // An object of any shape says so itself.
+    let is_free = map.get("additionalProperties") == Some(&Value::Bool(true));
+    if map.get("type").is_some_and(|kind| kind == "object") && !is_free {
         map.insert("additionalProperties".into(), Value::Bool(false));
     }
     if let Some(properties) = map.get_mut("properties").and_then(Value::as_object_mut) {

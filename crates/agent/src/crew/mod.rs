@@ -26,7 +26,7 @@ use crate::roles::Role;
 use crate::servitors::{Entry, Record, Restored};
 use crate::session::{SessionError, model};
 use crate::trace::Trace;
-use crate::turn::{Bounds, Start, Turn};
+use crate::turn::{Bounds, Turn};
 use crate::{compaction::Window, protocol};
 use life::JobLife;
 use marvin_base::ledger::{self, Durability, Ledger, LedgerError};

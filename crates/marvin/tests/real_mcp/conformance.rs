@@ -21,11 +21,11 @@ fn the_server_passes_what_it_declares() {
     let ground = Ground::find(environment, project.clone(), Some(&project), true, Vec::new()).unwrap();
     let cancel = CancellationToken::new();
     let server = runtime.block_on(async {
-        let (mut toolbox, servitors) = toolbox(&ground, &[]).unwrap();
+        let mut offer = toolbox(&ground, &[]).unwrap();
         for tool in fixture::tools() {
-            toolbox.add(tool);
+            offer.toolbox.add(tool);
         }
-        let handler = Handler::new(&ground, toolbox, servitors, cancel.child_token());
+        let handler = Handler::new(&ground, offer, cancel.child_token());
         serve_http(handler, "127.0.0.1:0".parse().unwrap(), "t0ken", &cancel).await.unwrap()
     });
     let url = format!("{}/t0ken", server.url());

@@ -6,11 +6,12 @@
 // Log messages are on their way out of the protocol; today's clients still take them.
 #![expect(deprecated, reason = "log messages: see above")]
 
+use super::toolbox::Offer;
 use super::{GRACE, spec};
-use marvin_agent::servitors::Servitors;
 use marvin_agent::session::Quarters;
 use marvin_agent::{Desk, Ground, Notice};
 use marvin_base::redact::Redactor;
+use marvin_flow::tools::Workflows;
 use marvin_model::{Arguments, ToolCall};
 use marvin_tools::{ProgressSink, Step, Toolbox};
 use rmcp::model::{
@@ -32,7 +33,9 @@ use tokio_util::task::TaskTracker;
 
 const INSTRUCTIONS: &str = "Marvin judges commands and proves work. Before a command that could do harm, ask gate_explain. \
      Promise what must hold with add_commitment, and call verify before you say that work is done: it is done when verify says so. \
-     summon_servitor gives work to an agent beside you, with commitments that prove it; wait_for_servitor tells what came of it.";
+     summon_servitor gives work to an agent beside you, with commitments that prove it; wait_for_servitor tells what came of it. \
+     workflow_run runs steps that survive a crash. memory_query tells what is remembered, unverified; memory_propose asks a person to \
+     remember something.";
 
 /// Clients that are told of events at the same time.
 const MOST_PEERS: usize = 64;
@@ -52,6 +55,7 @@ struct House {
     toolbox: Toolbox,
     desk: Desk,
     quarters: Quarters,
+    workflows: Arc<Workflows>,
     redactor: Arc<Redactor>,
     cancel: CancellationToken,
     calls: TaskTracker,
@@ -68,12 +72,7 @@ impl std::fmt::Debug for Handler {
 impl Handler {
     /// Serves these tools on this ground until `cancel`. Must be made inside of a runtime.
     #[must_use]
-    pub fn new(
-        ground: &Ground,
-        toolbox: Toolbox,
-        servitors: Arc<Servitors>,
-        cancel: CancellationToken,
-    ) -> Self {
+    pub fn new(ground: &Ground, offer: Offer, cancel: CancellationToken) -> Self {
         let (sender, mut events) = mpsc::channel::<Value>(256);
         let listener = move |notice: Notice<'_>| {
             if let Notice::Event(event) = notice
@@ -84,9 +83,10 @@ impl Handler {
             }
         };
         let house = Arc::new(House {
-            toolbox,
+            toolbox: offer.toolbox,
+            workflows: offer.workflows,
             desk: Desk::new(ground, "mcp", Box::new(listener.clone())),
-            quarters: Quarters::new(servitors, Arc::new(listener), cancel.clone()),
+            quarters: Quarters::new(offer.servitors, Arc::new(listener), cancel.clone()),
             redactor: ground.redactor.clone(),
             cancel,
             calls: TaskTracker::new(),
@@ -117,6 +117,7 @@ impl Handler {
         self.house.cancel.cancel();
         self.house.calls.close();
         tokio::time::timeout(GRACE, self.house.calls.wait()).await.ok();
+        self.house.workflows.end(GRACE).await;
         let ended = self.house.quarters.end(GRACE).await;
         self.house.desk.close("success").and(ended)
     }
@@ -334,8 +335,8 @@ mod tests {
         std::fs::create_dir_all(project.join(".marvin")).unwrap();
         let environment = Environment::from_iter([("HOME", home.display().to_string())]);
         let ground = Ground::find(environment, project.clone(), Some(&project), true, Vec::new()).unwrap();
-        let (toolbox, servitors) = super::super::toolbox(&ground, &[]).unwrap();
-        let handler = Handler::new(&ground, toolbox, servitors, CancellationToken::new());
+        let offer = super::super::toolbox(&ground, &[]).unwrap();
+        let handler = Handler::new(&ground, offer, CancellationToken::new());
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let server = tokio::spawn(handler.clone().serve(ours));
         let (sender, mut heard) = mpsc::unbounded_channel();

@@ -9,7 +9,7 @@ mod toolbox;
 pub use handler::Handler;
 pub use http::{Served, serve_http};
 pub use stdio::serve_stdio;
-pub use toolbox::{ALL, SERVED, toolbox};
+pub use toolbox::{ALL, Offer, SERVED, toolbox};
 
 use std::time::Duration;
 

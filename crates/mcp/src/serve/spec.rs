@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Tools of which more is known than what they touch: (name, destroys, the same twice as once).
-const KNOWN: [(&str, bool, bool); 5] = [
+const KNOWN: [(&str, bool, bool); 6] = [
     ("add_commitment", false, true),
     // It runs commands that were promised, judged and contained; what they check, they leave.
     ("verify", false, true),
+    ("memory_propose", false, true),
     ("summon_servitor", false, false),
     ("message_servitor", false, false),
     // What it does is broken off, and what it promised no longer counts.

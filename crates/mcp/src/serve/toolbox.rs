@@ -3,8 +3,10 @@
 use marvin_agent::Ground;
 use marvin_agent::commitments::Source;
 use marvin_agent::commitments::tools::Keeper;
+use marvin_agent::recall;
 use marvin_agent::servitors::{self, Servitors};
 use marvin_base::settings::{nearest_of, table};
+use marvin_flow::tools::Workflows;
 use marvin_gate::Access;
 use marvin_tools::explain::GateExplain;
 use marvin_tools::{Mode, Toolbox};
@@ -15,7 +17,7 @@ pub const ALL: &str = "all";
 
 /// Tools that are served unless others are named: what a program with file tools and commands of its own lacks. Those that
 /// this build does not have are left out.
-pub const SERVED: [&str; 11] = [
+pub const SERVED: [&str; 14] = [
     "gate_explain",
     "add_commitment",
     "list_commitments",
@@ -26,24 +28,40 @@ pub const SERVED: [&str; 11] = [
     "message_servitor",
     "wait_for_servitor",
     "memory_query",
+    "memory_propose",
+    "workflow_check",
     "workflow_run",
+    "workflow_status",
 ];
 
-/// The tools to serve: the usual ones, these, or all of them; none that this process may not use. And the servitors that
-/// some of them are for.
+/// What is served: the tools, and the servitors and runs that some of them are for.
+#[derive(Debug)]
+pub struct Offer {
+    /// The tools.
+    pub toolbox: Toolbox,
+    /// The servitors.
+    pub servitors: Arc<Servitors>,
+    /// The runs of workflows.
+    pub workflows: Arc<Workflows>,
+}
+
+/// The tools to serve: the usual ones, these, or all of them; none that this process may not use.
 ///
 /// # Errors
 /// When a name is not a tool's.
-pub fn toolbox(ground: &Ground, names: &[String]) -> Result<(Toolbox, Arc<Servitors>), String> {
+pub fn toolbox(ground: &Ground, names: &[String]) -> Result<Offer, String> {
     let access = Access::from_settings(&ground.settings);
     let mut toolbox = Toolbox::new(Mode::Coding, &access);
     let shared = Arc::new(ground.clone());
     let servitors = Servitors::new(shared.clone(), "marvin mcp");
-    let mut tools = Keeper::new(shared, None, Source::Agent).tools();
+    let workflows = Workflows::new(shared.clone());
+    let mut tools = Keeper::new(shared.clone(), None, Source::Agent).tools();
     tools.push(Arc::new(GateExplain));
-    // Sub-agents do one thing; who has no project has nobody to summon.
+    tools.extend(recall::tools(&shared));
+    // Sub-agents do one thing; who has no project has nobody to summon and nothing to run.
     if ground.workspace.is_some() && ground.settings.whole(&table::DEPTH) == 0 {
         tools.extend(servitors::tools::all(&Arc::downgrade(&servitors)));
+        tools.extend(workflows.tools());
     }
     for tool in tools.into_iter().filter(|tool| access.offers(tool.touches())) {
         toolbox.add(tool);
@@ -64,5 +82,5 @@ pub fn toolbox(ground: &Ground, names: &[String]) -> Result<(Toolbox, Arc<Servit
             toolbox.keep(names);
         }
     }
-    Ok((toolbox, servitors))
+    Ok(Offer { toolbox, servitors, workflows })
 }

@@ -31,12 +31,12 @@ fn ground(working_dir: Option<&Path>) -> Result<Ground, Failure> {
 
 fn serve(arguments: &McpArguments) -> Result<Exit, Failure> {
     let ground = ground(arguments.working_dir.as_deref())?;
-    let (toolbox, servitors) = toolbox(&ground, &arguments.tools).map_err(Failure::usage)?;
+    let served = toolbox(&ground, &arguments.tools).map_err(Failure::usage)?;
     let address = arguments.http.as_deref().map(address).transpose()?;
     let runtime = runtime()?;
-    let served = runtime.block_on(async {
+    let ended = runtime.block_on(async {
         let cancel = cancel_on_signal();
-        let handler = Handler::new(&ground, toolbox, servitors, cancel.child_token());
+        let handler = Handler::new(&ground, served, cancel.child_token());
         let Some(address) = address else {
             return Ok(serve_stdio(handler, cancel).await?);
         };
@@ -54,7 +54,7 @@ fn serve(arguments: &McpArguments) -> Result<Exit, Failure> {
     });
     // Standard input is read by a thread that cannot be called back.
     runtime.shutdown_background();
-    served.map(|()| Exit::Success)
+    ended.map(|()| Exit::Success)
 }
 
 /// What a person needs to know; a token of their own is not shown.

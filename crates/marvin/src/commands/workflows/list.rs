@@ -4,28 +4,15 @@ use super::places;
 use crate::cli::ListRunsArguments;
 use crate::failure::Failure;
 use crate::output;
-use marvin_base::{Exit, ids, truncate};
-use marvin_flow::{engine, view};
-use serde_json::{Value, json};
+use marvin_base::{Exit, truncate};
+use marvin_flow::view;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
-
-/// The folders of runs below a folder, newest first; a link is none.
-fn runs(place: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
-    let is_run = |entry: &std::fs::DirEntry| {
-        entry.file_type().is_ok_and(|kind| kind.is_dir())
-            && entry.file_name().to_str().is_some_and(|name| ids::run_started(name).is_some())
-    };
-    let mut found: Vec<PathBuf> = entries.filter(is_run).map(|entry| entry.path()).collect();
-    found.sort();
-    found.reverse();
-    found
-}
 
 /// The newest run of a workflow, also one that did not get beyond its plan.
 pub(super) fn newest(places: &[PathBuf]) -> Option<PathBuf> {
     let is_one = |path: &PathBuf| view::is_workflow(path) || is_without_plan(path);
-    places.iter().find_map(|place| runs(place).into_iter().find(is_one))
+    places.iter().find_map(|place| view::runs(place).into_iter().find(is_one))
 }
 
 /// Did the run end while its goal was made into a workflow?
@@ -40,10 +27,10 @@ pub(in super::super) fn list(arguments: &ListRunsArguments) -> Result<Exit, Fail
     let places = places(arguments.working_dir.as_deref())?;
     // What is kept for no project is listed where there is no project.
     let place = places.iter().find(|place| place.is_dir());
-    let found = place.map(|place| runs(place)).unwrap_or_default();
+    let found = place.map(|place| view::runs(place)).unwrap_or_default();
     let mut rows = Vec::new();
     for path in found.into_iter().filter(|path| arguments.all || view::is_workflow(path)) {
-        rows.push(row(&path));
+        rows.push(view::row(&path));
     }
     if arguments.json {
         return output::json(&Value::Array(rows));
@@ -75,15 +62,4 @@ pub(in super::super) fn list(arguments: &ListRunsArguments) -> Result<Exit, Fail
         })
         .collect();
     output::line(&output::visible(&lines.join("\n")))
-}
-
-fn row(path: &Path) -> Value {
-    let facts = view::facts(path);
-    let holder = engine::holder(path);
-    let fact = |key: &str| facts.get(key).cloned().unwrap_or(Value::Null);
-    json!({
-        "run_id": path.file_name().map(|name| name.to_string_lossy().into_owned()), "run_path": path.display().to_string(),
-        "status": view::status(&facts, holder.is_some()), "workflow_id": fact("workflow_id"), "goal": fact("goal"), "steps": fact("steps"),
-        "counts": fact("counts"), "started_at": fact("startedAt"), "ended_at": fact("endedAt"), "holder": holder, "manner": fact("manner"),
-    })
 }

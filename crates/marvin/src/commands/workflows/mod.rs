@@ -16,6 +16,7 @@ use crate::output;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::layout::{self, Layout};
+use marvin_flow::drive::DriveError;
 use marvin_flow::engine::{self, EngineError, Said};
 use marvin_flow::spec::{self, SpecError, Workflow};
 use marvin_flow::{draw, view, workers};
@@ -30,6 +31,15 @@ const PATIENCE: Duration = Duration::from_secs(30);
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
         Failure { exit: error.exit(), message: error.to_string(), run: None }
+    }
+}
+
+impl From<DriveError> for Failure {
+    fn from(error: DriveError) -> Self {
+        match error {
+            DriveError::Engine(error) => error.into(),
+            DriveError::Session(error) => error.into(),
+        }
     }
 }
 

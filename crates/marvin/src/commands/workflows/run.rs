@@ -9,14 +9,12 @@ use marvin_agent::Ground;
 use marvin_agent::crew::Crew;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
-use marvin_flow::deterministic::{Command, Echo};
-use marvin_flow::engine::{self, Kept, Options, Outcome, Prepared, Run, RunStatus, Teacher, Workers};
+use marvin_flow::drive::drive;
+use marvin_flow::engine::{self, Options, Outcome, Prepared, Run, RunStatus};
 use marvin_flow::manager;
 use marvin_flow::record::Sync;
 use marvin_flow::spec::{self, Workflow};
-use marvin_flow::workers::{ROLES, names, roles_for};
-use marvin_memory::Places;
-use marvin_memory::lessons::Lessons;
+use marvin_flow::workers::names;
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
@@ -38,7 +36,7 @@ pub(in super::super) fn run(arguments: &RunWorkflowArguments) -> Result<Exit, Fa
     }
     let ground = Arc::new(ground(arguments.working_dir.as_deref(), &arguments.flow)?);
     let (flow, as_json) = (&arguments.flow, arguments.json);
-    drive(as_json, async move || {
+    show(as_json, async move || {
         let (listener, progress) = progress::listener();
         let (options, cancel) = (options(flow, listener), cancel_on_signal());
         match workflow {
@@ -101,7 +99,7 @@ pub(in super::super) fn resume(arguments: &ResumeRunArguments) -> Result<Exit, F
     let project = path.ancestors().nth(2).filter(|folder| folder.ends_with(".marvin")).and_then(Path::parent);
     let working_dir = arguments.which.working_dir.as_deref().or(project);
     let ground = Arc::new(ground(working_dir, &arguments.flow)?);
-    drive(arguments.which.json, async move || {
+    show(arguments.which.json, async move || {
         let (listener, progress) = progress::listener();
         let run = Run::resume(&ground, &path, options(&arguments.flow, listener))?;
         go(&ground, run, None, cancel_on_signal(), &progress).await
@@ -110,34 +108,14 @@ pub(in super::super) fn resume(arguments: &ResumeRunArguments) -> Result<Exit, F
 
 async fn go(
     ground: &Arc<Ground>,
-    mut run: Run,
+    run: Run,
     crew: Option<Arc<Crew>>,
     cancel: CancellationToken,
     progress: &Progress,
 ) -> Result<Outcome, Failure> {
-    let mut workers = Workers::new();
-    workers.insert("Echo".into(), Arc::new(Echo));
-    workers.insert("Command".into(), Arc::new(Command::new(ground.clone())));
-    let crew = match crew {
-        None if needs_model(run.workflow()) => {
-            Some(Arc::new(Crew::open(ground, run.folder(), &run.trace(), &cancel)?))
-        }
-        other => other,
-    };
-    if let Some(crew) = &crew {
-        workers.extend(roles_for(crew, &run.workflow().metadata));
-        run.charge(crew.cost().clone());
-    }
-    let outcome = run.go(workers, teacher(ground), cancel).await;
+    let outcome = drive(ground, run, crew, cancel).await;
     progress.end();
     Ok(outcome?)
-}
-
-/// Whether somebody must be asked who thinks: only then is a model chosen.
-fn needs_model(workflow: &Workflow) -> bool {
-    let thinks = |name: &str| ROLES.iter().any(|role| role.name() == name);
-    let rungs = |step: &spec::Step| step.extra().ladder.iter().any(|rung| thinks(&rung.worker));
-    workflow.steps.iter().any(|step| thinks(&step.worker) || rungs(step))
 }
 
 fn ground(working_dir: Option<&Path>, flow: &FlowArguments) -> Result<Ground, Failure> {
@@ -159,13 +137,8 @@ fn options(flow: &FlowArguments, listener: marvin_agent::trace::Listener) -> Opt
     }
 }
 
-fn teacher(ground: &Ground) -> Box<dyn Teacher> {
-    let places = Places::of(&ground.layout, &ground.settings);
-    Box::new(Kept::new(Lessons::open(&places.lessons, &places.index, ground.redactor.clone())))
-}
-
-/// Runs to the end, on this thread: children end with the thread that started them.
-fn drive(as_json: bool, work: impl AsyncFnOnce() -> Result<Outcome, Failure>) -> Result<Exit, Failure> {
+/// Runs to the end, and says how it ended.
+fn show(as_json: bool, work: impl AsyncFnOnce() -> Result<Outcome, Failure>) -> Result<Exit, Failure> {
     let outcome = runtime()?.block_on(work())?;
     if as_json {
         output::json(&outcome.json())?;

@@ -3,6 +3,7 @@
 mod client;
 mod server;
 mod servitors;
+mod work;
 
 use crate::support::{Running, World};
 use serde_json::{Value, json};
