@@ -50,7 +50,8 @@ pub async fn drive(
 }
 
 /// Whether somebody must be asked who thinks.
-fn needs_model(workflow: &Workflow) -> bool {
+#[must_use]
+pub fn needs_model(workflow: &Workflow) -> bool {
     let thinks = |name: &str| ROLES.iter().any(|role| role.name() == name);
     let rungs = |step: &Step| step.extra().ladder.iter().any(|rung| thinks(&rung.worker));
     workflow.steps.iter().any(|step| thinks(&step.worker) || rungs(step))

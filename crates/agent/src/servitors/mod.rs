@@ -29,5 +29,5 @@ pub use household::{Ended, Household, Servitors};
 pub(crate) use life::CoordinatorLife;
 pub(crate) use record::Entry;
 pub use record::{Record, Restored};
-pub use registry::{By, Registry, Summons, bodies};
+pub use registry::{By, Registry, Summons, bodies, is_held};
 pub use state::State;

@@ -81,6 +81,15 @@ pub fn bodies(ground: &Ground) -> Result<(Vec<Body>, Vec<StoreError>), RegistryE
     Ok((documents.iter().filter_map(Body::read).collect(), errors))
 }
 
+/// Whether a process looks after the servitors of this project now.
+#[must_use]
+pub fn is_held(ground: &Ground) -> bool {
+    let path = ground.layout.agent_records().unwrap_or_default().join(".lock");
+    let mut options = OpenOptions::new();
+    let file = options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path);
+    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
 fn store(ground: &Ground) -> Result<Store, RegistryError> {
     Store::of(&ground.layout).ok_or_else(|| {
         RegistryError::Usage(

@@ -247,20 +247,28 @@ impl Tool for ListServitors {
 
     async fn call(&self, _: Nothing, _: &ToolContext) -> Result<Output<Listed>, ToolError> {
         let servitors = self.0.servitors()?;
-        let living = match servitors.opened() {
+        let opened = servitors.opened();
+        let living = match &opened {
             Some(household) => household.registry.living(),
             None => {
                 let (bodies, _) = registry::bodies(servitors.ground())?;
                 bodies.into_iter().filter(|body| !body.dismissed).collect()
             }
         };
+        let elsewhere = opened.is_none() && registry::is_held(servitors.ground());
+        let nobody = |body: &Body| {
+            let here = opened.as_ref().is_some_and(|household| household.is_running(&body.id));
+            body.state.is_active() && !here && !elsewhere
+        };
         let row = |body: &Body| {
-            let why = if body.reason.is_empty() {
-                String::new()
-            } else {
-                format!(": {}", truncate::line(&body.reason, 120))
-            };
-            format!("{} (id: {}) {}{why}", body.name, body.id, body.state.word())
+            let mut line = format!("{} (id: {}) {}", body.name, body.id, body.state.word());
+            if nobody(body) {
+                line.push_str(", broken off: nobody runs it (send it word, or run `marvin servitors run`)");
+            }
+            if !body.reason.is_empty() {
+                line.push_str(&format!(": {}", truncate::line(&body.reason, 120)));
+            }
+            line
         };
         let text = match living.as_slice() {
             [] => "There are no servitors.".to_string(),

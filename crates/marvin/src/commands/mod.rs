@@ -111,6 +111,13 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .map_err(|error| Failure::failed(format!("cannot start: {error}")))
 }
 
+/// Starts the servers of others that the settings name, and lends their tools; none is waited for longer than it may take.
+async fn lend(ground: &mut Ground, cancel: &CancellationToken) -> marvin_mcp::client::Servers {
+    let mut servers = marvin_mcp::client::start(ground, None, cancel).await;
+    ground.lent = std::mem::take(&mut servers.lent);
+    servers
+}
+
 /// A token that is cancelled by an interrupt or a polite request to end.
 fn cancel_on_signal() -> CancellationToken {
     use tokio::signal::unix::{SignalKind, signal};

@@ -1,6 +1,6 @@
 //! `marvin servitors`: agents that outlive a process.
 
-use super::{cancel_on_signal, doc, folder, project, runtime};
+use super::{cancel_on_signal, doc, folder, lend, project, runtime};
 use crate::cli::{CommitmentsPlace, RunArguments, ServitorsCommand, SummonArguments};
 use crate::failure::Failure;
 use crate::output;
@@ -62,14 +62,18 @@ fn shown(body: &Body) -> Value {
     })
 }
 
-fn row(body: &Body) -> String {
+fn row(body: &Body, held: bool) -> String {
     let what = if body.reason.is_empty() { &body.assignment } else { &body.reason };
     let state = if body.dismissed { "dismissed" } else { body.state.word() };
-    format!("{state:10}  {:16}  {}", body.id, truncate::line(what, 100)).trim_end().to_string()
+    let alone = body.state.is_active() && !body.dismissed && !held;
+    let note = if alone { "  (nobody runs it: `marvin servitors run` goes on)" } else { "" };
+    format!("{state:10}  {:16}  {}", body.id, truncate::line(what, 100)).trim_end().to_string() + note
 }
 
 fn list(all: bool, place: &CommitmentsPlace) -> Result<Exit, Failure> {
-    let (bodies, errors) = servitors::bodies(&ground(place, Vec::new())?)?;
+    let ground = ground(place, Vec::new())?;
+    let (bodies, errors) = servitors::bodies(&ground)?;
+    let held = servitors::is_held(&ground);
     let bodies: Vec<&Body> = bodies.iter().filter(|body| all || !body.dismissed).collect();
     for error in &errors {
         output::error(&error.to_string());
@@ -80,7 +84,7 @@ fn list(all: bool, place: &CommitmentsPlace) -> Result<Exit, Failure> {
     } else if bodies.is_empty() {
         output::line("There are no servitors here.")?;
     } else {
-        output::line(&bodies.iter().map(|body| row(body)).collect::<Vec<_>>().join("\n"))?;
+        output::line(&bodies.iter().map(|body| row(body, held)).collect::<Vec<_>>().join("\n"))?;
     }
     Ok(exit)
 }
@@ -164,22 +168,26 @@ fn work(arguments: &RunArguments) -> Result<Exit, Failure> {
         ("limits.deadline_s", arguments.deadline.clone()),
     ];
     let flags = flags.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
-    let ground = ground(&arguments.place, flags)?;
+    let mut ground = ground(&arguments.place, flags)?;
     let as_json = arguments.place.json;
     let driven = async move {
+        let cancel = cancel_on_signal();
+        let servers = lend(&mut ground, &cancel).await;
         let mut session = Session::open(SessionOptions {
             ground,
             manner: Manner::Unattended,
             record: None,
             response_schema: None,
             listener: listener(as_json),
-            cancel: cancel_on_signal(),
+            cancel,
             replay: None,
             commitments: Vec::new(),
             servitors: None,
         })?;
         session.arm_deadline();
-        let (outcome, bodies) = session.run_servitors().await?;
+        let ended = session.run_servitors().await;
+        servers.end().await;
+        let (outcome, bodies) = ended?;
         let run = session.run().path().display().to_string();
         if as_json {
             let all: Vec<Value> = bodies.iter().map(shown).collect();

@@ -1,7 +1,7 @@
 //! One turn: unattended (`--non-interactive`), or a person's single question.
 
 use crate::cli::{OutputFormat, TurnArguments};
-use crate::commands::{cancel_on_signal, folder, packs, prompt, runtime};
+use crate::commands::{cancel_on_signal, folder, lend, packs, prompt, runtime};
 use crate::face::{self, Reader};
 use crate::failure::Failure;
 use crate::output;
@@ -175,10 +175,8 @@ impl Driven {
             reader.clone(),
             cancel.clone(),
         );
-        // Servers of others that the settings name; none is waited for longer than it may take.
         let mut ground = self.ground;
-        let mut servers = marvin_mcp::client::start(&ground, None, &cancel).await;
-        ground.lent = std::mem::take(&mut servers.lent);
+        let servers = lend(&mut ground, &cancel).await;
         let options = SessionOptions {
             ground,
             manner: self.manner,

@@ -1,6 +1,6 @@
 //! Running a workflow, and going on with one.
 
-use super::super::{cancel_on_signal, folder, runtime};
+use super::super::{cancel_on_signal, folder, lend, runtime};
 use super::progress::{self, Progress};
 use crate::cli::{FlowArguments, ResumeRunArguments, RunWorkflowArguments};
 use crate::failure::Failure;
@@ -9,7 +9,7 @@ use marvin_agent::Ground;
 use marvin_agent::crew::Crew;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
-use marvin_flow::drive::drive;
+use marvin_flow::drive::{drive, needs_model};
 use marvin_flow::engine::{self, Options, Outcome, Prepared, Run, RunStatus};
 use marvin_flow::manager;
 use marvin_flow::record::Sync;
@@ -34,29 +34,42 @@ pub(in super::super) fn run(arguments: &RunWorkflowArguments) -> Result<Exit, Fa
     if workflow.is_none() && goal.is_empty() {
         return Err(Failure::usage("--goal is empty\n  hint: say what is to be reached"));
     }
-    let ground = Arc::new(ground(arguments.working_dir.as_deref(), &arguments.flow)?);
+    let mut ground = ground(arguments.working_dir.as_deref(), &arguments.flow)?;
     let (flow, as_json) = (&arguments.flow, arguments.json);
     show(as_json, async move || {
         let (listener, progress) = progress::listener();
         let (options, cancel) = (options(flow, listener), cancel_on_signal());
-        match workflow {
-            Some(workflow) => {
-                let run = Run::begin(&ground, workflow, options)?;
-                go(&ground, run, None, cancel, &progress).await
-            }
-            None => {
-                let prepared = Prepared::new(&ground, goal, options)?;
-                let crew = Arc::new(Crew::open(&ground, prepared.folder(), prepared.trace(), &cancel)?);
-                let Some(workflow) = planned(&crew, goal, &arguments.commitment, &cancel).await? else {
-                    let path = prepared.folder().path().display().to_string();
-                    prepared.abandon(&ground, goal)?;
-                    progress.end();
-                    return Err(unplanned(&crew, &path));
-                };
-                go(&ground, prepared.begin(&ground, workflow)?, Some(crew), cancel, &progress).await
-            }
+        if let Some(workflow) = workflow {
+            let run = Run::begin(&ground, workflow, options)?;
+            return go(ground, run, cancel, &progress).await;
         }
+        let servers = lend(&mut ground, &cancel).await;
+        let outcome = reach(&Arc::new(ground), goal, &arguments.commitment, options, cancel, &progress).await;
+        servers.end().await;
+        outcome
     })
+}
+
+/// Makes a goal into a workflow, and runs it.
+async fn reach(
+    ground: &Arc<Ground>,
+    goal: &str,
+    commitments: &[String],
+    options: Options,
+    cancel: CancellationToken,
+    progress: &Progress,
+) -> Result<Outcome, Failure> {
+    let prepared = Prepared::new(ground, goal, options)?;
+    let crew = Arc::new(Crew::open(ground, prepared.folder(), prepared.trace(), &cancel)?);
+    let Some(workflow) = planned(&crew, goal, commitments, &cancel).await? else {
+        let path = prepared.folder().path().display().to_string();
+        prepared.abandon(ground, goal)?;
+        progress.end();
+        return Err(unplanned(&crew, &path));
+    };
+    let outcome = drive(ground, prepared.begin(ground, workflow)?, Some(crew), cancel).await;
+    progress.end();
+    Ok(outcome?)
 }
 
 /// The workflow that the Planner makes of a goal, or the one step that it is without a plan.
@@ -98,22 +111,29 @@ pub(in super::super) fn resume(arguments: &ResumeRunArguments) -> Result<Exit, F
     // A run of a project lies in it: PROJECT/.marvin/runs/ID.
     let project = path.ancestors().nth(2).filter(|folder| folder.ends_with(".marvin")).and_then(Path::parent);
     let working_dir = arguments.which.working_dir.as_deref().or(project);
-    let ground = Arc::new(ground(working_dir, &arguments.flow)?);
+    let ground = ground(working_dir, &arguments.flow)?;
     show(arguments.which.json, async move || {
         let (listener, progress) = progress::listener();
         let run = Run::resume(&ground, &path, options(&arguments.flow, listener))?;
-        go(&ground, run, None, cancel_on_signal(), &progress).await
+        go(ground, run, cancel_on_signal(), &progress).await
     })
 }
 
+/// Runs it to its end, with the tools of others where somebody thinks.
 async fn go(
-    ground: &Arc<Ground>,
+    mut ground: Ground,
     run: Run,
-    crew: Option<Arc<Crew>>,
     cancel: CancellationToken,
     progress: &Progress,
 ) -> Result<Outcome, Failure> {
-    let outcome = drive(ground, run, crew, cancel).await;
+    let mut servers = None;
+    if needs_model(run.workflow()) {
+        servers = Some(lend(&mut ground, &cancel).await);
+    }
+    let outcome = drive(&Arc::new(ground), run, None, cancel).await;
+    if let Some(servers) = servers {
+        servers.end().await;
+    }
     progress.end();
     Ok(outcome?)
 }

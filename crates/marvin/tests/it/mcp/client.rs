@@ -82,6 +82,35 @@ fn an_agent_calls_the_tool_of_another_server() {
 }
 
 #[test]
+fn servitors_and_roles_of_workflows_get_them_too() {
+    let world = World::new();
+    world.write(".marvin/config.toml", "");
+    person(&world, &[("other", PROGRAM, &["mcp", "--tools", "gate_explain"], "")]);
+    let ask = call("mcp__other__gate_explain", json!({"command_line": "rm -rf /"}));
+    let entry = |step: &str, contains: &str, reply: &Value| {
+        let mut entry = reply.clone();
+        entry["when"] = json!({"step": step, "contains": contains});
+        entry
+    };
+    let script = world.script(&[
+        entry("ann", "look", &ask),
+        entry("ann", "deny", &say("It would be denied.\nSTATUS: DONE")),
+        entry("s1", "look", &ask),
+        entry("s1", "deny", &json!({"reply": {"json": {"status": "SUCCESS", "summary": "denied"}}})),
+    ]);
+    world.marvin(["servitors", "summon", "--name", "Ann", "look"]).run().exits(0);
+    let listed = world.marvin(["servitors", "list"]).run().exits(0);
+    assert!(listed.text().contains("nobody runs it"), "{}", listed.text());
+    let ended = world.marvin(["servitors", "run", "--json", "--script", &script]).run().exits(0).json();
+    assert_eq!(ended["servitors"][0]["state"], "done", "{ended:#}");
+    let flow = json!({"workflow_id": "w", "goal": "look", "steps": [{"id": "s1", "worker": "Implementer", "inputs": {"task": "look"}}]});
+    world.write("w.json", &flow.to_string());
+    let ended = world.marvin(["run-workflow", "w.json", "--json", "--script", &script]).run().exits(0).json();
+    assert_eq!(ended["status"], "SUCCEEDED", "{ended:#}");
+    until("no server is left", || processes(&world.project()) == 0);
+}
+
+#[test]
 fn a_read_only_agent_gets_none() {
     let world = World::new();
     let script = server(&world, "s", &list(&one_tool("hello")), "");
