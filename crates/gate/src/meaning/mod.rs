@@ -293,13 +293,13 @@ fn judge_at(line: &str, folder: &str, grounds: Grounds<'_>, beside: Beside<'_>, 
     }
     let taints =
         |name: &str, words: &[Word], folders: &[Word]| environment::taint(name, words, folders, grounds);
-    let reading = shell::read(line, folder, grounds.home, &taints);
-    conclude(line, &reading, grounds, beside, depth)
+    let mut reading = shell::read_once(line, folder, grounds.home, &taints);
+    conclude(line, &mut reading, grounds, beside, depth)
 }
 
 fn conclude(
     line: &str,
-    reading: &Reading,
+    reading: &mut Reading,
     grounds: Grounds<'_>,
     beside: Beside<'_>,
     depth: usize,
@@ -335,6 +335,10 @@ fn conclude(
             "a function of the line starts itself again",
             "Write a loop with an end.",
         ));
+    }
+    // A second reader only adds doubts: what is refused already stays refused.
+    if findings.iter().all(|finding| finding.decision != Decision::Deny) {
+        reading.confirm();
     }
     for doubt in &reading.doubts {
         findings.push(Verdict::ask(

@@ -150,6 +150,14 @@ pub struct Reading {
     pub doubts: Vec<Cow<'static, str>>,
     /// Whether a function of the line calls itself.
     pub recursion: bool,
+    unread: second::Unread,
+}
+
+impl Reading {
+    /// Has the second reader read what it has not read yet: what it sees can only add doubts.
+    pub(crate) fn confirm(&mut self) {
+        self.unread.read(&mut self.doubts);
+    }
 }
 
 /// Begins a judgement: nothing is known of any text.
@@ -161,6 +169,13 @@ pub(crate) fn begin() {
 /// Reads a line for `bash -c` in a folder.
 #[must_use]
 pub fn read(line: &str, folder: &str, home: &str, taints: &Taints<'_>) -> Reading {
+    let mut reading = read_once(line, folder, home, taints);
+    reading.confirm();
+    reading
+}
+
+/// As [`read`], by the first reader only: nothing may be allowed before [`Reading::confirm`].
+pub(crate) fn read_once(line: &str, folder: &str, home: &str, taints: &Taints<'_>) -> Reading {
     let mut shell = Shell::new(home, folder, taints);
     if let Some(obstacle) = bounds::obstacle(line) {
         shell.doubt(obstacle);
@@ -173,9 +188,7 @@ pub fn read(line: &str, folder: &str, home: &str, taints: &Taints<'_>) -> Readin
         }
         match bounds::parse(line) {
             Some(program) => {
-                if !second::agrees(line, &program) {
-                    shell.doubt(DISAGREE);
-                }
+                shell.unread.keep(line, &program);
                 shell.program(&program, &run::Around::default());
             }
             None => {
@@ -184,7 +197,8 @@ pub fn read(line: &str, folder: &str, home: &str, taints: &Taints<'_>) -> Readin
             }
         }
     }
-    Reading { segments: shell.segments, doubts: shell.doubts, recursion: shell.recursion }
+    let Shell { segments, doubts, recursion, unread, .. } = shell;
+    Reading { segments, doubts, recursion, unread }
 }
 
 /// The last part of a program's path.

@@ -29,9 +29,7 @@ impl Shell<'_> {
             }
             match super::bounds::parse(source) {
                 Some(program) => {
-                    if !super::second::agrees(source, &program) {
-                        shell.doubt(super::DISAGREE);
-                    }
+                    shell.unread.keep(source, &program);
                     shell.program(&program, around)
                 }
                 None => {
@@ -228,6 +226,7 @@ impl Shell<'_> {
                 let text = &arithmetic.expr.value;
                 self.arithmetic(text);
                 self.perhaps_script(text);
+                self.ask_second();
                 if self.doubts.iter().any(|doubt| doubt == super::DISAGREE) {
                     self.apart(|shell| shell.script(text, around));
                 }

@@ -1,11 +1,13 @@
 //! A second opinion on which commands a line holds, from a reader of different make.
 
+use super::DISAGREE;
 use super::recent::Recent;
 use brush_parser::ast::{
     AndOr, Command, CommandPrefixOrSuffixItem as Item, CompoundCommand, CompoundList, Pipeline, Program,
 };
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::rc::Rc;
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Point, Tree};
 
 /// Commands that one of the readers has a form of its own for.
@@ -92,6 +94,29 @@ impl Reader {
                     return names;
                 }
             }
+        }
+    }
+}
+
+/// Texts with what the first reader made of them, which the second has not read yet. It is the slower one, and a line that is
+/// refused by what the first one saw is refused whatever the second sees.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Unread(Vec<(Box<str>, Rc<Program>)>);
+
+impl Unread {
+    /// Keeps a text for later.
+    pub(super) fn keep(&mut self, text: &str, program: &Rc<Program>) {
+        self.0.push((text.into(), program.clone()));
+    }
+
+    /// Reads all of them, outer ones first, and adds the doubt that follows from what was seen.
+    pub(super) fn read(&mut self, doubts: &mut Vec<Cow<'static, str>>) {
+        let all = std::mem::take(&mut self.0);
+        if doubts.iter().any(|doubt| doubt == DISAGREE) {
+            return;
+        }
+        if all.iter().any(|(text, program)| !agrees(text, program)) {
+            doubts.insert(0, Cow::Borrowed(DISAGREE));
         }
     }
 }

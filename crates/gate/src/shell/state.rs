@@ -1,5 +1,6 @@
 //! What the reader keeps in mind while it walks a line.
 
+use super::second::Unread;
 use super::value::{Stream, Taint, Word};
 use super::{DEEPEST, MOST_STEPS};
 use brush_parser::ast::{ArithmeticExpr, ArithmeticTarget, BinaryOperator, FunctionBody, UnaryOperator};
@@ -98,6 +99,8 @@ pub(super) struct Shell<'a> {
     pub(super) files: BTreeMap<String, Stream>,
     pub(super) segments: Vec<Segment>,
     pub(super) doubts: Vec<Cow<'static, str>>,
+    /// Texts that the second reader has not read yet.
+    pub(super) unread: Unread,
     /// Which of several values are taken in this round.
     pub(super) choice: usize,
     /// The most values that a variable had in this round.
@@ -132,6 +135,7 @@ impl<'a> Shell<'a> {
             files: BTreeMap::new(),
             segments: Vec::new(),
             doubts: Vec::new(),
+            unread: Unread::default(),
             choice: 0,
             widest: 1,
             steps: 0,
@@ -155,6 +159,11 @@ impl<'a> Shell<'a> {
         if self.doubts.len() < 16 && !self.doubts.contains(&what) {
             self.doubts.push(what);
         }
+    }
+
+    /// Has the second reader read everything that waits for it.
+    pub(super) fn ask_second(&mut self) {
+        self.unread.read(&mut self.doubts);
     }
 
     /// Counts a step; false when the line is too long to be walked.
