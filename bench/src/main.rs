@@ -92,6 +92,7 @@ fn context(home: &Path, root: &Path) -> Result<ToolContext, Box<dyn Error>> {
         usage: Arc::new(|_| Value::Null),
         agent: None,
         progress: None,
+        approver: None,
     })
 }
 

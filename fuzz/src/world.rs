@@ -67,6 +67,7 @@ fn make() -> Result<World, Box<dyn std::error::Error>> {
         usage: Arc::new(|_| Value::Null),
         agent: None,
         progress: None,
+        approver: None,
     };
     Ok(World { toolbox: Toolbox::new(Mode::Coding, &Access::Full), context, workspace })
 }

@@ -2,6 +2,7 @@
 //! measures against a reference in the same run and prints JSON; `cargo xtask deny` checks licences and advisories.
 
 mod bench;
+mod browser;
 mod clients;
 mod fuzz;
 mod licences;
@@ -9,18 +10,24 @@ mod mcp;
 mod python;
 mod test;
 mod tools;
+mod web_fuzz;
 
 use std::process::ExitCode;
 
 const HELP: &str = "\
 cargo xtask test            install what the tests need, run everything, end with the counts
-cargo xtask bench NAME      measure; NAME is one of: start, stream, grep, tools, tree, gate, hook, honesty, engine, memory, all
+cargo xtask bench NAME      measure; NAME is one of: start, stream, grep, tools, tree, gate, hook, honesty, engine, memory, faces, all
 cargo xtask fuzz [TARGET] [--minutes N]
                             look for inputs that break something; TARGET is one of: patch, arguments, path, ticket, command
 cargo xtask kills [N]       kill a run of five servitors N times (default 100) at any moment, and take it up again
 cargo xtask crash-matrix [N]
                             kill workflows N times (default 1000) at any moment, and take them up again
+cargo xtask turns [N]       kill a person's turn N times (default 200) at any moment, and look at what it left
 cargo xtask approvals [N]   kill the approval of a memory N times (default 200) at any moment, and compare ledger and memory
+cargo xtask web-fuzz [--minutes N]
+                            Schemathesis over the description of the browser face (default 10 minutes): no error of the server
+cargo xtask pipeline-kills [N]
+                            kill a whole pipeline N times (default 30) at any moment, go on with it, and compare what is left
 cargo xtask deny            licences, bans, sources and advisories of the dependencies (installs cargo-deny)
 cargo xtask settings        write docs/settings.md anew from the settings table";
 
@@ -35,8 +42,13 @@ fn main() -> ExitCode {
         ["kills", times] => kills(times),
         ["crash-matrix"] => crash_matrix("1000"),
         ["crash-matrix", times] => crash_matrix(times),
+        ["turns"] => turns("200"),
+        ["turns", times] => turns(times),
         ["approvals"] => approvals("200"),
         ["approvals", times] => approvals(times),
+        ["web-fuzz", rest @ ..] => web_fuzz::run(rest),
+        ["pipeline-kills"] => pipeline_kills("30"),
+        ["pipeline-kills", times] => pipeline_kills(times),
         ["deny"] => licences::deny(),
         ["settings"] => tools::settings_reference(),
         ["-h" | "--help" | "help"] => {
@@ -68,11 +80,26 @@ fn crash_matrix(times: &str) -> Result<(), String> {
     tools::run(test.env("MARVIN_TEST_CRASHES", times))
 }
 
+/// The test that kills turns, as often as is asked for.
+fn turns(times: &str) -> Result<(), String> {
+    let mut test = tools::cargo();
+    test.args(["test", "--package", "marvin", "--test", "it", "a_turn_that_is_killed_leaves_a_record"]);
+    tools::run(test.env("MARVIN_TEST_KILLS", times))
+}
+
 /// The test that kills approvals, as often as is asked for.
 fn approvals(times: &str) -> Result<(), String> {
     let mut test = tools::cargo();
     test.args(["test", "--package", "marvin", "--test", "it", "kept_words_survive_a_kill_at_any_moment"]);
     tools::run(test.env("MARVIN_TEST_KILLS", times))
+}
+
+/// The test that kills a pipeline, as often as is asked for.
+fn pipeline_kills(times: &str) -> Result<(), String> {
+    let python = python::install(&tools::folder())?;
+    let mut test = tools::cargo();
+    test.args(["test", "--package", "marvin", "--test", "it", "a_pipeline_that_is_killed_anywhere"]);
+    tools::run(test.env("MARVIN_TEST_PYTHON", python).env("MARVIN_PIPELINE_KILLS", times))
 }
 
 #[expect(clippy::print_stdout, reason = "chores talk to the person who runs them")]

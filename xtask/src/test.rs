@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything that the tests need, then all of them, then the counts.
 
-use crate::{clients, licences, mcp, python, tools};
+use crate::{browser, clients, licences, mcp, python, tools};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
@@ -16,12 +16,14 @@ pub(crate) fn run(filter: &[&str]) -> Result<(), String> {
         ("unshare", "util-linux"),
         ("setpriv", "util-linux"),
         ("bwrap", "bubblewrap"),
+        ("tmux", "tmux"),
     ] {
         tools::need(program, package)?;
     }
     let clients = clients::install(&tools::folder())?;
     let python = python::install(&tools::folder())?;
     let mcp = mcp::install(&tools::folder())?;
+    let browser = browser::install(&tools::folder())?;
     licences::check()?;
     let mut child = tools::cargo()
         .args(["test", "--workspace", "--locked", "--no-fail-fast"])
@@ -29,6 +31,7 @@ pub(crate) fn run(filter: &[&str]) -> Result<(), String> {
         .env("MARVIN_TEST_CLIENTS", clients)
         .env("MARVIN_TEST_PYTHON", python)
         .env("MARVIN_TEST_MCP", mcp)
+        .env("MARVIN_TEST_BROWSER", browser)
         // Nothing of bubblewrap is left out where it was installed just now.
         .env("MARVIN_TEST_BUBBLEWRAP", "1")
         .env("INSTA_UPDATE", "no")

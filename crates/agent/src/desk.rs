@@ -19,7 +19,7 @@ use marvin_model::ToolCall;
 use marvin_model::choose::{self, Choice};
 use marvin_model::cost::CostLedger;
 use marvin_model::price::{self, Prices};
-use marvin_tools::{ProgressSink, ToolContext, Toolbox};
+use marvin_tools::{Approver, ProgressSink, ToolContext, Toolbox};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
@@ -28,6 +28,7 @@ use tokio_util::sync::CancellationToken;
 pub struct Desk {
     ground: Ground,
     manner: &'static str,
+    approver: Option<Arc<dyn Approver>>,
     state: Mutex<State>,
 }
 
@@ -58,7 +59,13 @@ impl Desk {
     #[must_use]
     pub fn new(ground: &Ground, manner: &'static str, listener: Listener) -> Self {
         let state = State { listener: Some(listener), run: None, calls: 0, goal: String::new() };
-        Desk { ground: ground.clone(), manner, state: Mutex::new(state) }
+        Desk { ground: ground.clone(), manner, approver: None, state: Mutex::new(state) }
+    }
+
+    /// The same desk, where somebody can be asked.
+    #[must_use]
+    pub fn asking(self, approver: Arc<dyn Approver>) -> Self {
+        Desk { approver: Some(approver), ..self }
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -85,6 +92,8 @@ impl Desk {
         let (layers, _) = evaluator::layers(ground, &cost, &prices, run.script_state(), &never);
         let mut context = ground.tool_context(never, Some(run.artifacts().clone()));
         context.layers = Arc::new(layers);
+        context.attended = self.approver.is_some();
+        context.approver = self.approver.clone();
         let open = Arc::new(Open { run, trace, context, cost });
         state.goal.clone_from(&call.name);
         state.run = Some(open.clone());

@@ -163,6 +163,7 @@ impl Ground {
             usage,
             agent: None,
             progress: None,
+            approver: None,
         }
     }
 }

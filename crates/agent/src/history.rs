@@ -3,7 +3,7 @@
 use marvin_base::{atomic, clock, truncate};
 use marvin_model::Message;
 use serde::{Deserialize, Serialize};
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 /// Entries kept on disk.
@@ -12,6 +12,8 @@ const KEPT: usize = 100;
 const SHOWN: usize = 20;
 /// Characters of an entry in the compact history.
 const SHORT: usize = 200;
+/// Entries that a search finds.
+const MOST_FOUND: usize = 50;
 /// Entries that compaction leaves whole.
 const WHOLE: usize = 20;
 
@@ -80,8 +82,7 @@ impl History {
     /// Adds an entry; blank texts are not kept.
     fn add(&mut self, role: &str, text: &str) {
         if !text.trim().is_empty() {
-            let time = clock::now().to_zoned(jiff_zone()).strftime("%H:%M").to_string();
-            self.entries.push(Said { role: role.to_string(), text: text.to_string(), time });
+            self.entries.push(Said { role: role.to_string(), text: text.to_string(), time: time_now() });
         }
     }
 
@@ -99,11 +100,7 @@ impl History {
         if self.tokens() <= target {
             return Ok(None);
         }
-        let stamp = clock::now().to_zoned(jiff_zone()).strftime("%Y%m%d_%H%M%S").to_string();
-        let mut name = self.path.as_os_str().to_owned();
-        name.push(format!(".backup.{stamp}"));
-        let backup = PathBuf::from(name);
-        atomic::replace(&backup, self.text().as_bytes())?;
+        let backup = self.back_up()?;
         let whole = self.entries.len().saturating_sub(WHOLE);
         let last: usize = self.entries.iter().skip(whole).map(|said| said.text.chars().count()).sum();
         let budget = (target * 4).saturating_sub(last);
@@ -119,18 +116,31 @@ impl History {
         Ok(Some(backup))
     }
 
+    fn back_up(&self) -> Result<PathBuf, atomic::WriteError> {
+        let stamp = clock::now().to_zoned(jiff_zone()).strftime("%Y%m%d_%H%M%S").to_string();
+        let mut name = self.path.as_os_str().to_owned();
+        name.push(format!(".backup.{stamp}"));
+        // Two within a second: neither may replace the other.
+        let mut backup = PathBuf::from(&name);
+        for number in 1.. {
+            if !backup.exists() {
+                break;
+            }
+            let mut next = name.clone();
+            next.push(format!("_{number}"));
+            backup = PathBuf::from(next);
+        }
+        atomic::replace_private(&backup, self.text().as_bytes())?;
+        Ok(backup)
+    }
+
     /// Adds what was said to the log on the disk, safely beside other processes that do the same: takes a lock, reads the
     /// log anew, adds, shortens it to `target` tokens once it is longer than `limit`, and writes it.
     ///
     /// # Errors
     /// When the log cannot be read or written; it is then untouched.
     pub fn record(path: &Path, said: &[(&str, &str)], limit: usize, target: usize) -> std::io::Result<()> {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let lock =
-            OpenOptions::new().create(true).truncate(false).write(true).open(path.with_extension("lock"))?;
-        lock.lock()?;
+        let _lock = locked(path)?;
         let mut history = History::read(path)?;
         for (role, text) in said {
             history.add(role, text);
@@ -139,6 +149,67 @@ impl History {
             history.compact(target).map_err(|error| error.source)?;
         }
         history.save().map_err(|error| error.source)
+    }
+
+    /// Takes the last exchange out of the log, after a backup: everything from the last thing that the person said. Gives what
+    /// they had said; none when there is nothing to take back.
+    ///
+    /// # Errors
+    /// When the log or its backup cannot be read or written; the log is then untouched.
+    pub fn undo(path: &Path) -> std::io::Result<Option<(String, usize)>> {
+        let _lock = locked(path)?;
+        let mut history = History::read(path)?;
+        let Some(at) = history.entries.iter().rposition(|said| said.role == "you") else { return Ok(None) };
+        history.back_up().map_err(|error| error.source)?;
+        let gone = history.entries.split_off(at);
+        history.save().map_err(|error| error.source)?;
+        let count = gone.len();
+        Ok(gone.into_iter().next().map(|said| (said.text, count)))
+    }
+
+    /// Shortens the log to about `target` tokens, after a backup; gives the backup when there was something to shorten.
+    ///
+    /// # Errors
+    /// When the log or its backup cannot be read or written; the log is then untouched.
+    pub fn shorten(path: &Path, target: usize) -> std::io::Result<Option<PathBuf>> {
+        let _lock = locked(path)?;
+        let mut history = History::read(path)?;
+        let backup = history.compact(target).map_err(|error| error.source)?;
+        if backup.is_some() {
+            history.save().map_err(|error| error.source)?;
+        }
+        Ok(backup)
+    }
+
+    /// Entries of the backups of a log that hold these words, newest backup first; at most `most`. What is in several backups is
+    /// found once.
+    #[must_use]
+    pub fn search_backups(path: &Path, words: &str, most: usize) -> Vec<(String, Said)> {
+        let wanted = words.trim().to_lowercase();
+        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
+        let prefix = format!("{}.backup.", name.to_string_lossy());
+        let mut backups: Vec<PathBuf> = std::fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix)))
+            .collect();
+        backups.sort();
+        let mut found: Vec<(String, Said)> = Vec::new();
+        for backup in backups.iter().rev() {
+            let stamp = backup.to_string_lossy().rsplit('.').next().unwrap_or_default().to_string();
+            let Ok(history) = History::read(backup) else { continue };
+            for said in history.entries.into_iter().rev() {
+                if found.len() >= most.min(MOST_FOUND) {
+                    return found;
+                }
+                let known = found.iter().any(|(_, other)| other.text == said.text);
+                if !known && !wanted.is_empty() && said.text.to_lowercase().contains(&wanted) {
+                    found.push((stamp.clone(), said));
+                }
+            }
+        }
+        found
     }
 
     /// Writes the log, trimmed to its last entries.
@@ -156,6 +227,22 @@ impl History {
         text.push('\n');
         text
     }
+}
+
+/// The time as entries have it.
+pub(crate) fn time_now() -> String {
+    clock::now().to_zoned(jiff_zone()).strftime("%H:%M").to_string()
+}
+
+/// The lock of a log, held as long as the file is open.
+fn locked(path: &Path) -> std::io::Result<File> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    let lock =
+        OpenOptions::new().create(true).truncate(false).write(true).open(path.with_extension("lock"))?;
+    lock.lock()?;
+    Ok(lock)
 }
 
 fn short(text: &str) -> String {
@@ -196,6 +283,16 @@ mod tests {
         assert!(history.tokens() <= before / 2);
         assert!(std::fs::read_to_string(backup).unwrap().contains("100 word"));
         assert_eq!(history.entries().last().unwrap().text, format!("149 {}", "word ".repeat(100)));
+        history.save().unwrap();
+        assert_eq!(History::search_backups(&path, "100 WORD", 5).len(), 1);
+        assert_eq!(History::search_backups(&path, "word", 500).len(), 50);
+        assert!(History::search_backups(&path, " ", 5).is_empty());
+        let (said, gone) = History::undo(&path).unwrap().unwrap();
+        assert!(said.starts_with("148 ") && gone == 2, "{said}");
+        assert!(History::read(&path).unwrap().entries().last().unwrap().text.starts_with("147 "));
+        assert!(History::search_backups(&path, "149 word", 5)[0].1.text.starts_with("149 "));
+        assert!(History::shorten(&path, 1000).unwrap().is_some_and(|backup| backup.exists()));
+        assert!(History::shorten(&path, 1000).unwrap().is_none());
         std::thread::scope(|scope| {
             for n in 0..8 {
                 let path = path.with_file_name("other.json");

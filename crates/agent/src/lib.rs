@@ -7,6 +7,7 @@
 //! of one trace ([`trace`]) before anybody sees it.
 
 pub mod account;
+pub mod chat;
 pub mod commitments;
 pub mod compaction;
 pub mod compose;
@@ -28,6 +29,7 @@ pub mod recall;
 pub mod roles;
 pub mod servitors;
 pub mod session;
+pub mod stages;
 pub mod trace;
 pub mod turn;
 

@@ -61,7 +61,7 @@ pub fn active(layout: &Layout, wanted: Option<&str>) -> String {
 }
 
 /// Lower case, spaces to `_`, nothing that could leave the folder of profiles.
-fn normal(name: &str) -> String {
+pub(crate) fn normal(name: &str) -> String {
     name.trim()
         .to_lowercase()
         .chars()
@@ -75,14 +75,13 @@ impl Profile {
     /// Reads a profile; a missing file is an empty one, an unreadable one is a problem that is reported.
     #[must_use]
     pub fn read(layout: &Layout, name: &str) -> Self {
-        let folder = layout.profile(name);
         let mut profile = Profile { name: name.to_string(), ..Profile::default() };
-        match files::read_text(&folder.join("preferences.yaml"), LARGEST, Links::Follow) {
+        match files::read_text(&layout.preferences(name), LARGEST, Links::Follow) {
             Ok(text) => profile.preferences = text.trim().to_string(),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => profile.problems.push(format!("preferences.yaml: {error}")),
         }
-        match files::read_text(&folder.join("saved_places.json"), LARGEST, Links::Follow) {
+        match files::read_text(&layout.saved_places(name), LARGEST, Links::Follow) {
             Ok(text) => match serde_json::from_str::<Vec<Place>>(&text) {
                 Ok(places) => profile.places = places.iter().map(Place::line).collect(),
                 Err(error) => profile.problems.push(format!("saved_places.json: {error}")),

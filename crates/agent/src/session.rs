@@ -1,19 +1,23 @@
 //! A session: what every face holds. It opens the record, chooses the model, lays out the tools, runs turns and closes
 //! the record with exactly one `result`.
 
+pub mod artifacts;
 mod closing;
 mod conversation;
 mod error;
 mod household;
+mod keeping;
 pub(crate) mod model;
 mod quarters;
 mod recollection;
 mod resume;
+mod stages;
 
 pub use error::SessionError;
 pub use household::add as add_tools;
 pub use quarters::{Quarters, Told};
-pub use resume::{brought, prompt_of};
+pub use recollection::{Offer, settle_turns};
+pub use resume::{brought, close_broken, prompt_of};
 
 use model::{check_budget, choose_client};
 use resume::Broken;
@@ -44,11 +48,12 @@ use marvin_gate::{Layers, Workspace};
 use marvin_model::cost::CostLedger;
 use marvin_model::price::{self, Prices};
 use marvin_model::record::{Recording, Replaying};
-use marvin_tools::Mode;
+use marvin_tools::turbotime::Selection;
+use marvin_tools::{Approver, Mode};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -81,6 +86,10 @@ pub struct SessionOptions {
     pub commitments: Vec<Draft>,
     /// The servitors that it is for, where they are older than it.
     pub servitors: Option<Arc<Servitors>>,
+    /// TURBOTIME: goals are framed and planned, with the tools that the person switched on.
+    pub turbotime: Option<Selection>,
+    /// The person who is asked where the gate does not decide alone.
+    pub approver: Option<Arc<dyn Approver>>,
 }
 
 /// A recorded run: what answers in place of a model, and what the run knew that may have changed since.
@@ -145,6 +154,8 @@ pub struct Session {
     coding: bool,
     role: Role,
     extras: Vec<Extra>,
+    /// What floors above let its turns find.
+    offers: Vec<Offer>,
     /// What was done before this process took the run up.
     resumed: Option<Account>,
 }
@@ -228,12 +239,16 @@ impl Session {
             usage_reporter(cost.clone(), layout.usage()),
         );
         context.layers = layers.clone();
+        context.attended = options.approver.is_some();
+        context.approver = options.approver;
         let access = access_sentence(&context.access, &context.duty);
         let mut toolbox =
             ground.toolbox(if coding { Mode::Coding } else { Mode::Assistant }, &context.access);
         let shared = Arc::new(ground.clone());
         let servitors = options.servitors.unwrap_or_else(|| Servitors::new(shared.clone(), "a turn"));
         household::add(&mut toolbox, &shared, &servitors, &context.access);
+        let switched = options.turbotime.as_ref().map(Selection::tools).unwrap_or_default();
+        switched.into_iter().for_each(|tool| toolbox.add(tool));
         if coding {
             let launcher = Launcher::new(&ground, client.as_ref(), &cost, &script_state, run.logs());
             launch::add(&mut toolbox, &context.access, launcher.as_ref());
@@ -283,6 +298,7 @@ impl Session {
             proof,
             life: None,
             composer: None,
+            stages: None,
         };
         let profile = Profile::read(&layout, &profile::active(&layout, settings.given(&table::PROFILE)));
         let then = broken.as_ref().and_then(|broken| broken.facts.get("date")?.as_str());
@@ -296,12 +312,15 @@ impl Session {
             lent = Some((turn.clone(), context, toolbox));
             turn.life = Some(Arc::new(CoordinatorLife(servitors.clone())));
         }
+        let framing = stages::framing(options.turbotime.as_ref());
+        turn.stages = stages::of_turn(&turn, options.manner, options.replay.as_ref(), depth, framing);
         let mut session = Session {
             servitors,
             extras: broken.as_ref().map(Broken::extras).unwrap_or_default(),
             facts: broken.map(|broken| broken.facts).unwrap_or_default(),
             coding,
             role,
+            offers: Vec::new(),
             resumed,
             settings,
             layout,
@@ -320,6 +339,9 @@ impl Session {
             layers,
             promised,
         };
+        if let Some(selection) = &options.turbotime {
+            session.facts.insert("turbotime".into(), json!(selection.names()));
+        }
         session.begin(options.record.as_deref(), &ground.folder)?;
         session.warn(unjudged.into_iter().chain(ground.lent.notices.clone()))?;
         session.warn_of(&examined)?;
@@ -466,14 +488,16 @@ impl Session {
         self.save()?;
         self.trace.event("turn.started", json!({"turn": 1, "prompt": goal}))?;
         let history = self.history()?;
-        let recollection = self.recollect(prompt);
+        let recollection = self.recollected(prompt);
         let messages = self.compose(prompt, history.as_ref())?;
         let outcome = self.turn.go_on(messages, self.resumed.clone().unwrap_or_default()).await?;
         if history.is_some() {
             self.remember(prompt, &outcome.text)?;
         }
+        let account = self.account(prompt, &outcome).await?;
         if let Some(recollection) = recollection {
-            self.keep(recollection, prompt, &outcome);
+            let mut recollection = recollection.lock().unwrap_or_else(PoisonError::into_inner);
+            self.keep(&mut recollection, prompt, &outcome, account.as_deref());
         }
         self.trace.event(
             "turn.completed",

@@ -3,6 +3,7 @@
 
 mod calls;
 mod ending;
+mod noted;
 mod rebuild;
 mod reply;
 
@@ -17,6 +18,7 @@ use crate::outcome::{Outcome, Status};
 use crate::progress::Watch;
 use crate::protocol::{ReplyProtocol, Understood};
 use crate::prove::{Proof, Proved};
+use crate::stages::{Sieve, Stages};
 use crate::trace::{Notice, Trace};
 use marvin_base::held::Held;
 use marvin_base::ledger::LedgerError;
@@ -84,6 +86,8 @@ pub struct Turn {
     pub proof: Option<Arc<Proof>>,
     /// What it belongs to, where that outlives it.
     pub life: Option<Arc<dyn Life>>,
+    /// The stages of a person's turn; none: the model only acts and answers.
+    pub stages: Option<Arc<Stages>>,
 }
 
 /// Where a turn begins.
@@ -117,6 +121,14 @@ enum Halt {
     Over(Box<Outcome>),
 }
 
+/// A reply that came.
+struct Sent {
+    item: String,
+    reply: Reply,
+    /// Bytes of its text that were shown while it arrived; none where no stage held anything back.
+    told: Option<usize>,
+}
+
 impl From<LedgerError> for Halt {
     fn from(error: LedgerError) -> Self {
         Halt::Record(error)
@@ -142,6 +154,8 @@ struct Course {
     sent_back: usize,
     /// Whether a call was made that changes something.
     changed: bool,
+    /// Replies that were notes and nothing else.
+    noted: usize,
 }
 
 impl Turn {
@@ -167,22 +181,8 @@ impl Turn {
     /// # Errors
     /// Only when the record cannot be written: then nothing further is done.
     pub async fn take_up(&self, start: Start) -> Result<Outcome, LedgerError> {
-        let mut course = Course {
-            opening: start.opening,
-            messages: start.messages,
-            watch: Watch::new(self.bounds.no_progress),
-            rounds: 0,
-            acted: start.acted,
-            account: start.account,
-            exhausted: false,
-            calls: 0,
-            empty: 0,
-            schema_failures: 0,
-            backups: 0,
-            proved: Vec::new(),
-            sent_back: start.sent_back,
-            changed: false,
-        };
+        let mut course = self.course(start.messages, start.opening, start.account);
+        (course.acted, course.sent_back) = (start.acted, start.sent_back);
         let mut next = match (start.pending, start.claim) {
             (Some((reply, calls)), _) => self.act(&mut course, &reply, calls, true).await,
             (None, Some(reply)) => {
@@ -197,6 +197,26 @@ impl Turn {
                 Err(Halt::Over(outcome)) => return Ok(*outcome),
                 Err(Halt::Record(error)) => return Err(error),
             }
+        }
+    }
+
+    fn course(&self, messages: Vec<Message>, opening: usize, account: Account) -> Course {
+        Course {
+            opening,
+            messages,
+            watch: Watch::new(self.bounds.no_progress),
+            rounds: 0,
+            acted: 0,
+            account,
+            exhausted: false,
+            calls: 0,
+            empty: 0,
+            schema_failures: 0,
+            backups: 0,
+            proved: Vec::new(),
+            sent_back: 0,
+            changed: false,
+            noted: 0,
         }
     }
 
@@ -216,7 +236,7 @@ impl Turn {
         self.check_bounds(course)?;
         // Once the rounds are used up there is only a last word; after an empty reply there may only be an answer.
         let last = course.exhausted;
-        let request = Request {
+        let mut request = Request {
             messages: course.messages.clone(),
             tools: self.tools.specs(),
             answer_only: last || course.empty > 0,
@@ -224,11 +244,15 @@ impl Turn {
             role: self.role.clone(),
             step: self.step.clone(),
         };
-        let (item, reply) = self.send(course, self.protocol.prepare(request)).await?;
+        if let Some(stages) = &self.stages {
+            stages.prepare(&mut request);
+        }
+        let Sent { item, mut reply, told } = self.send(course, self.protocol.prepare(request), true).await?;
         drop(place);
         let mut understood = self.protocol.understand(&reply);
+        let notes = self.stages.as_ref().and_then(|stages| stages.sort(&mut reply, &mut understood));
         distinct_ids(&mut understood.calls, &course.messages);
-        self.show(course, &item, &understood)?;
+        self.show(course, &item, &understood, told)?;
         if last {
             let error = format!("the work did not end within {} tool round(s)", self.bounds.rounds);
             let mut outcome = self.outcome(course, Status::Failed, "max_rounds", Some(error));
@@ -242,7 +266,11 @@ impl Turn {
             if course.acted >= self.bounds.rounds {
                 return self.exhaust(course, &reply, understood.calls);
             }
-            return self.act(course, &reply, understood.calls, false).await;
+            self.act(course, &reply, understood.calls, false).await?;
+            return self.after_notes(course, notes.as_ref());
+        }
+        if let Some(notes) = notes.filter(|notes| notes.thought || notes.speech.trim().is_empty()) {
+            return self.noted(course, &reply, &notes);
         }
         if understood.message.trim().is_empty() && understood.status.is_none() {
             course.empty += 1;
@@ -273,25 +301,32 @@ impl Turn {
         Ok(())
     }
 
-    async fn send(&self, course: &Course, request: Request) -> Result<(String, Reply), Halt> {
+    async fn send(&self, course: &Course, request: Request, shown: bool) -> Result<Sent, Halt> {
         let item = self.trace.next_item();
         self.trace.event(
             "item.started",
             json!({"item": {
                 "id": item, "type": "model_call", "round": course.rounds, "provider": self.client.provider(),
-                "model": self.client.model(), "protocol": self.protocol.name(), "role": self.role, "step": self.step,
+                "model": self.client.model(), "protocol": self.protocol.name(), "role": self.role, "step": request.step,
                 "messages": request.messages.len(), "tools": request.tools.len(),
                 "request_signature": signature::of(&request),
             }}),
         )?;
-        let streams = self.protocol.streams() && self.response_schema.is_none();
+        let streams = shown && self.protocol.streams() && self.response_schema.is_none();
         let message = message_item(&item);
         // An attempt that broke off cost something too; when that was the last of the budget, no other is made.
         let stop = self.cancel.child_token();
         let mut recorded = Ok(());
+        let mut sieve = self.stages.as_ref().map(|_| Sieve::default());
         let mut sink = |event: Event<'_>| match event {
-            Event::Text(text) if streams => self.trace.tell(Notice::Piece { item: &message, text }),
+            Event::Text(text) if streams => {
+                let text = sieve.as_mut().map_or(text, |sieve| sieve.take(text));
+                if !text.is_empty() {
+                    self.trace.tell(Notice::Piece { item: &message, text });
+                }
+            }
             Event::Restart { reason, spent, .. } => {
+                sieve = sieve.as_ref().map(|_| Sieve::default());
                 self.trace.tell(Notice::Restart { item: &message, reason });
                 if recorded.is_ok() {
                     recorded = self.record_broken(spent);
@@ -327,7 +362,8 @@ impl Turn {
                     let error = format!("no price is known for `{model}`, so the budget cannot be kept");
                     self.over(course, Status::Budget, "unpriced", Some(error))?;
                 }
-                Ok((item, reply))
+                let told = sieve.filter(|_| streams).map(|sieve| sieve.told());
+                Ok(Sent { item, reply, told })
             }
             Err(error) => {
                 self.record_broken(error.spent())?;
@@ -369,13 +405,24 @@ impl Turn {
     }
 
     /// Shows the message of a reply whose text was not shown while it arrived, and records it.
-    fn show(&self, course: &mut Course, item: &str, understood: &Understood) -> Result<(), Halt> {
+    fn show(
+        &self,
+        course: &mut Course,
+        item: &str,
+        understood: &Understood,
+        told: Option<usize>,
+    ) -> Result<(), Halt> {
         if understood.message.is_empty() {
             return Ok(());
         }
         let message = message_item(item);
-        if !self.protocol.streams() && self.response_schema.is_none() {
-            self.trace.tell(Notice::Piece { item: &message, text: &understood.message });
+        let rest = match told {
+            Some(told) => understood.message.get(told..).unwrap_or_default(),
+            None if self.protocol.streams() || self.response_schema.is_some() => "",
+            None => &understood.message,
+        };
+        if !rest.is_empty() {
+            self.trace.tell(Notice::Piece { item: &message, text: rest });
         }
         let payload = json!({"item": {"id": message, "type": "message", "text": understood.message}});
         self.told(course, "item.completed", payload)

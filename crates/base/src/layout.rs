@@ -116,6 +116,42 @@ impl Layout {
         self.user.join("profiles").join(name)
     }
 
+    /// What was said with a profile.
+    #[must_use]
+    pub fn chat_log(&self, profile: &str) -> PathBuf {
+        self.profile(profile).join("chat_log.json")
+    }
+
+    /// What was typed with a profile.
+    #[must_use]
+    pub fn typed(&self, profile: &str) -> PathBuf {
+        self.profile(profile).join("history")
+    }
+
+    /// Questions of a profile that are being answered; what is left there broke off.
+    #[must_use]
+    pub fn open_turns(&self, profile: &str) -> PathBuf {
+        self.profile(profile).join("open_turns")
+    }
+
+    /// The preferences of a profile.
+    #[must_use]
+    pub fn preferences(&self, profile: &str) -> PathBuf {
+        self.profile(profile).join("preferences.yaml")
+    }
+
+    /// The saved places of a profile.
+    #[must_use]
+    pub fn saved_places(&self, profile: &str) -> PathBuf {
+        self.profile(profile).join("saved_places.json")
+    }
+
+    /// The folder of the profiles.
+    #[must_use]
+    pub fn profiles(&self) -> PathBuf {
+        self.user.join("profiles")
+    }
+
     /// Copies of tickets while a person edits them.
     #[must_use]
     pub fn drafts(&self) -> PathBuf {
@@ -211,6 +247,30 @@ impl Layout {
     pub fn documents(&self) -> Vec<(&'static str, PathBuf)> {
         let Some(record) = self.record() else { return Vec::new() };
         ["spec.md", "ux.md", "design.md"].into_iter().map(|name| (name, record.join(name))).collect()
+    }
+
+    /// How far the pipeline of the project is.
+    #[must_use]
+    pub fn pipeline_state(&self) -> Option<PathBuf> {
+        self.record().map(|record| record.join("pipeline_state"))
+    }
+
+    /// Documents of the project around this one, for reading only.
+    #[must_use]
+    pub fn upstream(&self) -> Option<PathBuf> {
+        self.record().map(|record| record.join("upstream"))
+    }
+
+    /// What was found in the reviews of a document, or of a phase.
+    #[must_use]
+    pub fn review_history(&self, of: &str) -> Option<PathBuf> {
+        self.record().map(|record| record.join(format!("review-history-{of}.md")))
+    }
+
+    /// How the application is started, and what it must answer.
+    #[must_use]
+    pub fn end_to_end(&self) -> Option<PathBuf> {
+        self.record().map(|record| record.join("e2e.json"))
     }
 
     /// Scratch space for programs that Marvin drives, inside the project.

@@ -13,6 +13,7 @@ pub mod exit;
 pub mod files;
 pub mod held;
 pub mod ids;
+pub mod key;
 pub mod layout;
 pub mod ledger;
 pub mod memory;
@@ -22,5 +23,6 @@ pub mod settings;
 pub mod signature;
 pub mod stamp;
 pub mod truncate;
+pub mod visible;
 
 pub use exit::Exit;

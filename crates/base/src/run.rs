@@ -114,6 +114,12 @@ impl RunFolder {
         &self.logs
     }
 
+    /// What people read about it.
+    #[must_use]
+    pub fn reports(&self) -> PathBuf {
+        self.path().join("reports")
+    }
+
     /// Things the run made that are too large for the trace.
     #[must_use]
     pub fn artifacts(&self) -> &Held {

@@ -5,7 +5,7 @@
 //! taken from it: it can promise more than was asked for, but it brings no ladder, no rights and no limits of its own.
 
 use marvin_agent::SessionError;
-use marvin_agent::crew::{Crew, Done, Job};
+use marvin_agent::crew::{Crew, Done, Job, Rights};
 use marvin_agent::outcome::Status;
 use marvin_agent::roles::Role;
 use marvin_base::truncate;
@@ -114,6 +114,7 @@ fn job(goal: &str, commitments: &[String], round: u32, problem: &str) -> Job {
         commitments: Vec::new(),
         outputs_schema: None,
         extras: Vec::new(),
+        rights: Rights::default(),
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Only the record is read, and nothing is changed; somebody else may be working on the run.
 
+use crate::draw;
 use crate::engine::{self, EngineError, Holder};
 use crate::record::{Data, Record, StepStatus};
 use marvin_base::files::{self, Links};
@@ -101,6 +102,8 @@ pub struct View {
     pub artifacts: Vec<Value>,
     /// `workflow_state.json`, as it would be now.
     pub state: Value,
+    /// Where the steps stand in a picture; none where they are too many.
+    pub picture: Option<draw::Picture>,
 }
 
 /// Is this the folder of a run of a workflow?
@@ -226,6 +229,7 @@ impl View {
             timeline,
             artifacts,
             state: serde_json::from_slice(&state).unwrap_or(Value::Null),
+            picture: (workflow.steps.len() <= draw::MOST_IN_SVG).then(|| draw::picture(&workflow)),
         })
     }
 

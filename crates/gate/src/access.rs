@@ -1,4 +1,4 @@
-//! What an agent may write: everything in the workspace, nothing, or a list of files.
+//! What an agent may write: everything in the workspace, nothing, a list of files, or what a scope leaves open.
 
 use crate::intent::Touches;
 use crate::path::WorkspacePath;
@@ -16,6 +16,60 @@ pub enum Access {
     Readonly,
     /// Reads everything, writes only these files (relative, normalised).
     WritableFiles(BTreeSet<String>),
+    /// Reads everything, runs commands, and writes what the scope leaves open.
+    Scoped(Scope),
+}
+
+/// What is open for writing, and what is closed, by patterns. What matches `closed` is closed whatever `open` says; with
+/// nothing in `open` everything else is open.
+///
+/// A pattern is a folder anywhere on the way (`tests/`), a path (`src/lib.rs`), or a file name with at most one star
+/// (`test_*.py`). Limits: a scope binds the file tools; what a command writes is found out afterwards, by whoever gave it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Scope {
+    /// What it is, in a few words, for refusals: `the tests`.
+    pub name: String,
+    /// What may be written; nothing here: everything.
+    pub open: Vec<String>,
+    /// What may not be written.
+    pub closed: Vec<String>,
+    /// Why, as a sentence.
+    pub reason: String,
+}
+
+impl Scope {
+    /// Does a pattern of a list cover this path?
+    #[must_use]
+    pub fn covers(patterns: &[String], path: &str) -> bool {
+        patterns.iter().any(|pattern| fits(pattern, path))
+    }
+
+    /// May this be written?
+    #[must_use]
+    pub fn allows(&self, path: &str) -> bool {
+        !Scope::covers(&self.closed, path) && (self.open.is_empty() || Scope::covers(&self.open, path))
+    }
+}
+
+/// Does one pattern cover a path?
+fn fits(pattern: &str, path: &str) -> bool {
+    if let Some(folder) = pattern.strip_suffix('/') {
+        let mut parts = path.split('/').rev().skip(1);
+        return match folder.contains('/') {
+            true => path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')),
+            false => parts.any(|part| part == folder),
+        };
+    }
+    if pattern.contains('/') {
+        return pattern == path;
+    }
+    let name = path.rsplit('/').next().unwrap_or(path);
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((start, end)) => {
+            name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
+        }
+    }
 }
 
 impl Access {
@@ -44,7 +98,7 @@ impl Access {
     #[must_use]
     pub fn offers(&self, touches: Touches) -> bool {
         match self {
-            Access::Full => true,
+            Access::Full | Access::Scoped(_) => true,
             Access::Readonly => touches.changes_nothing(),
             Access::WritableFiles(_) => !touches.stores && !touches.executes,
         }
@@ -56,8 +110,18 @@ impl Access {
         match (self, other) {
             (Access::Full, _) | (_, Access::Readonly) => true,
             (Access::WritableFiles(mine), Access::WritableFiles(theirs)) => theirs.is_subset(mine),
-            (Access::Readonly | Access::WritableFiles(_), _) => false,
+            (Access::Scoped(scope), Access::WritableFiles(theirs)) => {
+                theirs.iter().all(|file| scope.allows(file))
+            }
+            (Access::Scoped(mine), Access::Scoped(theirs)) => mine == theirs,
+            (Access::Readonly | Access::WritableFiles(_) | Access::Scoped(_), _) => false,
         }
+    }
+
+    /// May an agent with this access run commands?
+    #[must_use]
+    pub fn executes(&self) -> bool {
+        matches!(self, Access::Full | Access::Scoped(_))
     }
 
     /// What such an agent may do, in a few words.
@@ -67,6 +131,7 @@ impl Access {
             Access::Full => "it may write everywhere in the working directory",
             Access::Readonly => "it is read-only",
             Access::WritableFiles(_) => "it may write only some files and run nothing",
+            Access::Scoped(_) => "it may not write everywhere",
         }
     }
 
@@ -81,6 +146,12 @@ impl Access {
                 RefusalKind::Access,
                 format!("cannot write `{path}`: this agent is read-only"),
                 "Report what should change instead of changing it.",
+            )),
+            Access::Scoped(scope) if scope.allows(path.as_str()) => Ok(()),
+            Access::Scoped(scope) => Err(Refusal::new(
+                RefusalKind::Access,
+                format!("cannot write `{path}`: this agent may not write {}", scope.name),
+                scope.reason.clone(),
             )),
             Access::WritableFiles(files) if files.contains(path.as_str()) => Ok(()),
             Access::WritableFiles(files) => {
@@ -114,6 +185,25 @@ mod tests {
             access(&[("MARVIN_WRITABLE_FILES", "./a.md, docs//b.md")]),
             Access::WritableFiles(["a.md".to_string(), "docs/b.md".to_string()].into())
         );
+    }
+
+    #[test]
+    fn a_scope_opens_and_closes_by_patterns() {
+        let list = |words: &[&str]| words.iter().map(|word| (*word).to_string()).collect::<Vec<_>>();
+        let scope = Scope { closed: list(&["tests/", "test_*.py", ".marvin/spec.md"]), ..Scope::default() };
+        for closed in ["tests/a.rs", "a/tests/b/c.py", "test_x.py", "src/test_.py", ".marvin/spec.md"] {
+            assert!(!scope.allows(closed), "{closed}");
+        }
+        for open in ["src/a.py", "tests", "latest/a.py", "test_x.pyc", "spec.md"] {
+            assert!(scope.allows(open), "{open}");
+        }
+        let scope = Scope { open: list(&["tests/", "Cargo.toml", "docs/deep/"]), ..scope };
+        assert!(scope.allows("docs/deep/a.md") && scope.allows("Cargo.toml") && !scope.allows("src/a.py"));
+        assert!(!scope.allows("tests/a.py"), "closed goes before open");
+        let access = Access::Scoped(scope.clone());
+        assert!(access.executes() && !access.covers(&Access::Full) && access.covers(&Access::Readonly));
+        assert!(access.covers(&Access::writable(["Cargo.toml".to_string()])));
+        assert!(!access.covers(&Access::writable(["tests/a".to_string()])));
     }
 
     #[test]

@@ -207,7 +207,7 @@ fn grounds(context: &Context<'_>) -> Result<(String, String), Verdict> {
             "Use the file tools, or report what should be run.",
         ));
     }
-    if *context.access != Access::Full {
+    if !context.access.executes() {
         return Err(Verdict::deny(
             "command.access",
             "an agent that may not write everywhere may not run commands",
@@ -264,13 +264,11 @@ fn judge_path(text: &str, context: &Context<'_>, write: bool) -> Verdict {
             "Look at an example file (such as `.env.example`) instead, or ask the person for what is needed.",
         ),
         // A list of files that names it is a person's decision already.
-        Ok(path) if write && *context.access == Access::Full && is_instruction(&path, workspace) => {
-            Verdict::ask(
-                "path.instructions",
-                format!("`{path}` tells agents what to do, and a person decides what agents are told"),
-                "Say in your answer what should stand there and why.",
-            )
-        }
+        Ok(path) if write && context.access.executes() && is_instruction(&path, workspace) => Verdict::ask(
+            "path.instructions",
+            format!("`{path}` tells agents what to do, and a person decides what agents are told"),
+            "Say in your answer what should stand there and why.",
+        ),
         Ok(_) => Verdict::allow("path.inside", "the path lies inside the working directory"),
         Err(refusal) => workspace.explain(refusal).verdict(),
     }

@@ -26,7 +26,7 @@ pub mod ticket;
 pub mod verdict;
 pub mod workspace;
 
-pub use access::Access;
+pub use access::{Access, Scope};
 pub use change::Change;
 pub use command::{CommandContext, judge_command, judge_command_with};
 pub use intent::{Context, Intent, Touches, decide, judge};

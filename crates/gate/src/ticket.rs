@@ -18,6 +18,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 pub const NEEDED: &str = "ticket.needed";
 /// The rule that refuses the first attempt at a ticket.
 pub const FIRST: &str = "ticket.first";
+/// What the first attempt is told.
+pub const SENT_BACK: &str = "the first ticket of an agent is always sent back once, to be made better";
 /// The rule that refuses a ticket that hangs below another one.
 pub const PARENT: &str = "ticket.parent";
 
@@ -76,10 +78,19 @@ impl Duty {
         }
     }
 
+    /// What an earlier process had done about it: whether the first attempt was refused, and the ticket that was made.
+    pub fn recall(&self, tried: bool, own: Option<&str>) {
+        let mut state = self.state();
+        state.tried |= tried;
+        if let (Some(own), None) = (own, &state.own) {
+            state.own = Some(own.to_string());
+        }
+    }
+
     /// The ticket below which one must be made before anything else may be changed.
     #[must_use]
     pub fn due(&self, access: &Access) -> Option<&str> {
-        let exempt = *access != Access::Full || self.state().own.is_some();
+        let exempt = !access.executes() || self.state().own.is_some();
         self.parent().filter(|_| !exempt)
     }
 
@@ -132,7 +143,7 @@ pub(crate) fn judge_ticket(parent: Option<&str>, duty: &Duty, access: &Access) -
     if !duty.state().tried {
         return Verdict::deny(
             FIRST,
-            "the first ticket of an agent is always sent back once, to be made better",
+            SENT_BACK,
             format!(
                 "Check these five points, then make the call again:\n\
                  1. Title: does it say what will be different afterwards?\n\

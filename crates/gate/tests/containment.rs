@@ -28,10 +28,15 @@ impl Box {
     }
 
     fn run(&self, script: &str) -> Output {
+        self.run_listening(script, None)
+    }
+
+    fn run_listening(&self, script: &str, listen: Option<u16>) -> Output {
         let mut command = Command::new("bash");
         command.args(["-c", script]).current_dir(self.workspace.path());
         command.env("ELSEWHERE", self.elsewhere.path());
-        let policy = Policy::new(self.workspace.path(), self.temporary.path());
+        let mut policy = Policy::new(self.workspace.path(), self.temporary.path());
+        policy.listen = listen;
         assert_eq!(contain(&mut command, &policy).unwrap(), "landlock+seccomp");
         command.output().unwrap()
     }
@@ -279,4 +284,36 @@ fn builds_work_while_the_real_home_is_hidden() {
         let output = command.output().unwrap();
         assert!(output.status.success(), "{script}: {}", String::from_utf8_lossy(&output.stderr));
     }
+}
+
+#[test]
+fn one_port_can_be_listened_on_and_nobody_called() {
+    let Some(sandbox) = Box::new() else { return };
+    if !installed("python3") || !available().tcp {
+        return;
+    }
+    let somebody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = somebody.local_addr().unwrap().port();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let python = |line: &str| {
+        let output = sandbox
+            .run_listening(&format!("python3 -c 'import socket; s = socket.socket(); {line}'"), Some(free));
+        output.status.success()
+    };
+    assert!(python(&format!("s.bind((\"127.0.0.1\", {free})); s.listen()")));
+    for line in [
+        "s.bind((\"127.0.0.1\", 0)); s.listen()".to_string(),
+        format!("s.bind((\"127.0.0.1\", {})); s.listen()", free.wrapping_add(1).max(1024)),
+        format!("s.connect((\"127.0.0.1\", {taken}))"),
+        format!("s.connect((\"127.0.0.1\", {free}))"),
+        "socket.socket(socket.AF_INET, socket.SOCK_DGRAM)".to_string(),
+        "socket.socket(socket.AF_INET6, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)".to_string(),
+        "socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)".to_string(),
+        "socket.socket(socket.AF_INET, socket.SOCK_STREAM, 132)".to_string(),
+        "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)".to_string(),
+    ] {
+        assert!(!python(&line), "{line}");
+    }
+    let unix = sandbox.run_listening("python3 -c 'import socket; socket.socket(socket.AF_UNIX)'", Some(free));
+    assert!(unix.status.success());
 }

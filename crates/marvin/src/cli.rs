@@ -9,7 +9,9 @@ mod lab;
 mod mcp;
 mod memory;
 mod packs;
+mod pipeline;
 mod servitors;
+mod web;
 mod workflows;
 
 pub(crate) use commitments::{CommitmentChoice, CommitmentsCommand, CommitmentsPlace};
@@ -21,7 +23,9 @@ pub(crate) use lab::{BenchArguments, RunSuiteArguments, RunTaskArguments};
 pub(crate) use mcp::{McpArguments, McpCommand, ServersCommand, ServersPlace};
 pub(crate) use memory::{Change as MemoryChange, MemoryCommand, Question as MemoryQuestion, Reviewer};
 pub(crate) use packs::{Consent, LessonsCommand, PacksCommand};
+pub(crate) use pipeline::{PipelineCommand, PipelinePlace, ResumePipelineArguments};
 pub(crate) use servitors::{RunArguments, ServitorsCommand, SummonArguments};
+pub(crate) use web::ChatUiArguments;
 pub(crate) use workflows::{
     FlowArguments, ListRunsArguments, ResumeRunArguments, RunWorkflowArguments, WhichRun, WhichStep,
     WorkflowCommand,
@@ -36,12 +40,15 @@ use std::path::PathBuf;
 
 const EXAMPLES: &str = "\
 Examples:
+  marvin                                                talk, in a terminal (--plain: line by line)
   marvin what is 3 km in miles                          ask once, as a person
   marvin --non-interactive --prompt 'fix the test'      run unattended in this folder
   echo 'list files' | marvin --non-interactive          the prompt from standard input
   marvin --non-interactive --prompt-file task.md --working-dir ~/src/app --max-cost 2 --output-format stream-json
   marvin --non-interactive --prompt 'mend the tests' --commitment 'shell:pytest -q'
                                                         done when the command says so, not when the model does
+  marvin --non-interactive --working-dir app --design-first --prompt 'a to-do list as a web service'
+                                                        from one sentence to verified software, in phases
   marvin doctor                                         what is ready, and how to mend the rest
 
 Exit codes: 0 success, 1 the work failed, 2 usage, 3 not verified, 4 blocked, 5 refused by the gate, 6 budget spent, 130 interrupted";
@@ -57,11 +64,17 @@ pub(crate) struct Arguments {
 }
 
 /// One turn.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct TurnArguments {
     /// What to ask, in words (asks once and exits)
     #[arg(value_name = "WORDS", conflicts_with = "non_interactive")]
     pub(crate) words: Vec<String>,
+    /// Talk line by line, without a screen of its own (for screen readers and pipes)
+    #[arg(long, conflicts_with_all = ["non_interactive", "curses"])]
+    pub(crate) plain: bool,
+    /// Talk in a screen of its own; this is what `marvin` alone does in a terminal
+    #[arg(long, conflicts_with = "non_interactive")]
+    pub(crate) curses: bool,
     /// Run unattended: prompt from --prompt, --prompt-file or standard input, answer on standard output
     #[arg(long)]
     pub(crate) non_interactive: bool,
@@ -74,6 +87,9 @@ pub(crate) struct TurnArguments {
     /// Take up a run that broke off, by its id: the same record, budget and prompt
     #[arg(long, value_name = "RUN", requires = "non_interactive", conflicts_with_all = ["prompt", "prompt_file", "record"])]
     pub(crate) resume: Option<String>,
+    /// Frame the goal and plan first, with these tools: scryfall, steam, knowledge, news, or all
+    #[arg(long, value_name = "TOOL,…", conflicts_with = "non_interactive")]
+    pub(crate) turbotime: Option<String>,
     /// The folder to work in; every file and command stays inside it
     #[arg(long, value_name = "PATH")]
     pub(crate) working_dir: Option<PathBuf>,
@@ -114,7 +130,10 @@ pub(crate) struct TurnArguments {
     /// Stop after this many seconds, the wait for the prompt included; 0: no limit
     #[arg(long, value_name = "SECONDS")]
     pub(crate) deadline: Option<String>,
-    /// Push the start and the end of the run to this ntfy topic
+    /// Build it in phases: documents, reviews, tests first, code, proofs; the same command goes on where it ended
+    #[arg(long, requires = "non_interactive", conflicts_with_all = ["resume", "record", "output_schema", "commitment"])]
+    pub(crate) design_first: bool,
+    /// Push the start and the end of the run (and every phase) to this ntfy topic
     #[arg(long, value_name = "TOPIC", requires = "non_interactive")]
     pub(crate) ntfy: Option<String>,
     /// Keep Python children from writing bytecode files
@@ -242,6 +261,9 @@ pub(crate) enum Command {
     /// Serve Marvin's tools over the Model Context Protocol, and keep servers of others
     #[command(after_help = mcp::MCP_HELP)]
     Mcp(McpArguments),
+    /// Serve the page for your browser: chat, approvals, runs, servitors, gate, packs, settings
+    #[command(name = "chat-ui", after_help = web::CHAT_UI_HELP)]
+    ChatUi(ChatUiArguments),
     /// Set a project up for Claude Code and Codex: hooks, packs, rules, skills
     #[command(after_help = init::INIT_HELP)]
     Init(InitArguments),
@@ -263,6 +285,9 @@ pub(crate) enum Command {
     /// Show what happened in a run
     #[command(name = "inspect-run", after_help = init::INSPECT_RUN_HELP)]
     InspectRun(InspectRunArguments),
+    /// See how far the pipeline of a project is, go on with it, and what its phases are
+    #[command(subcommand)]
+    Pipeline(PipelineCommand),
     /// List the tasks of the benchmark suite
     #[command(name = "list-tasks", after_help = lab::LIST_HELP)]
     ListTasks {

@@ -67,6 +67,9 @@ impl Face {
             Notice::Piece { item, text } => {
                 if self.item != *item {
                     self.end_item();
+                    if self.format == OutputFormat::Text && !self.item.is_empty() {
+                        self.start_line();
+                    }
                     self.item = (*item).to_string();
                 }
                 if self.format != OutputFormat::Json {
@@ -160,6 +163,15 @@ impl Face {
                     event.get("text").and_then(Value::as_str).unwrap_or_default()
                 ));
             }
+            OutputFormat::Text if kind == "memory.proposed" => {
+                let waiting = waiting(event);
+                if waiting > 0 {
+                    self.start_line();
+                    output::talk(&format!(
+                        "note: {waiting} to remember, if you agree: marvin memory pending"
+                    ));
+                }
+            }
             OutputFormat::Text | OutputFormat::Json => {}
         }
     }
@@ -181,6 +193,15 @@ impl Face {
             self.cancel.cancel();
         }
     }
+}
+
+/// How many of the candidates that an event tells of wait for a person.
+fn waiting(event: &Value) -> usize {
+    let pending = |outcome: &Value| outcome.get("status").and_then(Value::as_str) == Some("pending");
+    let waits = |one: &&Value| {
+        one.get("outcome").and_then(Value::as_array).is_some_and(|all| all.iter().any(pending))
+    };
+    event.get("candidates").and_then(Value::as_array).into_iter().flatten().filter(waits).count()
 }
 
 /// A tool's name as a model wrote it, on one line and without anything that a terminal would obey.

@@ -55,12 +55,7 @@ pub(crate) fn bytes(bytes: &[u8]) -> Result<(), Failure> {
 
 /// Text without what would move a person's cursor or hide something; lines stay lines.
 pub(crate) fn visible(text: &str) -> String {
-    let show = |char: char| match char {
-        '\n' | '\t' => char.to_string(),
-        char if char.is_control() => char.escape_default().to_string(),
-        char => char.to_string(),
-    };
-    text.chars().map(show).collect()
+    marvin_base::visible::visible(text).into_owned()
 }
 
 /// Says something to a person.

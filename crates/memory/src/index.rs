@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// The version of the tables; another one is built anew.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 /// How long another process is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes of one document that are indexed.
@@ -246,7 +246,7 @@ impl Index {
             let mut find = change.prepare_cached("SELECT row FROM docs WHERE kind = ?1 AND id = ?2")?;
             let mut insert = change.prepare_cached(
                 "INSERT INTO docs(row, kind, id, scope, source, component, failure, tags, created, place)
-                 VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                 VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT(kind, id) DO NOTHING",
             )?;
             let mut say = change.prepare_cached(
                 "INSERT INTO terms(rowid, text, parts, before, after, tags, filters)
@@ -268,21 +268,32 @@ impl Index {
             for id in remove {
                 take_out(id)?;
             }
+            let mut filters = Filters::default();
             for document in put {
-                take_out(&document.id)?;
                 let text = bounded(&document.text);
-                insert.execute(params![
-                    None::<i64>,
-                    kind.word(),
-                    document.id,
-                    document.scope,
-                    document.source,
-                    document.component,
-                    document.failure,
-                    serde_json::to_string(&document.tags).unwrap_or_default(),
-                    document.created,
-                    document.place,
-                ])?;
+                let tags = match document.tags.as_slice() {
+                    [] => "[]".into(),
+                    tags => serde_json::to_string(tags).unwrap_or_default(),
+                };
+                let mut add = || {
+                    insert.execute(params![
+                        None::<i64>,
+                        kind.word(),
+                        document.id,
+                        document.scope,
+                        document.source,
+                        document.component,
+                        document.failure,
+                        tags,
+                        document.created,
+                        document.place,
+                    ])
+                };
+                // Nearly every one is new: that is tried first, and whether it was there is asked only where it was.
+                if add()? == 0 {
+                    take_out(&document.id)?;
+                    add()?;
+                }
                 let is_short = text.chars().count() <= SHORT;
                 let near = |text| if is_short { bounded(text) } else { "" };
                 say.execute(params![
@@ -292,7 +303,7 @@ impl Index {
                     near(&document.before),
                     near(&document.after),
                     document.tags.join(" "),
-                    filters(kind, document),
+                    filters.of(kind, document),
                 ])?;
             }
             let mut note =
@@ -384,7 +395,26 @@ fn bounded(text: &str) -> &str {
 /// The term that stands for a value of a filter.
 fn filter(letter: char, value: &str) -> String {
     let digits = signature::of_bytes(value.as_bytes());
-    format!("{letter}{}", digits.get(..20).unwrap_or(&digits))
+    format!("{letter}{}", digits.get(..12).unwrap_or(&digits))
+}
+
+/// The terms of filters, made once for documents that have the same: neighbours nearly always do.
+#[derive(Default)]
+struct Filters<'a> {
+    of: Option<[&'a str; 4]>,
+    made: String,
+}
+
+impl<'a> Filters<'a> {
+    fn of(&mut self, kind: Kind, document: &'a Document) -> &str {
+        let these =
+            [&document.scope, &document.source, &document.component, &document.failure].map(String::as_str);
+        if self.of != Some(these) {
+            self.of = Some(these);
+            self.made = filters(kind, document);
+        }
+        &self.made
+    }
 }
 
 fn filters(kind: Kind, document: &Document) -> String {

@@ -13,6 +13,7 @@ pub mod index;
 pub mod lessons;
 mod lines;
 pub mod memory;
+pub mod open_turns;
 pub mod person;
 pub mod places;
 pub mod practice;

@@ -159,6 +159,11 @@ impl Memory {
         &self.vault.redactor
     }
 
+    /// Held while its files are looked at or changed.
+    pub(crate) fn lock(&self) -> Result<crate::vault::Lock, MemoryError> {
+        self.vault.lock()
+    }
+
     /// Its lessons.
     pub fn lessons(&mut self) -> &mut Lessons {
         &mut self.lessons
@@ -178,10 +183,14 @@ impl Memory {
             return Ok(Vec::new());
         }
         let lock = self.vault.lock()?;
-        let standing = self.vault.settle(&lock)?.standing;
+        let view = self.vault.view(&lock)?;
+        let failed = |error: rusqlite::Error| self.vault.failed(&error);
         let mut waiting: BTreeSet<String> =
             self.proposals()?.into_iter().map(|proposal| proposal.fingerprint).collect();
-        let mut open = waiting.iter().filter(|print| !standing.decided.contains_key(*print)).count();
+        let mut open = 0;
+        for fingerprint in &waiting {
+            open += usize::from(view.decided(fingerprint).map_err(failed)?.is_none());
+        }
         let mut outcomes = Vec::new();
         let mut ledger = Ledger::open_shared(
             &self.vault.places.candidates,
@@ -194,13 +203,14 @@ impl Memory {
                 continue;
             };
             let fingerprint = candidate.fingerprint();
+            let is_decided = view.decided(&fingerprint).map_err(failed)?.is_some();
             let skip = if from.heard.is_echo(&candidate) {
                 Some("it was told from memory")
-            } else if standing.is_active(&fingerprint) {
+            } else if view.is_active(&fingerprint).map_err(failed)? {
                 Some("it is remembered already")
-            } else if waiting.contains(&fingerprint) && !standing.decided.contains_key(&fingerprint) {
+            } else if waiting.contains(&fingerprint) && !is_decided {
                 Some("it waits already")
-            } else if origin != Origin::Import && standing.decided.contains_key(&fingerprint) {
+            } else if origin != Origin::Import && is_decided {
                 Some("a person decided about it before")
             } else if open >= MOST_PENDING {
                 Some("too many wait already")
@@ -251,13 +261,17 @@ impl Memory {
     /// # Errors
     /// When the record cannot be read.
     pub fn pending(&self) -> Result<Vec<Proposal>, MemoryError> {
-        let decided = self.vault.audit()?.standing.decided;
+        let lock = self.lock()?;
+        let view = self.vault.view(&lock)?;
         let mut seen = BTreeSet::new();
-        let mut waiting: Vec<Proposal> = self
-            .proposals()?
-            .into_iter()
-            .filter(|proposal| self.is_open(proposal, &decided) && seen.insert(proposal.fingerprint.clone()))
-            .collect();
+        let mut waiting: Vec<Proposal> = Vec::new();
+        for proposal in self.proposals()? {
+            let decided = view.decided(&proposal.fingerprint).map_err(|error| self.vault.failed(&error))?;
+            if self.is_open(&proposal, decided) && seen.insert(proposal.fingerprint.clone()) {
+                waiting.push(proposal);
+            }
+        }
+        drop((view, lock));
         let turns = Turns::at(&self.vault.places.turns);
         for proposal in &mut waiting {
             self.doubt(proposal, &turns);
@@ -266,8 +280,8 @@ impl Memory {
     }
 
     /// Asked for again by a person after it was decided, or never decided.
-    fn is_open(&self, proposal: &Proposal, decided: &std::collections::BTreeMap<String, Word>) -> bool {
-        match decided.get(&proposal.fingerprint) {
+    fn is_open(&self, proposal: &Proposal, decided: Option<Word>) -> bool {
+        match decided {
             None => true,
             Some(Word::Reject | Word::Forget) => {
                 proposal.origin == Origin::Import
@@ -287,7 +301,10 @@ impl Memory {
             _ => None,
         };
         let person = turn.as_ref().and_then(|turn| turn.get("user_input")?.as_str()).unwrap_or_default();
-        let heard = Heard { person, ..Heard::default() };
+        let said = |call: &Value| Some(call.get("output")?.get("data")?.to_string());
+        let tools = turn.as_ref().and_then(|turn| turn.get("tools")?.as_array());
+        let tools: Vec<String> = tools.into_iter().flatten().filter_map(said).collect();
+        let heard = Heard { person, tools: &tools, ..Heard::default() };
         let source = heard.source_of(&proposal.candidate);
         if source != proposal.candidate.source {
             proposal.claimed_source = Some(proposal.candidate.source);

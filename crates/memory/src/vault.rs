@@ -11,8 +11,10 @@
 //! person took it over ([`Vault::adopt`]).
 
 mod apply;
+mod known;
 mod scan;
 
+pub(crate) use known::View;
 pub use scan::{Entry, Finding, Scan};
 pub(crate) use scan::{parse, short};
 
@@ -225,8 +227,25 @@ impl Vault {
                 (seal.ledger, seal.ltm) = both;
                 self.put_seal(&seal)?;
             }
+            self.keep_known(&scan, &seal);
         }
         Ok(scan)
+    }
+
+    /// What the ledger comes to: from what was kept, where nobody touched the files, else from a look at everything.
+    pub(crate) fn view(&self, lock: &Lock) -> Result<View, MemoryError> {
+        if let Some(seal) = self.seal()?
+            && self.fits(&seal)?
+            && let Some(known) = self.known(&seal)
+        {
+            return Ok(View::Known(known));
+        }
+        Ok(View::Looked(Box::new(self.settle(lock)?)))
+    }
+
+    /// What is said when that which was kept cannot be read.
+    pub(crate) fn failed(&self, error: &rusqlite::Error) -> MemoryError {
+        MemoryError::index(&self.places.seal.with_extension("sqlite"), error)
     }
 
     /// Looks at everything, whatever the seal says of the files' facts.
@@ -241,17 +260,20 @@ impl Vault {
     /// Makes a change: all of it, also when the process dies in between.
     pub(crate) fn commit(
         &self,
-        make: impl FnOnce(&Scan) -> Result<Change, MemoryError>,
+        make: impl FnOnce(&View) -> Result<Change, MemoryError>,
     ) -> Result<(), MemoryError> {
         let lock = self.lock()?;
-        let scan = self.settle(&lock)?;
-        if let Some(finding) = scan.findings.iter().find(|finding| finding.blocks) {
+        let view = self.view(&lock)?;
+        if let View::Looked(scan) = &view
+            && let Some(finding) = scan.findings.iter().find(|finding| finding.blocks)
+        {
             return Err(MemoryError::Refused(format!(
                 "nothing can be decided while the record does not fit what was sealed: {}\n  hint: `marvin memory audit` shows all of it",
                 finding.what
             )));
         }
-        let change = make(&scan)?;
+        let change = make(&view)?;
+        drop(view);
         self.carry_out(&lock, change)
     }
 

@@ -62,6 +62,13 @@ pub fn parts(word: &str) -> Vec<&str> {
 /// The parts of all names in a text, once each: what is indexed beside the text.
 #[must_use]
 pub fn all_parts(text: &str) -> String {
+    // Most texts hold no such name. A name has a digit, or a capital after a letter.
+    let inside =
+        |pair: &[u8]| matches!(pair, [one, two] if two.is_ascii_uppercase() && one.is_ascii_alphanumeric());
+    let bytes = text.as_bytes();
+    if text.is_ascii() && !bytes.iter().any(u8::is_ascii_digit) && !bytes.windows(2).any(inside) {
+        return String::new();
+    }
     let mut seen = BTreeSet::new();
     let mut found = String::new();
     for part in words(text).filter(|word| word.len() <= LONGEST_TERM).flat_map(parts) {
@@ -160,6 +167,14 @@ mod tests {
         assert_eq!(parts("HTTPServer2"), ["HTTP", "Server", "2"]);
         assert!(parts("plain").is_empty() && parts("").is_empty() && parts("ÜBER").is_empty());
         assert_eq!(all_parts("a readFile and ReadFile b"), "read File ");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_quick_look_for_names_misses_none(text in "[a-zA-Z0-9 _.é-]{0,40}") {
+            // Beyond ASCII there is no quick look.
+            proptest::prop_assert_eq!(all_parts(&text), all_parts(&format!("{text} é")));
+        }
     }
 
     #[test]

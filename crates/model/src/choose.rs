@@ -146,6 +146,14 @@ fn key_of(endpoint: &Endpoint, settings: &Settings, layout: &Layout) -> Option<(
     (!key.is_empty()).then(|| (key.to_string(), format!("~/.ssh/{name}")))
 }
 
+/// The address and the key of a provider behind HTTP; none where it needs a key and has none.
+pub(crate) fn access(provider: &str, settings: &Settings, layout: &Layout) -> Option<(String, String)> {
+    let endpoint = ENDPOINTS.iter().find(|endpoint| endpoint.provider == provider)?;
+    let key = key_of(endpoint, settings, layout).map(|(key, _)| key);
+    let key = if endpoint.free { key.unwrap_or_default() } else { key? };
+    Some((settings.text(endpoint.url).to_string(), key))
+}
+
 /// Keys that lie in files, as (name, key), for the redactor.
 #[must_use]
 pub fn key_files(layout: &Layout) -> Vec<(String, String)> {

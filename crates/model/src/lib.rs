@@ -17,6 +17,7 @@ pub mod record;
 pub mod retry;
 pub mod script;
 pub mod server;
+pub mod speech;
 pub mod wire;
 
 pub use arguments::Arguments;

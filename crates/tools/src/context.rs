@@ -1,5 +1,6 @@
 //! What a tool knows of the world it is called in.
 
+use crate::approval::Approver;
 use crate::result::ToolError;
 use marvin_base::held::Held;
 use marvin_base::layout::Layout;
@@ -42,6 +43,8 @@ pub struct ToolContext {
     pub agent: Option<Arc<str>>,
     /// Told how far a long call is, where somebody wants to know.
     pub progress: Option<ProgressSink>,
+    /// The person who is asked where the gate does not decide alone; `attended` says whether there is one.
+    pub approver: Option<Arc<dyn Approver>>,
 }
 
 /// How far a call is.
@@ -96,7 +99,7 @@ impl ToolContext {
             home: self.layout.home(),
             access: &self.access,
             attended: self.attended,
-            may_execute: self.access == Access::Full,
+            may_execute: self.access.executes(),
             duty: &self.duty,
             settings: &self.settings,
             redactor: &self.redactor,

@@ -4,6 +4,7 @@
 //! decides whether it may. The [`Toolbox`] is the one way in: it understands the arguments, asks the gate, runs the tool
 //! where it cannot take the process down with it, and hands back the verdict and the result for the record.
 
+pub mod approval;
 pub mod artifact;
 pub mod command;
 pub mod context;
@@ -25,10 +26,12 @@ pub mod servers;
 pub mod tickets;
 pub mod tool;
 pub mod tree;
+pub mod turbotime;
 pub mod usage;
 mod walk;
 pub mod web;
 
+pub use approval::{Approver, Question, Said};
 pub use artifact::Artifact;
 pub use context::{ProgressSink, Step, ToolContext};
 pub use registry::{Called, MISUNDERSTOOD, Mode, Toolbox};

@@ -2,6 +2,7 @@
 //! JSON. The ratio is what counts: milliseconds differ from machine to machine.
 
 mod engine;
+mod faces;
 mod forest;
 mod grep;
 mod guarded;
@@ -19,7 +20,7 @@ use serde_json::Value;
 /// A benchmark: measures, and says by `ok` whether its targets hold.
 type Bench = fn() -> Result<Value, String>;
 
-const ALL: [(&str, Bench); 10] = [
+const ALL: [(&str, Bench); 11] = [
     ("start", start::run),
     ("stream", stream::run),
     ("grep", grep::run),
@@ -30,6 +31,7 @@ const ALL: [(&str, Bench); 10] = [
     ("honesty", honesty::run),
     ("engine", engine::run),
     ("memory", remembered::run),
+    ("faces", faces::run),
 ];
 
 /// The names of all.

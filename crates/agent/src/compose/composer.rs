@@ -66,7 +66,7 @@ impl Composer {
         let settings = &ground.settings;
         let layout = ground.layout.clone();
         let profile = profile::active(&layout, settings.given(&table::PROFILE));
-        let log = History::read(&layout.profile(&profile).join("chat_log.json"));
+        let log = History::read(&layout.chat_log(&profile));
         let coding = ground.coding.then(|| {
             Coding::new(
                 ground.workspace.as_deref(),

@@ -260,18 +260,27 @@ pub(crate) fn render(name: &str, template: &str, context: &impl Serialize) -> St
 /// What the model is told of its access, and of the ticket that it works on.
 pub(crate) fn access_sentence(access: &Access, duty: &Duty) -> String {
     match access {
-        Access::Full => duty.parent().map_or_else(String::new, |parent| {
-            format!(
-                "You work on ticket {parent}. Before you may change anything, make a ticket of your own for it: `tk` with \
-                 `create 'title' -d 'what, acceptance criteria, files, dependencies' -t task --tags area --parent {parent}`."
-            )
-        }),
+        Access::Full => ticket_sentence(duty),
+        Access::Scoped(scope) => {
+            format!("You may not write {}. {} {}", scope.name, scope.reason, ticket_sentence(duty))
+                .trim_end()
+                .into()
+        }
         Access::Readonly => "You may look at everything and change nothing.".to_string(),
         Access::WritableFiles(files) => {
             let files: Vec<&str> = files.iter().map(String::as_str).collect();
             format!("The only files you may write: {}.", files.join(", "))
         }
     }
+}
+
+fn ticket_sentence(duty: &Duty) -> String {
+    duty.parent().map_or_else(String::new, |parent| {
+        format!(
+            "You work on ticket {parent}. Before you may change anything, make a ticket of your own for it: `tk` with \
+             `create 'title' -d 'what, acceptance criteria, files, dependencies' -t task --tags area --parent {parent}`."
+        )
+    })
 }
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
 //! One attempt at a step: what is asked, and what came of it.
 
 use crate::compose::Extra;
+use crate::launch::ModelChoice;
 use crate::outcome::Outcome;
 use crate::prove::Proved;
 use crate::roles::Role;
+use marvin_gate::{Access, Duty};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// One attempt at a step.
 #[derive(Debug, Clone)]
@@ -32,6 +35,21 @@ pub struct Job {
     pub outputs_schema: Option<Value>,
     /// What others bring into the prompt: lessons.
     pub extras: Vec<Extra>,
+    /// What it may do besides, and with which model.
+    pub rights: Rights,
+}
+
+/// What an attempt may do, where that is not what whoever runs the crew may do.
+#[derive(Debug, Clone, Default)]
+pub struct Rights {
+    /// What it may write.
+    pub access: Option<Access>,
+    /// The ticket that it works on.
+    pub duty: Option<Arc<Duty>>,
+    /// The only tools that it is offered.
+    pub tools: Option<Vec<String>>,
+    /// Which model.
+    pub model: ModelChoice,
 }
 
 impl Job {

@@ -12,7 +12,7 @@ mod job;
 mod life;
 mod promise;
 
-pub use job::{Done, Job};
+pub use job::{Done, Job, Rights};
 pub use promise::Promise;
 
 use crate::compose::{self, Coding, Composer, access_sentence, budget};
@@ -33,7 +33,7 @@ use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
 use marvin_base::run::RunFolder;
 use marvin_base::settings::table;
 use marvin_base::signature;
-use marvin_gate::{Access, Workspace};
+use marvin_gate::{Access, Workspace, ticket};
 use marvin_model::cost::CostLedger;
 use marvin_model::price::{self, Prices};
 use marvin_model::{Message, ModelClient};
@@ -125,6 +125,7 @@ impl Crew {
             step: None,
             response_schema: None,
             composer: None,
+            stages: None,
             proof: None,
             life: None,
         };
@@ -211,8 +212,18 @@ impl Crew {
         cancel: &CancellationToken,
     ) -> Result<Outcome, SessionError> {
         let mut context = self.context.clone();
+        if let Some(access) = &job.rights.access {
+            context.access = access.clone();
+        }
         if job.readonly {
             context.access = Access::Readonly;
+        }
+        if let Some(duty) = &job.rights.duty {
+            let refused = |text: &str| text.contains(ticket::SENT_BACK);
+            let tried = restored.messages.iter().any(|message| refused(message.content()))
+                || restored.ended.values().any(|(_, text)| refused(text));
+            duty.recall(tried, None);
+            context.duty = duty.clone();
         }
         let access = context.access.clone();
         context.workspace = ground.workspace.clone();
@@ -239,13 +250,16 @@ impl Crew {
         trace.event("prompt.composed", composed.record("step", &job.task))?;
         let rounds = ground.settings.count(&table::VERIFY_ROUNDS);
         let proof = promise.map(|promise| Arc::new(promise.proof(rounds)));
-        let client = self.model(job.role)?;
+        let client = self.model(job.role, job.rights.model)?;
         let protocol = Worker {
             native: client.native_tools() && ground.settings.text(&table::PROTOCOL) != "json",
             render_tools: client.native_tools(),
             outputs: job.outputs_schema.clone(),
         };
-        let toolbox = ground.toolbox(Mode::Coding, &access);
+        let mut toolbox = ground.toolbox(Mode::Coding, &access);
+        if let Some(tools) = &job.rights.tools {
+            toolbox.keep(tools);
+        }
         let life = JobLife::new(record.clone(), &mut restored, self.asking.clone(), self.proving.clone());
         let turn = Turn {
             client,
@@ -265,9 +279,9 @@ impl Crew {
     }
 
     /// The model of a role: that of its tier, where one is set or its provider has the usual one; else the run's.
-    fn model(&self, role: Role) -> Result<Arc<dyn ModelClient>, SessionError> {
+    fn model(&self, role: Role, choice: ModelChoice) -> Result<Arc<dyn ModelClient>, SessionError> {
         let own = &self.turn.client;
-        let wanted = ModelChoice::Auto.model(role, own.provider(), &self.ground.settings, None);
+        let wanted = choice.model(role, own.provider(), &self.ground.settings, None);
         let Some(wanted) = wanted.filter(|wanted| wanted != own.model()) else { return Ok(own.clone()) };
         let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = models.get(&wanted) {

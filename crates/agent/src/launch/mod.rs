@@ -14,7 +14,7 @@ mod order;
 mod report;
 mod tools;
 
-pub(crate) use model::ModelChoice;
+pub use model::ModelChoice;
 pub use order::Order;
 pub use report::{Launched, questions};
 pub use tools::{LaunchAgent, LaunchResearchAgent};

@@ -124,7 +124,7 @@ impl Launcher {
         let depth = context.settings.whole(&table::DEPTH) + 1;
         let files = match &order.access {
             Access::WritableFiles(files) => Some(files.iter().cloned().collect::<Vec<_>>().join(",")),
-            Access::Full | Access::Readonly => None,
+            Access::Full | Access::Readonly | Access::Scoped(_) => None,
         };
         let lineage: Vec<String> = self.cost.lineage().iter().map(ToString::to_string).collect();
         Ok(BTreeMap::from([

@@ -3,7 +3,9 @@
 use super::state::State;
 use crate::commitments::Document;
 use marvin_gate::Access;
+use marvin_model::price;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 /// What marks a document as a servitor's.
 const MODE: &str = "servitor";
@@ -50,12 +52,26 @@ pub struct Body {
     pub dismissed: bool,
 }
 
+impl Body {
+    /// As programs and pages read it.
+    #[must_use]
+    pub fn facts(&self) -> Value {
+        json!({
+            "id": self.id, "name": self.name, "state": self.state, "reason": self.reason, "parent": self.parent,
+            "assignment": self.assignment, "access": access_word(&self.access), "tools": self.tools, "tier": self.tier,
+            "budget_usd": self.budget.nanos.map(price::dollars), "budget_rounds": self.budget.rounds,
+            "answer": self.answer, "dismissed": self.dismissed,
+        })
+    }
+}
+
 /// An access as it is written: `full`, `readonly`, or `files: a, b`.
 #[must_use]
 pub fn access_word(access: &Access) -> String {
     match access {
         Access::Full => "full".into(),
-        Access::Readonly => "readonly".into(),
+        // Nobody hands a scope on; what is not understood is readonly.
+        Access::Readonly | Access::Scoped(_) => "readonly".into(),
         Access::WritableFiles(files) => {
             format!("files: {}", files.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
         }
@@ -85,7 +101,7 @@ pub(super) fn is_within(child: &Access, parent: &Access) -> bool {
     match (parent, child) {
         (Access::Full, _) | (_, Access::Readonly) => true,
         (Access::WritableFiles(all), Access::WritableFiles(some)) => some.is_subset(all),
-        (Access::Readonly | Access::WritableFiles(_), _) => false,
+        (Access::Readonly | Access::WritableFiles(_) | Access::Scoped(_), _) => false,
     }
 }
 

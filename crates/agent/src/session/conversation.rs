@@ -36,7 +36,7 @@ impl Session {
     }
 
     fn chat_log(&self) -> PathBuf {
-        self.layout.profile(&self.profile.name).join("chat_log.json")
+        self.layout.chat_log(&self.profile.name)
     }
 
     pub(super) fn history(&self) -> Result<Option<History>, SessionError> {

@@ -42,6 +42,8 @@ impl Quarters {
                 replay: None,
                 commitments: Vec::new(),
                 servitors: Some(servitors.clone()),
+                turbotime: None,
+                approver: None,
             })?;
             let said = session.is_for_servitors();
             *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);

@@ -7,7 +7,7 @@ use crate::compose::Extra;
 use marvin_base::files::{self, Links};
 use marvin_base::layout::Layout;
 use marvin_base::run::RunFolder;
-use marvin_base::{ledger, truncate};
+use marvin_base::{clock, ledger, truncate};
 use serde_json::{Map, Value};
 
 /// A `run.json` larger than this is not one.
@@ -60,6 +60,19 @@ impl Broken {
 #[must_use]
 pub fn brought(extras: &Value) -> Vec<Extra> {
     serde_json::from_value(extras.clone()).unwrap_or_default()
+}
+
+/// Says of a run that broke off that nobody will take it up.
+///
+/// # Errors
+/// When there is no such run, it ended, or that cannot be written.
+pub fn close_broken(layout: &Layout, id: &str) -> Result<(), SessionError> {
+    let mut broken = Broken::find(layout, id)?;
+    for (key, value) in [("status", "interrupted"), ("endReason", "broken_off")] {
+        broken.facts.insert(key.into(), value.into());
+    }
+    broken.facts.insert("endedAt".into(), clock::now_stamp().into());
+    Ok(broken.run.save(broken.facts)?)
 }
 
 /// The prompt of a run that broke off.

@@ -79,6 +79,9 @@ impl Turn {
             if let Some(text) = &called.notice {
                 self.trace.event("notice", json!({ "text": text }))?;
             }
+            if let Some(stages) = &self.stages {
+                stages.heard(&called.text);
+            }
             let mut text = compaction::fit(called.text, used, self.bounds.window);
             match progress {
                 Progress::Made => {}

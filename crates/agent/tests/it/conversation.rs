@@ -203,6 +203,7 @@ async fn converse(way: Way, says: &[Say], rounds: usize) -> Seen {
         response_schema: None,
         proof: None,
         composer: None,
+        stages: None,
     };
     let opening = vec![Message::system("the rules"), Message::user("begin")];
     let outcome = turn.run(opening).await.unwrap();

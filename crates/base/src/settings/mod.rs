@@ -7,9 +7,11 @@
 
 mod load;
 pub mod reference;
+mod shown;
 pub mod table;
 
 pub use load::{Origin, SettingsError, Sources, Value};
+pub use shown::{row, shown};
 pub use table::TABLE;
 
 use std::collections::BTreeMap;

@@ -260,6 +260,16 @@ settings! {
         "Bytes of the largest file that is downloaded";
     WEB_DOWNLOAD_TIMEOUT = "web.download_timeout_s", Whole(1, 86_400), "600", Person, ["MARVIN_WEB_DOWNLOAD_TIMEOUT_S"],
         "Seconds that a download may take";
+    SCRYFALL_URL = "turbotime.scryfall_url", Text, "https://api.scryfall.com", Person, ["MARVIN_SCRYFALL_URL"],
+        "Where scryfall.lookup asks for Magic cards";
+    STEAM_URL = "turbotime.steam_url", Text, "https://store.steampowered.com", Person, ["MARVIN_STEAM_URL"],
+        "Where steam.game_lookup asks for games";
+    KNOWLEDGE_URL = "turbotime.knowledge_url", Text, "https://html.duckduckgo.com/html/", Person, ["MARVIN_KNOWLEDGE_URL"],
+        "Where game.knowledge_search searches";
+    NEWS_URL = "turbotime.news_url", Text, "https://news.google.com", Person, ["MARVIN_NEWS_URL"],
+        "Where news.headline_search asks for headlines";
+    TURBOTIME_TIMEOUT = "turbotime.timeout_s", Whole(1, 600), "20", Person, ["MARVIN_TURBOTIME_TIMEOUT_S"],
+        "Seconds that one request of a TURBOTIME tool may take";
     GITHUB_API_URL = "github.api_url", Text, "https://api.github.com", Person, ["MARVIN_GITHUB_API_URL"],
         "Base address of GitHub's HTTP interface";
     GITHUB_CLONE_URL = "github.clone_url", Text, "https://github.com", Person, ["MARVIN_GITHUB_CLONE_URL"],
@@ -284,6 +294,8 @@ settings! {
     E2E_ROUNDS = "pipeline.e2e_rounds", Whole(1, 1000), "10", Anyone, ["MARVIN_E2E_ROUNDS"], "Rounds of phase 4b";
     FE_ROUNDS = "pipeline.frontend_rounds", Whole(1, 1000), "10", Anyone, ["MARVIN_FE_ROUNDS"], "Rounds of phase 4c";
     QA_ROUNDS = "pipeline.qa_rounds", Whole(1, 1000), "3", Anyone, ["MARVIN_QA_ROUNDS"], "Rounds of phase 5";
+    TEST_COMMAND = "pipeline.test_command", Text, "", Anyone, ["MARVIN_TEST_COMMAND"],
+        "Line that runs the project's tests; unset: found from the project's files";
     TICKETS_DIR = "tickets.folder", Text, "", Person, ["MARVIN_TICKETS_DIR", "TICKETS_DIR"],
         "Folder of the tickets; unset: .tickets here or above";
 
@@ -331,6 +343,8 @@ settings! {
     ENTRY = "interface.entry", Choice(&["cli", "ui"]), "cli", Person, ["MARVIN_ENTRY", "BOB_ENTRY"],
         "Which face opens first";
     WEB_UI = "interface.web", Switch, "false", Person, ["MARVIN_UI", "BOB_UI"], "Open the browser face beside the terminal";
+    APPROVAL = "interface.approval_s", Whole(1, 86_400), "600", Person, ["MARVIN_APPROVAL_S"],
+        "Seconds that a question of the gate waits for a person; no answer is a no";
     PROFILE = "profile", Text, "", Person, ["MARVIN_PROFILE"], "Profile to use; unset: the last one";
 
     HOOKS_STOP_ROUNDS = "hooks.stop_rounds", Whole(0, 20), "3", Person, ["MARVIN_HOOKS_STOP_ROUNDS"],

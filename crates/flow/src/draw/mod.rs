@@ -1,9 +1,11 @@
 //! Pictures of a workflow: for the terminal, for Graphviz, and as SVG.
 
 mod dot;
+mod picture;
 mod svg;
 mod terminal;
 
 pub use dot::dot;
+pub use picture::{Picture, picture};
 pub use svg::{MOST as MOST_IN_SVG, svg};
 pub use terminal::terminal;

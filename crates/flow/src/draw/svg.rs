@@ -1,16 +1,12 @@
 //! A workflow as SVG: levels from top to bottom, readable on a light and on a dark page.
 
+use super::picture::{HEIGHT, WIDTH, picture};
 use crate::spec::Workflow;
 use marvin_base::truncate;
 
 /// The most steps that make a picture anybody can look at.
 pub const MOST: usize = 2_000;
 
-const WIDTH: f64 = 168.0;
-const HEIGHT: f64 = 46.0;
-const ACROSS: f64 = 28.0;
-const DOWN: f64 = 52.0;
-const MARGIN: f64 = 24.0;
 /// Characters that fit into a box.
 const FITS: usize = 22;
 
@@ -24,41 +20,9 @@ text{font:13px ui-sans-serif,system-ui,sans-serif;fill:var(--ink);text-anchor:mi
 /// The picture.
 #[must_use]
 pub fn svg(workflow: &Workflow) -> String {
-    let depths = workflow.depths();
-    let levels = depths.iter().max().map_or(0, |deepest| *deepest as usize + 1);
-    let mut rows: Vec<Vec<usize>> = vec![Vec::new(); levels];
-    for (step, depth) in depths.iter().enumerate() {
-        if let Some(row) = rows.get_mut(*depth as usize) {
-            row.push(step);
-        }
-    }
-    let mut across: Vec<f64> = vec![0.0; workflow.steps.len()];
-    // Below what it depends on, as far as there is room: fewer lines cross.
-    for row in &mut rows {
-        let middle = |step: usize, across: &[f64]| {
-            let deps = workflow.steps.get(step).map(|step| &*step.depends_on).unwrap_or_default();
-            let places: Vec<f64> = deps.iter().filter_map(|dep| across.get(*dep as usize).copied()).collect();
-            if places.is_empty() { f64::MAX } else { places.iter().sum::<f64>() / places.len() as f64 }
-        };
-        row.sort_by(|one, other| {
-            middle(*one, &across).total_cmp(&middle(*other, &across)).then(one.cmp(other))
-        });
-        for (place, step) in row.iter().enumerate() {
-            if let Some(slot) = across.get_mut(*step) {
-                *slot = place as f64;
-            }
-        }
-    }
-    let widest = rows.iter().map(Vec::len).max().unwrap_or(1) as f64;
-    let width = MARGIN * 2.0 + widest * WIDTH + (widest - 1.0) * ACROSS;
-    let height = MARGIN * 2.0 + levels as f64 * HEIGHT + (levels as f64 - 1.0).max(0.0) * DOWN;
-    let corner = |step: usize| {
-        let level = depths.get(step).copied().unwrap_or(0) as usize;
-        let many = rows.get(level).map_or(1, Vec::len) as f64;
-        let free = width - many * WIDTH - (many - 1.0) * ACROSS;
-        let place = across.get(step).copied().unwrap_or(0.0);
-        (free / 2.0 + place * (WIDTH + ACROSS), MARGIN + level as f64 * (HEIGHT + DOWN))
-    };
+    let picture = picture(workflow);
+    let (width, height) = (picture.width, picture.height);
+    let corner = |step: usize| picture.boxes.get(step).copied().unwrap_or_default();
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" height=\"{height:.0}\" role=\"img\">\n<title>{}</title>\n<style>{STYLE}</style>\n",
         escaped(&workflow.workflow_id)

@@ -99,6 +99,12 @@ impl Snapshot {
         Snapshot { files: found }
     }
 
+    /// Was this file there?
+    #[must_use]
+    pub fn knows(&self, path: &str) -> bool {
+        self.files.contains_key(path)
+    }
+
     /// The files that are not as they were, sorted.
     #[must_use]
     pub fn touched<'a>(&'a self, after: &'a Snapshot) -> Vec<&'a str> {

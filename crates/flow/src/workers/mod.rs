@@ -21,7 +21,7 @@ use crate::worker::{Order, Report, Worker};
 use async_trait::async_trait;
 use marvin_agent::SessionError;
 use marvin_agent::compose::Extra;
-use marvin_agent::crew::{Crew, Done, Job};
+use marvin_agent::crew::{Crew, Done, Job, Rights};
 use marvin_agent::outcome::Status as Ended;
 use marvin_agent::roles::Role;
 use marvin_base::files::{self, Links};
@@ -97,6 +97,7 @@ impl RoleWorker {
                 .map(|text| Extra { name: "Lessons".into(), text, priority: 60 })
                 .into_iter()
                 .collect(),
+            rights: Rights::default(),
         }
     }
 

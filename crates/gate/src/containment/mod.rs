@@ -21,7 +21,7 @@ pub mod bubblewrap;
 mod seccomp;
 
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
+    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible, NetPort, PathBeneath, PathFd, Ruleset,
     RulesetAttr, RulesetCreatedAttr, Scope,
 };
 use seccomp::Sockets;
@@ -75,6 +75,9 @@ pub struct Policy {
     pub hidden: Vec<PathBuf>,
     /// Whether it may reach the network.
     pub network: bool,
+    /// The one port that it may listen on, without a network otherwise: it can answer and call nobody. A program that listens
+    /// without naming a port gets one that the kernel draws, which Landlock does not see.
+    pub listen: Option<u16>,
 }
 
 impl Policy {
@@ -104,6 +107,7 @@ impl Policy {
             writable: Vec::new(),
             hidden: Vec::new(),
             network: false,
+            listen: None,
         }
     }
 }
@@ -173,7 +177,17 @@ pub fn contain(command: &mut Command, policy: &Policy) -> Result<&'static str, C
         .clone()
         .map_err(ContainmentError::Rules)?;
     let rules = ruleset(policy)?;
-    let filters = seccomp::filters(if policy.network { Sockets::Internet } else { Sockets::Unix })?;
+    // Before its fourth version Landlock knows nothing of ports.
+    if policy.listen.is_some() && abi < 4 {
+        return Err(ContainmentError::Rules(format!(
+            "Landlock version {abi} cannot open one port and no other"
+        )));
+    }
+    let filters = seccomp::filters(match policy.listen {
+        _ if policy.network => Sockets::Internet,
+        Some(_) => Sockets::Stream,
+        None => Sockets::Unix,
+    })?;
     for name in ["TMPDIR", "TMP", "TEMP"] {
         command.env(name, &policy.temporary);
     }
@@ -195,6 +209,9 @@ fn ruleset(policy: &Policy) -> Result<OwnedFd, ContainmentError> {
     // Everything in its own folders, but no devices: they would reach the machine's memory and disks.
     let own = all & !(AccessFs::MakeBlock | AccessFs::MakeChar);
     let mut created = ruleset.create().map_err(wrong)?;
+    if let (Some(port), false) = (policy.listen, policy.network) {
+        created = created.add_rule(NetPort::new(port, AccessNet::BindTcp)).map_err(wrong)?;
+    }
     for place in readable(&policy.hidden) {
         let rights = if place.is_dir() { read } else { read & AccessFs::from_file(NEWEST_ABI) };
         // What vanished since it was listed needs no rule.

@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 pub(super) enum Sockets {
     /// Those of the file system and of its own processes.
     Unix,
+    /// Those and streams of the Internet, TCP and nothing else: what they may do is left to Landlock, which knows ports.
+    Stream,
     /// Those of the Internet too, and those that ask the kernel about it; no others (raw devices, virtual machines).
     Internet,
 }
@@ -64,10 +66,15 @@ fn refusals(sockets: Sockets) -> Result<BpfProgram, ContainmentError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     let families: &[i32] = match sockets {
         Sockets::Unix => &[libc::AF_UNIX],
+        Sockets::Stream => &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6],
         Sockets::Internet => &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
     };
     let other = families.iter().map(|family| condition(0, SeccompCmpOp::Ne, family.unsigned_abs().into()));
-    rules.insert(libc::SYS_socket, vec![rule(other.collect::<Result<_, _>>()?)?]);
+    let mut of_socket = vec![rule(other.collect::<Result<_, _>>()?)?];
+    if sockets == Sockets::Stream {
+        of_socket.extend(no_streams()?);
+    }
+    rules.insert(libc::SYS_socket, of_socket);
     let namespace = u64::from(libc::CLONE_NEWUSER.unsigned_abs());
     let new_user = condition(0, SeccompCmpOp::MaskedEq(namespace), namespace)?;
     rules.insert(libc::SYS_clone, vec![rule(vec![new_user])?]);
@@ -77,6 +84,22 @@ fn refusals(sockets: Sockets) -> Result<BpfProgram, ContainmentError> {
         .collect::<Result<Vec<_>, _>>()?;
     rules.insert(libc::SYS_ioctl, keystrokes);
     compile(rules, libc::EPERM)
+}
+
+/// Sockets of the Internet that are no TCP: of another kind than a stream, or of another protocol (MPTCP, SCTP).
+fn no_streams() -> Result<Vec<SeccompRule>, ContainmentError> {
+    const KIND: u64 = 0xf;
+    let mut rules = Vec::new();
+    for family in [libc::AF_INET, libc::AF_INET6] {
+        let family = || condition(0, SeccompCmpOp::Eq, family.unsigned_abs().into());
+        let stream = u64::from(libc::SOCK_STREAM.unsigned_abs());
+        for kind in (0..=KIND).filter(|kind| *kind != stream) {
+            rules.push(rule(vec![family()?, condition(1, SeccompCmpOp::MaskedEq(KIND), kind)?])?);
+        }
+        let other = |protocol: i32| condition(2, SeccompCmpOp::Ne, protocol.unsigned_abs().into());
+        rules.push(rule(vec![family()?, other(0)?, other(libc::IPPROTO_TCP)?])?);
+    }
+    Ok(rules)
 }
 
 /// `clone3` hides its flags behind a pointer; told that it does not exist, programs fall back to `clone`.

@@ -7,7 +7,7 @@ use super::{Layer, Opinion, Ruling};
 use crate::verdict::Decision;
 use marvin_base::ledger::{self, Durability, Ledger};
 use marvin_base::redact::Redactor;
-use marvin_base::{clock, ids, truncate};
+use marvin_base::{clock, files, ids, truncate};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -21,6 +21,8 @@ pub const FILE: &str = "decisions.jsonl";
 const LARGEST: u64 = 8 * 1024 * 1024;
 /// Characters of a command in the log.
 const LONGEST: usize = 4_000;
+/// Bytes from the end of the file in which the last decisions are looked for.
+const LARGEST_TAIL: u64 = 4 * 1024 * 1024;
 
 /// The log.
 #[derive(Debug)]
@@ -212,7 +214,7 @@ impl Stats {
     pub fn read(folder: &Path) -> Result<Stats, ledger::LedgerError> {
         let mut stats = Stats::default();
         let mut times: Vec<f64> = Vec::new();
-        for path in files(folder) {
+        for path in logs(folder) {
             let contents = ledger::read(&path)?;
             stats.damaged += contents.damaged.len() as u64;
             for entry in &contents.entries {
@@ -242,6 +244,26 @@ impl Stats {
     }
 }
 
+/// The last decisions, newest first, from the file that is written now: at most `most`, from its last megabytes.
+///
+/// # Errors
+/// When the file is there and cannot be read, or is no regular one.
+pub fn last(folder: &Path, most: usize) -> std::io::Result<Vec<Value>> {
+    use std::io::{Read, Seek, SeekFrom};
+    let mut file = match files::open(&folder.join(FILE), files::Links::Refuse) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        opened => opened?,
+    };
+    let begin = file.metadata()?.len().saturating_sub(LARGEST_TAIL);
+    file.seek(SeekFrom::Start(begin))?;
+    let mut bytes = Vec::new();
+    file.take(LARGEST_TAIL).read_to_end(&mut bytes)?;
+    // The first line may have been cut, and the last may not be whole yet: neither is JSON then.
+    let lines = bytes.split(|byte| *byte == b'\n').rev();
+    let decisions = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    Ok(decisions.filter(|entry| entry.get("decision").is_some()).take(most).collect())
+}
+
 /// The value below which a share of sorted values lies.
 #[must_use]
 #[expect(
@@ -256,7 +278,7 @@ pub fn percentile(sorted: &[f64], share: f64) -> f64 {
 }
 
 /// The log's files, what was put aside first.
-fn files(folder: &Path) -> Vec<PathBuf> {
+fn logs(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
         .into_iter()
         .flatten()
@@ -300,12 +322,12 @@ mod tests {
                 });
             }
         });
-        assert!(files(folder.path()).len() > 5);
+        assert!(logs(folder.path()).len() > 5);
         let stats = Stats::read(folder.path()).unwrap();
         assert_eq!((stats.total, stats.damaged), (200, 0));
         assert_eq!((stats.decisions["allow"], stats.layers["judge"]), (200, 200));
         assert!((stats.p99_ms - 1.5).abs() < 1e-9);
-        for path in files(folder.path()) {
+        for path in logs(folder.path()) {
             assert!(std::fs::metadata(path).unwrap().len() < 4_000);
         }
     }

@@ -13,6 +13,7 @@
 
 pub mod decisions;
 pub mod evaluator;
+mod explained;
 mod file;
 mod form;
 pub mod learn;

@@ -33,6 +33,14 @@ pub enum Service {
     GithubApi,
     /// Where repositories are cloned from.
     GithubClone,
+    /// Magic cards; for a person who switched its tool on.
+    Scryfall,
+    /// The store of games; likewise.
+    Steam,
+    /// The search engine for what players say; likewise.
+    Knowledge,
+    /// The feed of headlines; likewise.
+    News,
 }
 
 impl Service {
@@ -43,6 +51,10 @@ impl Service {
             Service::Search => &table::WEB_SEARCH_URL,
             Service::GithubApi => &table::GITHUB_API_URL,
             Service::GithubClone => &table::GITHUB_CLONE_URL,
+            Service::Scryfall => &table::SCRYFALL_URL,
+            Service::Steam => &table::STEAM_URL,
+            Service::Knowledge => &table::KNOWLEDGE_URL,
+            Service::News => &table::NEWS_URL,
         }
     }
 }

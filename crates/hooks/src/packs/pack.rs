@@ -29,6 +29,17 @@ pub struct Pack {
 }
 
 impl Pack {
+    /// As programs and pages read it.
+    #[must_use]
+    pub fn facts(&self) -> serde_json::Value {
+        serde_json::json!({
+            "name": self.name(), "version": self.version(), "owner": self.owner(), "description": self.description(),
+            "categories": self.categories().collect::<Vec<_>>(), "extensions": self.extensions(),
+            "depends_on": self.depends_on(), "guardrails": !self.guardrails.is_empty(), "lessons": self.lessons.len(),
+            "folder": self.folder,
+        })
+    }
+
     /// Its name, which is that of its folder.
     #[must_use]
     pub fn name(&self) -> &str {

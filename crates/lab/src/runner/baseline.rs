@@ -30,6 +30,8 @@ pub(super) async fn solve(task: &Task, room: &Room, bench: &Bench) -> Result<Sol
         replay: None,
         commitments: Vec::new(),
         servitors: None,
+        turbotime: None,
+        approver: None,
     })?;
     session.arm_deadline();
     let outcome = session.turn(&prompt(task)).await?;

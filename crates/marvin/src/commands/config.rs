@@ -4,8 +4,7 @@ use crate::commands::ground;
 use crate::failure::Failure;
 use crate::output;
 use marvin_base::Exit;
-use marvin_base::settings::{self, Kind, Setting, Settings, TABLE, Value, reference};
-use serde_json::json;
+use marvin_base::settings::{self, Settings, TABLE, reference, row, shown};
 
 /// Shows all settings, one of them, the schema, or the reference.
 pub(super) fn run(key: Option<&str>, json: bool, schema: bool, markdown: bool) -> Result<Exit, Failure> {
@@ -35,31 +34,6 @@ pub(super) fn run(key: Option<&str>, json: bool, schema: bool, markdown: bool) -
             if json { output::json(&row(setting, value)) } else { output::line(&shown(setting, value)) }
         }
     }
-}
-
-/// A value as a person may see it: secrets are only said to be there.
-fn shown(setting: &Setting, value: &Value) -> String {
-    match setting.kind {
-        Kind::Secret | Kind::Json if setting.kind == Kind::Secret || setting.key.ends_with("secrets") => {
-            if value.text.is_empty() {
-                String::new()
-            } else {
-                "(set, hidden)".to_string()
-            }
-        }
-        _ => value.text.clone(),
-    }
-}
-
-fn row(setting: &Setting, value: &Value) -> serde_json::Value {
-    json!({
-        "key": setting.key,
-        "value": shown(setting, value),
-        "origin": value.origin.to_string(),
-        "default": setting.default,
-        "variables": setting.variables,
-        "meaning": setting.meaning,
-    })
 }
 
 fn table(settings: &Settings) -> String {

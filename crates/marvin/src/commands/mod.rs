@@ -1,5 +1,7 @@
 //! One file a command.
 
+mod chat;
+mod chat_ui;
 mod commitments;
 mod completions;
 mod config;
@@ -15,6 +17,7 @@ mod mcp;
 mod memory;
 mod model_server;
 mod packs;
+mod pipeline;
 mod prompt;
 mod prompt_show;
 mod replay;
@@ -40,12 +43,13 @@ use tokio_util::sync::CancellationToken;
 /// Runs the command that was asked for.
 pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
     match arguments.command {
+        None if arguments.turn.design_first => pipeline::design_first(&arguments.turn),
         None if arguments.turn.non_interactive => turn::non_interactive(&arguments.turn),
         None if arguments.turn.words == ["help"] => {
             output::line(&cli::definition().render_long_help().to_string())
         }
         None if !arguments.turn.words.is_empty() => turn::inline(&arguments.turn),
-        None => welcome::run(arguments.turn),
+        None => chat::run(arguments.turn),
         Some(Command::Config { key, json, schema, markdown }) => {
             config::run(key.as_deref(), json, schema, markdown)
         }
@@ -57,6 +61,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Some(Command::Daemon(command)) => daemon::run(command),
         Some(Command::Commitments(command)) => commitments::run(command),
         Some(Command::Verify(place)) => commitments::verify_project(&place),
+        Some(Command::ChatUi(arguments)) => chat_ui::run(&arguments),
         Some(Command::Init(arguments)) => init::run(&arguments),
         Some(Command::InspectRun(arguments)) => inspect_run::run(&arguments),
         Some(Command::Prompt(command)) => prompt_show::run(command),
@@ -69,6 +74,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Some(Command::Tk { words }) => tk::run(words),
         Some(Command::Tools(command)) => tools::run(command),
         Some(Command::ModelServer { script, listen, .. }) => model_server::run(&script, &listen),
+        Some(Command::Pipeline(command)) => pipeline::run(command),
         Some(Command::ListTasks { show, json }) => lab::list(show.as_deref(), json),
         Some(Command::RunTask(arguments)) => lab::run_task(&arguments),
         Some(Command::RunSuite(arguments)) => lab::run_suite(&arguments),

@@ -9,6 +9,7 @@ use marvin_base::environment::Environment;
 use marvin_base::{Exit, layout, run, settings, signature};
 use marvin_model::record::{self, Replaying};
 use marvin_model::script;
+use marvin_tools::turbotime::Selection;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,6 +23,12 @@ struct Recorded {
 impl Recorded {
     fn text(&self, key: &str) -> &str {
         self.facts.get(key).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The tools that were switched on for it.
+    fn turbotime(&self) -> Option<Selection> {
+        let names = self.facts.get("turbotime")?.as_array()?.iter().filter_map(Value::as_str);
+        Selection::read(&names.collect::<Vec<_>>().join(",")).ok()
     }
 
     /// The settings that shaped it, as flags: they hold whatever is set today.
@@ -88,6 +95,8 @@ pub(super) fn run(name: &str, as_json: bool) -> Result<Exit, Failure> {
             }),
             commitments: Vec::new(),
             servitors: None,
+            turbotime: recorded.turbotime(),
+            approver: None,
         })?;
         for extra in recorded.facts.get("extras").map(session::brought).unwrap_or_default() {
             session.bring(extra);

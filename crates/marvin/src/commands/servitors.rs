@@ -5,7 +5,7 @@ use crate::cli::{CommitmentsPlace, RunArguments, ServitorsCommand, SummonArgumen
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::commitments::{Draft, Store};
-use marvin_agent::servitors::{self, Body, Budget, By, Registry, RegistryError, Summons, access_word};
+use marvin_agent::servitors::{self, Body, Budget, By, Registry, RegistryError, Summons};
 use marvin_agent::session::Manner;
 use marvin_agent::trace::{Listener, Notice};
 use marvin_agent::{Ground, Session, SessionError, SessionOptions};
@@ -53,15 +53,6 @@ fn registry(place: &CommitmentsPlace, who: &str) -> Result<Registry, Failure> {
     Ok(Registry::open(Arc::new(ground(place, Vec::new())?), who)?)
 }
 
-fn shown(body: &Body) -> Value {
-    json!({
-        "id": body.id, "name": body.name, "state": body.state, "reason": body.reason, "parent": body.parent,
-        "assignment": body.assignment, "access": access_word(&body.access), "tools": body.tools, "tier": body.tier,
-        "budget_usd": body.budget.nanos.map(price::dollars), "budget_rounds": body.budget.rounds,
-        "answer": body.answer, "dismissed": body.dismissed,
-    })
-}
-
 fn row(body: &Body, held: bool) -> String {
     let what = if body.reason.is_empty() { &body.assignment } else { &body.reason };
     let state = if body.dismissed { "dismissed" } else { body.state.word() };
@@ -80,7 +71,7 @@ fn list(all: bool, place: &CommitmentsPlace) -> Result<Exit, Failure> {
     }
     let exit = if errors.is_empty() { Exit::Success } else { Exit::Failed };
     if place.json {
-        output::json(&bodies.iter().map(|body| shown(body)).collect())?;
+        output::json(&bodies.iter().map(|body| body.facts()).collect())?;
     } else if bodies.is_empty() {
         output::line("There are no servitors here.")?;
     } else {
@@ -101,7 +92,7 @@ fn show(id: &str, place: &CommitmentsPlace) -> Result<Exit, Failure> {
     let store = Store::of(&ground.layout).ok_or_else(|| Failure::usage("there is no project here"))?;
     let document = store.read(&body.id).map_err(|error| Failure::failed(error.to_string()))?;
     if place.json {
-        let mut value = shown(body);
+        let mut value = body.facts();
         if let Value::Object(map) = &mut value {
             map.insert("commitments".into(), json!(document.commitments));
         }
@@ -132,7 +123,7 @@ fn summon(arguments: &SummonArguments) -> Result<Exit, Failure> {
 }
 
 fn told(body: &Body, text: &str, as_json: bool) -> Result<Exit, Failure> {
-    if as_json { output::json(&shown(body)) } else { output::line(text) }
+    if as_json { output::json(&body.facts()) } else { output::line(text) }
 }
 
 /// One calm line for every change.
@@ -183,6 +174,8 @@ fn work(arguments: &RunArguments) -> Result<Exit, Failure> {
             replay: None,
             commitments: Vec::new(),
             servitors: None,
+            turbotime: None,
+            approver: None,
         })?;
         session.arm_deadline();
         let ended = session.run_servitors().await;
@@ -190,7 +183,7 @@ fn work(arguments: &RunArguments) -> Result<Exit, Failure> {
         let (outcome, bodies) = ended?;
         let run = session.run().path().display().to_string();
         if as_json {
-            let all: Vec<Value> = bodies.iter().map(shown).collect();
+            let all: Vec<Value> = bodies.iter().map(Body::facts).collect();
             let cost = session.cost().totals().map(|totals| totals.report()).unwrap_or(Value::Null);
             output::json(&json!({
                 "status": outcome.status.name(), "reason": outcome.reason, "servitors": all, "cost": cost, "run_path": run,

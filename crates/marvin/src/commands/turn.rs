@@ -13,6 +13,7 @@ use marvin_base::environment::Environment;
 use marvin_base::settings::{Settings, nearest_of, table};
 use marvin_model::cost::Totals;
 use marvin_tools::notify;
+use marvin_tools::turbotime::Selection;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -83,7 +84,7 @@ pub(crate) fn not_understood(failure: &Failure, words: &[OsString]) {
 }
 
 /// The result of a run that never began, or whose record broke.
-fn result_outside_the_record(failure: &Failure, totals: &Totals) {
+pub(super) fn result_outside_the_record(failure: &Failure, totals: &Totals) {
     let reason = if failure.run.is_some() { "record_failed" } else { "not_started" };
     let run_id = failure.run.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
     let mut result = json!({
@@ -98,7 +99,7 @@ fn result_outside_the_record(failure: &Failure, totals: &Totals) {
     output::line(&result.to_string()).ok();
 }
 
-fn format_of(arguments: &TurnArguments) -> OutputFormat {
+pub(super) fn format_of(arguments: &TurnArguments) -> OutputFormat {
     if arguments.json { OutputFormat::Json } else { arguments.output_format }
 }
 
@@ -118,10 +119,7 @@ pub(super) fn turn(
     totals: &mut Totals,
 ) -> Result<(Exit, Outcome), Failure> {
     let response_schema = arguments.output_schema.as_deref().map(read_schema).transpose()?;
-    if arguments.no_bytecode {
-        let variables = BTreeMap::from([("PYTHONDONTWRITEBYTECODE".to_string(), "1".to_string())]);
-        marvin_base::child::set_for_all(variables);
-    }
+    keep_bytecode_away(arguments);
     let driven = Driven {
         ground,
         format: format_of(arguments),
@@ -133,6 +131,12 @@ pub(super) fn turn(
         commitments: Draft::all(&arguments.commitment, &arguments.oracle)
             .map_err(|why| Failure::usage(format!("--commitment: {why}")))?,
         resume: arguments.resume.clone(),
+        turbotime: arguments
+            .turbotime
+            .as_deref()
+            .map(Selection::read)
+            .transpose()
+            .map_err(|why| Failure::usage(format!("--turbotime: {why}")))?,
     };
     // As a task: what wakes the runtime's main future costs a system call each time, and a stream wakes it often.
     let (result, spent) = runtime()?
@@ -140,6 +144,14 @@ pub(super) fn turn(
         .map_err(|error| Failure::failed(format!("the turn broke: {error}")))?;
     *totals = spent;
     result
+}
+
+/// `-B`.
+pub(super) fn keep_bytecode_away(arguments: &TurnArguments) {
+    if arguments.no_bytecode {
+        let variables = BTreeMap::from([("PYTHONDONTWRITEBYTECODE".to_string(), "1".to_string())]);
+        marvin_base::child::set_for_all(variables);
+    }
 }
 
 /// One turn, with everything it needs.
@@ -155,6 +167,8 @@ struct Driven {
     commitments: Vec<Draft>,
     /// The run that is taken up.
     resume: Option<String>,
+    /// What the person switched on.
+    turbotime: Option<Selection>,
 }
 
 impl Driven {
@@ -187,9 +201,13 @@ impl Driven {
             replay: None,
             commitments: self.commitments,
             servitors: None,
+            turbotime: self.turbotime,
+            approver: None,
         };
         let told = packs::for_agents(&options.ground);
+        let offered = (self.manner == Manner::Attended).then(|| packs::offered(&options.ground.layout));
         let mut session = Session::open_run(options, self.resume.as_deref())?;
+        offered.into_iter().for_each(|offer| session.offer(offer));
         told.into_iter().for_each(|extra| session.bring(extra));
         session.arm_deadline();
         // What is pushed leaves this machine: it is shown like everything else, without secrets.
@@ -231,10 +249,10 @@ async fn push(topic: Option<&str>, settings: &Settings, what: &str, prompt: &str
     }
 }
 
-/// Flags as settings.
-fn flags(arguments: &TurnArguments) -> Result<Vec<(&'static str, String)>, Failure> {
+/// Models, and models of tiers, as settings.
+pub(super) fn models(models: &[String]) -> Result<Vec<(&'static str, String)>, Failure> {
     let mut flags = Vec::new();
-    for model in &arguments.model {
+    for model in models {
         match model.split_once('=') {
             None => flags.push(("model.name", model.clone())),
             Some((tier, name)) => {
@@ -251,6 +269,12 @@ fn flags(arguments: &TurnArguments) -> Result<Vec<(&'static str, String)>, Failu
             }
         }
     }
+    Ok(flags)
+}
+
+/// Flags as settings.
+fn flags(arguments: &TurnArguments) -> Result<Vec<(&'static str, String)>, Failure> {
+    let mut flags = models(&arguments.model)?;
     if let Some(provider) = &arguments.provider {
         flags.push(("model.provider", provider.clone()));
     }
@@ -268,6 +292,7 @@ fn flags(arguments: &TurnArguments) -> Result<Vec<(&'static str, String)>, Failu
     }
     if let Some(rounds) = &arguments.max_rounds {
         flags.push(("limits.rounds_chat", rounds.clone()));
+        flags.push(("limits.rounds_worker", rounds.clone()));
     }
     Ok(flags)
 }

@@ -32,6 +32,8 @@ mod non_interactive;
 #[cfg(test)]
 mod packs;
 #[cfg(test)]
+mod pipeline;
+#[cfg(test)]
 mod programs;
 #[cfg(test)]
 mod prompts;
@@ -50,11 +52,17 @@ mod suite;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod terminal;
+#[cfg(test)]
 mod tickets;
+#[cfg(test)]
+mod turns;
 #[cfg(test)]
 mod verify;
 #[cfg(test)]
 mod web;
+#[cfg(test)]
+mod web_face;
 #[cfg(test)]
 mod workers;
 #[cfg(test)]

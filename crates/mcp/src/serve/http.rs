@@ -10,7 +10,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use marvin_base::signature;
+use marvin_base::key::Key;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use std::net::SocketAddr;
@@ -65,7 +65,7 @@ pub async fn serve_http(
     let router = Router::new()
         .route_service(PATH, service.clone())
         .route_service(&format!("{PATH}/{{token}}"), service)
-        .layer(middleware::from_fn_with_state(Key(signature::of_bytes(token.as_bytes())), admit));
+        .layer(middleware::from_fn_with_state(Key::new(token), admit));
     let stop = cancel.clone();
     let task = tokio::spawn(async move {
         let served =
@@ -97,27 +97,11 @@ impl Served {
     }
 }
 
-/// The token, as its hash: comparing hashes tells nothing about how much of a guess was right.
-#[derive(Debug, Clone)]
-struct Key(String);
-
-impl Key {
-    fn fits(&self, given: &str) -> bool {
-        signature::of_bytes(given.as_bytes()) == self.0
-    }
-}
-
 /// Lets a request in that carries the token, and takes it out of what the request is known by.
 async fn admit(State(key): State<Key>, request: Request, next: Next) -> Response {
-    let bearer = request
-        .headers()
-        .get(header::AUTHORIZATION)
-        .and_then(|value| value.to_str().ok())
-        .and_then(|value| value.split_once(' '))
-        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
-        .map(|(_, token)| token.trim());
+    let bearer = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let named = request.uri().path().strip_prefix(PATH).and_then(|rest| rest.strip_prefix('/'));
-    if bearer.into_iter().chain(named).any(|given| key.fits(given)) {
+    if bearer.is_some_and(|given| key.fits_bearer(given)) || named.is_some_and(|given| key.fits(given)) {
         return next.run(request).await;
     }
     let why = "the token is missing or wrong: send `Authorization: Bearer TOKEN`; `marvin mcp --http` prints it when it starts\n";

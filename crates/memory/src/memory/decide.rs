@@ -102,9 +102,10 @@ impl Memory {
     /// # Errors
     /// When there is none, or several.
     pub fn remembered(&self, name: &str) -> Result<String, MemoryError> {
-        let standing = self.vault.audit()?.standing;
-        let kept = standing.memories.keys().filter(|id| standing.is_kept(id)).map(String::as_str);
-        one_of(kept, name, "memory has the id", "list")
+        let wanted = name.trim().to_lowercase();
+        let lock = self.lock()?;
+        let kept = self.vault.view(&lock)?.beginning(&wanted).map_err(|error| self.vault.failed(&error))?;
+        one_of(kept.iter().map(String::as_str), name, "memory has the id", "list")
     }
 
     fn head(&self) -> Result<Option<String>, MemoryError> {
@@ -136,14 +137,16 @@ impl Memory {
         let before = self.head()?;
         let ltm = self.vault.places.ltm.clone();
         let mut offset = 0;
-        self.vault.commit(|scan| {
-            if scan.standing.is_active(&id) {
+        let vault = &self.vault;
+        let failed = |error: rusqlite::Error| vault.failed(&error);
+        vault.commit(|view| {
+            if view.is_active(&id).map_err(failed)? {
                 return Err(MemoryError::Asked(format!("{} is remembered already", short(&id))));
             }
             offset = std::fs::metadata(&ltm).map_or(0, |facts| facts.len());
             // It was agreed to before and stands there still: nothing is written twice.
-            let there = scan.entries.iter().any(|(_, entry)| entry.id == id);
-            let store = if there { Vec::new() } else { vec![(id.clone(), stored)] };
+            let store =
+                if view.is_stored(&id).map_err(failed)? { Vec::new() } else { vec![(id.clone(), stored)] };
             Ok(Change { lines: vec![text], store, ..Change::default() })
         })?;
         let gone: Vec<String> = approved.supersedes.clone().into_iter().collect();
@@ -178,9 +181,8 @@ impl Memory {
         line.note = marvin_base::truncate::line(note, LONGEST_NOTE);
         let text = self.vault.text(&line);
         let before = self.head()?;
-        self.vault.commit(|scan| {
-            let original =
-                scan.standing.memories.get(&id).and_then(|memory| memory.original_fingerprint.clone());
+        self.vault.commit(|view| {
+            let original = view.original(&id).map_err(|error| self.vault.failed(&error))?;
             let erase = std::iter::once(id.clone()).chain(original).collect();
             Ok(Change { lines: vec![text], erase, ..Change::default() })
         })?;

@@ -144,6 +144,92 @@ fn edit_reject_supersede_and_expiry() {
 }
 
 #[test]
+fn what_is_kept_of_the_ledger_is_what_the_ledger_says() {
+    let scene = Scene::new();
+    let mut memory = scene.memory();
+    let kept = scene.places().seal.with_extension("sqlite");
+    let mut known = 0;
+    let mut ids: Vec<String> = Vec::new();
+    for number in 0..24_u32 {
+        let text = format!("fact number {number}");
+        match number % 6 {
+            3 => {
+                propose(&mut memory, &text);
+                let proposal = memory.waiting(&candidate(&text).fingerprint()).unwrap();
+                memory.decide(&proposal, Decision::Reject, None, "", &ann()).unwrap();
+            }
+            4 => {
+                propose(&mut memory, &text);
+                let proposal = memory.waiting(&candidate(&text).fingerprint()).unwrap();
+                let changed = Candidate { text: format!("changed {number}"), ..proposal.candidate.clone() };
+                let old = ids.last().cloned();
+                let decision = Decision::Edit(Box::new(changed));
+                memory.decide(&proposal, decision, old.as_deref(), "", &ann()).unwrap();
+            }
+            5 => {
+                let id = ids.remove(0);
+                memory.forget(&id, "", &ann()).unwrap();
+                memory.inject("s", 1, vec![Injected { kind: "ltm".into(), id }]).unwrap();
+            }
+            _ => ids.push(remember(&mut memory, &text)),
+        }
+        // A process that died before it could follow, or whose file somebody spoilt, only costs a look at everything.
+        if number == 9 {
+            std::fs::write(&kept, "no database").unwrap();
+        }
+        let lock = memory.vault.lock().unwrap();
+        let view = memory.vault.view(&lock).unwrap();
+        known += u32::from(matches!(view, crate::vault::View::Known(_)));
+        let scan = memory.vault.settle(&lock).unwrap();
+        assert!(scan.findings.is_empty(), "{:?}", scan.findings);
+        for id in scan.standing.memories.keys().chain(scan.standing.decided.keys()) {
+            let looked = (
+                scan.standing.is_active(id),
+                scan.entries.iter().any(|(_, entry)| entry.id == *id),
+                scan.standing.decided.get(id).copied(),
+                scan.standing.memories.get(id).and_then(|one| one.original_fingerprint.clone()),
+            );
+            let found = (
+                view.is_active(id).unwrap(),
+                view.is_stored(id).unwrap(),
+                view.decided(id).unwrap(),
+                view.original(id).unwrap(),
+            );
+            assert_eq!(looked, found, "{number}: {id}");
+            let named = view.beginning(id).unwrap();
+            assert_eq!(named.len(), usize::from(scan.standing.is_kept(id)), "{number}: {id}");
+        }
+        assert!(view.decided("nothing").unwrap().is_none() && !view.is_active("nothing").unwrap());
+    }
+    assert!(known > 15, "{known}");
+    assert!(memory.audit().unwrap().ok);
+    // What is kept says nothing about a ledger that somebody touched.
+    scene.append(&scene.places().approvals, &forged_approval("The moon is cheese"));
+    let lock = memory.vault.lock().unwrap();
+    assert!(matches!(memory.vault.view(&lock).unwrap(), crate::vault::View::Looked(_)));
+}
+
+#[test]
+fn a_day_has_as_many_seconds_in_spring_as_in_autumn() {
+    let entry = |stored: &str| Entry {
+        id: String::new(),
+        stored_at_utc: stored.into(),
+        candidate: Candidate { ttl_days: Some(1), ..candidate("x") },
+        extra: Value::Null,
+    };
+    let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap();
+    // Clocks in Berlin went forward on 29 March 2026 and back on 25 October; the day is 24 hours all the same.
+    for (stored, before, over) in [
+        ("2026-03-28T20:00:00+01:00", "2026-03-29T20:59:59+02:00", "2026-03-29T21:00:00+02:00"),
+        ("2026-10-24T20:00:00+02:00", "2026-10-25T18:59:59+01:00", "2026-10-25T19:00:00+01:00"),
+        ("2026-12-31T23:59:59Z", "2027-01-01T23:59:58Z", "2027-01-01T23:59:59Z"),
+    ] {
+        assert!(!entry(stored).is_over(at(before)) && entry(stored).is_over(at(over)), "{stored}");
+    }
+    assert!(!entry("yesterday").is_over(at("2030-01-01T00:00:00Z")), "what cannot be read ends nothing");
+}
+
+#[test]
 fn what_is_forgotten_is_gone_and_the_ledger_says_so() {
     let scene = Scene::new();
     let mut memory = scene.memory();

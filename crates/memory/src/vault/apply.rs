@@ -27,6 +27,7 @@ impl Vault {
         let before = stamp(&self.places.ltm)?;
         let was_right = seal.ltm.as_ref() == Some(&before) || (seal.lines == 0 && before == super::ABSENT);
         let resumed = self.write_memory(&change)?;
+        let head = seal.head.clone();
         for line in &change.lines {
             seal.head = chained(&seal.head, line.as_bytes());
             seal.bytes += line.len() as u64 + 1;
@@ -37,7 +38,9 @@ impl Vault {
         let right = was_right && !resumed;
         seal.ledger = if right { Some(stamp(&self.places.approvals)?) } else { None };
         seal.ltm = if right { Some(stamp(&self.places.ltm)?) } else { None };
-        self.put_seal(&seal)
+        self.put_seal(&seal)?;
+        self.follow(&head, &change);
+        Ok(())
     }
 
     /// Appends what is not there yet; false where something else is.

@@ -121,7 +121,29 @@ pub(crate) async fn contained(
     context: &ToolContext,
 ) -> Result<Done, ToolError> {
     let root = context.workspace()?.root().to_path_buf();
-    child.folder.get_or_insert_with(|| root.clone());
+    let processes = bound(&mut child, &root, context);
+    let run = context.artifacts.as_ref().and_then(|artifacts| artifacts.path().parent());
+    let readonly = policy.readonly;
+    let sandbox = contain(&mut child, policy, context).await?;
+    let guard = (!readonly).then(|| Guard::begin(&root, run));
+    let deadline = child.deadline;
+    let outcome =
+        child::run(child, &context.cancel).await.map_err(|error| ToolError::Failed(error.to_string()))?;
+    let tampered = guard.map(|guard| guard.changed()).unwrap_or_default();
+    Ok(Done { outcome, sandbox, tampered, deadline, processes })
+}
+
+/// Says to the child whose it is: what an agent starts is an agent's, and decides nothing that a person decides.
+fn mark(child: &mut Child, run: Option<&Path>, context: &ToolContext) {
+    let run = run.and_then(Path::file_name).map_or("none".into(), |name| name.to_string_lossy().into_owned());
+    let depth = context.settings.whole(&table::DEPTH).saturating_add(1);
+    child.set.insert("MARVIN_RUN".into(), run);
+    child.set.insert("MARVIN_DEPTH".into(), depth.to_string());
+}
+
+/// Takes from a child what it must not have of this process, and says what it may use; gives its most processes.
+pub(super) fn bound(child: &mut Child, root: &Path, context: &ToolContext) -> u32 {
+    child.folder.get_or_insert_with(|| root.to_path_buf());
     let environment = Environment::of_process();
     let of_git = |name: &str| {
         name.starts_with("GIT_") && !IDENTITY.iter().any(|beginning| name.starts_with(beginning))
@@ -132,8 +154,10 @@ pub(crate) async fn contained(
     child.remove.extend(names.filter(is_taken).chain(SHELL_VARIABLES).map(str::to_string));
     // Builds into a folder elsewhere could not be written; the usual one lies in the workspace.
     let elsewhere =
-        |name: &&str| environment.get(name).is_some_and(|folder| !Path::new(folder).starts_with(&root));
+        |name: &&str| environment.get(name).is_some_and(|folder| !Path::new(folder).starts_with(root));
     child.remove.extend(BUILD_FOLDERS.into_iter().filter(elsewhere).map(str::to_string));
+    let run = context.artifacts.as_ref().and_then(|artifacts| artifacts.path().parent());
+    mark(child, run, context);
     let processes = u32::try_from(context.settings.whole(&table::SANDBOX_PROCESSES)).unwrap_or(u32::MAX);
     let megabytes = u64::try_from(context.settings.whole(&table::SANDBOX_FILE)).unwrap_or(u64::MAX);
     child.limits = Limits {
@@ -142,15 +166,7 @@ pub(crate) async fn contained(
         file_bytes: Some(megabytes.saturating_mul(1024 * 1024)),
         expendable: true,
     };
-    let readonly = policy.readonly;
-    let sandbox = contain(&mut child, policy, context).await?;
-    let run = context.artifacts.as_ref().and_then(|artifacts| artifacts.path().parent());
-    let guard = (!readonly).then(|| Guard::begin(&root, run));
-    let deadline = child.deadline;
-    let outcome =
-        child::run(child, &context.cancel).await.map_err(|error| ToolError::Failed(error.to_string()))?;
-    let tampered = guard.map(|guard| guard.changed()).unwrap_or_default();
-    Ok(Done { outcome, sandbox, tampered, deadline, processes })
+    processes
 }
 
 /// Puts the child into the box that the settings ask for, and says which. What cannot be had is not replaced by less.
@@ -162,7 +178,8 @@ pub(crate) async fn contain(
     let failed = |error: containment::ContainmentError| ToolError::Failed(error.to_string());
     match context.settings.text(&table::CONTAINMENT) {
         "off" => Ok("off"),
-        "bubblewrap" => {
+        // A network of its own could not be reached from outside.
+        "bubblewrap" if policy.listen.is_none() => {
             // Tried once, which takes a moment. What it found is asked for again below.
             tokio::task::spawn_blocking(bubblewrap::ready).await.ok();
             let environment = Environment::of_process();

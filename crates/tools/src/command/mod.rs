@@ -5,11 +5,13 @@
 
 mod contained;
 mod guard;
+mod host;
 mod install;
 mod run;
 mod testing;
 
 pub(crate) use contained::{Done, Room, contain, contained};
+pub use host::{Hosted, host};
 pub use install::{Ecosystem, InstallPackages, Manager};
 pub use run::{Kept, Ran, RunCommand, run_kept, run_line};
 pub(crate) use testing::RUN_TESTS;

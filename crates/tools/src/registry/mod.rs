@@ -10,10 +10,11 @@ mod families;
 
 pub(crate) use families::coding;
 
+use crate::approval::{self, Question, Said};
 use crate::context::ToolContext;
 use crate::result::{Confidence, ToolError, ToolResult};
 use crate::tool::{DynTool, Prepared};
-use crate::{artifact, log};
+use crate::{artifact, log, turbotime};
 use futures_util::FutureExt;
 use marvin_base::settings::nearest_of;
 use marvin_base::truncate;
@@ -111,7 +112,8 @@ impl Toolbox {
     #[must_use]
     pub fn specs(&self) -> Vec<ToolSpec> {
         let spec = |slot: &Slot| ToolSpec {
-            name: slot.tool.name().to_string(),
+            // Vendors take no dots in names.
+            name: slot.tool.name().replace('.', "_"),
             description: slot.tool.description().to_string(),
             parameters: slot.schema.clone(),
         };
@@ -134,8 +136,16 @@ impl Toolbox {
 
     fn slot(&self, name: &str) -> Result<&Slot, String> {
         let name = name.trim();
+        let switched = turbotime::find(name);
+        let found = self.slots.get(name).or_else(|| self.slots.get(switched?));
         let canonical = aliases::canonical(name);
-        self.slots.get(canonical).ok_or_else(|| {
+        found.or_else(|| self.slots.get(canonical)).ok_or_else(|| {
+            if let Some(tool) = switched {
+                return format!(
+                    "{} `{tool}` works only where the person switched it on for this session.",
+                    turbotime::NOT_ENABLED
+                );
+            }
             let near = nearest_of(canonical, self.slots.keys().map(String::as_str))
                 .map(|near| format!(" Did you mean `{near}`?"))
                 .unwrap_or_default();
@@ -184,9 +194,13 @@ impl Toolbox {
             Ok(slot) => match arguments::prepare(slot, arguments, context) {
                 Err(error) => refused(slot.tool.name(), &error, context),
                 Ok(prepared) => {
-                    let verdict = decided(slot, &prepared.intents, context).await;
+                    let mut verdict = decided(slot, &prepared.intents, context).await;
                     context.duty.heard(&verdict);
-                    let answered = approved && verdict.decision == Decision::Ask;
+                    let mut answered = approved && verdict.decision == Decision::Ask;
+                    if !answered && verdict.decision == Decision::Ask {
+                        (verdict, answered) =
+                            asked(slot, &prepared.intents, arguments, verdict, context).await;
+                    }
                     let (result, notice) = if verdict.is_allowed() || answered {
                         if answered {
                             suggest(&prepared.intents, context);
@@ -248,6 +262,34 @@ async fn decided(slot: &Slot, intents: &[Intent], context: &ToolContext) -> Verd
         }
     }
     strictest.unwrap_or(offered)
+}
+
+/// Puts a call that the gate does not decide alone to the person, if there is one; gives whether they said yes. What was
+/// judged is what then runs.
+async fn asked(
+    slot: &Slot,
+    intents: &[Intent],
+    arguments: &Arguments,
+    verdict: Verdict,
+    context: &ToolContext,
+) -> (Verdict, bool) {
+    let Some(approver) = &context.approver else { return (verdict, false) };
+    let lines: Vec<&str> = intents
+        .iter()
+        .filter_map(|intent| match intent {
+            Intent::Command { line } => Some(line.as_str()),
+            _ => None,
+        })
+        .collect();
+    let what = if lines.is_empty() { format!("{:#}", arguments.to_value()) } else { lines.join("\n") };
+    let what = context.redactor.text(&what);
+    let question = Question::new(slot.tool.name(), &what, context.agent.as_deref(), &verdict);
+    let said = tokio::select! {
+        said = approver.ask(question) => said,
+        () = context.cancel.cancelled() => Said::No("it was broken off before anybody answered".into()),
+    };
+    let yes = said == Said::Yes;
+    (approval::settled(verdict, &said), yes)
 }
 
 /// Notes what a person approved, so that they may make a rule of it later. Nothing is learned by this.

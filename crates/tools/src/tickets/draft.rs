@@ -27,6 +27,8 @@ pub struct Draft {
     pub parent: String,
     /// Tags, separated by commas.
     pub tags: String,
+    /// What its id ends with, where that is free (`app-2a`); else, and when empty, four letters are drawn.
+    pub name: String,
 }
 
 impl Draft {

@@ -185,8 +185,11 @@ impl Store {
             draft.parent = self.resolve(&draft.parent)?;
             word(&draft.parent)?;
         }
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+        let named = Some(&draft.name).filter(|name| !name.is_empty() && name.chars().all(plain));
+        let mut wanted = named.map(|name| format!("{}-{name}", self.prefix.text()));
         for _ in 0..ATTEMPTS {
-            let id = Draft::new_id(&self.prefix);
+            let id = wanted.take().unwrap_or_else(|| Draft::new_id(&self.prefix));
             let bytes = draft.render(&id, &stamp());
             fits(&id, &bytes)?;
             let ticket = Ticket::parse(&bytes).map_err(|damage| damaged(&id, &damage))?;

@@ -44,7 +44,7 @@ fn five() -> usize {
 
 /// One entry.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Item {
+pub(crate) struct Item {
     /// Its title.
     title: String,
     /// Where it leads.
@@ -104,6 +104,11 @@ impl Tool for ReadRss {
             .await
             .map_err(|_| ToolError::Failed("the feed could not be read".into()))?
     }
+}
+
+/// The entries of a feed.
+pub(crate) fn items(url: String, bytes: &[u8], most: usize) -> Result<Vec<Item>, ToolError> {
+    Ok(understand(url, bytes, most)?.data.items)
 }
 
 fn understand(url: String, bytes: &[u8], most: usize) -> Result<Output<FeedData>, ToolError> {

@@ -93,7 +93,7 @@ impl Tool for WebFetch {
 
 /// A page with its text.
 #[derive(Debug)]
-pub(super) struct Read {
+pub(crate) struct Read {
     /// The page.
     pub(super) page: Page,
     /// Its text as it came; `None` when it is no text.
@@ -103,7 +103,7 @@ pub(super) struct Read {
 }
 
 /// Makes text of bytes. Large pages take a moment, so not on a thread that others wait for.
-pub(super) async fn read(page: Page) -> Result<Read, ToolError> {
+pub(crate) async fn read(page: Page) -> Result<Read, ToolError> {
     let work = move || {
         let content = charset::is_text(&page.bytes, &page.content_type)
             .then(|| charset::decode(&page.bytes, &page.content_type));
@@ -140,6 +140,15 @@ impl Read {
     pub(super) fn no_text(&self) -> String {
         format!("[{} bytes that are no text; download_file keeps them as a file]", self.page.bytes.len())
     }
+}
+
+/// The words of a page; none when it has none.
+pub(crate) fn plain_text(read: &Read) -> Option<String> {
+    let words = match (&read.document, &read.content) {
+        (Some(document), _) => text(document, &document.whole(), Style::Plain, &read.base().ok()?),
+        (None, content) => content.clone()?,
+    };
+    (!words.trim().is_empty()).then_some(words)
 }
 
 fn describe(read: Read) -> Output<FetchData> {

@@ -6,11 +6,11 @@
 mod browse;
 mod charset;
 mod download;
-mod feed;
-mod fetch;
+pub(crate) mod feed;
+pub(crate) mod fetch;
 pub(crate) mod get;
 mod html;
-mod search;
+pub(crate) mod search;
 mod secrets;
 
 pub use secrets::domain_secrets;

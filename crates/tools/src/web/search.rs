@@ -67,13 +67,13 @@ fn five() -> usize {
 
 /// One result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub(super) struct Found {
+pub(crate) struct Found {
     /// Its title.
-    title: String,
+    pub(crate) title: String,
     /// Its address.
-    url: String,
+    pub(crate) url: String,
     /// A few of its words.
-    snippet: String,
+    pub(crate) snippet: String,
 }
 
 /// What was found.
@@ -110,26 +110,32 @@ impl Tool for WebSearch {
             return Err(ToolError::Usage("web_search needs `query`: the words to search for.".into()));
         }
         let url = address(&input, &context.settings)?;
-        let wanted = Wanted {
-            service: Some(Service::Search),
-            accept: "text/html",
-            ..Wanted::page(&url, PAGE, DEADLINE)
-        };
-        let page = get::page(wanted, context).await?;
-        if let Some(error) = &page.error {
-            return Err(ToolError::Failed(format!("the search engine refused: {error}")));
-        }
-        let read = read(page).await?;
-        let base = read.base()?;
-        let document = read.document.as_ref().ok_or_else(|| {
-            ToolError::Failed(format!(
-                "the search engine did not answer with a page; {} may be wrong",
-                table::WEB_SEARCH_URL.key
-            ))
-        })?;
-        let results = results(document, &base, input.max_results.clamp(1, 20)).map_err(ToolError::Failed)?;
+        let results = find(&url, Service::Search, input.max_results.clamp(1, 20), context).await?;
         Ok(describe(input.query, results))
     }
+}
+
+/// Asks a search engine; the results, best first.
+pub(crate) async fn find(
+    url: &str,
+    service: Service,
+    most: usize,
+    context: &ToolContext,
+) -> Result<Vec<Found>, ToolError> {
+    let wanted = Wanted { service: Some(service), accept: "text/html", ..Wanted::page(url, PAGE, DEADLINE) };
+    let page = get::page(wanted, context).await?;
+    if let Some(error) = &page.error {
+        return Err(ToolError::Failed(format!("the search engine refused: {error}")));
+    }
+    let read = read(page).await?;
+    let base = read.base()?;
+    let document = read.document.as_ref().ok_or_else(|| {
+        ToolError::Failed(format!(
+            "the search engine did not answer with a page; {} may be wrong",
+            service.setting().key
+        ))
+    })?;
+    results(document, &base, most).map_err(ToolError::Failed)
 }
 
 /// The address of a page of results.

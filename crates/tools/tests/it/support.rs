@@ -54,6 +54,7 @@ impl House {
             usage: Arc::new(|lifetime| json!({"turns": 3, "lifetime": lifetime})),
             agent: None,
             progress: None,
+            approver: None,
         };
         House { _folder: folder, home, root, toolbox: Toolbox::new(mode, access), context }
     }

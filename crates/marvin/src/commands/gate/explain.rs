@@ -7,7 +7,6 @@ use marvin_base::Exit;
 use marvin_gate::Decision;
 use marvin_gate::layers::Ruling;
 use marvin_gate::meaning::{Judged, Place};
-use serde_json::{Value, json};
 
 /// How deep commands are shown below what starts them.
 const DEEPEST: usize = 8;
@@ -16,7 +15,7 @@ const DEEPEST: usize = 8;
 pub(super) fn run(line: &str, scene: &Scene, as_json: bool, exit_code: bool) -> Result<Exit, Failure> {
     let ruling = scene.layers.judge(line, scene.place());
     if as_json {
-        output::json(&value(line, &ruling))?;
+        output::json(&ruling.explained(line))?;
     } else {
         output::line(&text(line, &ruling))?;
     }
@@ -27,41 +26,6 @@ pub(super) fn run(line: &str, scene: &Scene, as_json: bool, exit_code: bool) -> 
     })
 }
 
-fn value(line: &str, ruling: &Ruling) -> Value {
-    let verdict = &ruling.verdict;
-    let segment = |segment: &Judged| {
-        json!({
-            "words": segment.words,
-            "through": segment.through,
-            "effects": segment.effects,
-            "verdict": segment.verdict.decision.word(),
-            "rule": segment.verdict.rule,
-            "reason": segment.verdict.reason,
-            "safer": segment.safer,
-        })
-    };
-    json!({
-        "command": line,
-        "verdict": verdict.decision.word(),
-        "layer": ruling.layer.word(),
-        "rule": verdict.rule,
-        "reason": verdict.reason,
-        "how_to_fix": verdict.how_to_fix,
-        "safer": safer(ruling),
-        "doubts": ruling.judgement.doubts,
-        "segments": ruling.judgement.segments.iter().map(segment).collect::<Vec<_>>(),
-    })
-}
-
-/// What could be run instead, where the line is stopped.
-fn safer(ruling: &Ruling) -> Option<String> {
-    if ruling.verdict.decision == Decision::Allow {
-        return None;
-    }
-    let stopped = ruling.judgement.segments.iter().filter(|one| one.verdict.decision != Decision::Allow);
-    stopped.into_iter().find_map(|segment| segment.safer.clone())
-}
-
 fn text(line: &str, ruling: &Ruling) -> String {
     let verdict = &ruling.verdict;
     let mut text = format!("{}  {}\n", verdict.decision.word().to_uppercase(), one_line(line));
@@ -70,7 +34,7 @@ fn text(line: &str, ruling: &Ruling) -> String {
     if !verdict.how_to_fix.is_empty() {
         text.push_str(&format!("  {}\n", verdict.how_to_fix));
     }
-    if let Some(safer) = safer(ruling) {
+    if let Some(safer) = ruling.safer() {
         text.push_str(&format!("  safer: {safer}\n"));
     }
     let segments = &ruling.judgement.segments;

@@ -3,18 +3,18 @@
 mod review;
 mod show;
 
-use super::{folder, project};
+use super::{folder, packs, project};
 use crate::cli::{CommitmentsPlace, MemoryChange, MemoryCommand, MemoryQuestion, Reviewer};
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::Ground;
+use marvin_agent::session::artifacts;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::settings::table;
-use marvin_hooks::packs::Packs;
 use marvin_memory::candidate::Candidate;
 use marvin_memory::embed::{Bert, Embedder};
-use marvin_memory::index::{Document, Kind};
+use marvin_memory::index::Kind;
 use marvin_memory::memory::{Decision, From, Memory, Proposed, Recall};
 use marvin_memory::proposal::{Origin, Proposal};
 use marvin_memory::{MemoryError, Person, Places, eval, practice};
@@ -153,7 +153,9 @@ fn query(question: &MemoryQuestion) -> Result<Exit, Failure> {
             })
         })
         .collect::<Result<_, _>>()?;
-    offer_packs(&mut memory, &ground)?;
+    let packs = packs::offered(&ground.layout);
+    memory.offer(packs.kind, &packs.stamp, || packs.documents.clone())?;
+    artifacts::offer(&mut memory, &ground.layout)?;
     let sources: Vec<&str> = question.source.iter().map(String::as_str).collect();
     let text = question.words.join(" ");
     let found = memory.recall(&Recall {
@@ -168,27 +170,6 @@ fn query(question: &MemoryQuestion) -> Result<Exit, Failure> {
         return output::json(&json!(found));
     }
     show::found(&found)
-}
-
-/// What packs teach can be found like everything else.
-fn offer_packs(memory: &mut Memory, ground: &Ground) -> Result<(), Failure> {
-    let packs = Packs::load(&ground.layout.packs());
-    let mut documents = Vec::new();
-    for pack in packs.all() {
-        for lesson in &pack.lessons {
-            documents.push(Document {
-                id: format!("{}/{}", pack.name(), lesson.title),
-                text: format!("{}\n{}", lesson.title, lesson.actionable),
-                source: "pack".into(),
-                component: pack.name().to_string(),
-                tags: vec![lesson.category.to_string()],
-                ..Document::default()
-            });
-        }
-    }
-    let all: Vec<(&str, &str)> = documents.iter().map(|one| (one.id.as_str(), one.text.as_str())).collect();
-    let stamp = marvin_base::signature::of(&json!(all));
-    Ok(memory.offer(Kind::PackLesson, &stamp, || documents.clone())?)
 }
 
 fn export(memory: &Memory) -> Result<Exit, Failure> {

@@ -12,11 +12,13 @@ use crate::failure::Failure;
 use crate::output;
 use marvin_agent::Ground;
 use marvin_agent::compose::Extra;
-use marvin_base::Exit;
+use marvin_agent::session::Offer;
 use marvin_base::environment::Environment;
 use marvin_base::layout::{self, Layout};
 use marvin_base::settings::table;
+use marvin_base::{Exit, signature};
 use marvin_hooks::packs::{self, Pack, Packs, Problem, pack};
+use marvin_memory::index::{Document, Kind};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -41,6 +43,26 @@ pub(super) fn for_agents(ground: &Ground) -> Option<Extra> {
     let cap = ground.settings.count(&table::PACKS_TOKENS);
     let text = ground.coding.then(|| packs::at_start(&ground.layout, cap)).flatten()?;
     Some(Extra { name: "What is known of this project's files".into(), text, priority: 80 })
+}
+
+/// What packs teach, to be found like everything else that is remembered.
+pub(super) fn offered(layout: &Layout) -> Offer {
+    let packs = Packs::load(&layout.packs());
+    let mut documents = Vec::new();
+    for pack in packs.all() {
+        for lesson in &pack.lessons {
+            documents.push(Document {
+                id: format!("{}/{}", pack.name(), lesson.title),
+                text: format!("{}\n{}", lesson.title, lesson.actionable),
+                source: "pack".into(),
+                component: pack.name().to_string(),
+                tags: vec![lesson.category.to_string()],
+                ..Document::default()
+            });
+        }
+    }
+    let all: Vec<(&str, &str)> = documents.iter().map(|one| (one.id.as_str(), one.text.as_str())).collect();
+    Offer { kind: Kind::PackLesson, stamp: signature::of(&json!(all)), documents }
 }
 
 /// A project and its packs.
@@ -87,11 +109,11 @@ fn list(shelf: &Shelf, as_json: bool) -> Result<Exit, Failure> {
         let rows: Vec<Value> = packs
             .iter()
             .map(|pack| {
-                json!({"name": pack.name(), "version": pack.version(), "owner": pack.owner(),
-                    "description": pack.description(), "categories": pack.categories().collect::<Vec<_>>(),
-                    "extensions": pack.extensions(), "depends_on": pack.depends_on(),
-                    "guardrails": !pack.guardrails.is_empty(), "lessons": pack.lessons.len(),
-                    "origin": shelf.origin(pack), "folder": pack.folder})
+                let mut facts = pack.facts();
+                if let Value::Object(facts) = &mut facts {
+                    facts.insert("origin".into(), shelf.origin(pack).into());
+                }
+                facts
             })
             .collect();
         return output::json(&json!({"packs": rows, "problems": shelf.packs.problems()}));

@@ -5,6 +5,7 @@ mod names;
 mod pages;
 pub(crate) mod server;
 mod ssrf;
+mod turbotime;
 
 use crate::support::House;
 use marvin_gate::Access;

@@ -1,0 +1,188 @@
+//! Questions that are being answered, written down before anything happens, so that one that broke off is noticed.
+//!
+//! A question is a ledger of one or two lines: what was asked; which run answers it. Its process holds the lock of that ledger,
+//! and the lock ends with the process, however that ends. What is left without an owner broke off.
+
+use crate::history::History;
+use marvin_base::files::{self, Links};
+use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
+use marvin_base::redact::Redactor;
+use marvin_base::{clock, ids, signature};
+use serde_json::{Value, json};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Questions that broke off, at most so many are looked at.
+const MOST: usize = 50;
+/// A `run.json` larger than this is not one.
+const LARGEST: u64 = 64 * 1024 * 1024;
+
+/// A question that broke off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Broken {
+    /// Where it is written down.
+    pub(super) path: PathBuf,
+    /// What was asked.
+    pub(super) prompt: String,
+    /// The run that was answering it, if it had begun.
+    pub(super) run: Option<String>,
+    /// When it was asked.
+    pub(super) asked: String,
+}
+
+impl Broken {
+    /// The name by which it is answered.
+    pub(super) fn id(&self) -> String {
+        let name = self.path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        format!("turn:{name}")
+    }
+
+    /// It needs nobody's attention any more.
+    pub(super) fn settle(&self) {
+        forget(&self.path);
+    }
+}
+
+fn forget(path: &Path) {
+    // What cannot be removed is offered once more; nothing is lost by it.
+    std::fs::remove_file(path).ok();
+}
+
+/// A question that is being answered by this process.
+#[derive(Debug)]
+pub(super) struct Mark {
+    path: PathBuf,
+    ledger: Ledger,
+}
+
+impl Mark {
+    /// Writes down what is asked. `runs` is where the run that answers it will be.
+    pub(super) fn new(
+        folder: &Path,
+        prompt: &str,
+        runs: &Path,
+        chat_log: &Path,
+        redactor: &Arc<Redactor>,
+    ) -> Result<Self, LedgerError> {
+        let path = folder.join(format!("{}.jsonl", ids::uuid()));
+        let io = |source| LedgerError::Io { doing: "make", path: folder.display().to_string(), source };
+        std::fs::create_dir_all(folder).map_err(io)?;
+        let mut ledger = Ledger::open(&path, Durability::Turn, redactor.clone())?;
+        let runs = runs.display().to_string();
+        let log = signature_of(chat_log);
+        ledger.append(
+            &json!({"prompt": prompt, "asked": clock::now_stamp(), "runs": runs, "signature": log}),
+        )?;
+        ledger.sync()?;
+        Ok(Mark { path, ledger })
+    }
+
+    /// Says which run answers it.
+    pub(super) fn answered_by(&mut self, run: &str) -> Result<(), LedgerError> {
+        self.ledger.append(&json!({ "run": run })).map(|_| ())
+    }
+
+    /// It is answered, and what was said is kept.
+    pub(super) fn done(self) {
+        forget(&self.path);
+    }
+}
+
+/// What the chat log is, to see whether it changed.
+fn signature_of(chat_log: &Path) -> String {
+    std::fs::read(chat_log).map(|bytes| signature::of_bytes(&bytes)).unwrap_or_default()
+}
+
+/// Questions of these runs that no living process answers, oldest first. One whose answer was kept before its process ended is
+/// answered, and forgotten here.
+pub(super) fn find(folder: &Path, runs: &Path, chat_log: &Path) -> Vec<Broken> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut found: Vec<Broken> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .take(MOST)
+        .filter_map(|path| read(path, runs, chat_log))
+        .collect();
+    found.sort_by(|a, b| a.asked.cmp(&b.asked));
+    found
+}
+
+fn read(path: PathBuf, runs: &Path, chat_log: &Path) -> Option<Broken> {
+    File::open(&path).ok()?.try_lock().ok()?;
+    let entries = ledger::read(&path).ok()?.entries;
+    let text = |key: &str| {
+        entries.iter().find_map(|entry| entry.get(key).and_then(Value::as_str)).map(str::to_string)
+    };
+    let Some(prompt) = text("prompt") else {
+        // It broke off before anything was asked.
+        forget(&path);
+        return None;
+    };
+    if text("runs").is_some_and(|other| Path::new(&other) != runs) {
+        return None;
+    }
+    let run = text("run");
+    if run.as_deref().is_some_and(|run| has_ended(runs, run))
+        || was_kept(chat_log, text("signature"), &prompt)
+    {
+        forget(&path);
+        return None;
+    }
+    Some(Broken { prompt, run, asked: text("asked").unwrap_or_default(), path })
+}
+
+fn has_ended(runs: &Path, run: &str) -> bool {
+    let plain = run.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let read = || files::read_text(&runs.join(run).join("run.json"), LARGEST, Links::Refuse).ok();
+    let facts: Option<Value> =
+        if plain { read().and_then(|text| serde_json::from_str(&text).ok()) } else { None };
+    facts.is_some_and(|facts| {
+        facts.get("status").and_then(Value::as_str).is_some_and(|status| status != "running")
+    })
+}
+
+/// Did the chat log change since the question was asked, and is it the last one in there?
+fn was_kept(chat_log: &Path, before: Option<String>, prompt: &str) -> bool {
+    if before.is_none_or(|before| before == signature_of(chat_log)) {
+        return false;
+    }
+    let history = History::read(chat_log).unwrap_or_default();
+    history.entries().iter().rfind(|said| said.role == "you").is_some_and(|said| said.text == prompt)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_nobody_answers_broke_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let redactor = Arc::new(Redactor::patterns_only());
+        let (here, runs) = (folder.path().join("open"), folder.path().join("runs"));
+        let log = folder.path().join("chat_log.json");
+        let find = |here: &Path, runs: &Path| find(here, runs, &log);
+        let mut mark = Mark::new(&here, "what is it?", &runs, &log, &redactor).unwrap();
+        mark.answered_by("run_1").unwrap();
+        assert!(find(&here, &runs).is_empty(), "it is being answered");
+        drop(mark);
+        let found = find(&here, &runs);
+        assert_eq!(
+            (found.len(), found[0].prompt.as_str(), found[0].run.as_deref()),
+            (1, "what is it?", Some("run_1"))
+        );
+        assert!(find(&here, folder.path()).is_empty(), "another project's");
+        found[0].settle();
+        assert!(find(&here, &runs).is_empty());
+        Mark::new(&here, "again", &runs, &log, &redactor).unwrap().done();
+        assert!(find(&here, &runs).is_empty());
+        drop(Mark::new(&here, "kept", &runs, &log, &redactor).unwrap());
+        assert_eq!(find(&here, &runs).len(), 1);
+        History::record(&log, &[("you", "kept"), ("assistant", "yes")], 1_000_000, 1).unwrap();
+        assert!(find(&here, &runs).is_empty(), "its answer is in the log");
+        drop(Mark::new(&here, "kept", &runs, &log, &redactor).unwrap());
+        assert_eq!(find(&here, &runs).len(), 1, "the same question, asked again");
+        std::fs::write(here.join("torn.jsonl"), b"{\"prom\xff").unwrap();
+        assert_eq!(find(&here, &runs).len(), 1);
+    }
+}

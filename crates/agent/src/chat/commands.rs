@@ -1,0 +1,577 @@
+//! The commands of a conversation, the same for every face: `!…`, `/…`, and a few bare words.
+
+use super::turn::Kind;
+use super::{Answer, Approval, Chat, Refusal, Reply, Sent, status};
+use crate::history::History;
+use crate::profile::{self, Profile};
+use marvin_base::layout::Layout;
+use marvin_base::settings::{nearest_of, table};
+use marvin_base::{atomic, truncate};
+use marvin_gate::{Access, Workspace};
+use marvin_model::choose;
+use marvin_model::cost::Lifetime;
+use marvin_tools::Mode;
+use marvin_tools::turbotime::{Selection, TOOLS};
+use std::sync::Arc;
+
+/// A command, for help and completion.
+#[derive(Debug, Clone, Copy)]
+pub struct Command {
+    /// How it begins.
+    pub name: &'static str,
+    /// What follows.
+    pub words: &'static str,
+    /// What it does.
+    pub meaning: &'static str,
+}
+
+const fn command(name: &'static str, words: &'static str, meaning: &'static str) -> Command {
+    Command { name, words, meaning }
+}
+
+/// Every command, in the order of the help.
+pub const COMMANDS: [Command; 31] = [
+    command("!shell", "", "every line is a command of the shell, until it is said again"),
+    command("!sh", "", "the same"),
+    command("!code", "", "file and command tools on or off"),
+    command("!voice", "", "speak a prompt: five seconds"),
+    command("!v", "[SECONDS]", "the same, for so long"),
+    command("!pro", "PROMPT", "ask Copilot, once"),
+    command("!", "COMMAND", "run a command: judged, contained, at most two minutes"),
+    command("preferences", "", "open your preferences in your editor"),
+    command("profiles", "[NAME]", "list the profiles, or go on as another"),
+    command("usage", "", "what was spent"),
+    command("saved", "", "saved places"),
+    command("quit", "", "leave"),
+    command("exit", "", "leave"),
+    command("/help", "", "this list"),
+    command("/model", "[[PROVIDER:]NAME]", "who answers; choose another"),
+    command("/memory", "", "what may be remembered, waiting for you"),
+    command("/tools", "", "what can be called"),
+    command(
+        "/turbotime",
+        "[TOOLS | all | on | off]",
+        "goal framing and planning, with the tools that you name",
+    ),
+    command("/servitors", "", "servitors and what they promised"),
+    command("/runs", "", "the latest runs"),
+    command("/undo", "", "take the last exchange out of the conversation (files stay as they are)"),
+    command("/compact", "[TOKENS]", "shorten what was said, after a backup"),
+    command("/search", "WORDS", "look for words in the backups of what was said"),
+    command("/approvals", "", "everything that waits for you"),
+    command("/yes", "[ID]", "yes to what waits, or to the first of it"),
+    command("/no", "[ID]", "no to it"),
+    command("/edit", "ID TEXT", "this instead: another memory, an answer to a servitor, no with a reason"),
+    command("/cancel", "", "break off what is being answered"),
+    command("/status", "", "how the conversation stands"),
+    command("/cost", "", "the same as usage"),
+    command("/quit", "", "leave"),
+];
+
+/// The help text.
+#[must_use]
+pub fn help() -> String {
+    let row = |command: &Command| {
+        let name = format!(
+            "{}{}{}",
+            command.name,
+            if command.words.is_empty() || command.name == "!" { "" } else { " " },
+            command.words
+        );
+        format!("  {name:26}  {}", command.meaning)
+    };
+    let rows: Vec<String> = COMMANDS.iter().map(row).collect();
+    format!(
+        "Commands\n{}\n\nEverything else is a prompt; so is a line that begins with a space.",
+        rows.join("\n")
+    )
+}
+
+impl Chat {
+    /// Does what a line asks for; none: it is a prompt.
+    pub async fn command(&self, line: &str) -> Option<Reply> {
+        let text = line.trim_end();
+        if text.starts_with(' ') || text.contains('\n') && !text.starts_with('!') {
+            return None;
+        }
+        let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        let rest = rest.trim();
+        match word {
+            "quit" | "exit" if rest.is_empty() => return Some(Reply::Quit),
+            "preferences" if rest.is_empty() => return Some(self.preferences()),
+            "usage" if rest.is_empty() => return Some(Reply::Text(self.usage())),
+            "saved" if rest.is_empty() => return Some(Reply::Text(self.saved())),
+            "profiles" if rest.split_whitespace().count() < 2 => return Some(self.profiles(rest)),
+            _ => {}
+        }
+        if let Some(line) = text.strip_prefix('!') {
+            return Some(self.bang(word, line.trim(), rest).await);
+        }
+        let named = |word: &str| word.len() > 1 && word.bytes().skip(1).all(|byte| byte.is_ascii_lowercase());
+        if text.starts_with('/') && named(word) {
+            return Some(self.slash(word, rest));
+        }
+        let shell = self.state().shell;
+        if shell && !text.trim().is_empty() {
+            return Some(Reply::Ran(self.shell(text.trim()).await));
+        }
+        None
+    }
+
+    async fn bang(&self, word: &str, line: &str, rest: &str) -> Reply {
+        match word {
+            "!shell" | "!sh" if rest.is_empty() => {
+                let on = {
+                    let mut state = self.state();
+                    state.shell = !state.shell;
+                    state.shell
+                };
+                self.tell_status();
+                let text = if on {
+                    "every line is a command now; `!shell` ends that"
+                } else {
+                    "lines are prompts again"
+                };
+                Reply::Changed(text.into())
+            }
+            "!code" if rest.is_empty() => self.toggle_coding(),
+            "!voice" if rest.is_empty() => Reply::Voice(5),
+            "!v" if rest.is_empty() => Reply::Voice(5),
+            "!v" => match rest.parse() {
+                Ok(seconds @ 1..=300) => Reply::Voice(seconds),
+                _ => Reply::Wrong(format!("!v {rest}: say for how many seconds, 1 to 300")),
+            },
+            "!pro" if rest.is_empty() => {
+                Reply::Wrong("!pro: say what to ask, for example `!pro why is the sky blue`".into())
+            }
+            "!pro" => sent(self.start(rest, Kind::Of("copilot"))),
+            _ if line.is_empty() => Reply::Wrong("!: say which command to run, for example `!ls`".into()),
+            _ => Reply::Ran(self.shell(line).await),
+        }
+    }
+
+    fn slash(&self, word: &str, rest: &str) -> Reply {
+        match word {
+            "/help" => Reply::Panel("help", help()),
+            "/quit" | "/exit" => Reply::Quit,
+            "/usage" | "/cost" => Reply::Text(self.usage()),
+            "/status" => Reply::Text(self.standing()),
+            "/model" => self.model(rest),
+            "/memory" => Reply::Panel("memory", waiting(&self.approvals(), "memory:")),
+            "/approvals" => Reply::Panel("memory", waiting(&self.approvals(), "")),
+            "/tools" => Reply::Text(self.tools()),
+            "/servitors" => Reply::Panel("servitors", self.servitors_text()),
+            "/runs" => Reply::Panel("runs", self.runs_text()),
+            "/turbotime" => self.turbotime(rest),
+            "/undo" => self.undo(),
+            "/compact" => self.compact(rest),
+            "/search" => self.search(rest),
+            "/cancel" if self.cancel() => Reply::Changed("broken off".into()),
+            "/cancel" => Reply::Text("nothing is being answered".into()),
+            "/yes" => self.decide(rest, &Answer::Yes),
+            "/no" => self.decide(rest, &Answer::No),
+            "/edit" => match rest.split_once(char::is_whitespace) {
+                Some((id, text)) => self.decide(id, &Answer::Edit(text.trim().to_string())),
+                None => {
+                    Reply::Wrong("/edit: say which, and what instead (`/approvals` shows what waits)".into())
+                }
+            },
+            _ => {
+                let near = nearest_of(word, COMMANDS.iter().map(|command| command.name));
+                let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                let word = truncate::line(word, 40);
+                Reply::Wrong(format!(
+                    "there is no command `{word}`{near}\n  hint: `/help` lists them; begin with a space to send it as a prompt"
+                ))
+            }
+        }
+    }
+
+    fn decide(&self, id: &str, answer: &Answer) -> Reply {
+        let all = self.approvals();
+        let found = if id.is_empty() {
+            all.first()
+        } else {
+            all.iter().find(|one| one.id == id || one.id.ends_with(id))
+        };
+        let Some(found) = found else {
+            return Reply::Wrong(if all.is_empty() {
+                "nothing waits for you".into()
+            } else {
+                format!(
+                    "nothing waits under `{}`\n  hint: `/approvals` shows what does",
+                    truncate::line(id, 60)
+                )
+            });
+        };
+        match self.answer(&found.id, answer) {
+            Ok(()) => Reply::Changed(format!("answered: {}", truncate::line(&found.text, 80))),
+            Err(error) => Reply::Wrong(error.to_string()),
+        }
+    }
+
+    fn toggle_coding(&self) -> Reply {
+        let mut state = self.state();
+        if !state.ground.coding && state.ground.workspace.is_none() {
+            let folder = state.ground.folder.clone();
+            match Workspace::open(&folder, state.ground.layout.home()) {
+                Ok(workspace) => {
+                    state.ground.layout = Layout::new(&state.ground.environment, Some(workspace.root()));
+                    state.ground.workspace = Some(Arc::new(workspace));
+                }
+                Err(refusal) => {
+                    return Reply::Wrong(format!(
+                        "{refusal}\n  hint: start Marvin in the folder of a project"
+                    ));
+                }
+            }
+        }
+        state.ground.coding = !state.ground.coding;
+        let text = match (&state.ground.workspace, state.ground.coding) {
+            (Some(workspace), true) => {
+                format!("coding: files and commands in {}", workspace.root().display())
+            }
+            _ => "no files, no commands".to_string(),
+        };
+        drop(state);
+        self.tell_status();
+        Reply::Changed(text)
+    }
+
+    fn preferences(&self) -> Reply {
+        let (layout, name) = {
+            let state = self.state();
+            (state.ground.layout.clone(), state.profile.clone())
+        };
+        let path = layout.preferences(&name);
+        if !path.exists() {
+            let made = std::fs::create_dir_all(layout.profile(&name))
+                .map_err(|error| error.to_string())
+                .and_then(|()| {
+                    atomic::replace_private(&path, PREFERENCES.as_bytes()).map_err(|error| error.to_string())
+                });
+            if let Err(error) = made {
+                return Reply::Wrong(format!("{}: {error}", path.display()));
+            }
+        }
+        Reply::Edit { what: format!("the preferences of `{name}`"), path }
+    }
+
+    fn profiles(&self, name: &str) -> Reply {
+        let (layout, active, busy) = {
+            let state = self.state();
+            (state.ground.layout.clone(), state.profile.clone(), state.running.is_some())
+        };
+        if name.is_empty() {
+            let mut names: Vec<String> = std::fs::read_dir(layout.profiles())
+                .into_iter()
+                .flatten()
+                .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+                .collect();
+            names.push(active.clone());
+            names.sort();
+            names.dedup();
+            let row = |name: &String| format!("{} {name}", if *name == active { "*" } else { " " });
+            return Reply::Text(names.iter().map(row).collect::<Vec<_>>().join("\n"));
+        }
+        let name = profile::normal(name);
+        if busy || name.is_empty() {
+            return Reply::Wrong(
+                "wait until the answer is there; a profile is a name of letters and digits".into(),
+            );
+        }
+        let kept = std::fs::create_dir_all(layout.profile(&name))
+            .map_err(|error| error.to_string())
+            .and_then(|()| {
+                atomic::replace(&layout.last_profile(), format!("{name}\n").as_bytes())
+                    .map_err(|error| error.to_string())
+            });
+        if let Err(error) = kept {
+            return Reply::Wrong(error);
+        }
+        {
+            let mut state = self.state();
+            // A name on the command line was for the beginning.
+            if let Ok(settings) = state.ground.settings.with(&table::PROFILE, &name) {
+                state.ground.settings = Arc::new(settings);
+            }
+        }
+        self.take_profile(&name);
+        Reply::Again(format!("you are `{name}` now"))
+    }
+
+    fn usage(&self) -> String {
+        let status = self.status();
+        let layout = self.ground().layout;
+        let mut text = format!("This conversation: {} messages, {:.4} USD", status.messages, status.cost_usd);
+        if let Some(budget) = status.budget_usd {
+            text.push_str(&format!(" of {budget}"));
+        }
+        match Lifetime::read(&layout.usage()) {
+            Ok(lifetime) => {
+                text.push_str(&format!(
+                    "\nOver all: {} replies, {:.4} USD",
+                    lifetime.total_llm_turns, lifetime.total_cost
+                ));
+                for (provider, tokens) in &lifetime.total_provider_tokens {
+                    text.push_str(&format!(
+                        "\n  {provider}: {} tokens read, {} written",
+                        tokens.input, tokens.output
+                    ));
+                }
+            }
+            Err(error) => text.push_str(&format!("\n{} cannot be read: {error}", layout.usage().display())),
+        }
+        text
+    }
+
+    fn saved(&self) -> String {
+        let (layout, name) = {
+            let state = self.state();
+            (state.ground.layout.clone(), state.profile.clone())
+        };
+        let profile = Profile::read(&layout, &name);
+        let mut lines = profile.places;
+        lines.extend(profile.problems);
+        if lines.is_empty() { "there are no saved places".into() } else { lines.join("\n") }
+    }
+
+    fn standing(&self) -> String {
+        let status = self.status();
+        let mut rows = vec![
+            ("who answers", format!("{} {}", status.provider, status.model)),
+            ("profile", status.profile),
+            ("mode", status.mode),
+            ("workspace", status.workspace.unwrap_or_else(|| "none".into())),
+            ("sandbox", status.sandbox),
+            ("cost", format!("{:.4} USD", status.cost_usd)),
+            ("messages", status.messages.to_string()),
+            ("waiting for you", status.approvals.to_string()),
+            ("servitors at work", status.servitors.to_string()),
+        ];
+        if let Some(prompt) = status.prompt {
+            rows.push(("being answered", truncate::line(&prompt, 80)));
+        }
+        if let Some(queued) = status.queued {
+            rows.push(("next", truncate::line(&queued, 80)));
+        }
+        rows.into_iter().map(|(name, value)| format!("{name:18}{value}")).collect::<Vec<_>>().join("\n")
+    }
+
+    fn model(&self, words: &str) -> Reply {
+        let ground = self.ground();
+        if words.is_empty() {
+            let all = choose::survey(&ground.settings, &ground.layout, &ground.environment);
+            let status = self.status();
+            let mut text = format!("{} {} answers.", status.provider, status.model);
+            for row in all {
+                let ready = if row.ready { "ready".to_string() } else { "not ready".to_string() };
+                text.push_str(&format!("\n  {:10}  {ready:10}  {}", row.provider, row.model));
+            }
+            return Reply::Text(text);
+        }
+        let (provider, model) = match words.split_once(':') {
+            Some((provider, model)) if table::PROVIDERS.contains(&provider) => (Some(provider), model),
+            _ if table::PROVIDERS.contains(&words) => (Some(words), ""),
+            _ => (None, words),
+        };
+        let mut settings = ground.settings.as_ref().clone();
+        let changed = provider
+            .map_or(Ok(settings.clone()), |provider| settings.with(&table::PROVIDER, provider))
+            .and_then(|with| {
+                settings = with;
+                settings.with(&table::MODEL, model.trim())
+            });
+        let settings = match changed {
+            Ok(settings) => Arc::new(settings),
+            Err(error) => return Reply::Wrong(error.to_string()),
+        };
+        let mut next = ground;
+        next.settings = settings;
+        // What cannot answer is not chosen.
+        if let Err(error) = crate::session::model::choose_client(&next, None, None) {
+            return Reply::Wrong(error.to_string());
+        }
+        let (provider, model) = status::model_of(&next);
+        let text = format!("{provider} {model} answers from now on");
+        {
+            let mut state = self.state();
+            state.ground.settings = next.settings;
+            (state.provider, state.model) = (provider, model);
+        }
+        self.tell_status();
+        Reply::Changed(text)
+    }
+
+    fn turbotime(&self, words: &str) -> Reply {
+        if words.is_empty() {
+            let all = TOOLS.map(|(name, short)| format!("  {short:10}  {name}")).join("\n");
+            let stands = match self.status().turbotime {
+                None => "TURBOTIME is off.".to_string(),
+                Some(names) if names.is_empty() => "TURBOTIME is on, without tools.".to_string(),
+                Some(names) => format!("TURBOTIME is on: {}.", names.join(", ")),
+            };
+            return Reply::Text(format!(
+                "{stands}\n{all}\n`/turbotime scryfall,news` selects, `/turbotime off` ends it."
+            ));
+        }
+        if words == "off" {
+            self.select(None);
+            return Reply::Changed("TURBOTIME is off".into());
+        }
+        match Selection::read(words) {
+            Ok(selection) => {
+                let names = selection.names().join(", ");
+                self.select(Some(selection));
+                Reply::Changed(format!("TURBOTIME is on{}{names}", if names.is_empty() { "" } else { ": " }))
+            }
+            Err(why) => Reply::Wrong(why),
+        }
+    }
+
+    fn tools(&self) -> String {
+        let ground = self.ground();
+        let mode = if ground.coding { Mode::Coding } else { Mode::Assistant };
+        let toolbox = ground.toolbox(mode, &Access::from_settings(&ground.settings));
+        let specs = toolbox.specs();
+        let rows = specs.iter().map(|spec| {
+            let first = spec.description.split(". ").next().unwrap_or_default();
+            format!("  {:22}  {}", spec.name, truncate::line(first, 90))
+        });
+        let hint = if ground.coding { "" } else { "\n\n`!code` adds files and commands." };
+        format!("{} tools\n{}{hint}", specs.len(), rows.collect::<Vec<_>>().join("\n"))
+    }
+
+    fn servitors_text(&self) -> String {
+        let rows = self.servitors();
+        if rows.is_empty() {
+            return "there are no servitors here".into();
+        }
+        let row = |row: &super::ServitorRow| {
+            let what = if row.reason.is_empty() { &row.assignment } else { &row.reason };
+            let mut text = format!("{:10}  {:16}  {}", row.state, row.name, truncate::line(what, 90));
+            for (assertion, status) in &row.commitments {
+                text.push_str(&format!("\n            {status}: {}", truncate::line(assertion, 90)));
+            }
+            text
+        };
+        rows.iter().map(row).collect::<Vec<_>>().join("\n")
+    }
+
+    fn runs_text(&self) -> String {
+        let rows = self.runs(20);
+        if rows.is_empty() {
+            return "there are no runs here".into();
+        }
+        let row =
+            |row: &super::RunRow| format!("{}  {:12}  {}", row.id, row.status, truncate::line(&row.goal, 80));
+        rows.iter().map(row).collect::<Vec<_>>().join("\n")
+    }
+
+    fn undo(&self) -> Reply {
+        let (path, profile, busy) = {
+            let state = self.state();
+            (state.ground.layout.chat_log(&state.profile), state.profile.clone(), state.running.is_some())
+        };
+        if busy {
+            return Reply::Wrong("wait until the answer is there, or break it off".into());
+        }
+        match History::undo(&path) {
+            Ok(None) => Reply::Text("there is nothing to take back".into()),
+            Ok(Some((prompt, _))) => {
+                self.take_profile(&profile);
+                Reply::Input(prompt)
+            }
+            Err(error) => Reply::Wrong(format!("{}: {error}", path.display())),
+        }
+    }
+
+    fn compact(&self, words: &str) -> Reply {
+        let (ground, profile) = {
+            let state = self.state();
+            (state.ground.clone(), state.profile.clone())
+        };
+        let target =
+            if words.is_empty() { Ok(ground.settings.count(&table::HISTORY_TARGET)) } else { words.parse() };
+        let Ok(target) = target else {
+            return Reply::Wrong(format!(
+                "/compact {words}: say to how many tokens, for example `/compact 50000`"
+            ));
+        };
+        let path = ground.layout.chat_log(&profile);
+        match History::shorten(&path, target) {
+            Ok(None) => Reply::Text(format!("it is within {target} tokens already")),
+            Ok(Some(backup)) => {
+                self.take_profile(&profile);
+                Reply::Again(format!("shortened; what it was is in {}", backup.display()))
+            }
+            Err(error) => Reply::Wrong(format!("{}: {error}", path.display())),
+        }
+    }
+
+    fn search(&self, words: &str) -> Reply {
+        if words.is_empty() {
+            return Reply::Wrong("/search: say which words".into());
+        }
+        let path = {
+            let state = self.state();
+            state.ground.layout.chat_log(&state.profile)
+        };
+        let found = History::search_backups(&path, words, 20);
+        if found.is_empty() {
+            return Reply::Text(format!("no backup holds `{}`", truncate::line(words, 60)));
+        }
+        let row = |(stamp, said): &(String, crate::history::Said)| {
+            format!("{stamp}  {}: {}", said.role, around(&said.text, words))
+        };
+        Reply::Text(found.iter().map(row).collect::<Vec<_>>().join("\n"))
+    }
+}
+
+/// The words of a long text, with what stands around them.
+fn around(text: &str, words: &str) -> String {
+    if text.chars().count() <= 300 {
+        return text.to_string();
+    }
+    let at = text.to_lowercase().find(&words.to_lowercase()).unwrap_or(0);
+    let start = truncate::floor(text, at.saturating_sub(100).min(text.len()));
+    let end = truncate::floor(text, (at + words.len() + 100).min(text.len()));
+    format!("…{}…", text.get(start..end).unwrap_or_default())
+}
+
+fn sent(sent: Result<Sent, Refusal>) -> Reply {
+    sent.map_or_else(|refusal| Reply::Wrong(refusal.to_string()), Reply::Sent)
+}
+
+/// What waits, with its names.
+fn waiting(all: &[Approval], kind: &str) -> String {
+    let row = |one: &Approval| {
+        format!(
+            "{}\n  {}\n  {}\n  from: {}; why: {}",
+            one.id,
+            one.title,
+            one.text.replace('\n', "\n  "),
+            one.source,
+            one.why
+        )
+    };
+    let rows: Vec<String> = all.iter().filter(|one| one.id.starts_with(kind)).map(row).collect();
+    if rows.is_empty() {
+        return "nothing waits for you".into();
+    }
+    format!("{}\n\n`/yes ID`, `/no ID` or `/edit ID TEXT`", rows.join("\n"))
+}
+
+/// Preferences to begin with.
+const PREFERENCES: &str = "\
+# What Marvin knows of your tastes. It is told to the model as it stands here.
+dietary: []            # for example [vegetarian]
+spice_tolerance: medium  # none, mild, medium, hot, extra-hot
+favorite_cuisines: []
+avoid_cuisines: []
+has_car: true
+max_distance_km: 10
+budget: any            # free, inexpensive, moderate, expensive, any
+accessibility: []
+notes: \"\"
+";

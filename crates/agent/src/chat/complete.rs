@@ -1,0 +1,80 @@
+//! Completion of what is typed: commands, tools, files of the workspace.
+
+use super::Chat;
+use super::commands::COMMANDS;
+use marvin_gate::{Access, Workspace};
+use marvin_tools::Mode;
+use serde::Serialize;
+use std::path::Path;
+
+/// Entries of a folder that are looked at, and candidates that are given.
+const MOST_ENTRIES: usize = 5_000;
+const MOST: usize = 200;
+
+/// What could stand in place of a word.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Completion {
+    /// Where the word begins, in bytes.
+    pub start: usize,
+    /// What could stand there, in order.
+    pub candidates: Vec<String>,
+}
+
+impl Chat {
+    /// What the word before `cursor` (a place in bytes) could become.
+    #[must_use]
+    pub fn complete(&self, line: &str, cursor: usize) -> Completion {
+        let before = line.get(..cursor).unwrap_or(line);
+        let start = before.rfind(char::is_whitespace).map_or(0, |at| {
+            at + before.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
+        });
+        let word = before.get(start..).unwrap_or_default();
+        if start == 0 && !word.is_empty() {
+            let names = COMMANDS.iter().map(|command| command.name).filter(|name| name.starts_with(word));
+            let candidates: Vec<String> = names.map(str::to_string).collect();
+            if !candidates.is_empty() {
+                return Completion { start, candidates };
+            }
+        }
+        let ground = self.ground();
+        let (at, path) = match word.strip_prefix('@') {
+            Some(path) => ("@", path),
+            None => ("", word),
+        };
+        let root = ground.workspace.as_deref().map_or(ground.folder.as_path(), Workspace::root);
+        let mut candidates: Vec<String> =
+            files(root, path).into_iter().map(|path| format!("{at}{path}")).collect();
+        if at.is_empty() && word.len() > 1 {
+            let mode = if ground.coding { Mode::Coding } else { Mode::Assistant };
+            let toolbox = ground.toolbox(mode, &Access::from_settings(&ground.settings));
+            let names = toolbox.names().into_iter().filter(|name| name.starts_with(word));
+            candidates.extend(names.map(str::to_string));
+        }
+        candidates.truncate(MOST);
+        Completion { start, candidates }
+    }
+}
+
+/// Files and folders below `root` whose path begins like this; nothing outside of it, nothing hidden unless it is asked for.
+fn files(root: &Path, typed: &str) -> Vec<String> {
+    let (folder, begin) = typed.rsplit_once('/').map_or(("", typed), |(folder, begin)| (folder, begin));
+    if typed.is_empty() || typed.starts_with('/') || folder.split('/').any(|part| part == "..") {
+        return Vec::new();
+    }
+    let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().take(MOST_ENTRIES);
+    let mut found: Vec<String> = entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let name = entry.file_name().into_string().ok()?;
+            let hidden = name.starts_with('.') && !begin.starts_with('.');
+            let odd = name.chars().any(|char| char.is_control() || char.is_whitespace());
+            if hidden || odd || !name.starts_with(begin) {
+                return None;
+            }
+            let end = if entry.file_type().ok()?.is_dir() { "/" } else { "" };
+            Some(if folder.is_empty() { format!("{name}{end}") } else { format!("{folder}/{name}{end}") })
+        })
+        .collect();
+    found.sort();
+    found
+}

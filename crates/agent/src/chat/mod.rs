@@ -1,0 +1,430 @@
+//! The session service: one conversation, shared by every face.
+//!
+//! A face shows what is stored and sends intents; everything else is here. A prompt is one [`crate::Session`] with a run of its
+//! own, and the conversation goes on from the chat log of the profile. While one is answered, one further prompt waits; a third
+//! is refused. What happens is an [`Event`] with a number, so that any number of faces see the same in the same order.
+//!
+//! Limits: what is held of the events is bounded (see [`events`]); the chat log keeps its last hundred entries, and what fell
+//! out of it while this process ran is still shown here.
+
+mod approvals;
+mod broken;
+mod commands;
+mod complete;
+mod events;
+mod lists;
+mod reply;
+mod status;
+mod turn;
+mod typed;
+mod voice;
+
+pub use approvals::{Answer, Approval, Kind};
+pub use commands::{COMMANDS, Command, help};
+pub use complete::Completion;
+pub use events::{Event, Events};
+pub use lists::{RunRow, ServitorRow};
+pub use reply::Reply;
+pub use status::Status;
+pub use typed::Typed;
+
+use crate::compose::Extra;
+use crate::ground::Ground;
+use crate::history::History;
+use crate::profile;
+use crate::session::{self, SessionError};
+use approvals::Asking;
+use broken::Broken;
+use events::Log;
+use marvin_base::settings::table;
+use marvin_base::truncate;
+use marvin_memory::Person;
+use marvin_tools::turbotime::Selection;
+use serde::Serialize;
+use serde_json::json;
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
+
+/// What floors above bring into the prompts of every turn.
+pub type Brings = Arc<dyn Fn(&Ground) -> Vec<Extra> + Send + Sync>;
+
+/// What a conversation is opened with.
+pub struct ChatOptions {
+    /// Settings, folders, workspace, and what is lent.
+    pub ground: Ground,
+    /// The person who can be asked; without one every question of the gate is a refusal, and nothing can be remembered.
+    pub person: Option<Person>,
+    /// What is brought into the prompts.
+    pub brings: Option<Brings>,
+}
+
+impl std::fmt::Debug for ChatOptions {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("ChatOptions").field("ground", &self.ground).finish_non_exhaustive()
+    }
+}
+
+/// Something that was said, as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Message {
+    /// Its number in this conversation; it stays the same for as long as the process lives.
+    pub number: u64,
+    /// `you`, `assistant` or `system`.
+    pub role: String,
+    /// The text, byte for byte.
+    pub text: String,
+    /// `HH:MM`.
+    pub time: String,
+}
+
+/// What became of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sent {
+    /// It is being answered; this is the turn's name.
+    Started(String),
+    /// It is answered next.
+    Queued,
+}
+
+/// Why a prompt was not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// There is nothing to answer.
+    #[error("there is nothing to answer")]
+    Empty,
+    /// One prompt waits already.
+    #[error("one prompt is being answered and one waits\n  hint: wait, or break off the first")]
+    Full,
+    /// The budget of the conversation is spent.
+    #[error(
+        "the budget of {0} USD for this conversation is spent\n  hint: start again with a higher --max-cost"
+    )]
+    Spent(String),
+}
+
+/// Why an answer to a question did not count.
+#[derive(Debug, thiserror::Error)]
+pub enum ChatError {
+    /// Nothing of this name waits.
+    #[error("nothing waits under the name `{0}`; it may have been answered, or its time is over")]
+    NotWaiting(String),
+    /// Nobody may answer.
+    #[error("{0}")]
+    Refused(String),
+    /// It could not be done.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// One conversation. Cheap to clone; all clones are the same.
+#[derive(Clone)]
+pub struct Chat {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    /// Turns run here, whoever asks.
+    handle: Handle,
+    person: Option<Person>,
+    brings: Option<Brings>,
+    log: Log,
+    asking: Arc<Asking>,
+    state: Mutex<State>,
+}
+
+struct State {
+    ground: Ground,
+    profile: String,
+    messages: VecDeque<Arc<Message>>,
+    next: u64,
+    running: Option<Running>,
+    turns: u64,
+    queued: Option<String>,
+    /// Whether every line is a command of the shell.
+    shell: bool,
+    /// The tools of TURBOTIME, where it is on.
+    turbotime: Option<Selection>,
+    provider: String,
+    model: String,
+    /// Nano-dollars.
+    spent: u64,
+    broken: Vec<Broken>,
+    /// Where it is kept how far a script was played: all turns of a conversation play one.
+    script_state: Option<PathBuf>,
+    /// What waits on the disk, and when that was looked up.
+    waiting: Option<(Instant, Vec<Approval>)>,
+}
+
+/// A turn that is being answered.
+struct Running {
+    id: String,
+    prompt: String,
+    cancel: CancellationToken,
+    /// The event before its first.
+    after: u64,
+    since: Instant,
+}
+
+impl std::fmt::Debug for Chat {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Chat").field("status", &self.status()).finish_non_exhaustive()
+    }
+}
+
+impl Chat {
+    /// Opens the conversation of the active profile: what is stored is shown, and what broke off is offered again. Must be called
+    /// within a runtime; turns run on it.
+    ///
+    /// # Errors
+    /// When the person's folder cannot be used.
+    pub async fn open(options: ChatOptions) -> Result<Chat, SessionError> {
+        let ChatOptions { ground, person, brings } = options;
+        let log = Log::new();
+        let asking = Arc::new(Asking::new(log.clone(), ground.settings.seconds(&table::APPROVAL)));
+        let (provider, model) = status::model_of(&ground);
+        let name = profile::active(&ground.layout, ground.settings.given(&table::PROFILE));
+        let state = State {
+            profile: String::new(),
+            messages: VecDeque::new(),
+            next: 0,
+            running: None,
+            turns: 0,
+            queued: None,
+            shell: false,
+            turbotime: None,
+            provider,
+            model,
+            spent: 0,
+            broken: Vec::new(),
+            script_state: None,
+            waiting: None,
+            ground,
+        };
+        let handle = Handle::current();
+        let inner = Inner { handle, person, brings, log, asking, state: Mutex::new(state) };
+        let chat = Chat { inner: Arc::new(inner) };
+        chat.take_profile(&name);
+        Ok(chat)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Goes on as this profile: its chat log, and what broke off in it.
+    fn take_profile(&self, name: &str) {
+        let ground = self.ground();
+        let history = History::read(&ground.layout.chat_log(name));
+        let broken = broken::find(
+            &ground.layout.open_turns(name),
+            &ground.layout.runs(),
+            &ground.layout.chat_log(name),
+        );
+        let mut state = self.state();
+        state.profile = name.to_string();
+        state.messages.clear();
+        state.broken = broken;
+        state.waiting = None;
+        match history {
+            Ok(history) => {
+                for said in history.entries() {
+                    state.keep(&said.role, &said.text, &said.time);
+                }
+            }
+            Err(error) => {
+                let path = ground.layout.chat_log(name);
+                let text = format!("{} cannot be read and is left alone: {error}", path.display());
+                self.inner.log.push("notice", json!({ "text": text }));
+            }
+        }
+        drop(state);
+        self.tell_status();
+    }
+
+    /// The ground that the next turn stands on.
+    #[must_use]
+    pub fn ground(&self) -> Ground {
+        self.state().ground.clone()
+    }
+
+    /// What was said, as it is stored, oldest first.
+    #[must_use]
+    pub fn messages(&self) -> Vec<Arc<Message>> {
+        self.state().messages.iter().cloned().collect()
+    }
+
+    /// What happened after this event, then what happens; none: only what happens from now on.
+    #[must_use]
+    pub fn events(&self, after: Option<u64>) -> Events {
+        self.inner.log.read(after)
+    }
+
+    /// Takes a prompt: it is answered now, or next.
+    ///
+    /// # Errors
+    /// When it is empty, one waits already, or the budget is spent.
+    pub fn send(&self, text: &str) -> Result<Sent, Refusal> {
+        self.start(text, turn::Kind::Prompt)
+    }
+
+    fn start(&self, text: &str, kind: turn::Kind) -> Result<Sent, Refusal> {
+        if text.trim().is_empty() {
+            return Err(Refusal::Empty);
+        }
+        let mut state = self.state();
+        if state.left() == Some(0) {
+            let limit = state.ground.settings.text(&table::MAX_COST).to_string();
+            return Err(Refusal::Spent(limit));
+        }
+        if state.running.is_some() {
+            if state.queued.is_some() || kind != turn::Kind::Prompt {
+                return Err(Refusal::Full);
+            }
+            state.queued = Some(text.to_string());
+            drop(state);
+            let shown = self.ground().redactor.text(text).into_owned();
+            self.inner.log.push("queued", json!({ "text": shown }));
+            self.tell_status();
+            return Ok(Sent::Queued);
+        }
+        let id = state.begin(text, self.inner.log.last());
+        drop(state);
+        self.tell_status();
+        let (chat, prompt) = (self.clone(), text.to_string());
+        self.inner.handle.spawn(async move { chat.drive(prompt, kind).await });
+        Ok(Sent::Started(id))
+    }
+
+    /// Breaks off what is being answered; a prompt that waits is forgotten with it. False when nothing is.
+    pub fn cancel(&self) -> bool {
+        let mut state = self.state();
+        state.queued = None;
+        let Some(running) = &state.running else { return false };
+        running.cancel.cancel();
+        true
+    }
+
+    /// Turns TURBOTIME on with these tools, or off.
+    pub fn select(&self, turbotime: Option<Selection>) {
+        self.state().turbotime = turbotime;
+        self.tell_status();
+    }
+
+    /// What waits for the person, oldest first.
+    #[must_use]
+    pub fn approvals(&self) -> Vec<Approval> {
+        let mut all = self.inner.asking.all();
+        all.extend(self.waiting());
+        all
+    }
+
+    /// Answers something that waits.
+    ///
+    /// # Errors
+    /// When nothing of this name waits, nobody may answer it, or it could not be done.
+    pub fn answer(&self, id: &str, answer: &Answer) -> Result<(), ChatError> {
+        let refused =
+            || ChatError::Refused("nobody is here who may decide\n  hint: start Marvin in a terminal".into());
+        let person = self.inner.person.as_ref().ok_or_else(refused)?;
+        if id.starts_with("command:") {
+            return if self.inner.asking.answer(id, answer) {
+                Ok(())
+            } else {
+                Err(ChatError::NotWaiting(truncate::line(id, 80)))
+            };
+        }
+        let done = match id.split_once(':') {
+            Some(("memory", name)) => lists::decide(&self.ground(), name, answer, person),
+            Some(("servitor", name)) => lists::tell(&self.ground(), name, answer),
+            Some(("turn", _)) => self.settle_broken(id, answer),
+            _ => Err(ChatError::NotWaiting(truncate::line(id, 80))),
+        };
+        self.state().waiting = None;
+        done?;
+        let word = match answer {
+            Answer::Yes => "yes",
+            Answer::No => "no",
+            Answer::Edit(_) => "edit",
+        };
+        self.inner.log.push("approval.answered", json!({"id": id, "answer": word}));
+        self.tell_status();
+        Ok(())
+    }
+
+    /// Yes takes the question up where it broke off; no closes it.
+    fn settle_broken(&self, id: &str, answer: &Answer) -> Result<(), ChatError> {
+        let missing = || ChatError::NotWaiting(truncate::line(id, 80));
+        let found =
+            self.state().broken.iter().find(|broken| broken.id() == id).cloned().ok_or_else(missing)?;
+        let layout = self.ground().layout;
+        // A run that ended after all, or never began, cannot be taken up; its question can still be asked.
+        let run = found.run.as_deref().filter(|run| session::prompt_of(&layout, run).is_ok());
+        let (prompt, kind) = match (answer, run) {
+            (Answer::No, run) => {
+                let closed = run.map(|run| session::close_broken(&layout, run));
+                closed.transpose().map_err(|error| ChatError::Failed(error.to_string()))?;
+                (None, turn::Kind::Prompt)
+            }
+            (Answer::Yes, Some(run)) => (Some(found.prompt.clone()), turn::Kind::TakenUp(run.to_string())),
+            (Answer::Yes, None) => (Some(found.prompt.clone()), turn::Kind::Prompt),
+            (Answer::Edit(text), run) => {
+                if let Some(run) = run {
+                    session::close_broken(&layout, run)
+                        .map_err(|error| ChatError::Failed(error.to_string()))?;
+                }
+                (Some(text.clone()), turn::Kind::Prompt)
+            }
+        };
+        if let Some(prompt) = prompt {
+            self.start(&prompt, kind).map_err(|refusal| ChatError::Failed(refusal.to_string()))?;
+        }
+        found.settle();
+        self.state().broken.retain(|broken| broken.id() != id);
+        Ok(())
+    }
+
+    /// Says something that is not kept.
+    fn say(&self, text: &str) {
+        self.inner.log.push("notice", json!({ "text": text }));
+    }
+
+    fn tell_status(&self) {
+        let status = self.status();
+        self.inner.log.push("status", json!(status));
+    }
+}
+
+impl State {
+    /// Keeps what was said.
+    fn keep(&mut self, role: &str, text: &str, time: &str) -> Arc<Message> {
+        let (role, text, time) = (role.to_string(), text.to_string(), time.to_string());
+        let message = Arc::new(Message { number: self.next, role, text, time });
+        self.next += 1;
+        self.messages.push_back(message.clone());
+        message
+    }
+
+    /// Notes that a turn begins; gives its name.
+    fn begin(&mut self, prompt: &str, after: u64) -> String {
+        self.turns += 1;
+        let id = format!("turn_{}", self.turns);
+        let prompt = self.ground.redactor.text(prompt).into_owned();
+        let (cancel, since) = (CancellationToken::new(), Instant::now());
+        self.running = Some(Running { id: id.clone(), prompt, cancel, after, since });
+        id
+    }
+
+    /// Nano-dollars that are left of the conversation's budget; none: there is none.
+    fn left(&self) -> Option<u64> {
+        let limit = self.ground.settings.amount(&table::MAX_COST).map(marvin_model::price::nanos)?;
+        Some(limit.saturating_sub(self.spent))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,336 @@
+use super::*;
+use marvin_base::environment::Environment;
+use serde_json::Value;
+use std::path::Path;
+use std::time::Duration;
+
+/// A home, a project, and a script.
+struct World {
+    folder: tempfile::TempDir,
+}
+
+impl World {
+    fn new(script: &[Value]) -> Self {
+        let world = World { folder: tempfile::tempdir().unwrap() };
+        for name in ["home", "project"] {
+            std::fs::create_dir(world.path().join(name)).unwrap();
+        }
+        world.script(script);
+        world
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn script(&self, script: &[Value]) {
+        let text: String = script.iter().map(|entry| format!("{entry}\n")).collect();
+        std::fs::write(self.path().join("script.jsonl"), text).unwrap();
+    }
+
+    async fn chat(&self, coding: bool, more: &[(&'static str, &str)]) -> Chat {
+        let home = self.path().join("home").display().to_string();
+        let environment =
+            Environment::from_iter([("HOME", home.as_str()), ("USER", "ann"), ("PATH", "/usr/bin:/bin")]);
+        let mut flags = vec![("model.script", self.path().join("script.jsonl").display().to_string())];
+        flags.extend(more.iter().map(|(key, value)| (*key, (*value).to_string())));
+        let person = Person::found(&environment, true, None).ok();
+        let ground = Ground::find(environment, self.path().join("project"), None, coding, flags).unwrap();
+        Chat::open(ChatOptions { ground, person, brings: None }).await.unwrap()
+    }
+
+    fn log(&self) -> Value {
+        let path = self.path().join("home/.config/marvin/profiles/default/chat_log.json");
+        std::fs::read_to_string(path).map_or(Value::Null, |text| serde_json::from_str(&text).unwrap())
+    }
+}
+
+fn say(text: &str) -> Value {
+    json!({"reply": {"text": text}})
+}
+
+/// Waits until nothing is being answered.
+async fn idle(chat: &Chat) {
+    wait(chat, |chat| !chat.status().busy).await;
+}
+
+async fn wait(chat: &Chat, until: impl Fn(&Chat) -> bool) {
+    for _ in 0..3_000 {
+        if until(chat) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("it did not happen: {:?}", chat.status());
+}
+
+fn kinds(events: &mut Events) -> Vec<String> {
+    events.ready(usize::MAX).iter().map(|event| event.kind.clone()).collect()
+}
+
+fn texts(chat: &Chat) -> Vec<String> {
+    chat.messages().iter().map(|message| format!("{}: {}", message.role, message.text)).collect()
+}
+
+#[tokio::test]
+async fn a_conversation_is_stored_and_goes_on() {
+    let world = World::new(&[
+        json!({"reply": {"text": "one two three"}, "chunks": 3, "delay_ms": 5}),
+        json!({"when": {"contains": "second"}, "reply": {"text": "two"}}),
+    ]);
+    let chat = world.chat(false, &[]).await;
+    let mut events = chat.events(Some(0));
+    assert_eq!(chat.send("  "), Err(Refusal::Empty));
+    assert_eq!(chat.send("first"), Ok(Sent::Started("turn_1".into())));
+    assert_eq!(chat.send("second"), Ok(Sent::Queued));
+    assert_eq!(chat.send("third"), Err(Refusal::Full));
+    idle(&chat).await;
+    assert_eq!(texts(&chat), ["you: first", "assistant: one two three", "you: second", "assistant: two"]);
+    let told = events.ready(usize::MAX);
+    assert!(told.windows(2).all(|two| two[0].seq + 1 == two[1].seq), "in order, none missing");
+    let pieces: String = told.iter().filter_map(|event| event.data["item"]["delta"].as_str()).collect();
+    assert_eq!(pieces, "one two threetwo");
+    let kinds: Vec<&str> = told.iter().map(|event| event.kind.as_str()).collect();
+    for kind in ["queued", "run.started", "turn.started", "message", "result", "status"] {
+        assert!(kinds.contains(&kind), "{kind}: {kinds:?}");
+    }
+    // What is stored is what is shown, and another process sees the same.
+    let log = world.log();
+    let stored: Vec<String> = log
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|said| format!("{}: {}", said["role"].as_str().unwrap(), said["text"].as_str().unwrap()))
+        .collect();
+    assert_eq!(stored, texts(&chat));
+    let other = world.chat(false, &[]).await;
+    assert_eq!(texts(&other), texts(&chat));
+    let numbers: Vec<u64> = other.messages().iter().map(|message| message.number).collect();
+    assert_eq!(numbers, [0, 1, 2, 3]);
+}
+
+#[tokio::test]
+async fn an_answer_is_broken_off() {
+    let world = World::new(&[json!({"reply": {"text": "slow answer"}, "delay_ms": 60_000}), say("quick")]);
+    let chat = world.chat(false, &[]).await;
+    assert!(!chat.cancel(), "there is nothing to break off");
+    chat.send("wait").unwrap();
+    chat.send("never").unwrap();
+    wait(&chat, |chat| chat.inner.log.last() > 6).await;
+    assert!(chat.cancel());
+    idle(&chat).await;
+    assert_eq!(texts(&chat), ["you: wait", "system: broken off"], "the one that waited is gone too");
+    chat.send("now").unwrap();
+    idle(&chat).await;
+    assert_eq!(chat.messages().last().unwrap().text, "quick");
+}
+
+#[tokio::test]
+async fn a_command_waits_for_the_person() {
+    let call = |line: &str| json!({"reply": {"tool_calls": [{"name": "run_command", "arguments": {"command": line}}]}});
+    let world = World::new(&[call("xyzzy || echo 42"), call("xyzzy no"), call("rm -rf /"), say("done")]);
+    let chat = world.chat(true, &[]).await;
+    let mut events = chat.events(Some(0));
+    chat.send("go").unwrap();
+    wait(&chat, |chat| !chat.approvals().is_empty()).await;
+    let first = chat.approvals().remove(0);
+    assert_eq!((first.kind, first.text.as_str()), (Kind::Command, "xyzzy || echo 42"));
+    assert_eq!(chat.status().approvals, 1);
+    chat.answer(&first.id, &Answer::Yes).unwrap();
+    wait(&chat, |chat| chat.approvals().first().is_some_and(|one| one.id != first.id)).await;
+    chat.answer(&chat.approvals()[0].id, &Answer::Edit("not this way".into())).unwrap();
+    idle(&chat).await;
+    assert!(chat.approvals().is_empty());
+    let told = events.ready(usize::MAX);
+    let calls: Vec<&Value> = told
+        .iter()
+        .filter(|event| event.kind == "item.completed" && event.data["item"]["type"] == "tool_call")
+        .map(|event| &event.data["item"])
+        .collect();
+    assert_eq!(calls.len(), 3, "{calls:?}");
+    assert!(calls[0]["ok"] == true && calls[0]["result"].to_string().contains("42"), "{}", calls[0]);
+    assert!(calls[0]["verdict"]["reason"].as_str().unwrap().ends_with("a person said yes"), "{}", calls[0]);
+    assert!(
+        calls[1]["ok"] == false && calls[1]["why"].as_str().unwrap().contains("not this way"),
+        "{}",
+        calls[1]
+    );
+    assert_eq!(calls[2]["verdict"]["decision"], "deny", "nobody is asked about that");
+    let asked = told.iter().filter(|event| event.kind == "approval.asked").count();
+    assert_eq!(asked, 2);
+}
+
+#[tokio::test]
+async fn what_broke_off_is_offered_once() {
+    let world = World::new(&[
+        json!({"when": {"contains": "look"}, "reply": {"tool_calls": [{"name": "write_note", "arguments": {"title": "n", "content": "once"}}]}}),
+        json!({"reply": {"text": "slow"}, "delay_ms": 60_000}),
+        say("after all"),
+    ]);
+    // A process that ends in the middle of an answer: its runtime goes, its lock goes.
+    let before = std::thread::scope(|scope| {
+        let run = || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let chat = world.chat(false, &[]).await;
+                chat.send("look at it").unwrap();
+                wait(&chat, |chat| {
+                    let started =
+                        |event: &Arc<Event>| event.kind == "item.started" && event.data["item"]["round"] == 2;
+                    chat.events(Some(0)).ready(usize::MAX).iter().any(started)
+                })
+                .await;
+                chat.inner.log.last()
+            })
+        };
+        scope.spawn(run).join().unwrap()
+    });
+    assert!(before > 0);
+    let chat = world.chat(false, &[]).await;
+    let waiting = chat.approvals();
+    assert_eq!((waiting.len(), waiting[0].text.as_str()), (1, "look at it"), "{waiting:?}");
+    assert!(chat.messages().is_empty(), "nothing of it is in the log yet");
+    let mut events = chat.events(None);
+    chat.answer(&waiting[0].id, &Answer::Yes).unwrap();
+    idle(&chat).await;
+    let told = kinds(&mut events);
+    assert!(told.contains(&"run.resumed".to_string()), "{told:?}");
+    assert_eq!(texts(&chat), ["you: look at it", "assistant: after all"]);
+    assert!(chat.approvals().is_empty());
+    assert!(world.chat(false, &[]).await.approvals().is_empty(), "it is not offered again");
+    assert_eq!(chat.runs(10).len(), 1, "the same run went on");
+}
+
+#[tokio::test]
+async fn a_budget_is_one_for_the_conversation() {
+    let world = World::new(&[say("a"), say("b")]);
+    let chat = world.chat(false, &[("limits.cost_usd", "1")]).await;
+    chat.state().spent = 1_000_000_000;
+    assert_eq!(chat.send("x"), Err(Refusal::Spent("1".into())));
+}
+
+#[tokio::test]
+async fn commands_are_the_same_for_every_face() {
+    let world = World::new(&[say("an answer")]);
+    let chat = world.chat(false, &[]).await;
+    for (line, part) in [
+        ("/help", "take the last exchange"),
+        ("usage", "This conversation: 0 messages"),
+        ("saved", "no saved places"),
+        ("profiles", "* default"),
+        ("/tools", "convert_units"),
+        ("/model", "mock mock answers"),
+        ("/modle", "did you mean `/model`"),
+        ("/turbotime", "TURBOTIME is off"),
+        ("/turbotime scryfal", "did you mean `scryfall`"),
+        ("/turbotime scryfall,news", "TURBOTIME is on: news.headline_search, scryfall.lookup"),
+        ("/turbotime off", "TURBOTIME is off"),
+        ("/runs", "no runs"),
+        ("/servitors", "no servitors"),
+        ("/approvals", "nothing waits"),
+        ("/yes", "nothing waits"),
+        ("/undo", "nothing to take back"),
+        ("/compact", "within 50000"),
+        ("/compact x", "how many tokens"),
+        ("/search ", "which words"),
+        ("/status", "who answers"),
+        ("/cancel", "nothing is being answered"),
+        ("!v 900", "how many seconds"),
+        ("!pro", "say what to ask"),
+        ("!", "say which command"),
+        ("!echo hi", "hi"),
+        ("!rm -rf /", "refused"),
+        ("!code", "coding: files and commands in"),
+        ("!code", "no files, no commands"),
+        ("!shell", "every line is a command"),
+        ("echo from the shell", "from the shell"),
+        ("!sh", "prompts again"),
+        ("/model nobody:x", "answers from now on"),
+    ] {
+        let reply = chat.command(line).await.map_or("a prompt".to_string(), |reply| format!("{reply:?}"));
+        assert!(reply.contains(part), "{line}: {reply}");
+    }
+    for prompt in ["hello", " /help", "/etc/passwd is what?", "quit smoking", "usage of water", "two\nlines"]
+    {
+        assert_eq!(chat.command(prompt).await, None, "{prompt}");
+    }
+    assert_eq!(chat.command("quit").await, Some(Reply::Quit));
+    assert_eq!(chat.command("!v 9").await, Some(Reply::Voice(9)));
+    let Some(Reply::Edit { path, .. }) = chat.command("preferences").await else { panic!() };
+    assert!(std::fs::read_to_string(path).unwrap().contains("spice_tolerance: medium"));
+    assert!(texts(&chat).contains(&"you: !echo hi".to_string()), "{:?}", texts(&chat));
+    let Some(Reply::Again(_)) =
+        chat.command("profiles Second One").await.or(chat.command("profiles second").await)
+    else {
+        panic!()
+    };
+    assert_eq!((chat.status().profile.as_str(), chat.messages().len()), ("second", 0));
+    chat.send("a question").unwrap();
+    idle(&chat).await;
+    assert_eq!(chat.command("/undo").await, Some(Reply::Input("a question".into())));
+    assert!(chat.messages().is_empty());
+    let Some(Reply::Text(found)) = chat.command("/search ANSWER").await else { panic!() };
+    assert!(found.contains("assistant: an answer"), "{found}");
+    std::fs::write(world.path().join("project/notes.md"), "x").unwrap();
+    std::fs::write(world.path().join("project/.hidden"), "x").unwrap();
+    for (line, wanted) in [
+        ("/und", "/undo"),
+        ("look at notes.", "notes.md"),
+        ("see @no", "@notes.md"),
+        ("use conv", "convert_units"),
+    ] {
+        assert_eq!(chat.complete(line, line.len()).candidates, [wanted], "{line}");
+    }
+    for line in ["../", "/etc/pass", "see .."] {
+        assert!(chat.complete(line, line.len()).candidates.iter().all(|one| one.starts_with('.')), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn memory_is_decided_by_the_person() {
+    let world = World::new(&[say("x")]);
+    let chat = world.chat(true, &[]).await;
+    let ground = chat.ground();
+    let mut memory = marvin_memory::Memory::open(
+        marvin_memory::Places::of(&ground.layout, &ground.settings),
+        ground.redactor.clone(),
+    );
+    let candidate = |text: &str| marvin_memory::Candidate {
+        text: text.into(),
+        kind: marvin_memory::candidate::Type::Fact,
+        tags: vec![],
+        ttl_days: None,
+        source: marvin_memory::candidate::Source::AssistantInferred,
+        why_store: "test".into(),
+    };
+    let all = ["the build takes a minute", "tests need a database", "nobody reads this"].map(candidate);
+    let from = marvin_memory::memory::From::default();
+    memory.propose(all.to_vec(), marvin_memory::proposal::Origin::Think, &from).unwrap();
+    chat.state().waiting = None;
+    let waiting = chat.approvals();
+    assert_eq!(waiting.len(), 3, "{waiting:?}");
+    chat.answer(&waiting[0].id, &Answer::Yes).unwrap();
+    chat.answer(&waiting[1].id, &Answer::Edit("tests need no database".into())).unwrap();
+    chat.answer(&waiting[2].id, &Answer::No).unwrap();
+    assert!(chat.answer(&waiting[2].id, &Answer::Yes).is_err(), "once");
+    assert!(chat.approvals().is_empty());
+    let texts: Vec<String> = memory.list().unwrap().into_iter().map(|one| one.entry.candidate.text).collect();
+    assert_eq!(texts, ["the build takes a minute", "tests need no database"]);
+}
+
+#[tokio::test]
+async fn nobody_decides_where_nobody_is() {
+    let world = World::new(&[
+        json!({"reply": {"tool_calls": [{"name": "run_command", "arguments": {"command": "xyzzy"}}]}}),
+        say("done"),
+    ]);
+    let mut chat = world.chat(true, &[]).await;
+    Arc::get_mut(&mut chat.inner).unwrap().person = None;
+    let mut events = chat.events(Some(0));
+    chat.send("go").unwrap();
+    idle(&chat).await;
+    let told = events.ready(usize::MAX);
+    let call = told.iter().find(|event| event.data["item"]["verdict"].is_object()).unwrap();
+    assert_eq!(call.data["item"]["verdict"]["decision"], "deny", "{}", call.data);
+    assert!(matches!(chat.answer("memory:x", &Answer::Yes), Err(ChatError::Refused(_))));
+}

@@ -1,0 +1,67 @@
+//! Replies that are notes: what the model is told after them, and one question beside the conversation.
+
+use super::{Course, Halt, Turn};
+use crate::account::Account;
+use crate::outcome::Status;
+use crate::stages::{MOST_NOTES, Notes};
+use marvin_base::ledger::LedgerError;
+use marvin_model::{Message, Reply, Request};
+
+impl Turn {
+    /// A reply that was notes and nothing else: the answer is asked for, a bounded number of times.
+    pub(super) fn noted(&self, course: &mut Course, reply: &Reply, notes: &Notes) -> Result<(), Halt> {
+        course.noted += 1;
+        if course.noted > MOST_NOTES {
+            let error = format!("the model gave its notes {} times and no answer", course.noted);
+            return self.over(course, Status::Failed, "only_notes", Some(error));
+        }
+        course.empty = 0;
+        let again = course.noted > 1;
+        let word =
+            self.stages.as_ref().and_then(|stages| stages.word(notes, true, again)).unwrap_or_default();
+        // Vendors refuse a message of nothing.
+        let text = if reply.text.is_empty() { "(notes)" } else { &reply.text };
+        let said =
+            Message::Assistant { content: text.into(), tool_calls: Vec::new(), opaque: reply.opaque.clone() };
+        self.feed(course, vec![said, Message::user(word)])?;
+        Ok(())
+    }
+
+    /// What is told after the tools of a reply that had notes.
+    pub(super) fn after_notes(&self, course: &mut Course, notes: Option<&Notes>) -> Result<(), Halt> {
+        let (Some(stages), Some(notes)) = (&self.stages, notes) else { return Ok(()) };
+        if let Some(word) = stages.word(notes, false, false) {
+            self.feed(course, vec![Message::user(word)])?;
+        }
+        Ok(())
+    }
+
+    /// One question beside the conversation, with no tools; none when nothing came of it. It is recorded and paid for like
+    /// every other.
+    ///
+    /// # Errors
+    /// Only when the record cannot be written.
+    pub(crate) async fn aside(
+        &self,
+        step: &str,
+        messages: Vec<Message>,
+    ) -> Result<Option<String>, LedgerError> {
+        let course = self.course(Vec::new(), 0, Account::default());
+        let request = Request {
+            messages,
+            answer_only: true,
+            role: self.role.clone(),
+            step: Some(step.to_string()),
+            ..Request::default()
+        };
+        let sent = match self.check_bounds(&course) {
+            Ok(()) => self.send(&course, request, false).await,
+            Err(halt) => Err(halt),
+        };
+        match sent {
+            Ok(sent) => Ok(Some(sent.reply.text)),
+            Err(Halt::Over(_)) => Ok(None),
+            Err(Halt::Record(error)) => Err(error),
+        }
+    }
+}

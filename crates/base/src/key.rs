@@ -1,0 +1,42 @@
+//! A token that somebody must know, kept as its hash: comparing hashes tells nothing about how much of a guess was right.
+
+use crate::signature;
+
+/// The key to a door.
+#[derive(Debug, Clone)]
+pub struct Key(String);
+
+impl Key {
+    /// The key that this token is.
+    #[must_use]
+    pub fn new(token: &str) -> Self {
+        Key(signature::of_bytes(token.as_bytes()))
+    }
+
+    /// Is this the token?
+    #[must_use]
+    pub fn fits(&self, given: &str) -> bool {
+        signature::of_bytes(given.as_bytes()) == self.0
+    }
+
+    /// Is this the value of an `Authorization` header with the token?
+    #[must_use]
+    pub fn fits_bearer(&self, header: &str) -> bool {
+        let (scheme, token) = header.split_once(' ').unwrap_or_default();
+        scheme.eq_ignore_ascii_case("bearer") && self.fits(token.trim())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_token_fits() {
+        let key = Key::new("abc");
+        assert!(key.fits("abc") && key.fits_bearer("Bearer abc") && key.fits_bearer("bearer  abc"));
+        for header in ["", "abc", "Bearer", "Bearer ", "Bearer abcd", "Basic abc", "Bearer abc abc"] {
+            assert!(!key.fits_bearer(header), "{header}");
+        }
+    }
+}

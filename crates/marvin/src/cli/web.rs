@@ -1,0 +1,50 @@
+//! The command line of `marvin chat-ui`.
+
+use clap::Args;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+/// What `marvin chat-ui --help` ends with.
+pub(super) const CHAT_UI_HELP: &str = "\
+Serves until it is interrupted. The link that it prints carries a token; whoever has it can do what you can do here, so keep it
+to yourself. Only this machine is served unless --host and --expose say otherwise.
+
+Examples:
+  marvin chat-ui --open                                 in this folder, and open the browser
+  marvin chat-ui --llm claude --workspace ~/src/app     with Claude, in another folder
+  marvin chat-ui --port 0 --json | jq -r .url           any free port; the link for a program";
+
+/// What to serve, and where.
+#[derive(Debug, Args)]
+pub(crate) struct ChatUiArguments {
+    /// The address to listen on
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
+    pub(crate) host: IpAddr,
+    /// The port; 0 picks a free one
+    #[arg(long, value_name = "PORT", default_value_t = 8765)]
+    pub(crate) port: u16,
+    /// Serve other machines too, at --host: without encryption, to everybody who gets the link
+    #[arg(long)]
+    pub(crate) expose: bool,
+    /// The provider (default: the first with a key, else the built-in mock)
+    #[arg(long, visible_alias = "provider", value_name = "NAME")]
+    pub(crate) llm: Option<String>,
+    /// The model
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// A script for the mock provider (JSONL)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) script: Option<PathBuf>,
+    /// The folder to work in (default: the project around this folder, else the folder itself)
+    #[arg(long, visible_alias = "working-dir", value_name = "PATH")]
+    pub(crate) workspace: Option<PathBuf>,
+    /// Stop answering when the conversation has cost this many US dollars
+    #[arg(long, value_name = "USD")]
+    pub(crate) max_cost: Option<String>,
+    /// Open the link in the browser
+    #[arg(long)]
+    pub(crate) open: bool,
+    /// Print {"url","token"} when it is ready
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,377 @@
+//! The plain face: a line is a prompt or a command, the answer follows as it arrives. Nothing moves the cursor, so that it works
+//! for screen readers and in pipes: answers on standard output, talk on standard error, no colours.
+
+use super::{editor, open};
+use crate::cli::TurnArguments;
+use crate::commands::{runtime, welcome};
+use crate::failure::Failure;
+use crate::output;
+use marvin_agent::chat::{Answer, Approval, Chat, Event, Kind, Reply, Typed};
+use marvin_base::{Exit, truncate};
+use rustyline::completion::Completer;
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::DefaultHistory;
+use rustyline::validate::Validator;
+use rustyline::{Config, Context, Editor, Helper};
+use serde_json::Value;
+use std::io::BufRead;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// A line longer than this is not a prompt.
+const LONGEST: u64 = 16 * 1024 * 1024;
+
+/// Talks until the lines end or the person leaves.
+pub(super) fn run(arguments: &TurnArguments, at_terminal: bool) -> Result<Exit, Failure> {
+    // Whoever has nothing to say is shown what there is.
+    let mut first = None;
+    if !at_terminal {
+        first = piped()?;
+        if first.is_none() {
+            return welcome::run(arguments);
+        }
+    }
+    let runtime = runtime()?;
+    let (chat, servers) = runtime.block_on(open(arguments, at_terminal))?;
+    let mut plain =
+        Plain { lines: Lines::new(at_terminal, &chat)?, chat, runtime, at_terminal, exit: Exit::Success };
+    plain.greet();
+    let ended = plain.live(first);
+    let Plain { runtime, exit, .. } = plain;
+    runtime.block_on(servers.end());
+    ended.map(|()| exit)
+}
+
+/// The next line that is not blank, where nobody sits at a terminal; none at the end.
+fn piped() -> Result<Option<String>, Failure> {
+    let mut input = std::io::Read::take(std::io::stdin().lock(), LONGEST);
+    loop {
+        let mut bytes = Vec::new();
+        let read = input.read_until(b'\n', &mut bytes);
+        let read =
+            read.map_err(|error| Failure::failed(format!("standard input cannot be read: {error}")))?;
+        if read == 0 {
+            return Ok(None);
+        }
+        let line = String::from_utf8_lossy(&bytes).trim_end().to_string();
+        if !line.is_empty() {
+            return Ok(Some(line));
+        }
+    }
+}
+
+/// Where lines come from.
+enum Lines {
+    Terminal(Box<Editor<Words, DefaultHistory>>, Typed),
+    Piped,
+}
+
+/// Completion by the conversation.
+struct Words(Chat);
+
+impl Completer for Words {
+    type Candidate = String;
+
+    fn complete(&self, line: &str, at: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
+        let completion = self.0.complete(line, at);
+        Ok((completion.start, completion.candidates))
+    }
+}
+
+impl Hinter for Words {
+    type Hint = String;
+}
+impl Highlighter for Words {}
+impl Validator for Words {}
+impl Helper for Words {}
+
+impl Lines {
+    fn new(at_terminal: bool, chat: &Chat) -> Result<Self, Failure> {
+        if !at_terminal {
+            return Ok(Lines::Piped);
+        }
+        let cannot = |error: ReadlineError| Failure::failed(format!("the terminal cannot be used: {error}"));
+        let mut editor: Editor<Words, DefaultHistory> =
+            Editor::with_config(Config::default()).map_err(cannot)?;
+        editor.set_helper(Some(Words(chat.clone())));
+        let typed = Typed::read(&chat.ground().layout.typed(&chat.status().profile));
+        for line in typed.lines() {
+            editor.add_history_entry(line).map_err(cannot)?;
+        }
+        Ok(Lines::Terminal(Box::new(editor), typed))
+    }
+
+    /// The next line; none when there are no more. `begin` is what stands there to be changed.
+    fn next(&mut self, prompt: &str, begin: &str) -> Result<Option<String>, Failure> {
+        let (editor, _) = match self {
+            Lines::Piped => return piped(),
+            Lines::Terminal(editor, typed) => (editor, typed),
+        };
+        let mut whole = String::new();
+        loop {
+            let asked = if whole.is_empty() {
+                editor.readline_with_initial(prompt, (begin, ""))
+            } else {
+                editor.readline("… ")
+            };
+            match asked {
+                Ok(line) => match line.strip_suffix('\\') {
+                    Some(line) => whole.push_str(&format!("{line}\n")),
+                    None => {
+                        whole.push_str(&line);
+                        return Ok(Some(whole));
+                    }
+                },
+                Err(ReadlineError::Interrupted) => {
+                    whole.clear();
+                    output::talk("(Ctrl+D or `quit` leaves)");
+                }
+                Err(ReadlineError::Eof) => return Ok(None),
+                Err(error) => return Err(Failure::failed(format!("the terminal cannot be read: {error}"))),
+            }
+        }
+    }
+
+    /// A short answer; none when nobody gives one.
+    fn answer(&mut self, question: &str) -> Option<String> {
+        match self {
+            Lines::Piped => None,
+            Lines::Terminal(editor, _) => editor.readline(question).ok(),
+        }
+    }
+
+    fn keep(&mut self, line: &str) {
+        if let Lines::Terminal(editor, typed) = self {
+            editor.add_history_entry(line).ok();
+            if let Err(error) = typed.add(line) {
+                output::talk(&format!("what you type cannot be kept: {error}"));
+            }
+        }
+    }
+}
+
+struct Plain {
+    chat: Chat,
+    runtime: Runtime,
+    lines: Lines,
+    at_terminal: bool,
+    exit: Exit,
+}
+
+impl Plain {
+    fn greet(&self) {
+        let status = self.chat.status();
+        if self.at_terminal {
+            output::talk(&format!(
+                "Marvin {}: {} {} answers, profile {}, {} messages. `/help` lists commands, `quit` leaves.",
+                env!("CARGO_PKG_VERSION"),
+                status.provider,
+                status.model,
+                status.profile,
+                status.messages
+            ));
+        }
+        for approval in self.chat.approvals() {
+            if approval.id.starts_with("turn:") {
+                output::talk(&format!("{}\n  {}", approval.title, output::visible(&approval.text)));
+                output::talk("  `/yes` takes it up, `/no` closes it");
+            }
+        }
+        let waiting = self.chat.approvals().iter().filter(|approval| approval.kind == Kind::Memory).count();
+        if waiting > 0 {
+            output::talk(&format!("{waiting} things may be remembered; `/memory` shows them"));
+        }
+    }
+
+    fn live(&mut self, first: Option<String>) -> Result<(), Failure> {
+        let (mut next, mut begin) = (first, String::new());
+        loop {
+            let line = match next.take() {
+                Some(line) => Some(line),
+                None => {
+                    let shell = self.chat.status().mode == "shell";
+                    self.lines.next(if shell { "$ " } else { "> " }, &std::mem::take(&mut begin))?
+                }
+            };
+            let Some(line) = line else { return Ok(()) };
+            if line.trim().is_empty() {
+                continue;
+            }
+            self.lines.keep(&line);
+            let after = self.chat.status().seq;
+            match self.runtime.block_on(self.chat.command(&line)) {
+                Some(Reply::Quit) => return Ok(()),
+                Some(Reply::Text(text) | Reply::Ran(text) | Reply::Panel(_, text)) => {
+                    output::line(&self.shown(&text))?;
+                }
+                Some(Reply::Changed(text) | Reply::Again(text)) => output::talk(&text),
+                Some(Reply::Wrong(text)) => {
+                    self.exit = Exit::Failed;
+                    output::error(&output::visible(&text));
+                }
+                Some(Reply::Input(text)) => {
+                    output::talk("taken back; change it and send it again");
+                    begin = text;
+                }
+                Some(Reply::Edit { what, path }) => self.edit(&what, &path),
+                Some(Reply::Voice(seconds)) => {
+                    output::talk(&format!("speak: {seconds} seconds"));
+                    match self.runtime.block_on(self.chat.listen(seconds)) {
+                        Ok(text) => begin = text,
+                        Err(error) => output::error(&error),
+                    }
+                }
+                Some(Reply::Sent(_)) => {}
+                None => {
+                    if let Err(refusal) = self.chat.send(&line) {
+                        self.exit = Exit::Failed;
+                        output::error(&refusal.to_string());
+                    }
+                }
+            }
+            self.follow(after)?;
+        }
+    }
+
+    /// Text for this reader: a terminal must not obey it, a program gets it as it is.
+    fn shown(&self, text: &str) -> String {
+        if self.at_terminal { output::visible(text) } else { text.to_string() }
+    }
+
+    fn edit(&self, what: &str, path: &std::path::Path) {
+        if !self.at_terminal {
+            output::talk(&format!("{what}: {}", path.display()));
+            return;
+        }
+        let command = editor(&self.chat.ground().environment);
+        let mut words = command.split_whitespace();
+        let Some(program) = words.next() else { return };
+        if let Err(error) = std::process::Command::new(program).args(words).arg(path).status() {
+            output::error(&format!("`{command}` cannot be started: {error}\n  hint: set EDITOR"));
+        }
+    }
+
+    /// Shows what happens until nothing is being answered.
+    fn follow(&mut self, after: u64) -> Result<(), Failure> {
+        let mut events = self.chat.events(Some(after));
+        let mut telling = Telling { at_line_start: true, at_terminal: self.at_terminal };
+        let handle = self.runtime.handle().clone();
+        let mut interrupt = {
+            let _entered = handle.enter();
+            signal(SignalKind::interrupt()).ok()
+        };
+        loop {
+            let mut some = events.ready(1_024);
+            if some.is_empty() {
+                if !self.chat.status().busy {
+                    return telling.start_line();
+                }
+                let chat = &self.chat;
+                some = self.runtime.block_on(async {
+                    tokio::select! {
+                        some = events.some(1_024) => some,
+                        () = pressed(interrupt.as_mut()) => {
+                            chat.cancel();
+                            Vec::new()
+                        }
+                    }
+                });
+            }
+            for event in &some {
+                self.tell(event, &mut telling)?;
+            }
+        }
+    }
+
+    fn tell(&mut self, event: &Event, telling: &mut Telling) -> Result<(), Failure> {
+        let text = |path: &str| event.data.pointer(path).and_then(Value::as_str).unwrap_or_default();
+        match event.kind.as_str() {
+            "item.updated" => telling.piece(text("/item/delta"))?,
+            "item.completed" if text("/item/type") == "message" => telling.start_line()?,
+            "item.started" if text("/item/type") == "tool_call" => {
+                telling.start_line()?;
+                let arguments =
+                    event.data.pointer("/item/arguments").map(ToString::to_string).unwrap_or_default();
+                let line = format!("  {} {}", text("/item/name"), truncate::line(&arguments, 160));
+                output::talk(&output::visible(&line));
+            }
+            "item.completed" if text("/item/type") == "tool_call" => {
+                let ok = event.data.pointer("/item/ok").and_then(Value::as_bool) == Some(true);
+                let (word, why) = (if ok { "done" } else { "not done" }, text("/item/verdict/reason"));
+                let line =
+                    format!("  {word}; {}: {}", text("/item/verdict/decision"), truncate::line(why, 160));
+                output::talk(&output::visible(&line));
+            }
+            "notice" => output::talk(&format!("note: {}", output::visible(text("/text")))),
+            "message" if text("/role") == "system" => {
+                self.exit = Exit::Failed;
+                telling.start_line()?;
+                output::error(&output::visible(text("/text")));
+            }
+            "result" => self.exit = if text("/status") == "success" { Exit::Success } else { Exit::Failed },
+            "approval.asked" => {
+                telling.start_line()?;
+                let asked = self.chat.approvals().into_iter().find(|approval| approval.id == text("/id"));
+                if let Some(asked) = asked {
+                    self.ask(&asked);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Puts a question to the person; whoever does not say yes has said no.
+    fn ask(&mut self, approval: &Approval) {
+        output::talk(&format!(
+            "{}\n    {}",
+            approval.title,
+            output::visible(&approval.text).replace('\n', "\n    ")
+        ));
+        output::talk(&format!("  {}", output::visible(&approval.why)));
+        let said = self.lines.answer("y: yes, once; n: no; or say why not: ").unwrap_or_default();
+        let answer = match said.trim().to_lowercase().as_str() {
+            "y" | "yes" => Answer::Yes,
+            "" | "n" | "no" => Answer::No,
+            _ => Answer::Edit(said),
+        };
+        if let Err(error) = self.chat.answer(&approval.id, &answer) {
+            output::error(&error.to_string());
+        }
+    }
+}
+
+async fn pressed(interrupt: Option<&mut tokio::signal::unix::Signal>) {
+    match interrupt {
+        Some(interrupt) => {
+            interrupt.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// The answer on standard output.
+struct Telling {
+    at_line_start: bool,
+    at_terminal: bool,
+}
+
+impl Telling {
+    fn piece(&mut self, text: &str) -> Result<(), Failure> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.at_line_start = text.ends_with('\n');
+        if self.at_terminal { output::raw(&output::visible(text)) } else { output::raw(text) }
+    }
+
+    fn start_line(&mut self) -> Result<(), Failure> {
+        if !self.at_line_start {
+            output::raw("\n")?;
+        }
+        self.at_line_start = true;
+        Ok(())
+    }
+}

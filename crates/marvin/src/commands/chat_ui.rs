@@ -1,0 +1,123 @@
+//! `marvin chat-ui`: the browser face.
+
+use super::{cancel_on_signal, folder, packs, project, runtime};
+use crate::cli::ChatUiArguments;
+use crate::failure::Failure;
+use crate::output;
+use marvin_agent::Ground;
+use marvin_agent::chat::{Chat, ChatOptions};
+use marvin_base::environment::Environment;
+use marvin_base::{Exit, ids};
+use marvin_memory::Person;
+use marvin_web::{Setup, serve};
+use serde_json::json;
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Programs that open a link, the best first.
+const OPENERS: [&str; 4] = ["xdg-open", "open", "wslview", "sensible-browser"];
+/// How long an answer may take to end once the server does.
+const LAST: Duration = Duration::from_secs(10);
+
+/// Serves until it is interrupted.
+pub(super) fn run(arguments: &ChatUiArguments) -> Result<Exit, Failure> {
+    let environment = Environment::of_process();
+    let here = folder()?;
+    let workspace = project(arguments.workspace.as_deref())?;
+    let ground = Ground::find(environment.clone(), here, workspace.as_deref(), true, flags(arguments))?;
+    let runtime = runtime()?;
+    let served = runtime.block_on(async {
+        let cancel = cancel_on_signal();
+        let mut ground = ground;
+        let mut servers = marvin_mcp::client::start(&ground, None, &cancel).await;
+        ground.lent = std::mem::take(&mut servers.lent);
+        let ground = Arc::new(ground);
+        let chat = Chat::open(ChatOptions {
+            ground: (*ground).clone(),
+            person: person(&environment),
+            brings: Some(Arc::new(|ground: &Ground| packs::for_agents(ground).into_iter().collect())),
+        })
+        .await?;
+        let token = ids::short(32);
+        let setup = Setup {
+            ground,
+            chat: chat.clone(),
+            token: token.clone(),
+            address: SocketAddr::new(arguments.host, arguments.port),
+            beyond: arguments.expose,
+        };
+        let server = serve(setup, &cancel).await.map_err(|error| match error {
+            marvin_web::StartError::Beyond(_) => Failure::refused(error.to_string()),
+            _ => Failure::failed(error.to_string()),
+        })?;
+        tell(arguments, server.address(), &token)?;
+        cancel.cancelled().await;
+        // The answer that is being given ends first, and its record is closed.
+        if chat.cancel() {
+            let until = tokio::time::Instant::now() + LAST;
+            while chat.status().busy && tokio::time::Instant::now() < until {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+        server.stop().await;
+        servers.end().await;
+        Ok(Exit::Success)
+    });
+    runtime.shutdown_background();
+    served
+}
+
+/// The one who has the link is the one who started this, unless an agent did.
+fn person(environment: &Environment) -> Option<Person> {
+    let name = environment.get("USER").or(environment.get("LOGNAME")).unwrap_or("person");
+    let found = Person::found(environment, false, Some(name));
+    if let Err(error) = &found {
+        output::talk(&format!("note: nothing can be approved here: {error}"));
+    }
+    found.ok()
+}
+
+fn flags(arguments: &ChatUiArguments) -> Vec<(&'static str, String)> {
+    let flags = [
+        ("model.provider", arguments.llm.clone()),
+        ("model.name", arguments.model.clone()),
+        ("model.script", arguments.script.as_ref().map(|path| path.display().to_string())),
+        ("limits.cost_usd", arguments.max_cost.clone()),
+    ];
+    flags.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+}
+
+/// Says where it is; a page behind `#` is not sent to anybody, so the token stands there.
+fn tell(arguments: &ChatUiArguments, address: SocketAddr, token: &str) -> Result<(), Failure> {
+    let url = format!("http://{address}");
+    let link = format!("{url}/#token={token}");
+    if arguments.json {
+        output::line(&json!({ "url": url, "token": token, "link": link }).to_string())?;
+    } else {
+        output::line(&link)?;
+        output::talk("Open this link; end with Ctrl-C. Whoever has it can do what you can do here.");
+    }
+    if !address.ip().is_loopback() {
+        output::talk(
+            "note: other machines can reach this address, and what is sent to it is not encrypted: anybody in between can read the \
+             token and everything else, and have commands run as you",
+        );
+    }
+    if arguments.open && !open(&link) {
+        output::talk("note: no program that opens links was found; open it yourself");
+    }
+    Ok(())
+}
+
+/// Opens a link with what the machine has for it.
+fn open(url: &str) -> bool {
+    let start = |program: &str| {
+        let mut command = Command::new(program);
+        command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().is_ok()
+    };
+    let own = Environment::of_process().get("BROWSER").map(str::to_string);
+    own.iter().map(String::as_str).chain(OPENERS).any(start)
+}

@@ -1,0 +1,406 @@
+//! The terminal's face, in a real terminal; and the plain one, in a terminal and in a pipe.
+
+mod plain;
+mod stage;
+
+use crate::support::{World, json_file, put, say};
+use serde_json::{Value, json};
+use stage::{Screen, is_there};
+use std::time::{Duration, Instant};
+
+/// A question is not answered by a key that comes sooner.
+const CALM: Duration = Duration::from_millis(700);
+
+fn log(world: &World) -> Value {
+    json_file(&world.user().join("profiles/default/chat_log.json"))
+}
+
+fn remember(world: &World, messages: &[(&str, String)]) {
+    let entries: Vec<Value> =
+        messages.iter().map(|(role, text)| json!({"role": role, "text": text, "time": "09:15"})).collect();
+    put(&world.user().join("profiles/default/chat_log.json"), &json!(entries).to_string());
+}
+
+fn run_command(line: &str) -> Value {
+    json!({"reply": {"text": "I try it.", "tool_calls": [{"name": "run_command", "arguments": {"command": line}}]}})
+}
+
+#[test]
+fn a_first_start_an_answer_and_goodbye() {
+    if !is_there() {
+        return;
+    }
+    let world = World::new();
+    let answer = "# Answer\n\nIt is **42.16** km, see `convert`:\n\n```rust\nfn main() { println!(\"{}\", 26.2); } // done\n```\n\n- one\n- two";
+    let script = world.script(&[json!({"reply": {"text": answer}, "chunks": 12, "delay_ms": 15})]);
+    let screen = Screen::start(&world, (80, 24), &["--script", &script]);
+    let first = screen.wait("a deterministic shell");
+    assert!(first.contains("ANTHROPIC_API_KEY") && first.contains("/help"), "{first}");
+    screen.wait("mock");
+    screen.keep("first-start");
+    screen.write("how long is a marathon?");
+    screen.wait("> how long is a marathon?");
+    screen.press(&["Enter"]);
+    screen.wait("- two");
+    let text = screen.wait_until("the answer is stored", |text| text.contains("2 messages"));
+    assert!(text.contains("you") && text.contains("marvin"), "{text}");
+    screen.keep("answer");
+    assert_eq!(log(&world)[1]["text"], answer, "what is shown is what is stored");
+    screen.press(&["?"]);
+    screen.wait("Keys and commands");
+    screen.keep("help");
+    screen.press(&["Escape"]);
+    screen.wait_until("the help is closed", |text| !text.contains("Keys and commands"));
+    screen.send("/tools");
+    screen.wait("`!code` adds files and commands.");
+    // Everything that was typed comes back; so does the word that is looked for.
+    screen.press(&["Up", "Up"]);
+    screen.wait("> how long is a marathon?");
+    screen.press(&["C-u", "C-r"]);
+    screen.write("tools");
+    screen.wait("looking for `tools`");
+    screen.press(&["Escape"]);
+    screen.wait_until("the search is over", |text| !text.contains("looking for"));
+    screen.press(&["C-d"]);
+    assert_eq!(screen.ended(), "0");
+    let raw = String::from_utf8_lossy(&screen.raw()).into_owned();
+    for back in ["\u{1b}[?1049l", "\u{1b}[?25h", "\u{1b}[?2004l", "\u{1b}[?1000l"] {
+        assert!(raw.contains(back), "the terminal is given back: {back:?}");
+    }
+    let again = Screen::start(&world, (80, 24), &["--script", &script]);
+    let text = again.wait("session resumed: 2 messages");
+    assert!(text.contains("- two"), "{text}");
+}
+
+#[test]
+fn a_command_is_put_to_the_person_and_what_tools_did_is_folded() {
+    if !is_there() {
+        return;
+    }
+    let world = World::new();
+    let script = world.script(&[
+        run_command("xyzzy || echo forty-two"),
+        run_command("xyzzy second"),
+        run_command("rm -rf /"),
+        json!({"reply": {"tool_calls": [{"name": "create_file", "arguments": {"path": "a.txt", "content": "one\ntwo\n"}}]}}),
+        say("All done."),
+    ]);
+    let screen = Screen::start(&world, (90, 40), &["--script", &script, "--working-dir", "."]);
+    screen.wait("coding");
+    screen.send("go on");
+    let text = screen.wait("Run this command?");
+    assert!(text.contains("xyzzy || echo forty-two") && text.contains("y yes, once"), "{text}");
+    std::thread::sleep(CALM);
+    screen.keep("approval");
+    screen.press(&["y"]);
+    screen.wait("xyzzy second");
+    screen.wait("Run this command?");
+    std::thread::sleep(CALM);
+    screen.press(&["n"]);
+    let text = screen.wait("All done.");
+    for part in
+        ["a person said yes", "the person said no", "⊘ run_command  rm -rf /", "+one", "▸ ✔ create_file"]
+    {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    screen.keep("tools");
+    screen.press(&["C-o"]);
+    let text = screen.wait("rule of the gate");
+    assert!(text.contains("▾"), "{text}");
+    assert_eq!(world.read("a.txt"), "one\ntwo\n");
+    screen.press(&["F4"]);
+    screen.wait("success");
+    screen.keep("runs");
+}
+
+#[test]
+fn an_answer_is_broken_off_and_the_next_one_comes() {
+    if !is_there() {
+        return;
+    }
+    let world = World::new();
+    let script = world
+        .script(&[json!({"reply": {"text": "this takes for ever"}, "delay_ms": 120_000}), say("Quick.")]);
+    let screen = Screen::start(&world, (80, 24), &["--script", &script]);
+    screen.wait("mock");
+    screen.send("slow one");
+    screen.wait("working");
+    screen.send("never asked");
+    screen.wait("next: never asked");
+    screen.press(&["Escape"]);
+    screen.wait("broken off");
+    screen.send("another");
+    screen.wait("Quick.");
+    let roles: Vec<String> = log(&world)
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|said| said["role"].as_str().unwrap().to_string())
+        .collect();
+    assert_eq!(roles, ["you", "system", "you", "assistant"]);
+}
+
+#[test]
+fn narrow_terminals_and_wide_characters() {
+    if !is_there() {
+        return;
+    }
+    let world = World::new();
+    let wide = "日本語のテキストはここで折り返されます。👩‍👩‍👧 🇩🇪 ✅ naïve é";
+    remember(&world, &[("you", "wide?".into()), ("assistant", wide.into()), ("assistant", "y".repeat(300))]);
+    let screen = Screen::start(&world, (100, 30), &[]);
+    let text = screen.wait("session resumed");
+    assert!(text.contains("日本語のテキストはここで折り返されます。"), "{text}");
+    screen.write("漢字 👍 ok");
+    screen.wait("> 漢字 👍 ok");
+    screen.resize(40, 14);
+    let text = screen.wait_until("forty columns", |text| {
+        text.lines().all(|line| line.chars().count() <= 40)
+            && text.contains("> 漢字")
+            && text.contains("mock")
+    });
+    assert!(text.contains("yyyyyyyy"), "{text}");
+    screen.keep("narrow");
+    screen.press(&["C-Home"]);
+    screen.wait("日本語");
+    for size in [(20, 6), (9, 4), (5, 2), (120, 40)] {
+        screen.resize(size.0, size.1);
+        std::thread::sleep(Duration::from_millis(60));
+    }
+    screen.wait("漢字");
+}
+
+#[test]
+fn long_histories_and_long_answers_stay_quick() {
+    if !is_there() {
+        return;
+    }
+    let world = World::new();
+    let messages: Vec<(&str, String)> = (0..5_000)
+        .map(|n| {
+            (
+                if n % 2 == 0 { "you" } else { "assistant" },
+                format!("message {n}: {}", "some words ".repeat(20)),
+            )
+        })
+        .collect();
+    remember(&world, &messages);
+    let long =
+        format!("{}\nTHE END", "A line of the long answer, with **marks** and words.\n".repeat(20_000));
+    let script = world.script(&[json!({"reply": {"text": long}, "chunks": 500})]);
+    let screen = Screen::start(&world, (100, 30), &["--script", &script]);
+    screen.wait("message 4999");
+    screen.press(&["PPage"]);
+    screen.wait("scrolled");
+    screen.press(&["C-Home"]);
+    screen.wait("message 0:");
+    let began = Instant::now();
+    screen.write("typed quickly");
+    screen.wait("> typed quickly");
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    screen.press(&["Enter"]);
+    screen.wait("THE END");
+    screen.press(&["PPage", "PPage", "PPage"]);
+    screen.wait("A line of the long answer");
+    screen.press(&["C-End"]);
+    screen.wait("THE END");
+    let stored = log(&world);
+    assert_eq!(stored.as_array().unwrap().last().unwrap()["text"].as_str().map(str::len), Some(long.len()));
+}
+
+#[test]
+fn a_crash_in_the_middle_of_an_answer_is_noticed_and_taken_up() {
+    if !is_there() {
+        return;
+    }
+    let world = World::new();
+    // The second round waits for a model that never answers.
+    let slow = world.script(&[
+        json!({"reply": {"tool_calls": [{"name": "create_file", "arguments": {"path": "once.txt", "content": "x\n"}}]}}),
+        json!({"reply": {"text": "lost"}, "delay_ms": 120_000}),
+        say("Now it is there."),
+    ]);
+    let screen = Screen::start(&world, (80, 24), &["--script", &slow, "--working-dir", "."]);
+    screen.wait("coding");
+    screen.send("make the file");
+    screen.wait("✔ create_file");
+    screen.wait_until("the second round", |text| text.contains("working"));
+    std::thread::sleep(Duration::from_millis(300));
+    let process = screen.process();
+    assert_eq!(end_at_once(process), 0);
+    screen.tmux(&["kill-server"]);
+    let again = Screen::start(&world, (80, 24), &["--script", &slow, "--working-dir", "."]);
+    let text = again.wait("broke off");
+    assert!(text.contains("make the file") && text.contains("y take it up"), "{text}");
+    std::thread::sleep(CALM);
+    again.keep("crash");
+    again.press(&["y"]);
+    again.wait("Now it is there.");
+    again.wait_until("it is stored", |_| log(&world).as_array().is_some_and(|said| said.len() == 2));
+    assert_eq!(log(&world)[0]["text"], "make the file");
+    again.press(&["C-d"]);
+    assert_eq!(again.ended(), "0");
+    let third = Screen::start(&world, (80, 24), &["--script", &slow, "--working-dir", "."]);
+    let text = third.wait("session resumed");
+    assert!(!text.contains("broke off"), "it is not offered again:\n{text}");
+}
+
+/// Ends a process at once.
+fn end_at_once(process: i32) -> i32 {
+    let done = std::process::Command::new("kill").args(["-9", &process.to_string()]).status().unwrap();
+    i32::from(!done.success())
+}
+
+#[test]
+fn memory_is_decided_in_its_panel() {
+    if !is_there() {
+        return;
+    }
+    let world = World::new();
+    world.write(".marvin/config.toml", "");
+    let candidate = json!({"text": "tests need a database", "type": "fact", "tags": [], "source": "assistant_inferred", "why_store": "said twice"});
+    let file = world.write("candidates.jsonl", &format!("{candidate}\n"));
+    world.marvin(["memory", "import", &file.display().to_string()]).run().exits(0);
+    let screen = Screen::start(&world, (80, 24), &[]);
+    screen.wait("1 waiting (F2)");
+    screen.press(&["F2"]);
+    let text = screen.wait("tests need a database");
+    assert!(text.contains("y yes  n no  e change  s next"), "{text}");
+    screen.keep("memory");
+    screen.press(&["e"]);
+    screen.wait("remember instead> tests need a database");
+    screen.write(" and a queue");
+    screen.press(&["Enter"]);
+    screen.wait_until("nothing waits", |text| !text.contains("waiting (F2)"));
+    let list = world.marvin(["memory", "list"]).run().exits(0);
+    assert!(list.text().contains("tests need a database and a queue"), "{}", list.text());
+}
+
+/// What models and tools may say, and what a terminal would do if it heard it.
+const INJECTIONS: [(&str, &str); 20] = [
+    ("colour", "\u{1b}[31mred\u{1b}[0m"),
+    ("clear", "\u{1b}[2J\u{1b}[H"),
+    ("title", "\u{1b}]0;INJECTED\u{7}"),
+    ("title-st", "\u{1b}]2;INJECTED\u{1b}\\"),
+    ("clipboard", "\u{1b}]52;c;SU5KRUNURUQ=\u{7}"),
+    ("clipboard-st", "\u{1b}]52;p;SU5KRUNURUQ=\u{1b}\\"),
+    ("link", "\u{1b}]8;;https://evil.example/\u{1b}\\click\u{1b}]8;;\u{1b}\\"),
+    ("c1", "\u{9b}2J\u{9d}0;INJECTED\u{9c}"),
+    ("device", "\u{1b}P+q544e\u{1b}\\"),
+    ("report", "\u{1b}[6n\u{1b}[c"),
+    ("screen", "\u{1b}[?1049l"),
+    ("mouse", "\u{1b}[?1003h"),
+    ("tmux", "\u{1b}Ptmux;\u{1b}\u{1b}]52;c;QQ==\u{7}\u{1b}\\"),
+    ("kitty", "\u{1b}_Ga=T,f=24;AAAA\u{1b}\\"),
+    ("return", "safe\rEVIL"),
+    ("backspace", "rm -rf /\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}\u{8}ls"),
+    ("bidi", "invoice\u{202e}fdp.exe\u{202c}"),
+    ("isolate", "\u{2066}a\u{2069}\u{200f}b\u{200b}c\u{feff}"),
+    ("tags", "plain\u{e0049}\u{e0047}\u{e004e}"),
+    ("bell", "\u{7}\u{0}\u{7f}\u{85}"),
+];
+
+#[test]
+fn what_is_said_is_shown_and_never_obeyed() {
+    if !is_there() {
+        return;
+    }
+    let world = World::new();
+    let all: String = INJECTIONS.iter().map(|(name, text)| format!("{name}: <{text}>\n")).collect();
+    put(&world.project().join("evil.txt"), &all);
+    // From the stored log, streamed, as a name and arguments of a call, as what a tool says, and in a question of the gate.
+    remember(
+        &world,
+        &[("assistant", all.clone()), ("system", INJECTIONS[2].1.into()), ("you", INJECTIONS[4].1.into())],
+    );
+    let script = world.script(&[
+        json!({"reply": {"text": format!("streamed\n{all}"), "tool_calls": [
+            {"name": "read_file", "arguments": {"path": "evil.txt"}},
+            {"name": format!("odd{}", INJECTIONS[2].1), "arguments": {"x": all}},
+        ]}, "chunks": 40}),
+        run_command(&format!("xyzzy '{}'", INJECTIONS[4].1)),
+        say("THE LAST WORD"),
+    ]);
+    let screen = Screen::start(&world, (100, 45), &["--script", &script, "--working-dir", "."]);
+    screen.wait("session resumed");
+    screen.press(&["C-Home"]);
+    let text = screen.wait("colour: <\\u{1b}[31mred\\u{1b}[0m>");
+    for part in [
+        "\\u{1b}]52;c;SU5KRUNURUQ=\\u{7}",
+        "invoice\\u{202e}fdp.exe\\u{202c}",
+        "safe\\u{d}EVIL",
+        "plain\\u{e0049}",
+    ] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    screen.keep("injections");
+    screen.press(&["C-End"]);
+    screen.send("read it");
+    screen.wait("Run this command?");
+    std::thread::sleep(CALM);
+    screen.press(&["C-o"]);
+    screen.press(&["y"]);
+    screen.wait("THE LAST WORD");
+    screen.press(&["C-Home"]);
+    screen.press(&["C-End"]);
+    screen.press(&["F4"]);
+    screen.wait("Runs");
+    let raw = screen.raw();
+    let has = |bytes: &[u8]| raw.windows(bytes.len()).any(|window| window == bytes);
+    for bytes in [
+        "\u{1b}]0;",
+        "\u{1b}]2;",
+        "\u{1b}]52",
+        "\u{1b}]8;",
+        "\u{1b}P",
+        "\u{1b}_",
+        "\u{9b}",
+        "\u{9d}",
+        "\u{202e}",
+        "\u{2066}",
+        "\u{200f}",
+        "\u{200b}",
+        "\u{feff}",
+        "\u{e0049}",
+        "\u{7}",
+        "\u{8}",
+        "\u{7f}",
+        "\u{85}",
+        "\u{1b}[6n",
+        "\u{1b}[c",
+    ] {
+        assert!(!has(bytes.as_bytes()), "{bytes:?} reached the terminal");
+    }
+    assert!(!has(b"\x1b[?1049l"), "the screen was not left");
+    assert!(!screen.tmux(&["display", "-p", "-t", "t", "#{pane_title}#{window_name}"]).contains("INJECTED"));
+    assert_eq!(screen.tmux(&["list-buffers"]), "");
+    assert_eq!(log(&world)[0]["text"], all, "what is stored is what was said");
+}
+
+#[test]
+fn an_editor_gets_the_terminal_and_gives_it_back() {
+    if !is_there() {
+        return;
+    }
+    let world = World::new();
+    let editor = world.write(
+        "editor.sh",
+        "#!/bin/sh\necho the editor is ready\nread -r line\nprintf '%s\\n' \"$line\" >> \"$1\"\n",
+    );
+    let mut mode = std::fs::metadata(&editor).unwrap().permissions();
+    std::os::unix::fs::PermissionsExt::set_mode(&mut mode, 0o755);
+    std::fs::set_permissions(&editor, mode).unwrap();
+    let editor = editor.display().to_string();
+    let screen = Screen::start_with(&world, (80, 24), &[], &[("EDITOR", &editor)]);
+    screen.wait("mock");
+    screen.send("preferences");
+    screen.wait("the editor is ready");
+    screen.send("notes: likes tea");
+    screen.wait("closed: preferences.yaml");
+    let kept = std::fs::read_to_string(world.user().join("profiles/default/preferences.yaml")).unwrap();
+    assert!(kept.ends_with("notes: likes tea\n") && kept.contains("spice_tolerance"), "{kept}");
+    screen.send("!code");
+    screen.wait("coding");
+    screen.press(&["C-q"]);
+    assert_eq!(screen.ended(), "0");
+}

@@ -1,0 +1,177 @@
+//! A real terminal: tmux with a socket of its own, and the program in it.
+
+use crate::support::{PATIENCE, PROGRAM, World};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Is there a tmux? Where there is none, the tests say so and pass: `cargo xtask test` installs it.
+pub(crate) fn is_there() -> bool {
+    let there = Command::new("tmux").arg("-V").output().is_ok_and(|output| output.status.success());
+    if !there {
+        eprintln!("skipped: there is no tmux");
+    }
+    there
+}
+
+/// A terminal with the program in it; it ends with the test.
+pub(crate) struct Screen {
+    folder: PathBuf,
+    raw: PathBuf,
+}
+
+impl Screen {
+    /// Starts the program in a terminal of this size.
+    pub(crate) fn start(world: &World, size: (u16, u16), arguments: &[&str]) -> Screen {
+        Screen::start_with(world, size, arguments, &[])
+    }
+
+    pub(crate) fn start_with(
+        world: &World,
+        (width, height): (u16, u16),
+        arguments: &[&str],
+        variables: &[(&str, &str)],
+    ) -> Screen {
+        let folder = tempfile::Builder::new().prefix("mt").tempdir_in("/tmp").unwrap().keep();
+        let screen = Screen { raw: folder.join("raw"), folder };
+        let quote = |word: &str| format!("'{}'", word.replace('\'', "'\\''"));
+        let mut line = format!(
+            "exec env -i TERM=tmux-256color COLORTERM=truecolor LANG=C.UTF-8 USER=ann HOME={} PATH={} TMPDIR={}",
+            quote(&world.home().display().to_string()),
+            quote(&std::env::var("PATH").unwrap()),
+            quote(&world.root().join("tmp").display().to_string()),
+        );
+        for (name, value) in variables {
+            line.push_str(&format!(" {name}={}", quote(value)));
+        }
+        line.push_str(&format!(" {}", quote(PROGRAM)));
+        for argument in arguments {
+            line.push_str(&format!(" {}", quote(argument)));
+        }
+        // The program waits until everything that it writes is watched.
+        let gate = screen.folder.join("go");
+        let line =
+            format!("while [ ! -e {} ]; do sleep 0.01; done; {line}", quote(&gate.display().to_string()));
+        let (width, height) = (width.to_string(), height.to_string());
+        let mut tmux = screen.command();
+        tmux.args(["-f", "/dev/null", "new-session", "-d", "-s", "t", "-x", &width, "-y", &height, &line]);
+        tmux.args([";", "set", "-g", "remain-on-exit", "on", ";", "set", "-g", "set-clipboard", "on"]);
+        tmux.args([";", "set", "-g", "allow-rename", "on", ";", "set", "-g", "escape-time", "0"]);
+        let output = tmux.current_dir(world.project()).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        screen.tmux(&[
+            "pipe-pane",
+            "-t",
+            "t",
+            &format!("cat > {}", quote(&screen.raw.display().to_string())),
+        ]);
+        fs::write(gate, "").unwrap();
+        screen
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new("tmux");
+        command
+            .env_remove("TMUX")
+            .env("TMUX_TMPDIR", &self.folder)
+            .env("LANG", "C.UTF-8")
+            .args(["-u", "-L", "m"]);
+        command
+    }
+
+    pub(crate) fn tmux(&self, arguments: &[&str]) -> String {
+        let output = self.command().args(arguments).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// What is on the screen.
+    pub(crate) fn text(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-t", "t"])
+    }
+
+    /// Everything that the program wrote, byte for byte.
+    pub(crate) fn raw(&self) -> Vec<u8> {
+        fs::read(&self.raw).unwrap_or_default()
+    }
+
+    /// Waits until this is on the screen; gives the screen.
+    #[track_caller]
+    pub(crate) fn wait(&self, wanted: &str) -> String {
+        self.wait_until(wanted, |text| text.contains(wanted))
+    }
+
+    #[track_caller]
+    pub(crate) fn wait_until(&self, what: &str, so: impl Fn(&str) -> bool) -> String {
+        let began = Instant::now();
+        loop {
+            let text = self.text();
+            if so(&text) {
+                return text;
+            }
+            assert!(began.elapsed() < PATIENCE, "`{what}` never came:\n{text}");
+            std::thread::sleep(Duration::from_millis(30));
+        }
+    }
+
+    /// Types a text as it is.
+    pub(crate) fn write(&self, text: &str) {
+        self.tmux(&["send-keys", "-t", "t", "-l", text]);
+    }
+
+    /// Presses keys by their names.
+    pub(crate) fn press(&self, keys: &[&str]) {
+        let mut arguments = vec!["send-keys", "-t", "t"];
+        arguments.extend(keys);
+        self.tmux(&arguments);
+    }
+
+    pub(crate) fn send(&self, line: &str) {
+        self.write(line);
+        self.press(&["Enter"]);
+    }
+
+    pub(crate) fn resize(&self, width: u16, height: u16) {
+        self.tmux(&["resize-window", "-t", "t", "-x", &width.to_string(), "-y", &height.to_string()]);
+    }
+
+    /// The process of the program.
+    pub(crate) fn process(&self) -> i32 {
+        self.tmux(&["display", "-p", "-t", "t", "#{pane_pid}"]).trim().parse().unwrap()
+    }
+
+    /// Waits for the end of the program; gives its exit code.
+    #[track_caller]
+    pub(crate) fn ended(&self) -> String {
+        let began = Instant::now();
+        loop {
+            let dead = self.tmux(&["display", "-p", "-t", "t", "#{pane_dead} #{pane_dead_status}"]);
+            if let Some(code) = dead.trim().strip_prefix("1 ") {
+                return code.to_string();
+            }
+            assert!(began.elapsed() < PATIENCE, "it never ended:\n{}", self.text());
+            std::thread::sleep(Duration::from_millis(30));
+            // Now and then tmux is not told of a child that ended while it was busy; then it looks once more.
+            if began.elapsed() > Duration::from_secs(1) {
+                let server = self.tmux(&["display", "-p", "#{pid}"]).trim().parse().ok();
+                let server = server.and_then(rustix::process::Pid::from_raw).unwrap();
+                rustix::process::kill_process(server, rustix::process::Signal::CHILD).unwrap();
+            }
+        }
+    }
+
+    /// Keeps a picture of the screen for people: with its colours, below the folder that cargo builds into.
+    pub(crate) fn keep(&self, name: &str) {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("screens");
+        fs::create_dir_all(&folder).unwrap();
+        let coloured = self.tmux(&["capture-pane", "-e", "-p", "-t", "t"]);
+        fs::write(folder.join(format!("{name}.ans")), coloured).unwrap();
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+        fs::remove_dir_all(&self.folder).ok();
+    }
+}

@@ -1,0 +1,111 @@
+//! The description at `/openapi.json` is true: every answer of every route fits what is said of it.
+
+use super::client::Face;
+use crate::support::{World, call, put, say};
+use serde_json::{Value, json};
+
+/// Checks an answer against the description; gives it.
+fn fits(
+    face: &Face,
+    described: &Value,
+    method: &str,
+    path: &str,
+    route: &str,
+    body: Option<&Value>,
+) -> Value {
+    let answer = match body {
+        Some(body) => face.post(path, body),
+        None => face.get(path),
+    };
+    let operation = &described["paths"][route][method];
+    assert!(operation.is_object(), "{method} {route} is not described");
+    let value = answer.json();
+    let said = match answer.status {
+        200 => operation["responses"]["200"]["content"]["application/json"]["schema"].clone(),
+        _ => described["components"]["responses"]["Refused"]["content"]["application/json"]["schema"].clone(),
+    };
+    let validator = jsonschema::validator_for(&said).unwrap();
+    let errors: Vec<String> = validator
+        .iter_errors(&value)
+        .map(|error| format!("{} at {}", error, error.instance_path()))
+        .collect();
+    assert!(errors.is_empty(), "{method} {path}: {errors:?}\n{value}");
+    if let Some(body) = body {
+        let wanted = &operation["requestBody"]["content"]["application/json"]["schema"];
+        assert!(jsonschema::validator_for(wanted).unwrap().is_valid(body), "{method} {path}: {body}");
+    }
+    value
+}
+
+#[test]
+fn every_answer_fits_its_description() {
+    let world = World::new();
+    let flow = json!({"workflow_id": "demo", "goal": "show", "steps": [
+        {"id": "a", "worker": "Command", "inputs": {"command": "echo one"}},
+        {"id": "b", "worker": "Command", "inputs": {"command": "exit 3"}, "depends_on": ["a"]}]});
+    put(&world.project().join("flow.json"), &flow.to_string());
+    world.marvin(["run-workflow", "flow.json"]).run();
+    world.marvin(["packs", "new", "rust"]).run().exits(0);
+    world.marvin(["servitors", "summon", "look", "--commitment", "file_exists:a.txt"]).run();
+    let script = [
+        call("create_file", json!({"path": "a.txt", "content": "x"})),
+        call("run_command", json!({"command": "rm -rf /"})),
+        say("done"),
+    ];
+    let face = Face::start(&world, &script);
+    let described = face.open("GET", "/openapi.json").json();
+    let get = |path: &str, route: &str| fits(&face, &described, "get", path, route, None);
+    let post =
+        |path: &str, route: &str, body: Value| fits(&face, &described, "post", path, route, Some(&body));
+    get("/healthz", "/healthz");
+    let sent = post("/api/send", "/api/send", json!({"message": "go"}));
+    assert_eq!(sent["status"], "SUCCESS", "{sent}");
+    get("/api/status", "/api/status");
+    get("/api/messages?limit=1&before=9", "/api/messages");
+    post("/api/prompt", "/api/prompt", json!({"text": "again"}));
+    post("/api/cancel", "/api/cancel", json!({}));
+    for line in ["/help", "/runs", "/nothing", "usage", "hello there", "!echo hi", "/status"] {
+        post("/api/command", "/api/command", json!({"line": line}));
+    }
+    get("/api/approvals", "/api/approvals");
+    post("/api/approvals/command:9", "/api/approvals/{id}", json!({"answer": "no"}));
+    get("/api/memory", "/api/memory");
+    post("/api/memory/abc", "/api/memory/{id}", json!({"decision": "approve"}));
+    let runs = get("/api/runs?limit=10", "/api/runs");
+    let mut kinds = Vec::new();
+    for run in runs["runs"].as_array().unwrap() {
+        let id = run["run_id"].as_str().unwrap();
+        let one = get(&format!("/api/runs/{id}"), "/api/runs/{run}");
+        kinds.push(one["kind"].as_str().unwrap().to_string());
+        get(&format!("/api/runs/{id}/trace"), "/api/runs/{run}/trace");
+        get(&format!("/api/runs/{id}/timeline"), "/api/runs/{run}/timeline");
+        for file in one["files"].as_array().unwrap() {
+            let path = file["path"].as_str().unwrap();
+            get(&format!("/api/runs/{id}/file?path={path}"), "/api/runs/{run}/file");
+        }
+        if one["kind"] == "workflow" {
+            let steps = &one["workflow"]["steps"];
+            assert_eq!(
+                (&steps[0]["status"], &steps[1]["status"]),
+                (&json!("SUCCEEDED"), &json!("FAILED")),
+                "{one}"
+            );
+            assert_eq!(one["workflow"]["picture"]["arrows"], json!([[0, 1]]), "{one}");
+        }
+    }
+    assert!(kinds.contains(&"workflow".to_string()) && kinds.contains(&"session".to_string()), "{kinds:?}");
+    let servitors = get("/api/servitors", "/api/servitors");
+    assert_eq!(servitors["servitors"].as_array().unwrap().len(), 1, "{servitors}");
+    let decisions = get("/api/gate/decisions?limit=5", "/api/gate/decisions");
+    assert!(
+        decisions["decisions"].as_array().unwrap().iter().any(|one| one["decision"] == "deny"),
+        "{decisions}"
+    );
+    let explained = post("/api/gate/explain", "/api/gate/explain", json!({"command": "ls && rm -rf ~"}));
+    assert_eq!(explained["verdict"], "deny", "{explained}");
+    let packs = get("/api/packs", "/api/packs");
+    assert_eq!(packs["packs"][0]["name"], "rust", "{packs}");
+    get("/api/lessons", "/api/lessons");
+    let settings = get("/api/settings", "/api/settings");
+    assert!(settings["settings"].as_array().unwrap().len() > 50);
+}

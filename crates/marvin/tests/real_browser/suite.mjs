@@ -1,0 +1,381 @@
+// Scenes in a real browser. Every scene must leave the console clean, and nothing may be asked of another machine.
+import { spawn, spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import assert from "node:assert/strict";
+import { INJECTIONS } from "./injections.mjs";
+
+const { MARVIN, PICTURES, MARVIN_TEST_BROWSER, TMPDIR } = process.env;
+const { chromium } = createRequire(join(MARVIN_TEST_BROWSER, "package.json"))("playwright-core");
+const BROWSER = process.env.MARVIN_TEST_CHROMIUM || "/usr/bin/chromium";
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage"];
+
+const servers = [];
+process.on("exit", () => { for (const server of servers) server.kill("SIGKILL"); });
+
+/** A home and a project, and the server in it. */
+class World {
+  constructor(name) {
+    this.root = mkdtempSync(join(TMPDIR, `${name}-`));
+    this.home = join(this.root, "home");
+    this.project = join(this.root, "project");
+    for (const folder of [this.home, join(this.project, ".marvin")]) mkdirSync(folder, { recursive: true });
+    this.env = { PATH: process.env.PATH, HOME: this.home, TMPDIR: this.root, LANG: "C.UTF-8", MARVIN_PROVIDER: "mock" };
+  }
+
+  marvin(...words) {
+    const ended = spawnSync(MARVIN, words, { cwd: this.project, env: this.env, encoding: "utf8" });
+    return ended.stdout;
+  }
+
+  profile(file, value) {
+    const folder = join(this.home, ".config/marvin/profiles/default");
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, file), JSON.stringify(value));
+  }
+
+  stored() {
+    return JSON.parse(readFileSync(join(this.home, ".config/marvin/profiles/default/chat_log.json"), "utf8"));
+  }
+
+  async serve(script, port = 0) {
+    const words = ["chat-ui", "--port", String(port), "--json"];
+    if (script) {
+      const file = join(this.root, `script-${Math.random()}.jsonl`);
+      writeFileSync(file, script.map((one) => `${JSON.stringify(one)}\n`).join(""));
+      words.push("--script", file);
+    }
+    this.server = spawn(MARVIN, words, { cwd: this.project, env: this.env, stdio: ["ignore", "pipe", "inherit"] });
+    servers.push(this.server);
+    const line = await new Promise((resolve, reject) => {
+      let text = "";
+      this.server.stdout.on("data", (data) => { text += data; if (text.includes("\n")) resolve(text); });
+      this.server.on("exit", () => reject(new Error("the server ended")));
+    });
+    return JSON.parse(line);
+  }
+
+  end(signal = "SIGTERM") {
+    const gone = new Promise((resolve) => this.server.on("exit", resolve));
+    this.server.kill(signal);
+    return gone;
+  }
+}
+
+const browser = await chromium.launch({ executablePath: BROWSER, args: FLAGS });
+const trouble = [];
+
+async function open(url, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1100, height: 760 }, ...options });
+  const page = await context.newPage();
+  const own = new URL(url).host;
+  page.on("console", (message) => { if (message.type() === "error" && !page.expectsTrouble) trouble.push(`console: ${message.text()}`); });
+  page.on("pageerror", (error) => trouble.push(`page: ${error.message}`));
+  page.on("dialog", (dialog) => { trouble.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+  page.on("request", (request) => { if (new URL(request.url()).host !== own) trouble.push(`asked elsewhere: ${request.url()}`); });
+  page.on("popup", () => trouble.push("a window was opened"));
+  await page.goto(url);
+  return page;
+}
+
+const say = async (page, text) => {
+  await page.fill("#box", text);
+  await page.press("#box", "Enter");
+};
+const last = (page) => page.locator(".said.assistant").last();
+const idle = (page) => page.waitForFunction(() => document.getElementById("status").textContent.includes("○ ready"), null, { timeout: 60000 });
+const picture = (page, name) => page.screenshot({ path: join(PICTURES, `web-${name}.png`) });
+const scenes = [];
+const scene = (name, play) => scenes.push([name, play]);
+
+const long = Array.from({ length: 12000 }, (_, at) => `line ${at} of a very long answer with some words to fill it up, and more\n`).join("");
+const markdown = "# A title\n\nSome **bold** and *soft* words, `code`, and a [link](https://example.com/there).\n\n- one\n- two\n\n1. first\n2. second\n\n> said by others\n\n```rust\nfn main() {\n    println!(\"hi\");\n}\n```\n\n| name | value |\n|---|---|\n| a | 1 |\n| b | 2 |\n\nDone.";
+
+scene("first start", async (world) => {
+  const { link: url } = world.ready;
+  const bare = await open(url.split("#")[0]);
+  await bare.getByText("Open the link that").waitFor();
+  await bare.context().close();
+  const page = await open(url);
+  await page.locator("#box").waitFor();
+  await page.getByText("What can I do for you?").waitFor();
+  assert.ok(!page.url().includes("token"), page.url());
+  assert.equal(await page.evaluate(() => document.activeElement.id), "box");
+  const moved = await page.evaluate(() => new Promise((resolve) => {
+    let sum = 0;
+    new PerformanceObserver((list) => { for (const entry of list.getEntries()) sum += entry.value; }).observe({ type: "layout-shift", buffered: true });
+    setTimeout(() => resolve(sum), 300);
+  }));
+  assert.ok(moved < 0.05, `the layout jumped by ${moved}`);
+  const bytes = await page.evaluate(() => performance.getEntriesByType("resource").filter((one) => one.name.includes("/assets/")).reduce((sum, one) => sum + one.decodedBodySize, 0));
+  assert.ok(bytes > 10000 && bytes < 150 * 1024, `${bytes} bytes`);
+  await picture(page, "first-start");
+  await page.reload();
+  await page.locator("#box").waitFor();
+  world.page = page;
+});
+
+scene("a streamed answer", async () => {
+  // A model that speaks slowly, over HTTP.
+  const speaker = createServer((request, response) => {
+    request.resume();
+    response.writeHead(200, { "Content-Type": "text/event-stream" });
+    const pieces = markdown.match(/[^]{1,12}/gu);
+    const frame = (delta, reason = null) => response.write(`data: ${JSON.stringify({ id: "x", object: "chat.completion.chunk", model: "slow", choices: [{ index: 0, delta, finish_reason: reason }] })}\n\n`);
+    const next = () => {
+      const piece = pieces.shift();
+      if (piece !== undefined) { frame({ content: piece }); setTimeout(next, 60); return; }
+      frame({}, "stop");
+      response.end("data: [DONE]\n\n");
+    };
+    next();
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => speaker.on("listening", resolve));
+  const world = new World("slow");
+  Object.assign(world.env, { MARVIN_PROVIDER: "openai", OPENAI_API_KEY: "not-a-key", OPENAI_BASE_URL: `http://127.0.0.1:${speaker.address().port}/v1` });
+  const page = await open((await world.serve(null)).link);
+  await say(page, "stream, please");
+  await page.locator(".said.assistant .body.now").waitFor();
+  const lengths = new Set();
+  for (let at = 0; at < 100 && lengths.size < 4; at += 1) {
+    lengths.add((await last(page).innerText()).length);
+    await page.waitForTimeout(20);
+  }
+  assert.ok(lengths.size >= 4, `it came in ${lengths.size} pieces`);
+  await idle(page);
+  assert.equal(await last(page).locator(".body").textContent(), markdown);
+  assert.equal(world.stored().at(-1).text, markdown);
+  assert.equal(await last(page).locator(".body a").getAttribute("href"), "https://example.com/there");
+  assert.equal(await last(page).locator("table tbody tr").count(), 2);
+  assert.equal(await page.locator(".said.assistant").count(), 1, "drawn once");
+  await picture(page, "answer");
+  await page.reload();
+  await page.locator(".said.assistant").waitFor();
+  assert.equal(await last(page).locator(".body").textContent(), markdown);
+  await last(page).getByRole("button", { name: "As stored" }).click();
+  assert.equal(await last(page).locator(".body").textContent(), markdown);
+  await page.context().close();
+  await world.end();
+  speaker.closeAllConnections();
+  speaker.close();
+});
+
+scene("a tool call", async (world) => {
+  const { page } = world;
+  await say(page, "make the file");
+  const card = last(page).locator(".tool").first();
+  await card.locator(".tag.good").waitFor();
+  await last(page).locator(".tool").nth(1).locator(".tag.bad").waitFor();
+  await card.locator("summary").click();
+  await card.getByText("Gate: allow").waitFor();
+  await idle(page);
+  await picture(page, "tool");
+});
+
+scene("an approval", async (world) => {
+  const { page } = world;
+  await say(page, "fetch it");
+  const card = page.locator(".chat .approval");
+  await card.waitFor();
+  assert.match(await card.innerText(), /git push x/);
+  await picture(page, "approval");
+  await card.getByRole("button", { name: "No", exact: true }).click();
+  await page.getByText("Answered: no").waitFor();
+  await idle(page);
+});
+
+scene("cancel, and one that waits", async (world) => {
+  const { page } = world;
+  await say(page, "take your time");
+  await page.waitForFunction(() => document.getElementById("status").textContent.includes("answering"));
+  await say(page, "and then this");
+  await page.getByText("Waits for its turn").waitFor();
+  await page.press("#box", "Escape");
+  await idle(page);
+  assert.ok(await page.locator(".said").count() > 4);
+});
+
+scene("TURBOTIME", async (world) => {
+  const { page } = world;
+  await page.locator(".turbo summary").click();
+  await page.getByLabel("scryfall.lookup").check();
+  await page.locator("#banner").getByText("TURBOTIME is on").waitFor();
+  assert.match(await page.locator("#banner").innerText(), /scryfall.lookup/);
+  await picture(page, "turbotime");
+  await page.getByLabel("On", { exact: true }).uncheck();
+  await page.locator("#banner").waitFor({ state: "hidden" });
+  await page.locator(".turbo summary").click();
+});
+
+scene("injections", async (world) => {
+  const { page } = world;
+  for (const text of INJECTIONS) {
+    const before = await page.locator(".said.assistant").count();
+    // What a person says, what a model says, and what a tool says.
+    await say(page, ` ${text.replaceAll("\n", " ")}`);
+    await page.waitForFunction((count) => document.querySelectorAll(".said.assistant").length > count, before);
+    await idle(page);
+  }
+  const stored = world.stored().filter((one) => one.role === "assistant").slice(-INJECTIONS.length);
+  const shown = await page.$$eval(".said.assistant", (all) => all.map((one) => [...one.querySelectorAll(".body")].at(-1).textContent));
+  for (const [at, text] of INJECTIONS.entries()) {
+    assert.equal(stored[at].text, text, `stored: ${JSON.stringify(text)}`);
+    assert.equal(shown.slice(-INJECTIONS.length)[at], text, `shown: ${JSON.stringify(text)}`);
+  }
+  const found = await page.evaluate(() => ({
+    ran: window.ran, title: document.title,
+    elements: document.querySelectorAll(".log script, .log img, .log iframe, .log svg, .log object, .log embed, .log style, .log link, .log form, .log meta, .log video, .log base, .log math").length,
+    links: [...document.querySelectorAll("a")].map((one) => one.getAttribute("href")).filter((one) => !/^(#|https?:|mailto:)/.test(one)),
+    handlers: [...document.querySelectorAll(".log *")].filter((one) => [...one.attributes].some((attribute) => attribute.name.startsWith("on"))).length,
+    bare: [...document.querySelectorAll(".log a")].filter((one) => !one.rel.includes("noopener")).length,
+    controls: document.querySelectorAll(".log .control").length,
+    wide: document.documentElement.scrollWidth > innerWidth,
+  }));
+  assert.deepEqual(found, { ran: undefined, title: "Chat · Marvin", elements: 0, links: [], handlers: 0, bare: 0, controls: found.controls, wide: false });
+  assert.ok(found.controls >= 12, `${found.controls} hidden characters are shown`);
+  await picture(page, "injections");
+});
+
+scene("a very long answer", async (world) => {
+  const { page } = world;
+  await say(page, "very long");
+  await page.waitForFunction((length) => [...document.querySelectorAll(".said.assistant .body")].at(-1)?.textContent.length === length, long.length, { timeout: 60000 });
+  await idle(page);
+  assert.ok(long.length > 800000);
+  const begun = Date.now();
+  await page.fill("#box", "still quick?");
+  await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+  assert.ok(Date.now() - begun < 1500, `typing took ${Date.now() - begun} ms`);
+  await page.fill("#box", "");
+});
+
+scene("every page, light and dark, wide and narrow", async (world) => {
+  const run = (await world.page.evaluate(async () => (await fetch("/api/runs", { headers: { Authorization: `Bearer ${sessionStorage.getItem("marvin-token")}` } })).json())).runs.find((one) => one.workflow_id);
+  const parts = ["chat", "approvals", "runs", `runs/${run.run_id}`, "servitors", "gate", "packs", "settings"];
+  for (const [look, options] of [["light", {}], ["dark", { colorScheme: "dark" }], ["narrow", { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true }]]) {
+    const page = await open(world.ready.link, options);
+    await page.locator("#box").waitFor();
+    for (const part of parts) {
+      await page.evaluate((hash) => { location.hash = hash; }, `#/${part}`);
+      await page.locator(part === "chat" ? ".chat" : ".page h1").first().waitFor();
+      if (part === "gate") {
+        await page.fill("#command", "rm -rf ~/x && ls");
+        await page.press("#command", "Enter");
+        await page.locator(".card .tag").first().waitFor();
+      }
+      if (part.startsWith("runs/")) {
+        await page.locator("svg.dag rect").first().waitFor();
+        await page.getByText("Timeline (").click();
+        await page.locator("details[open] table").waitFor();
+      }
+      await page.waitForTimeout(60);
+      const wide = await page.evaluate(() => Math.max(document.documentElement.scrollWidth - innerWidth, document.getElementById("main").scrollWidth - document.getElementById("main").clientWidth));
+      assert.ok(wide <= 0, `${look} ${part} is ${wide} px too wide`);
+      await picture(page, `${part.startsWith("runs/") ? "run" : part}-${look}`);
+    }
+    const dark = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    assert.equal(look === "dark", dark === "rgb(20, 24, 28)", dark);
+    await page.context().close();
+  }
+});
+
+scene("by the keyboard alone", async (world) => {
+  const page = await open(world.ready.link);
+  await page.locator("#box").waitFor();
+  const seen = [];
+  for (let at = 0; at < 14; at += 1) {
+    await page.keyboard.press("Tab");
+    seen.push(await page.evaluate(() => {
+      const one = document.activeElement, style = getComputedStyle(one);
+      return { what: one === document.body ? "BODY" : one.textContent.trim().slice(0, 20) || one.id || one.tagName, outline: parseFloat(style.outlineWidth) > 0 && style.outlineStyle !== "none" };
+    }));
+  }
+  const names = seen.map((one) => one.what);
+  for (const name of ["Skip to the content", "Chat", "Runs", "Settings"]) assert.ok(names.includes(name), `${name} is not reached: ${names}`);
+  for (const one of seen) assert.ok(one.outline || one.what === "BODY" || one.what === "HTML", `${one.what} shows no focus`);
+  await page.context().close();
+});
+
+scene("five thousand messages", async () => {
+  const world = new World("many");
+  world.profile("chat_log.json", Array.from({ length: 5000 }, (_, at) => ({ role: at % 2 ? "assistant" : "you", text: `message ${at} with **some** words`, time: "12:00" })));
+  const { link: url } = await world.serve([{ reply: { text: "the newest" } }]);
+  const begun = Date.now();
+  const page = await open(url);
+  await page.locator(".log").getByText("message 4999").waitFor();
+  assert.ok(Date.now() - begun < 6000, `${Date.now() - begun} ms`);
+  const at = await page.evaluate(() => { const log = document.querySelector(".log"); return log.scrollHeight - log.scrollTop - log.clientHeight; });
+  assert.ok(at < 100, `${at} px above the end`);
+  for (let round = 0; round < 20 && await page.getByText("Show what was said before").isVisible(); round += 1) {
+    const count = await page.locator(".said").count();
+    await page.getByText("Show what was said before").click();
+    await page.waitForFunction((before) => document.querySelectorAll(".said").length > before, count);
+  }
+  assert.equal(await page.locator(".said").count(), 5000);
+  await say(page, "go");
+  await page.locator(".log").getByText("the newest").waitFor();
+  await picture(page, "many");
+  await page.context().close();
+  await world.end();
+});
+
+scene("a crash, and going on", async () => {
+  const world = new World("crash");
+  const { link: url } = await world.serve([{ delay_ms: 60000, reply: { text: "never" } }]);
+  const page = await open(url);
+  await say(page, "what was it?");
+  await page.waitForFunction(() => document.getElementById("status").textContent.includes("answering"));
+  await page.waitForTimeout(300);
+  page.expectsTrouble = true;
+  await world.end("SIGKILL");
+  await page.getByText("✕ not connected").waitFor();
+  await page.context().close();
+  const again = await open((await world.serve([{ reply: { text: "played already" } }, { reply: { text: "It was this." } }])).link);
+  const card = again.locator(".chat .approval");
+  await card.waitFor();
+  assert.match(await card.innerText(), /what was it\?/);
+  await picture(again, "resume");
+  await card.getByRole("button", { name: "Yes, go on" }).click();
+  await again.locator(".log").getByText("It was this.").waitFor();
+  await again.context().close();
+  await world.end();
+});
+
+const world = new World("main");
+writeFileSync(join(world.project, "flow.json"), JSON.stringify({ workflow_id: "demo", goal: "Show what a workflow looks like", steps: [
+  { id: "plan", worker: "Command", inputs: { command: "echo plan" } }, { id: "build", worker: "Command", inputs: { command: "echo built > built.txt" }, depends_on: ["plan"] },
+  { id: "test", worker: "Command", inputs: { command: "exit 3" }, depends_on: ["build"] }, { id: "write", worker: "Command", inputs: { command: "echo words" }, depends_on: ["plan"] },
+  { id: "ship", worker: "Echo", inputs: { text: "done" }, depends_on: ["test", "write"] }] }));
+world.marvin("run-workflow", "flow.json");
+world.marvin("packs", "new", "rust");
+world.marvin("servitors", "summon", "Look through the tests and mend what is broken", "--name", "Arthur", "--commitment", "file_exists:report.md");
+const candidates = ["The person prefers tabs.", "The service listens on port 8080."].map((text) => JSON.stringify({ text, type: "fact", tags: ["style"], ttl_days: null, source: "user_said", why_store: "It was said twice." })).join("\n");
+writeFileSync(join(world.root, "import.jsonl"), `${candidates}\n`);
+world.marvin("memory", "import", join(world.root, "import.jsonl"));
+world.ready = await world.serve([
+  { when: { contains: "make the file" }, reply: { text: "I make it.", tool_calls: [{ name: "create_file", arguments: { path: "a.txt", content: "one\ntwo\n" } }, { name: "run_command", arguments: { command: "rm -rf /" } }] } },
+  { when: { contains: "catastrophe" }, reply: { text: "The file is there; the rest was refused." } },
+  { when: { contains: "fetch it" }, reply: { tool_calls: [{ name: "run_command", arguments: { command: "git push x" } }] } },
+  { when: { contains: "said no" }, reply: { text: "Then not." } },
+  { when: { contains: "take your time" }, delay_ms: 60000, reply: { text: "never" } },
+  { when: { contains: "very long" }, reply: { text: long }, chunks: 60 },
+  ...INJECTIONS.map((text) => ({ reply: { text }, chunks: 5 })),
+]);
+const only = process.argv[2];
+for (const [name, play] of scenes) {
+  if (only && !name.includes(only) && name !== "first start") continue;
+  const begun = Date.now();
+  try { await play(world); } catch (error) {
+    if (world.page) await picture(world.page, "failed").catch(() => {});
+    console.error(`scene "${name}": ${error.stack}\n${trouble.join("\n")}`);
+    process.exit(1);
+  }
+  console.log(`${name}: ${Date.now() - begun} ms`);
+  assert.deepEqual(trouble, [], `scene "${name}"`);
+}
+await browser.close();
+await world.end();
+console.log("all scenes were played");
+process.exit(0);

@@ -1,0 +1,262 @@
+//! A project, a scripted model, and a program between them that Marvin asks.
+
+use marvin_model::script::{Entry, Script};
+use marvin_model::server::ModelServer;
+use serde_json::{Value, json};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+/// Which program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Program {
+    Claude,
+    Codex,
+}
+
+impl Program {
+    fn path(self) -> PathBuf {
+        let path = match self {
+            Program::Codex => "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
+            Program::Claude => "@anthropic-ai/claude-code-linux-x64/claude",
+        };
+        Path::new(&std::env::var(crate::namespace::CLIENTS).unwrap()).join("node_modules").join(path)
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Program::Claude => "claude",
+            Program::Codex => "codex",
+        }
+    }
+}
+
+struct Stage {
+    program: Program,
+    folder: tempfile::TempDir,
+    server: ModelServer,
+}
+
+/// What the model says when the conversation holds a text; the program tells it the whole of it, so the latest comes first.
+fn heard(text: &str, reply: Value) -> Value {
+    let mut entry = json!({"when": {"contains": text}, "repeat": true, "reply": {}});
+    entry["reply"]["json"] = reply;
+    entry
+}
+
+fn calls(list: &[(&str, Value)]) -> Value {
+    let call = |(number, (name, arguments)): (usize, &(&str, Value))| {
+        let mut call = json!({"name": name, "call_id": format!("call_{number}")});
+        call["arguments"] = arguments.clone();
+        call
+    };
+    let list: Vec<Value> = list.iter().enumerate().map(call).collect();
+    json!({ "tool_calls": list })
+}
+
+fn done(summary: &str) -> Value {
+    json!({"status": "SUCCESS", "summary": summary})
+}
+
+fn reviewed() -> Value {
+    let outputs = json!({"findings": [], "checked": ["every sentence"]});
+    json!({"status": "SUCCESS", "summary": "Reviewed.", "outputs": outputs})
+}
+
+fn ticket(parent: &str) -> (&'static str, Value) {
+    let line = format!(
+        "create 'My part' -d 'What, acceptance: checks, files: all, dependencies: none' -t task --tags a --parent {parent}"
+    );
+    ("tk", json!({ "args": line }))
+}
+
+fn document(title: &str, headings: &[&str]) -> String {
+    let filler = "The function `double(number)` of the module `twice` gives twice the number. ".repeat(16);
+    headings.iter().fold(format!("# {title}\n"), |text, heading| format!("{text}\n## {heading}\n{filler}\n"))
+}
+
+impl Stage {
+    fn new(program: Program, entries: Vec<Value>) -> Self {
+        let entries: Vec<Entry> =
+            entries.into_iter().map(|entry| serde_json::from_value(entry).unwrap()).collect();
+        let server = ModelServer::start(Script::new(entries), "127.0.0.1:0".parse().unwrap()).unwrap();
+        // In the home, not in the temporary folder: Codex does not work in a home below that.
+        let folder = tempfile::tempdir_in(std::env::var("HOME").unwrap()).unwrap();
+        for name in ["project/.marvin", "home/.codex"] {
+            fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        let stage = Stage { program, folder, server };
+        fs::write(stage.place("home/.codex/config.toml"), codex_config(&stage.server.address().to_string()))
+            .unwrap();
+        stage.write(".marvin/ux.md", &document("Twice", &["Users", "Interface", "Errors"]));
+        stage
+    }
+
+    fn place(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.place("project").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn run(&self) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_marvin"));
+        command
+            .args([
+                "--non-interactive",
+                "--working-dir",
+                ".",
+                "--design-first",
+                "--prompt",
+                "Double numbers",
+                "--llm",
+                self.program.word(),
+            ])
+            .current_dir(self.place("project"))
+            .stdin(Stdio::null())
+            .env_clear();
+        for name in ["PATH", "TMPDIR", "LANG"] {
+            command.env(name, std::env::var_os(name).unwrap_or_default());
+        }
+        let path = self.program.path();
+        command
+            .env("HOME", self.place("home"))
+            .env("TERM", "dumb")
+            .env("SHELL", "/bin/bash")
+            .env("CODEX_CLI", &path)
+            .env("CODEX_HOME", self.place("home/.codex"))
+            .env("TEST_KEY", "sk-test")
+            .env("CLAUDE_CODE_CLI", &path)
+            .env("ANTHROPIC_API_KEY", "sk-test")
+            .env("ANTHROPIC_BASE_URL", format!("http://{}", self.server.address()))
+            .env("CLAUDE_CODE_MAX_RETRIES", "0")
+            .env("MARVIN_TEST_COMMAND", "python3 -m unittest discover -s tests -v")
+            // What comes after the phases of a scene must not take long.
+            .env("MARVIN_DEBUG_ROUNDS", "1")
+            .env("MARVIN_E2E_ROUNDS", "1");
+        for name in [
+            "DISABLE_TELEMETRY",
+            "DISABLE_AUTOUPDATER",
+            "DISABLE_ERROR_REPORTING",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+        ] {
+            command.env(name, "1");
+        }
+        command.output().unwrap()
+    }
+
+    fn over(&self) -> Vec<String> {
+        let runs = fs::read_dir(self.place("project/.marvin/runs")).unwrap().flatten();
+        let run = runs.map(|entry| entry.path()).find(|path| path.is_dir()).unwrap();
+        let journal = marvin_base::ledger::read(&run.join("pipeline.jsonl")).unwrap().entries;
+        journal
+            .iter()
+            .filter(|entry| entry["type"] == "closed")
+            .map(|entry| entry["phase"].as_str().unwrap().to_string())
+            .collect()
+    }
+}
+
+fn shown(output: &Output) -> String {
+    format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// 1a and 1a_review.
+pub(crate) fn a_document_and_its_review(program: Program) {
+    let spec = document("Twice", &["Overview", "Requirements", "Acceptance Criteria"]);
+    let create = ("create_file", json!({"path": ".marvin/spec.md", "content": spec}));
+    let entries = vec![
+        heard("Created .marvin/spec.md", done("The specification is written.")),
+        heard("Your part: write `.marvin/spec.md`", calls(&[create])),
+        heard("Your part: review", reviewed()),
+        // There the scene ends: a person is needed for the design.
+        heard(
+            "Your part: write `.marvin/design.md`",
+            json!({"status": "BLOCKED", "summary": "Which language?"}),
+        ),
+    ];
+    let stage = Stage::new(program, entries);
+    let output = stage.run();
+    assert_eq!(output.status.code(), Some(4), "{}", shown(&output));
+    assert_eq!(stage.over(), ["1a", "1a_review"], "{}", shown(&output));
+    assert!(shown(&output).contains("Which language?"), "{}", shown(&output));
+}
+
+/// 2a, and 3 with a code that the tests of 2a judge.
+pub(crate) fn tests_and_code(program: Program) {
+    let test = "import unittest\n\nfrom twice import double\n\n\nclass Doubles(unittest.TestCase):\n    def test_two(self):\n        self.assertEqual(double(2), 4)\n";
+    let tests = [
+        ticket("pro-2a"),
+        ticket("pro-2a"),
+        ("create_file", json!({"path": "tests/test_twice.py", "content": test})),
+    ];
+    let code = "def double(number):\n    return 2 * number\n";
+    let entries = vec![
+        heard("Created tests/test_twice.py", done("The tests are red.")),
+        heard("Your part: the functional tests", calls(&tests)),
+        heard(
+            "Your part: the integration tests",
+            json!({"status": "BLOCKED", "summary": "Integration with what?"}),
+        ),
+        heard("Created twice.py", done("It doubles.")),
+        heard(
+            "Your part: the code",
+            calls(&[
+                ticket("pro-3"),
+                ticket("pro-3"),
+                ("create_file", json!({"path": "twice.py", "content": code})),
+            ]),
+        ),
+        heard("Your part: review", reviewed()),
+        heard("Your part: mend the code", json!({"status": "BLOCKED", "summary": "Enough."})),
+    ];
+    let stage = Stage::new(program, entries);
+    stage.write(".marvin/spec.md", &document("Twice", &["Overview", "Requirements", "Acceptance Criteria"]));
+    stage.write(".marvin/design.md", &document("Twice", &["Architecture", "Files", "Test Plan"]));
+    stage.write(".marvin/pipeline_state", "1b_review\n");
+    let output = stage.run();
+    assert_eq!(output.status.code(), Some(4), "{}", shown(&output));
+    assert_eq!(stage.over(), ["2a"], "{}", shown(&output));
+    // A person writes the rest of the tests, and takes them as they are.
+    fs::remove_dir_all(stage.place("project/.marvin/runs")).unwrap();
+    fs::remove_dir_all(stage.place("project/.tickets")).unwrap();
+    stage.write(
+        ".marvin/e2e.json",
+        r#"{"commands": [{"command": "python3 -c 'import nothing'", "exit": 0}]}"#,
+    );
+    stage.write(".marvin/pipeline_state", "2b\n");
+    let output = stage.run();
+    assert_eq!(output.status.code(), Some(4), "{}", shown(&output));
+    assert_eq!(stage.over(), ["3", "4a"], "{}", shown(&output));
+    assert_eq!(fs::read_to_string(stage.place("project/twice.py")).unwrap(), code);
+}
+
+fn codex_config(address: &str) -> String {
+    format!(
+        r#"
+model = "gpt-5.5"
+model_provider = "scripted"
+check_for_update_on_startup = false
+
+[model_providers.scripted]
+name = "scripted"
+base_url = "http://{address}/v1"
+env_key = "TEST_KEY"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+
+[analytics]
+enabled = false
+
+[feedback]
+enabled = false
+
+[features]
+plugins = false
+"#
+    )
+}

@@ -1,0 +1,313 @@
+//! Turns that were begun and not written down yet. One file each, held locked by the process that has the turn: when that process
+//! dies, whoever comes next writes the turn down as what it was, and finishes the commit of its state.
+//!
+//! Limits: the files lie in the project; whoever writes one there can add a line to the log of turns, which they could write to
+//! themselves. Nothing is decided by it.
+
+use crate::error::MemoryError;
+use crate::memory::Memory;
+use crate::state::State;
+use crate::turns::{Turn, Turns};
+use marvin_base::clock;
+use marvin_base::files::{self, Links};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Bytes of one file that are read, and files that are looked at.
+const LARGEST: u64 = 4 * 1024 * 1024;
+const MOST: usize = 200;
+/// What is written of a turn whose process died.
+pub const BROKEN: &str = "the process ended in the middle of the turn";
+
+/// A turn that was begun.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Begun {
+    /// The session.
+    pub session_id: String,
+    /// Its number in the session.
+    pub turn_number: u64,
+    /// What the person said, without secrets.
+    pub user_input: String,
+    /// What was going on.
+    pub state_before: State,
+}
+
+/// Held while a turn is open.
+#[derive(Debug)]
+pub struct OpenTurn {
+    path: PathBuf,
+    _held: File,
+}
+
+impl OpenTurn {
+    fn close(self) {
+        // One that stays is found again, with its line in the log.
+        std::fs::remove_file(&self.path).ok();
+    }
+}
+
+/// What a broken turn is known to have done.
+#[derive(Debug, Clone, Default)]
+pub struct Done {
+    /// What was thought.
+    pub think: String,
+    /// What tools did.
+    pub tools: Vec<Value>,
+    /// What was said last, if anything was.
+    pub said: String,
+}
+
+impl Memory {
+    fn open_turns(&self) -> PathBuf {
+        self.places().folder.join("open")
+    }
+
+    /// Notes that a turn begins.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    pub fn begin(&self, begun: &Begun) -> Result<OpenTurn, MemoryError> {
+        let folder = self.open_turns();
+        let path = folder.join(format!("{}.json", plain(&begun.session_id)));
+        let failed = |error: std::io::Error| MemoryError::read(&path, &error);
+        let _lock = self.lock()?;
+        std::fs::create_dir_all(&folder).map_err(failed)?;
+        let mut file = File::options().create_new(true).write(true).open(&path).map_err(failed)?;
+        file.try_lock().map_err(|error| failed(error.into()))?;
+        file.write_all(serde_json::to_string(begun).unwrap_or_default().as_bytes()).map_err(failed)?;
+        Ok(OpenTurn { path, _held: file })
+    }
+
+    /// Goes on with a turn whose process died; none where it runs, or was written down.
+    ///
+    /// # Errors
+    /// When another process changes the memory and does not end.
+    pub fn take_up(&self, session_id: &str) -> Result<Option<(Begun, OpenTurn)>, MemoryError> {
+        let path = self.open_turns().join(format!("{}.json", plain(session_id)));
+        let _lock = self.lock()?;
+        let Some(file) = files::open(&path, Links::Refuse).ok().filter(|file| file.try_lock().is_ok()) else {
+            return Ok(None);
+        };
+        let begun = read(&path).filter(|begun| begun.session_id == session_id);
+        let begun = begun.filter(|begun| {
+            Turns::at(&self.places().turns).find(&begun.session_id, begun.turn_number).is_none()
+        });
+        Ok(begun.map(|begun| (begun, OpenTurn { path, _held: file })))
+    }
+
+    /// Writes a turn down and commits the state that follows from `account`: none leaves it as it is. Gives the state after.
+    ///
+    /// # Errors
+    /// When the record cannot be written or the state not be read.
+    pub fn finish(
+        &self,
+        mut turn: Turn,
+        account: Option<&str>,
+        open: Option<OpenTurn>,
+    ) -> Result<State, MemoryError> {
+        let _lock = self.lock()?;
+        // Another session may have gone on meanwhile: what follows, follows from what is there now.
+        let now = State::read(&self.places().state);
+        let current = now.as_ref().unwrap_or(&turn.state_before).clone();
+        let after = match (account, &now) {
+            (Some(account), Ok(current)) => current.after(account, &turn.user_input),
+            _ => current.clone(),
+        };
+        turn.state_after = after.clone();
+        Turns::at(&self.places().turns).append(&turn, self.redactor())?;
+        if after != current {
+            after.write(&self.places().state)?;
+        }
+        if let Some(open) = open {
+            open.close();
+        }
+        now.map(|_| after)
+    }
+
+    /// Writes down the turns whose processes died, and finishes the commit of those that were written down already. Gives how many
+    /// were broken. `done` says what is known of one.
+    ///
+    /// # Errors
+    /// When the record cannot be read or written.
+    pub fn settle_turns(&self, done: impl Fn(&Begun) -> Done) -> Result<usize, MemoryError> {
+        let folder = self.open_turns();
+        let Ok(entries) = std::fs::read_dir(&folder) else { return Ok(0) };
+        let mut paths: Vec<PathBuf> =
+            entries.filter_map(|entry| Some(entry.ok()?.path())).take(MOST).collect();
+        if paths.is_empty() {
+            return Ok(0);
+        }
+        paths.sort();
+        let _lock = self.lock()?;
+        let turns = Turns::at(&self.places().turns);
+        let mut broken = 0;
+        for path in paths {
+            let Ok(file) = files::open(&path, Links::Refuse) else { continue };
+            if file.try_lock().is_err() {
+                continue;
+            }
+            if let Some(begun) = read(&path) {
+                match turns.find(&begun.session_id, begun.turn_number) {
+                    Some(line) => self.finish_commit(&line)?,
+                    None => {
+                        broken += 1;
+                        let known = done(&begun);
+                        turns.append(&begun.broken(known), self.redactor())?;
+                    }
+                }
+            }
+            std::fs::remove_file(&path).ok();
+        }
+        Ok(broken)
+    }
+
+    /// A turn that was written down, and whose state may not have been.
+    fn finish_commit(&self, line: &Value) -> Result<(), MemoryError> {
+        let state = |key: &str| serde_json::from_value::<State>(line.get(key)?.clone()).ok();
+        if let (Some(before), Some(after)) = (state("state_before"), state("state_after"))
+            && before != after
+            && State::read(&self.places().state)? == before
+        {
+            after.write(&self.places().state)?;
+        }
+        Ok(())
+    }
+}
+
+impl Begun {
+    fn broken(self, done: Done) -> Turn {
+        Turn {
+            ts_utc: clock::now_stamp(),
+            session_id: self.session_id,
+            turn_number: self.turn_number,
+            user_input: self.user_input,
+            final_output: done.said,
+            think: done.think,
+            tools: done.tools,
+            state_after: self.state_before.clone(),
+            state_before: self.state_before,
+            error: Some(BROKEN.into()),
+            ..Turn::default()
+        }
+    }
+}
+
+/// What stands in a file, if it is about the turn that its name says.
+fn read(path: &Path) -> Option<Begun> {
+    let text = files::read_text(path, LARGEST, Links::Refuse).ok()?;
+    let begun: Begun = serde_json::from_str(&text).ok()?;
+    (path.file_stem()?.to_str()? == plain(&begun.session_id)).then_some(begun)
+}
+
+/// A name that stays in its folder.
+fn plain(name: &str) -> String {
+    let keep =
+        |char: char| if char.is_ascii_alphanumeric() || matches!(char, '-' | '_') { char } else { '_' };
+    name.chars().take(100).map(keep).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Places;
+    use marvin_base::environment::Environment;
+    use marvin_base::layout::Layout;
+    use marvin_base::redact::Redactor;
+    use std::sync::Arc;
+
+    fn memory(folder: &Path) -> Memory {
+        let environment = Environment::from_iter([("HOME", folder.display().to_string())]);
+        let places = Places::below(&folder.join("memory"), &Layout::new(&environment, None));
+        Memory::open(places, Arc::new(Redactor::patterns_only()))
+    }
+
+    fn begun(session: &str) -> Begun {
+        Begun {
+            session_id: session.into(),
+            turn_number: 1,
+            user_input: "Why?".into(),
+            state_before: State::default(),
+        }
+    }
+
+    fn turn(session: &str) -> Turn {
+        Turn { session_id: session.into(), turn_number: 1, final_output: "So.".into(), ..Turn::default() }
+    }
+
+    const ACCOUNT: &str = r#"{"active_context": ["the cat"], "open_threads": ["feed it"]}"#;
+
+    #[test]
+    fn a_turn_is_written_down_and_its_state_committed() {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = memory(folder.path());
+        let open = memory.begin(&begun("a")).unwrap();
+        // Somebody else looks meanwhile: it is not broken.
+        assert_eq!(memory.settle_turns(|_| Done::default()).unwrap(), 0);
+        let after = memory.finish(turn("a"), Some(ACCOUNT), Some(open)).unwrap();
+        assert_eq!(State::read(&memory.places().state).unwrap(), after);
+        assert_eq!(after.open_threads, ["feed it"]);
+        // Another session that began before goes on from what is there now.
+        let other = r#"{"open_threads": ["wash it"]}"#;
+        let after = memory.finish(turn("b"), Some(other), None).unwrap();
+        assert_eq!(after.open_threads, ["feed it", "wash it"]);
+        assert_eq!(memory.finish(turn("c"), None, None).unwrap(), after);
+        assert_eq!(std::fs::read_dir(memory.open_turns()).unwrap().count(), 0);
+        std::fs::write(&memory.places().state, "{").unwrap();
+        assert!(memory.finish(turn("d"), Some(ACCOUNT), None).is_err());
+        assert_eq!(std::fs::read_to_string(&memory.places().state).unwrap(), "{", "never overwritten unseen");
+    }
+
+    #[test]
+    fn a_turn_whose_process_died_is_written_down_by_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = memory(folder.path());
+        drop(memory.begin(&begun("a")).unwrap());
+        let done = |_: &Begun| Done { think: "SITUATION".into(), said: "Half".into(), ..Done::default() };
+        assert_eq!(memory.settle_turns(done).unwrap(), 1);
+        assert_eq!(memory.settle_turns(done).unwrap(), 0);
+        let line = Turns::at(&memory.places().turns).find("a", 1).unwrap();
+        assert_eq!((&line["error"], &line["think"]), (&BROKEN.into(), &"SITUATION".into()));
+        assert_eq!(line["final_output"], "Half");
+        assert_eq!((&line["user_input"], &line["state_before"]), (&"Why?".into(), &line["state_after"]));
+        // Written down, and died before the state was: that is finished, and nothing is written twice.
+        drop(memory.begin(&begun("b")).unwrap());
+        let after = State { active_context: vec!["x".into()], ..State::default() };
+        let whole = Turn { state_after: after.clone(), ..turn("b") };
+        Turns::at(&memory.places().turns).append(&whole, memory.redactor()).unwrap();
+        assert_eq!(memory.settle_turns(done).unwrap(), 0);
+        assert_eq!(State::read(&memory.places().state).unwrap(), after);
+        assert_eq!(Turns::at(&memory.places().turns).last(9).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn a_turn_that_is_taken_up_ends_as_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = memory(folder.path());
+        let first = memory.begin(&begun("a")).unwrap();
+        assert!(memory.take_up("a").unwrap().is_none(), "it runs");
+        drop(first);
+        let (begun, open) = memory.take_up("a").unwrap().unwrap();
+        assert_eq!(begun.user_input, "Why?");
+        assert_eq!(memory.settle_turns(|_| Done::default()).unwrap(), 0, "it runs again");
+        memory.finish(turn("a"), Some(ACCOUNT), Some(open)).unwrap();
+        assert!(memory.take_up("a").unwrap().is_none() && memory.take_up("b").unwrap().is_none());
+        assert_eq!(Turns::at(&memory.places().turns).last(9).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn strange_files_are_survived() {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = memory(folder.path());
+        let open = memory.open_turns();
+        std::fs::create_dir_all(open.join("folder.json")).unwrap();
+        std::fs::write(open.join("empty.json"), "").unwrap();
+        std::fs::write(open.join("bad.json"), [0xff, 0xfe]).unwrap();
+        std::fs::write(open.join("other.json"), serde_json::to_string(&begun("a")).unwrap()).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", open.join("link.json")).unwrap();
+        assert_eq!(memory.settle_turns(|_| Done::default()).unwrap(), 0);
+        assert!(!memory.places().turns.exists());
+    }
+}

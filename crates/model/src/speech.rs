@@ -1,0 +1,141 @@
+//! Speech into text, by providers that speak OpenAI's form of it (`/audio/transcriptions`).
+
+use crate::choose;
+use crate::wire::web_client;
+use marvin_base::layout::Layout;
+use marvin_base::settings::{Settings, table};
+use marvin_base::truncate;
+use serde_json::Value;
+use std::time::Duration;
+
+/// Providers that can, in the order in which a key decides; with the model that each uses.
+const PROVIDERS: [&str; 3] = ["groq", "openai", "local"];
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Bytes of an answer that are read of.
+const LARGEST: usize = 1024 * 1024;
+
+/// Somebody who turns speech into text.
+#[derive(Debug)]
+pub struct Transcriber {
+    url: String,
+    key: String,
+    model: String,
+}
+
+/// The one that the settings name, else the first with a key.
+///
+/// # Errors
+/// When none can be asked, with the mend.
+pub fn transcriber(settings: &Settings, layout: &Layout) -> Result<Transcriber, String> {
+    let chosen = choose::provider_name(settings, layout);
+    let order = PROVIDERS
+        .iter()
+        .filter(|name| **name == chosen)
+        .chain(PROVIDERS.iter().filter(|name| **name != "local"));
+    for name in order {
+        let Some((url, key)) = choose::access(name, settings, layout) else { continue };
+        let model = if *name == "groq" {
+            settings.text(&table::WHISPER_MODEL).to_string()
+        } else {
+            "whisper-1".to_string()
+        };
+        return Ok(Transcriber {
+            url: format!(
+                "{}/audio/transcriptions",
+                url.trim_end_matches('/').trim_end_matches("/chat/completions")
+            ),
+            key,
+            model,
+        });
+    }
+    Err("no provider can turn speech into text\n  hint: set GROQ_API_KEY or OPENAI_API_KEY".to_string())
+}
+
+impl Transcriber {
+    /// What is said in a recording (WAV).
+    ///
+    /// # Errors
+    /// What went wrong, without the key.
+    pub async fn text(&self, sound: Vec<u8>) -> Result<String, String> {
+        let mark = format!("marvin-{}", marvin_base::ids::uuid());
+        let mut body = format!(
+            "--{mark}\r\ncontent-disposition: form-data; name=\"model\"\r\n\r\n{}\r\n--{mark}\r\ncontent-disposition: form-data; \
+             name=\"file\"; filename=\"speech.wav\"\r\ncontent-type: audio/wav\r\n\r\n",
+            self.model
+        )
+        .into_bytes();
+        body.extend(sound);
+        body.extend(format!("\r\n--{mark}--\r\n").into_bytes());
+        let failed =
+            |error: reqwest::Error| format!("speech could not be turned into text: {}", error.without_url());
+        let client = web_client(&self.url, Duration::from_secs(10))?;
+        let mut request = client.post(&self.url).timeout(PATIENCE).body(body);
+        if !self.key.is_empty() {
+            request = request.bearer_auth(&self.key);
+        }
+        let response = request
+            .header("content-type", format!("multipart/form-data; boundary={mark}"))
+            .send()
+            .await
+            .map_err(failed)?;
+        let status = response.status();
+        let bytes = response.bytes().await.map_err(failed)?;
+        let answer =
+            String::from_utf8_lossy(bytes.get(..bytes.len().min(LARGEST)).unwrap_or_default()).into_owned();
+        if !status.is_success() {
+            return Err(format!(
+                "speech could not be turned into text: {status} {}",
+                truncate::line(&answer, 200)
+            ));
+        }
+        let value: Value = serde_json::from_str(&answer).unwrap_or_default();
+        value
+            .get("text")
+            .and_then(Value::as_str)
+            .map(str::to_string)
+            .ok_or_else(|| format!("the answer holds no text: {}", truncate::line(&answer, 200)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use marvin_base::environment::Environment;
+    use marvin_base::settings::Sources;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    #[tokio::test]
+    async fn a_recording_becomes_text() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut heard = Vec::new();
+            let mut buffer = [0; 4096];
+            while !heard.ends_with(b"--\r\n") {
+                let read = stream.read(&mut buffer).await.unwrap();
+                heard.extend_from_slice(&buffer[..read]);
+            }
+            let answer = r#"{"text":" hello there "}"#;
+            let head =
+                format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", answer.len());
+            stream.write_all(format!("{head}{answer}").as_bytes()).await.unwrap();
+            String::from_utf8_lossy(&heard).into_owned()
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let environment = Environment::from_iter([
+            ("HOME", folder.path().display().to_string()),
+            ("GROQ_API_KEY", "gsk_test".to_string()),
+            ("MARVIN_GROQ_URL", format!("http://{address}/openai/v1")),
+        ]);
+        let layout = Layout::new(&environment, None);
+        let settings = Settings::load(&Sources { environment, ..Sources::default() }).unwrap();
+        let transcriber = transcriber(&settings, &layout).unwrap();
+        assert_eq!(transcriber.text(b"RIFF sound".to_vec()).await.unwrap(), " hello there ");
+        let heard = server.await.unwrap();
+        assert!(heard.starts_with("POST /openai/v1/audio/transcriptions"), "{heard}");
+        assert!(heard.contains("whisper-large-v3") && heard.contains("RIFF sound"), "{heard}");
+        let bare = Settings::defaults().unwrap();
+        assert!(super::transcriber(&bare, &layout).unwrap_err().contains("GROQ_API_KEY"));
+    }
+}

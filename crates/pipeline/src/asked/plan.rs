@@ -1,0 +1,150 @@
+//! `.marvin/e2e.json`: how the application is started, and what it must answer. It is written before the code.
+
+use super::http::Request;
+use marvin_base::files::{self, Links};
+use marvin_base::truncate;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// Bytes of the file.
+const LARGEST: u64 = 1024 * 1024;
+/// Requests, pages and commands, each.
+const MOST: usize = 200;
+
+/// What is asked of the application.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// The line that starts a service; `{port}` stands for the port, which is in `PORT` too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<String>,
+    /// A path that answers once it is up, with whatever status.
+    #[serde(default = "root")]
+    pub ready: String,
+    /// Requests, in this order.
+    #[serde(default)]
+    pub requests: Vec<Request>,
+    /// Pages for a browser.
+    #[serde(default)]
+    pub pages: Vec<String>,
+    /// Lines that are run, in this order, before the service is started.
+    #[serde(default)]
+    pub commands: Vec<Command>,
+}
+
+/// A line that is run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Command {
+    /// What it shows.
+    #[serde(default)]
+    pub name: String,
+    /// The line, for bash.
+    pub command: String,
+    /// The exit code.
+    #[serde(default)]
+    pub exit: i32,
+    /// Texts that it must print.
+    #[serde(default)]
+    pub contains: Vec<String>,
+}
+
+impl Command {
+    /// What it is called in reports.
+    #[must_use]
+    pub fn title(&self) -> String {
+        truncate::line(if self.name.is_empty() { &self.command } else { &self.name }, 100)
+    }
+}
+
+fn root() -> String {
+    "/".into()
+}
+
+impl Plan {
+    /// Reads the plan of a project.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn read(path: &Path) -> Result<Plan, Vec<String>> {
+        let text = files::read_text(path, LARGEST, Links::Refuse)
+            .map_err(|error| vec![format!(".marvin/e2e.json cannot be read: {error}")])?;
+        let plan: Plan =
+            serde_json::from_str(&text).map_err(|error| vec![format!(".marvin/e2e.json: {error}")])?;
+        let problems = plan.problems();
+        if problems.is_empty() { Ok(plan) } else { Err(problems) }
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        if self.commands.is_empty() && self.requests.is_empty() {
+            problems.push(
+                ".marvin/e2e.json asks nothing: it needs `requests` (with `start`), or `commands`"
+                    .to_string(),
+            );
+        }
+        if self.start.as_deref().is_some_and(|line| line.trim().is_empty()) {
+            problems.push(".marvin/e2e.json: `start` is empty".into());
+        }
+        if self.start.is_none() && !(self.requests.is_empty() && self.pages.is_empty()) {
+            problems.push(
+                ".marvin/e2e.json has requests or pages, and no `start`: the line that starts the service"
+                    .into(),
+            );
+        }
+        let paths = self.requests.iter().map(|request| &request.path).chain(&self.pages).chain([&self.ready]);
+        for path in paths.filter(|path| {
+            !path.starts_with('/') || path.chars().any(|letter| letter.is_control() || letter == ' ')
+        }) {
+            problems.push(format!(
+                ".marvin/e2e.json: `{}` is no path; it begins with `/` and has no blanks",
+                truncate::line(path, 60)
+            ));
+        }
+        problems.extend(self.requests.iter().filter_map(Request::unusable));
+        if self.commands.iter().any(|command| command.command.trim().is_empty()) {
+            problems.push(".marvin/e2e.json: a command is empty".into());
+        }
+        if [self.requests.len(), self.pages.len(), self.commands.len()].into_iter().any(|count| count > MOST)
+        {
+            problems.push(format!(".marvin/e2e.json asks more than {MOST} things of one kind"));
+        }
+        problems
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Plan, Vec<String>> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("e2e.json"), text).unwrap();
+        Plan::read(&folder.path().join("e2e.json"))
+    }
+
+    #[test]
+    fn a_plan_asks_something() {
+        let plan =
+            read(r#"{"start": "python3 app.py {port}", "requests": [{"path": "/health", "status": 200}]}"#)
+                .unwrap();
+        assert_eq!((plan.ready.as_str(), plan.requests[0].method.as_str()), ("/", "GET"));
+        assert!(read(r#"{"commands": [{"command": "true"}]}"#).is_ok());
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, why) in [
+            ("{}", "asks nothing"),
+            (r#"{"requests": [{"path": "/"}]}"#, "no `start`"),
+            (r#"{"start": "x", "requests": [{"path": "a b"}]}"#, "is no path"),
+            (r#"{"start": "x", "requests": [{"path": "/", "method": "G T"}]}"#, "no method"),
+            (r#"{"begin": "x"}"#, "unknown field"),
+            ("[", "EOF"),
+            (r#"{"commands": [{"command": " "}]}"#, "is empty"),
+        ] {
+            let problems = read(text).unwrap_err().join("\n");
+            assert!(problems.contains(why), "{text}: {problems}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The documents: which there are, what they must hold, and whether they do.
+
+use crate::phase::Phase;
+use marvin_base::files::{self, Links};
+use std::path::Path;
+
+/// Bytes that a document has at least.
+pub const LEAST: usize = 1_000;
+/// Bytes that are read of one.
+const LARGEST: u64 = 4 * 1024 * 1024;
+
+/// A document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Document {
+    /// What is to be built.
+    Specification,
+    /// How it looks from outside.
+    Experience,
+    /// How it is built and tested.
+    Design,
+}
+
+impl Document {
+    /// The documents of a phase of writing, or of its review.
+    #[must_use]
+    pub fn of(phase: Phase) -> &'static [Document] {
+        match phase {
+            Phase::Specification | Phase::SpecificationReview => {
+                &[Document::Specification, Document::Experience]
+            }
+            Phase::Design | Phase::DesignReview => &[Document::Design],
+            _ => &[],
+        }
+    }
+
+    /// Its name in steps.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Document::Specification => "spec",
+            Document::Experience => "ux",
+            Document::Design => "design",
+        }
+    }
+
+    /// Its path, relative to the workspace.
+    #[must_use]
+    pub fn path(self) -> &'static str {
+        match self {
+            Document::Specification => ".marvin/spec.md",
+            Document::Experience => ".marvin/ux.md",
+            Document::Design => ".marvin/design.md",
+        }
+    }
+
+    /// The headings that it must have, beside others.
+    #[must_use]
+    pub fn headings(self) -> &'static [&'static str] {
+        match self {
+            Document::Specification => &["Overview", "Requirements", "Acceptance Criteria"],
+            Document::Experience => &["Users", "Interface", "Errors"],
+            Document::Design => &["Architecture", "Files", "Test Plan"],
+        }
+    }
+
+    /// What is wrong with it; nothing when it is as it must be.
+    #[must_use]
+    pub fn problems(self, root: &Path) -> Vec<String> {
+        let path = self.path();
+        let bytes = match files::read(&root.join(path), LARGEST, Links::Refuse) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return vec![format!(
+                    "{path} was not written (use create_file; what you say is not kept as a document)"
+                )];
+            }
+            Err(error) => return vec![format!("{path} cannot be read: {error}")],
+        };
+        let Ok(text) = std::str::from_utf8(&bytes) else { return vec![format!("{path} is no UTF-8 text")] };
+        let mut problems = Vec::new();
+        if bytes.len() < LEAST {
+            problems.push(format!("{path} has {} bytes, and a document has at least {LEAST}", bytes.len()));
+        }
+        let found = headings(text);
+        for wanted in self.headings() {
+            match found.iter().find(|(title, _)| title.to_lowercase().contains(&wanted.to_lowercase())) {
+                None => problems.push(format!("{path} has no heading `## {wanted}`")),
+                Some((_, false)) => problems.push(format!("{path}: nothing stands under `## {wanted}`")),
+                Some((_, true)) => {}
+            }
+        }
+        problems
+    }
+}
+
+/// The headings of a Markdown text outside of fenced code, each with whether anything stands under it before the next of
+/// its level.
+fn headings(text: &str) -> Vec<(String, bool)> {
+    let mut found: Vec<(String, usize, bool)> = Vec::new();
+    let mut fence: Option<&str> = None;
+    for line in text.lines() {
+        let trimmed = line.trim_start();
+        let mark = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark));
+        match (fence, mark) {
+            (None, Some(mark)) => fence = Some(mark),
+            (Some(open), Some(mark)) if open == mark => fence = None,
+            _ => {}
+        }
+        let level = line.bytes().take_while(|byte| *byte == b'#').count();
+        let title = line.trim_start_matches('#');
+        if fence.is_none() && (1..=6).contains(&level) && title.starts_with(' ') {
+            found.push((title.trim().to_string(), level, false));
+        } else if !line.trim().is_empty() {
+            // Text stands under every heading that is open: the last one, and those above it.
+            let mut lowest = usize::MAX;
+            for (_, level, has) in found.iter_mut().rev() {
+                if *level < lowest {
+                    (*has, lowest) = (true, *level);
+                }
+            }
+        }
+    }
+    found.into_iter().map(|(title, _, has)| (title, has)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(text: &[u8]) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join(".marvin")).unwrap();
+        std::fs::write(folder.path().join(".marvin/spec.md"), text).unwrap();
+        Document::Specification.problems(folder.path())
+    }
+
+    fn whole() -> String {
+        let filler = "It does what it says. ".repeat(60);
+        format!(
+            "# Tool\n\n## Overview\n{filler}\n\n## Requirements\n### R1\nAdd.\n\n## Acceptance Criteria\n- It adds.\n"
+        )
+    }
+
+    #[test]
+    fn a_document_has_its_headings_and_something_under_them() {
+        assert_eq!(problems(whole().as_bytes()), Vec::<String>::new());
+        let empty = whole().replace("- It adds.\n", "");
+        assert!(problems(empty.as_bytes())[0].contains("nothing stands under `## Acceptance Criteria`"));
+        let fenced = whole().replace("## Overview", "```\n## Overview\n```");
+        assert!(problems(fenced.as_bytes())[0].contains("no heading `## Overview`"));
+    }
+
+    #[test]
+    fn stubs_and_plans_are_no_documents() {
+        assert!(problems(b"# Spec\nTODO\n")[0].contains("12 bytes"));
+        let plan = "First I will think about the spec. Then I will write it. ".repeat(40);
+        assert_eq!(problems(plan.as_bytes()).len(), 3, "planning notes have no headings");
+        assert!(problems(&[0xff; 2000])[0].contains("no UTF-8"));
+        let missing = Document::Design.problems(Path::new("/nowhere"));
+        assert!(missing[0].contains("was not written"), "{missing:?}");
+    }
+}

@@ -1,0 +1,159 @@
+//! The files of a project, as far as the pipeline looks at them: which are tests, and their texts.
+//!
+//! Limits: 20,000 files and 2,000 folders; links are not followed; folders of products and of the record are left out.
+
+use marvin_base::files::{self, Links};
+use marvin_gate::Scope;
+use std::path::Path;
+
+const MOST_FILES: usize = 20_000;
+const MOST_FOLDERS: usize = 2_000;
+/// Bytes of one file that are read.
+pub(crate) const LARGEST: u64 = 2 * 1024 * 1024;
+/// Folders that hold products, or belong to somebody else.
+const IGNORED: [&str; 15] = [
+    ".git",
+    ".marvin",
+    ".tickets",
+    ".tokimon-tmp",
+    "target",
+    "node_modules",
+    ".venv",
+    "venv",
+    "__pycache__",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".hypothesis",
+    "dist",
+    "vendor",
+];
+
+/// What is a test: folders and names of files, as patterns of a [`Scope`].
+pub const TESTS: [&str; 23] = [
+    "tests/",
+    "test/",
+    "__tests__/",
+    "e2e/",
+    "test_*.py",
+    "*_test.py",
+    "conftest.py",
+    "*_test.go",
+    "*.test.js",
+    "*.test.mjs",
+    "*.test.cjs",
+    "*.test.ts",
+    "*.test.jsx",
+    "*.test.tsx",
+    "*.spec.js",
+    "*.spec.mjs",
+    "*.spec.ts",
+    "*.spec.jsx",
+    "*.spec.tsx",
+    "*-test.js",
+    "*_test.js",
+    "pytest.ini",
+    "tox.ini",
+];
+
+/// What a project needs to have tests at all: manifests, and the one empty file that cargo wants.
+pub const MANIFESTS: [&str; 14] = [
+    "Cargo.toml",
+    "go.mod",
+    "package.json",
+    "pyproject.toml",
+    "setup.cfg",
+    "setup.py",
+    "requirements*.txt",
+    "tsconfig.json",
+    ".gitignore",
+    "src/lib.rs",
+    "src/main.rs",
+    "jest.config.*",
+    "vitest.config.*",
+    "__init__.py",
+];
+
+/// Patterns as a scope wants them.
+#[must_use]
+pub fn patterns(lists: &[&[&str]]) -> Vec<String> {
+    lists.iter().flat_map(|list| list.iter()).map(|pattern| (*pattern).to_string()).collect()
+}
+
+/// Is this a test, by its path?
+#[must_use]
+pub fn is_test(path: &str) -> bool {
+    let product = path.ends_with(".pyc") || path.ends_with(".pyo") || path.ends_with(".snap.new");
+    !product && Scope::covers(&patterns(&[&TESTS]), path)
+}
+
+/// Every file of a project, relative and sorted.
+#[must_use]
+pub fn all(root: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_path_buf()];
+    let mut looked = 0;
+    while let Some(folder) = folders.pop() {
+        looked += 1;
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten().take(MOST_FILES) {
+            let Ok(kind) = entry.file_type() else { continue };
+            let name = entry.file_name();
+            if kind.is_dir() {
+                let ignored = IGNORED.iter().any(|ignored| name.as_os_str() == *ignored);
+                if !ignored && looked + folders.len() < MOST_FOLDERS {
+                    folders.push(entry.path());
+                }
+            } else if kind.is_file() && found.len() < MOST_FILES {
+                let path = entry.path();
+                if let Some(path) = path.strip_prefix(root).ok().and_then(Path::to_str) {
+                    found.push(path.to_string());
+                }
+            }
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+/// The tests of a project.
+#[must_use]
+pub fn tests(root: &Path) -> Vec<String> {
+    all(root).into_iter().filter(|path| is_test(path)).collect()
+}
+
+/// A file as text; what is no UTF-8 is replaced, what is too large is cut.
+#[must_use]
+pub fn text(root: &Path, path: &str) -> String {
+    let bytes = files::read(&root.join(path), LARGEST, Links::Refuse).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tests_are_known_by_their_place_or_name() {
+        for test in
+            ["tests/a.rs", "pkg/test_a.py", "a_test.go", "web/x.spec.ts", "conftest.py", "tests/data/a.json"]
+        {
+            assert!(is_test(test), "{test}");
+        }
+        for other in ["src/a.rs", "latest.py", "contest.py", "tests/__pycache__/a.pyc", "attest/a.py"] {
+            assert!(!is_test(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn links_and_products_are_left_out() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in ["a.py", "tests/test_a.py", "node_modules/x/test_b.py", ".marvin/spec.md"] {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, [0xff, 0xfe]).unwrap();
+        }
+        std::os::unix::fs::symlink("/etc", folder.path().join("tests/etc")).unwrap();
+        assert_eq!(all(folder.path()), ["a.py", "tests/test_a.py"]);
+        assert_eq!(text(folder.path(), "a.py"), "\u{fffd}\u{fffd}");
+    }
+}

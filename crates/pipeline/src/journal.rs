@@ -1,0 +1,190 @@
+//! `pipeline.jsonl` in the folder of the run: which phases were begun, are about to be closed, and are closed.
+//!
+//! A phase is closed in three steps: `closing` is written here, the name into `pipeline_state`, then `closed` here. So the state
+//! file always says what `closed` says, or what `closing` says; anything else was somebody else's hand.
+
+use crate::phase::Phase;
+use marvin_base::clock;
+use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
+use marvin_base::redact::Redactor;
+use marvin_base::run::RunFolder;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const FILE: &str = "pipeline.jsonl";
+
+/// The journal.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    redactor: Arc<Redactor>,
+    durability: Durability,
+}
+
+/// What the journal says.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// The last phase that is closed.
+    pub closed: Option<Phase>,
+    /// The last phase that was to be closed.
+    pub closing: Option<Phase>,
+    /// What is known of phases that were begun: how they began, and how they ended.
+    pub phases: BTreeMap<Phase, PhaseRecord>,
+    /// How often phases were set back, by the last phase that stood.
+    pub resets: Vec<Option<Phase>>,
+    /// Phases that failed, once for each time: they are done anew.
+    pub failures: Vec<Phase>,
+}
+
+/// What is known of a phase.
+#[derive(Debug, Clone, Default)]
+pub struct PhaseRecord {
+    /// When it began.
+    pub begun: String,
+    /// What the run had cost then, in billionths of a dollar.
+    pub cost_before: u64,
+    /// How it ended: the facts that the phase gave.
+    pub ended: Option<Map<String, Value>>,
+}
+
+impl Known {
+    /// How often this phase was set back, or failed: part of the keys of its agents, so that they work anew.
+    #[must_use]
+    pub fn generation(&self, phase: Phase) -> usize {
+        let set_back = self.resets.iter().filter(|to| to.is_none_or(|to| to < phase)).count();
+        set_back + self.failures.iter().filter(|failed| **failed == phase).count()
+    }
+
+    fn take(&mut self, entry: &Value) {
+        let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
+        let phase = Phase::find(text("phase"));
+        match (text("type"), phase) {
+            ("begun", Some(phase)) => {
+                let record = PhaseRecord {
+                    begun: text("timestamp").to_string(),
+                    cost_before: entry.get("cost_nanos").and_then(Value::as_u64).unwrap_or(0),
+                    ended: None,
+                };
+                self.phases.insert(phase, record);
+            }
+            ("closing", Some(phase)) => {
+                self.closing = Some(phase);
+                let facts = entry.get("facts").and_then(Value::as_object).cloned().unwrap_or_default();
+                self.phases.entry(phase).or_default().ended = Some(facts);
+            }
+            ("failed", Some(phase)) => self.failures.push(phase),
+            ("closed", Some(phase)) => self.closed = Some(phase),
+            ("reset", to) => {
+                self.resets.push(to);
+                (self.closed, self.closing) = (to, to);
+                self.phases.retain(|phase, _| to.is_some_and(|to| *phase <= to));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Journal {
+    /// The journal of a run.
+    #[must_use]
+    pub fn of(run: &RunFolder, redactor: Arc<Redactor>, durability: Durability) -> Self {
+        Journal { path: run.path().join(FILE), redactor, durability }
+    }
+
+    /// What is known of a run.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn known(run: &Path) -> Result<Known, LedgerError> {
+        let path = run.join(FILE);
+        let mut known = Known::default();
+        if path.symlink_metadata().is_ok() {
+            ledger::read(&path)?.entries.iter().for_each(|entry| known.take(entry));
+        }
+        Ok(known)
+    }
+
+    fn append(
+        &self,
+        kind: &str,
+        phase: Option<Phase>,
+        mut more: Map<String, Value>,
+    ) -> Result<(), LedgerError> {
+        let mut entry = Map::new();
+        entry.insert("type".into(), kind.into());
+        entry.insert("phase".into(), json!(phase.map(Phase::name)));
+        entry.insert("timestamp".into(), clock::now_stamp().into());
+        entry.append(&mut more);
+        let mut ledger = Ledger::open_shared(&self.path, self.durability, self.redactor.clone())?;
+        ledger.append(&Value::Object(entry))?;
+        ledger.sync()
+    }
+
+    /// A phase begins.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn begun(&self, phase: Phase, cost_nanos: u64) -> Result<(), LedgerError> {
+        self.append("begun", Some(phase), Map::from_iter([("cost_nanos".to_string(), cost_nanos.into())]))
+    }
+
+    /// A phase is about to be closed.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn closing(&self, phase: Phase, facts: &Map<String, Value>) -> Result<(), LedgerError> {
+        self.append("closing", Some(phase), Map::from_iter([("facts".to_string(), json!(facts))]))
+    }
+
+    /// A phase is closed.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn closed(&self, phase: Phase) -> Result<(), LedgerError> {
+        self.append("closed", Some(phase), Map::new())
+    }
+
+    /// A phase failed; whoever goes on does it anew.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn failed(&self, phase: Phase) -> Result<(), LedgerError> {
+        self.append("failed", Some(phase), Map::new())
+    }
+
+    /// Everything after this phase is to be done again.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn reset(&self, to: Option<Phase>) -> Result<(), LedgerError> {
+        self.append("reset", to, Map::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reset_takes_later_phases_back_and_gives_them_new_keys() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = RunFolder::create(folder.path()).unwrap();
+        let journal = Journal::of(&run, Arc::new(Redactor::patterns_only()), Durability::System);
+        for phase in [Phase::Specification, Phase::SpecificationReview] {
+            journal.begun(phase, 5).unwrap();
+            journal.closing(phase, &Map::new()).unwrap();
+            journal.closed(phase).unwrap();
+        }
+        journal.begun(Phase::Design, 7).unwrap();
+        journal.closing(Phase::Design, &Map::new()).unwrap();
+        let known = Journal::known(run.path()).unwrap();
+        assert_eq!((known.closed, known.closing), (Some(Phase::SpecificationReview), Some(Phase::Design)));
+        journal.reset(Some(Phase::Specification)).unwrap();
+        let known = Journal::known(run.path()).unwrap();
+        assert_eq!((known.closed, known.closing), (Some(Phase::Specification), Some(Phase::Specification)));
+        assert_eq!(known.generation(Phase::Specification), 0);
+        assert_eq!((known.generation(Phase::Design), known.phases.len()), (1, 1));
+    }
+}

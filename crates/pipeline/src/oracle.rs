@@ -1,0 +1,141 @@
+//! What the work is judged by, once it is written: the tests, and what is asked of the running application. It is kept with the run
+//! when the tests are done, compared after every agent, and put back where it was changed.
+
+use crate::files;
+use marvin_base::atomic::{self, WriteError};
+use marvin_base::files::{self as bounded, Links};
+use marvin_base::signature;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Bytes of all files together.
+const LARGEST: usize = 32 * 1024 * 1024;
+/// The plan of phase 4b, which belongs to it.
+pub(crate) const PLAN: &str = ".marvin/e2e.json";
+
+/// The files of an oracle, with their contents as hexadecimal digits.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Oracle {
+    files: BTreeMap<String, String>,
+}
+
+fn judges(path: &str) -> bool {
+    path == PLAN || files::is_test(path)
+}
+
+fn present(root: &Path) -> Vec<String> {
+    let mut all = files::tests(root);
+    if root.join(PLAN).is_file() {
+        all.push(PLAN.to_string());
+    }
+    all
+}
+
+fn bytes(root: &Path, path: &str) -> Vec<u8> {
+    bounded::read(&root.join(path), files::LARGEST, Links::Refuse).unwrap_or_default()
+}
+
+impl Oracle {
+    /// Takes what is there now.
+    #[must_use]
+    pub fn take(root: &Path) -> Self {
+        let mut left = LARGEST;
+        let mut taken = BTreeMap::new();
+        for path in present(root) {
+            let bytes = bytes(root, &path);
+            left = left.saturating_sub(bytes.len());
+            if left > 0 {
+                taken.insert(path, hex::encode(bytes));
+            }
+        }
+        Oracle { files: taken }
+    }
+
+    /// Its signature: the same files with the same contents have the same.
+    #[must_use]
+    pub fn signature(&self) -> String {
+        signature::of(&self.files)
+    }
+
+    /// How many files it has.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// What is not as it was: changed, gone, or new.
+    #[must_use]
+    pub fn changes(&self, root: &Path) -> Vec<String> {
+        let mut changes: Vec<String> = self
+            .files
+            .iter()
+            .filter(|(path, text)| !root.join(path).is_file() || hex::encode(bytes(root, path)) != **text)
+            .map(|(path, _)| path.clone())
+            .collect();
+        changes
+            .extend(present(root).into_iter().filter(|path| judges(path) && !self.files.contains_key(path)));
+        changes.sort_unstable();
+        changes.dedup();
+        changes
+    }
+
+    /// Puts everything back as it was, and says what that was.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn put_back(&self, root: &Path) -> Result<Vec<String>, WriteError> {
+        let changes = self.changes(root);
+        for path in &changes {
+            let place = root.join(path);
+            match self.files.get(path) {
+                None => {
+                    std::fs::remove_file(&place).ok();
+                }
+                Some(text) => {
+                    let wrap = |source| WriteError { path: place.display().to_string(), source };
+                    if let Some(folder) = place.parent() {
+                        std::fs::create_dir_all(folder).map_err(wrap)?;
+                    }
+                    atomic::replace(&place, &hex::decode(text).unwrap_or_default())?;
+                }
+            }
+        }
+        Ok(changes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_changed_is_put_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        std::fs::create_dir_all(root.join("tests")).unwrap();
+        std::fs::create_dir_all(root.join(".marvin")).unwrap();
+        for (path, text) in
+            [("tests/test_a.py", "a"), ("tests/test_b.py", "b"), (PLAN, "{}"), ("app.py", "x")]
+        {
+            std::fs::write(root.join(path), text).unwrap();
+        }
+        let oracle = Oracle::take(root);
+        assert_eq!((oracle.len(), oracle.changes(root)), (3, Vec::new()));
+        std::fs::write(root.join("tests/test_a.py"), "weaker").unwrap();
+        std::fs::remove_file(root.join("tests/test_b.py")).unwrap();
+        std::fs::write(root.join("tests/test_c.py"), "new").unwrap();
+        std::fs::write(root.join("app.py"), "code").unwrap();
+        let wanted = ["tests/test_a.py", "tests/test_b.py", "tests/test_c.py"];
+        assert_eq!(oracle.put_back(root).unwrap(), wanted);
+        assert_eq!(oracle.changes(root), Vec::<String>::new());
+        assert_eq!(std::fs::read_to_string(root.join("app.py")).unwrap(), "code");
+        assert_eq!(Oracle::take(root).signature(), oracle.signature());
+    }
+}

@@ -1,0 +1,107 @@
+//! Phases 1a and 1b: the documents are written.
+
+use super::{ATTEMPTS, before, fill, texts};
+use crate::documents::Document;
+use crate::halt::Halt;
+use crate::phase::Phase;
+use crate::pipeline::{May, Pipeline, Task};
+use marvin_agent::launch::ModelChoice;
+use marvin_agent::roles::Role;
+use serde_json::{Map, Value, json};
+
+/// How documents are written.
+const TOOLS: [&str; 2] = ["create_file", "append_file"];
+
+fn what(document: Document) -> &'static str {
+    match document {
+        Document::Specification => {
+            "The product specification: what is to be built and for whom, every requirement with a number (R1, R2 …), what is not part of it, and how each requirement is accepted."
+        }
+        Document::Experience => {
+            "The user's side of it, from `.marvin/spec.md`, which you read first: who uses it, every command, page or call with its exact words, and every error with what the user is told."
+        }
+        Document::Design => {
+            "The architecture, from `.marvin/spec.md` and `.marvin/ux.md`, which you read first: the parts and how they work together, every file and module by name with its functions and types, every package that is needed, and the test plan: for each requirement the tests, functional and integration, by file and name."
+        }
+    }
+}
+
+impl Pipeline {
+    pub(super) async fn write_documents(&self, phase: Phase) -> Result<Map<String, Value>, Halt> {
+        let mut facts = Map::new();
+        for document in Document::of(phase) {
+            let attempts = self.write_document(phase, *document).await?;
+            let bytes = std::fs::metadata(self.root().join(document.path())).map_or(0, |facts| facts.len());
+            facts.insert(document.name().into(), json!({"attempts": attempts, "bytes": bytes}));
+        }
+        Ok(facts)
+    }
+
+    /// Gives the number of attempts; 0: somebody had written it before.
+    async fn write_document(&self, phase: Phase, document: Document) -> Result<usize, Halt> {
+        let name = document.name();
+        let there = self
+            .once(phase, &format!("{phase}.{name}.there"), async || {
+                Ok(json!(document.problems(self.root()).is_empty()))
+            })
+            .await?;
+        if there == json!(true) {
+            let text = format!("{} was there already, and is as it must be", document.path());
+            self.trace.event("notice", json!({ "text": text }))?;
+            return Ok(0);
+        }
+        let mut problems: Vec<String> = Vec::new();
+        for attempt in 1..=ATTEMPTS {
+            let step = format!("{phase}.{name}.{attempt}");
+            let headings: Vec<String> =
+                document.headings().iter().map(|heading| format!("`## {heading}`")).collect();
+            let text = fill(
+                include_str!("../../prompts/document.md"),
+                &[
+                    ("path", document.path()),
+                    ("what", what(document)),
+                    ("headings", &headings.join(", ")),
+                    ("before", &before(&problems)),
+                    ("goal", self.goal()),
+                ],
+            );
+            let task = Task {
+                phase,
+                step: step.clone(),
+                role: Role::Planner,
+                model: ModelChoice::PlanGen,
+                text,
+                may: May::Write(vec![document.path().into()], &TOOLS),
+                schema: None,
+                commitments: Vec::new(),
+            };
+            let said = self.work(&task).await?;
+            let found = self
+                .once(phase, &format!("{step}.check"), async || {
+                    let problems = document.problems(self.root());
+                    if !problems.is_empty() {
+                        // Garbage: the next attempt begins with nothing.
+                        std::fs::remove_file(self.root().join(document.path())).ok();
+                    }
+                    Ok(json!(problems))
+                })
+                .await?;
+            problems = texts(&found);
+            self.trace.event("document.checked", json!({"phase": phase.name(), "step_id": step, "path": document.path(), "problems": problems}))?;
+            if problems.is_empty() {
+                return Ok(attempt);
+            }
+            if !said.succeeded() {
+                problems.push(format!("it ended with {}: {}", said.status, said.summary));
+            }
+        }
+        let path = document.path();
+        Err(Halt::failed(
+            "document",
+            format!(
+                "{path} was not written after {ATTEMPTS} attempts: {}\n  hint: write it yourself and go on with `marvin pipeline resume`, or take another model (--model plan_gen=…)",
+                problems.join("; ")
+            ),
+        ))
+    }
+}

@@ -1,0 +1,203 @@
+//! What is done in each phase.
+
+mod building;
+mod documents;
+mod quality;
+mod review;
+mod running;
+mod tests;
+
+use crate::files;
+use crate::finding::Finding;
+use crate::halt::Halt;
+use crate::phase::Phase;
+use crate::pipeline::Pipeline;
+use marvin_base::settings::table;
+use marvin_base::truncate;
+use marvin_gate::{Intent, Scope, decide};
+use marvin_tools::Tool;
+use marvin_tools::command::{RunTests, Runner, TestsInput};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// How often a document, tests or a review are asked for.
+const ATTEMPTS: usize = 3;
+/// Characters of what the tests said that are told to whoever mends them.
+const SHOWN: usize = 6_000;
+
+/// What a run of the project's tests gave, by the runner's own count.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Tested {
+    /// Whether at least one ran and none failed.
+    pub(crate) green: bool,
+    /// The line that was run.
+    pub(crate) command: String,
+    /// What was counted.
+    pub(crate) counts: Value,
+    /// Those that fail.
+    pub(crate) failing: Vec<String>,
+    /// What was said, cut.
+    pub(crate) text: String,
+}
+
+impl Tested {
+    pub(crate) fn words(&self) -> String {
+        let number = |key: &str| self.counts.get(key).and_then(Value::as_u64).unwrap_or(0);
+        format!("{} passed, {} failed, {} errors", number("passed"), number("failed"), number("errors"))
+    }
+}
+
+impl Pipeline {
+    /// What is done in a phase; gives the facts that are written down of it.
+    pub(crate) async fn body(&self, phase: Phase) -> Result<Map<String, Value>, Halt> {
+        match phase {
+            Phase::Specification | Phase::Design => self.write_documents(phase).await,
+            Phase::SpecificationReview | Phase::DesignReview => self.review_documents(phase).await,
+            Phase::FunctionalTests => self.functional_tests().await,
+            Phase::IntegrationTests => self.integration_tests().await,
+            Phase::Implementation => self.implement().await,
+            Phase::Debug => self.debug().await,
+            Phase::EndToEnd => self.end_to_end().await,
+            Phase::Frontend => self.frontend().await,
+            Phase::Quality => self.quality().await,
+        }
+    }
+
+    /// Runs the project's own tests: as the settings say, or as they are found. `all`: also those beside files that cannot be
+    /// loaded yet, where pytest would stop.
+    pub(crate) async fn run_tests(&self, all: bool) -> Result<Tested, Halt> {
+        let tested = self.run_with(None).await?;
+        let stopped = tested.counts.get("runner") == Some(&json!("pytest"))
+            && tested.counts.get("errors").and_then(Value::as_u64) > Some(0);
+        if all && stopped { self.run_with(Some(Runner::Pytest)).await } else { Ok(tested) }
+    }
+
+    async fn run_with(&self, runner: Option<Runner>) -> Result<Tested, Halt> {
+        let context = self.context(None);
+        let line = self.ground.settings.text(&table::TEST_COMMAND).trim().to_string();
+        let input = match runner {
+            Some(runner) => TestsInput {
+                runner,
+                args: vec!["--continue-on-collection-errors".into()],
+                command: None,
+                timeout: Some(900),
+            },
+            None if line.is_empty() => {
+                TestsInput { runner: Runner::Auto, args: Vec::new(), command: None, timeout: Some(900) }
+            }
+            None => TestsInput {
+                runner: Runner::Command,
+                args: Vec::new(),
+                command: Some(line),
+                timeout: Some(900),
+            },
+        };
+        for intent in RunTests::intents(&input, &context) {
+            let verdict = decide(&intent, &context.gate()).await;
+            if let (Intent::Command { line }, false) = (&intent, verdict.is_allowed()) {
+                return Err(Halt::failed(
+                    "tests_refused",
+                    format!("the gate does not allow the project's tests `{line}`: {}", verdict.reason),
+                ));
+            }
+        }
+        match RunTests.call(input, &context).await {
+            Ok(output) => {
+                let data = json!(output.data);
+                let green =
+                    output.error.is_none() && data.get("passed").and_then(Value::as_u64).unwrap_or(0) > 0;
+                let text = self.ground.redactor.text(&output.text).into_owned();
+                Ok(Tested {
+                    green,
+                    command: output.data.command.clone(),
+                    failing: output.data.failing_tests.clone(),
+                    counts: data,
+                    text: truncate::middle(&text, SHOWN * 4),
+                })
+            }
+            // No runner is found, or it cannot be started: that is no green, and whoever writes tests is told.
+            Err(error) => Ok(Tested {
+                text: error.to_string(),
+                counts: json!({"exit_code": null}),
+                ..Tested::default()
+            }),
+        }
+    }
+
+    /// The same, once under a name.
+    pub(crate) async fn tested(&self, phase: Phase, name: &str) -> Result<Tested, Halt> {
+        let value = self.once(phase, name, async || Ok(json!(self.run_tests(false).await?))).await?;
+        let tested: Tested = serde_json::from_value(value).map_err(|error| Halt::Tool(error.to_string()))?;
+        let facts = json!({"phase": phase.name(), "step_id": name, "green": tested.green, "command": tested.command, "counted": tested.words(),
+            "failing": tested.failing.iter().take(20).collect::<Vec<_>>()});
+        self.trace.event("tests.counted", facts)?;
+        Ok(tested)
+    }
+
+    /// The commitment that the project's tests pass.
+    pub(crate) fn tests_pass(&self) -> String {
+        match self.ground.settings.text(&table::TEST_COMMAND).trim() {
+            "" => "tests_pass:auto".into(),
+            line => format!("tests_pass:command {line}"),
+        }
+    }
+}
+
+/// A template with its places filled.
+pub(crate) fn fill(template: &str, places: &[(&str, &str)]) -> String {
+    let mut text = template.to_string();
+    for (name, value) in places {
+        text = text.replace(&format!("{{{name}}}"), value);
+    }
+    let mut text = text.trim_end().to_string();
+    text.push('\n');
+    text
+}
+
+/// Findings as lines.
+pub(crate) fn listed(findings: &[Finding]) -> String {
+    if findings.is_empty() {
+        return "none\n".to_string();
+    }
+    findings.iter().map(|finding| format!("- {finding}\n")).collect()
+}
+
+/// What was wrong with the attempt before; empty at the first.
+pub(crate) fn before(problems: &[String]) -> String {
+    match problems {
+        [] => String::new(),
+        problems => {
+            let lines: String = problems.iter().map(|problem| format!("- {problem}\n")).collect();
+            format!(
+                "\n# The attempt before this one does not hold\n{lines}Do it again so that none of this is left."
+            )
+        }
+    }
+}
+
+/// Texts of a kept list.
+pub(crate) fn texts(value: &Value) -> Vec<String> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_string).collect()
+}
+
+/// What somebody who writes code may not write: what the work is judged by.
+pub(crate) fn code_scope() -> Scope {
+    let mut closed = files::patterns(&[&files::TESTS]);
+    closed.push(".marvin/".into());
+    Scope {
+        name: "the tests, `.marvin` and what else the work is judged by".into(),
+        open: Vec::new(),
+        closed,
+        reason: "They were agreed on before; change the code instead, or say in your answer what is wrong with them.".into(),
+    }
+}
+
+/// What somebody who writes tests may write.
+pub(crate) fn test_scope() -> Scope {
+    Scope {
+        name: "anything but tests and manifests".into(),
+        open: files::patterns(&[&files::TESTS, &files::MANIFESTS]),
+        closed: vec![".marvin/".into()],
+        reason: "The code is written later, by somebody else: write tests (`tests/…`, `test_*.py`, `*_test.go`, `*.test.ts` …) that need it.".into(),
+    }
+}

@@ -1,0 +1,287 @@
+//! One agent of a phase: an attempt of the crew under a key, with its rights, its ticket and its commit.
+
+use super::{Pipeline, interrupted};
+use crate::files;
+use crate::halt::{Halt, Stop};
+use crate::phase::Phase;
+use marvin_agent::compose::Extra;
+use marvin_agent::crew::{Done, Job, Rights};
+use marvin_agent::launch::ModelChoice;
+use marvin_agent::outcome::Status;
+use marvin_agent::protocol;
+use marvin_agent::roles::Role;
+use marvin_base::files::{self as bounded, Links};
+use marvin_base::{atomic, truncate};
+use marvin_flow::retry::Snapshot;
+use marvin_gate::{Access, Duty, Scope};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// How often an agent is asked again after it needed a person.
+const MOST_BLOCKED: usize = 20;
+/// Reads, and nothing else.
+const READ: [&str; 8] =
+    ["read_file", "tree", "list_files", "code_grep", "git_status", "git_diff", "git_log", "get_usage"];
+
+/// What an agent may do.
+#[derive(Debug, Clone)]
+pub(crate) enum May {
+    /// Look.
+    Read,
+    /// Look, and write these files with these tools.
+    Write(Vec<String>, &'static [&'static str]),
+    /// Look, run, and write what the scope leaves open; with a ticket of its own.
+    Work(Scope),
+}
+
+/// What an agent is to do.
+#[derive(Debug, Clone)]
+pub(crate) struct Task {
+    pub(crate) phase: Phase,
+    /// Its name in records and scripts.
+    pub(crate) step: String,
+    pub(crate) role: Role,
+    pub(crate) model: ModelChoice,
+    pub(crate) text: String,
+    pub(crate) may: May,
+    pub(crate) schema: Option<Value>,
+    pub(crate) commitments: Vec<String>,
+}
+
+/// What came of an agent.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Said {
+    /// How its turn ended.
+    pub(crate) status: String,
+    /// What it said, and what the shell found.
+    pub(crate) summary: String,
+    /// What it gave.
+    #[serde(default)]
+    pub(crate) outputs: Map<String, Value>,
+    /// What of the oracle it changed; it was put back.
+    #[serde(default)]
+    pub(crate) tampered: Vec<String>,
+    /// Files that it wrote and should not have; they were put back.
+    #[serde(default)]
+    pub(crate) outside: Vec<String>,
+}
+
+impl Said {
+    pub(crate) fn succeeded(&self) -> bool {
+        self.status == Status::Success.name()
+    }
+}
+
+impl Pipeline {
+    /// Lets an agent work, or gives what it did already.
+    pub(crate) async fn work(&self, task: &Task) -> Result<Said, Halt> {
+        let mut key = self.key(task.phase, &task.step);
+        for number in 2..=MOST_BLOCKED {
+            let Some(kept) = self.crew.kept(&key)? else { break };
+            let said: Said = serde_json::from_value(kept)
+                .map_err(|error| Halt::Tool(format!("the record of {key}: {error}")))?;
+            if said.status != Status::Blocked.name() {
+                return Ok(said);
+            }
+            // A person was needed, and somebody goes on: it is asked anew.
+            key = format!("{}-again{number}", self.key(task.phase, &task.step));
+        }
+        if self.cancel.is_cancelled() {
+            return Err(interrupted());
+        }
+        let ticket = self.tickets()?.phase(task.phase)?;
+        let duty = self.duty(task, &key, &ticket)?;
+        let job = self.job(task, &key, &duty);
+        let about = json!({"phase": task.phase.name(), "step_id": task.step, "worker_role": task.role.name(),
+            "readonly": job.readonly, "ticket": duty.parent()});
+        self.trace.event("worker.started", about.clone())?;
+        let before = self.snapshot(task, &key)?;
+        let done = self.crew.work(&job, &self.cancel).await?;
+        let mut said = said(&done);
+        match done.outcome.status {
+            Status::Budget => return Err(budget(&done)),
+            Status::Interrupted => return Err(interrupted()),
+            _ if self.cancel.is_cancelled() => return Err(interrupted()),
+            Status::Failed if done.outcome.reason == "model_error" => {
+                let why = done.outcome.error.clone().unwrap_or_default();
+                return Err(Halt::failed(
+                    "model_error",
+                    format!("the model cannot be asked: {why}\n  hint: the same command goes on from here"),
+                ));
+            }
+            _ => {}
+        }
+        if !job.readonly {
+            self.look_after(task, before.as_ref(), &mut said)?;
+            let own = duty.current().unwrap_or_else(|| ticket.clone());
+            self.commit(&format!("{}: {}", task.step, truncate::line(&said.summary, 72)), &own).await?;
+            if let Some(own) = duty.current() {
+                self.tickets()?.close(&own)?;
+            }
+        }
+        self.crew.keep(&key, &json!(said))?;
+        let mut ended = about;
+        if let Some(map) = ended.as_object_mut() {
+            map.insert("status".into(), json!(said.status));
+            map.insert("summary".into(), self.trace.within(&json!(said.summary), 2_000));
+            map.insert("tampered".into(), json!(said.tampered));
+            map.insert("outside".into(), json!(said.outside));
+        }
+        self.trace.event("worker.completed", ended)?;
+        if said.status == Status::Blocked.name() {
+            let message = format!(
+                "{} needs a person: {}\n  hint: say it in `.marvin/instructions.md`, then `marvin pipeline resume`",
+                task.step, said.summary
+            );
+            return Err(Halt::Stop(Stop { status: Status::Blocked, reason: "blocked", message }));
+        }
+        Ok(said)
+    }
+
+    fn job(&self, task: &Task, key: &str, duty: &Arc<Duty>) -> Job {
+        let (access, tools) = match &task.may {
+            May::Read => (Access::Readonly, None),
+            May::Write(files, tools) => {
+                let names = READ.iter().chain(tools.iter()).map(|name| (*name).to_string()).collect();
+                (Access::writable(files.iter().cloned()), Some(names))
+            }
+            May::Work(scope) => (Access::Scoped(scope.clone()), None),
+        };
+        Job {
+            key: key.to_string(),
+            role: task.role,
+            step: task.step.clone(),
+            attempt: 1,
+            call_id: format!("call-{}", task.step),
+            task: task.text.clone(),
+            workspace: None,
+            readonly: matches!(task.may, May::Read),
+            commitments: task.commitments.clone(),
+            outputs_schema: task.schema.clone(),
+            extras: [self.policy(), self.listing()].into_iter().chain(self.extras.iter().cloned()).collect(),
+            rights: Rights { access: Some(access), duty: Some(duty.clone()), tools, model: task.model },
+        }
+    }
+
+    /// The no-mock policy, which stands in every prompt.
+    fn policy(&self) -> Extra {
+        Extra {
+            name: "Tests".into(),
+            text: include_str!("../../prompts/policy.md").trim().to_string(),
+            priority: 90,
+        }
+    }
+
+    /// What files there are.
+    fn listing(&self) -> Extra {
+        let size =
+            |path: &String| std::fs::symlink_metadata(self.root().join(path)).map_or(0, |facts| facts.len());
+        let mut lines: Vec<String> = files::all(self.root())
+            .iter()
+            .take(120)
+            .map(|path| format!("{path} ({} bytes)", size(path)))
+            .collect();
+        let upstream = self.ground.layout.upstream().unwrap_or_default();
+        let names = std::fs::read_dir(upstream)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok());
+        let mut names: Vec<String> =
+            names.map(|name| format!(".marvin/upstream/{name} (for reading only)")).collect();
+        names.sort_unstable();
+        lines.extend(names);
+        let text = if lines.is_empty() { "none yet".to_string() } else { lines.join("\n") };
+        Extra { name: "Files of the project".into(), text, priority: 40 }
+    }
+
+    /// The ticket that it works on, and what an earlier process had done about it: the children that were not there before.
+    fn duty(&self, task: &Task, key: &str, ticket: &str) -> Result<Arc<Duty>, Halt> {
+        let works = matches!(task.may, May::Work(_));
+        let duty = Arc::new(Duty::new(works.then_some(ticket)));
+        if !works {
+            return Ok(duty);
+        }
+        let children = self.tickets()?.children(ticket)?;
+        let path = self.crew.beside(key, "tickets.json");
+        let before: Option<BTreeSet<String>> = bounded::read_text(&path, 1024 * 1024, Links::Refuse)
+            .ok()
+            .and_then(|text| serde_json::from_str(&text).ok());
+        match before {
+            Some(before) => {
+                duty.recall(
+                    false,
+                    children.iter().find(|child| !before.contains(*child)).map(String::as_str),
+                );
+            }
+            None => atomic::replace(&path, json!(children).to_string().as_bytes())?,
+        }
+        Ok(duty)
+    }
+
+    /// How the files stood when it began, also if that was in another process; only where its scope names what is open.
+    fn snapshot(&self, task: &Task, key: &str) -> Result<Option<Snapshot>, Halt> {
+        if !matches!(&task.may, May::Work(scope) if !scope.open.is_empty()) {
+            return Ok(None);
+        }
+        let path = self.crew.beside(key, "before.json");
+        let read = bounded::read_text(&path, 64 * 1024 * 1024, Links::Refuse).ok();
+        if let Some(snapshot) = read.and_then(|text| serde_json::from_str(&text).ok()) {
+            return Ok(Some(snapshot));
+        }
+        let snapshot = Snapshot::take(self.root());
+        atomic::replace(&path, json!(snapshot).to_string().as_bytes())?;
+        Ok(Some(snapshot))
+    }
+
+    /// Puts back what an agent should not have changed: commands can write where the file tools refuse to.
+    fn look_after(&self, task: &Task, before: Option<&Snapshot>, said: &mut Said) -> Result<(), Halt> {
+        if let (Some(before), May::Work(scope)) = (before, &task.may) {
+            let after = Snapshot::take(self.root());
+            let fresh = before.touched(&after).into_iter().filter(|path| !scope.allows(path));
+            for path in fresh {
+                said.outside.push(path.to_string());
+                if !before.knows(path) {
+                    std::fs::remove_file(self.root().join(path)).ok();
+                }
+            }
+        }
+        if task.phase >= Phase::Implementation {
+            said.tampered = self.oracle()?.put_back(self.root())?;
+        }
+        Ok(())
+    }
+}
+
+/// What a turn gives.
+fn said(done: &Done) -> Said {
+    let outcome = &done.outcome;
+    let mut summary = outcome.text.trim().to_string();
+    if let Some(text) =
+        outcome.data.get("summary").and_then(Value::as_str).filter(|text| !text.trim().is_empty())
+    {
+        summary = text.trim().to_string();
+    }
+    if summary.is_empty() {
+        summary = outcome.error.clone().unwrap_or_else(|| outcome.reason.replace('_', " "));
+    }
+    if outcome.status == Status::NotVerified {
+        let found = outcome.verification.last().map(|proved| proved.summary.clone()).unwrap_or_default();
+        summary = format!("not verified ({found}); it had said: {summary}");
+    }
+    Said {
+        status: outcome.status.name().into(),
+        summary: truncate::head(&summary, 6_000),
+        outputs: protocol::outputs(&outcome.data),
+        tampered: Vec::new(),
+        outside: Vec::new(),
+    }
+}
+
+fn budget(done: &Done) -> Halt {
+    let message = done.outcome.error.clone().unwrap_or_else(|| "the budget is spent".into());
+    let message = format!("{message}\n  hint: raise it with --max-cost; the same command goes on from here");
+    Halt::Stop(Stop { status: Status::Budget, reason: "max_cost", message })
+}

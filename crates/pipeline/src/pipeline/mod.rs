@@ -1,0 +1,363 @@
+//! The pipeline itself: it is opened on a run, new or old, goes through the phases, and ends with one result.
+
+mod agent;
+mod open;
+
+pub(crate) use agent::{May, Said, Task};
+pub use open::{Options, Trust, last_run};
+
+use crate::halt::{Halt, Stop};
+use crate::journal::{Journal, Known};
+use crate::oracle::Oracle;
+use crate::phase::Phase;
+use crate::report;
+use crate::state::StateFile;
+use crate::surroundings::{self, Tickets};
+use marvin_agent::Ground;
+use marvin_agent::compose::Extra;
+use marvin_agent::crew::Crew;
+use marvin_agent::outcome::Status;
+use marvin_agent::trace::Trace;
+use marvin_base::atomic;
+use marvin_base::files::{self, Links};
+use marvin_base::run::RunFolder;
+use marvin_base::{clock, truncate};
+use marvin_flow::engine::Lock;
+use marvin_gate::{Access, Duty};
+use marvin_model::cost::Totals;
+use marvin_model::price::dollars;
+use marvin_tools::{ToolContext, notify};
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+/// Bytes of the kept oracle.
+const LARGEST: u64 = 80 * 1024 * 1024;
+
+/// A pipeline on a run.
+#[derive(Debug)]
+pub struct Pipeline {
+    pub(crate) ground: Arc<Ground>,
+    pub(crate) run: RunFolder,
+    pub(crate) crew: Crew,
+    pub(crate) trace: Arc<Trace>,
+    pub(crate) cancel: CancellationToken,
+    pub(crate) goal: String,
+    root: PathBuf,
+    state: StateFile,
+    journal: Journal,
+    known: Known,
+    ntfy: Option<String>,
+    facts: Map<String, Value>,
+    opened: Instant,
+    tickets: Option<Tickets>,
+    resumed: bool,
+    pub(crate) extras: Vec<Extra>,
+    deadline: Duration,
+    _lock: Lock,
+}
+
+/// How a pipeline ended.
+#[derive(Debug, Clone)]
+pub struct Ended {
+    /// How.
+    pub status: Status,
+    /// Why, in one word.
+    pub reason: &'static str,
+    /// What a person should know.
+    pub message: String,
+    /// The report, as Markdown; there is a page beside it.
+    pub report: PathBuf,
+    /// The folder of the run.
+    pub run: PathBuf,
+    /// What it cost.
+    pub totals: Totals,
+}
+
+impl Pipeline {
+    /// Goes through the phases that are not over, and closes the run.
+    ///
+    /// # Errors
+    /// When the record cannot be written. Everything else is an [`Ended`].
+    pub async fn go(mut self) -> Result<Ended, Halt> {
+        let kind = if self.resumed { "run.resumed" } else { "run.started" };
+        let facts = json!({"run_id": self.run.id(), "run_path": self.run.path().display().to_string(), "manner": "pipeline",
+            "goal": self.trace.within(&json!(self.goal), 2_000), "after": self.state.read().ok().flatten().map(Phase::name)});
+        self.trace.event(kind, facts)?;
+        self.push(if self.resumed { "resumed" } else { "started" }, &self.goal).await;
+        let course = self.within_deadline().await;
+        let stop = match course {
+            Ok(()) => Stop {
+                status: Status::Success,
+                reason: "complete",
+                message: "every phase is over, and everything was proved".into(),
+            },
+            Err(halt) => halt.stop(),
+        };
+        self.close(&stop).await
+    }
+
+    /// The phases, until the deadline; then everything that runs is ended, and goes on with the next command.
+    async fn within_deadline(&mut self) -> Result<(), Halt> {
+        let (cancel, deadline) = (self.cancel.clone(), self.deadline);
+        if deadline.is_zero() {
+            return self.course().await;
+        }
+        let late = Arc::new(AtomicBool::new(false));
+        let passed = late.clone();
+        let clock = tokio::spawn(async move {
+            tokio::time::sleep(deadline).await;
+            passed.store(true, Ordering::Relaxed);
+            cancel.cancel();
+        });
+        let course = self.course().await;
+        clock.abort();
+        match course {
+            Err(_) if late.load(Ordering::Relaxed) => {
+                let message = format!(
+                    "not done after {} s\n  hint: the same command goes on from here",
+                    deadline.as_secs()
+                );
+                Err(Halt::failed("deadline", message))
+            }
+            course => course,
+        }
+    }
+
+    async fn course(&mut self) -> Result<(), Halt> {
+        self.prepare().await?;
+        for phase in Phase::ALL {
+            // From the disk, every time.
+            if self.state.is_over(phase)? {
+                continue;
+            }
+            self.agree()?;
+            self.phase(phase).await?;
+        }
+        self.agree()
+    }
+
+    /// The repository, the tickets and the documents of the project around.
+    async fn prepare(&mut self) -> Result<(), Halt> {
+        surroundings::repository(&self.root, self.resumed, &self.cancel).await?;
+        let copied = surroundings::upstream(&self.ground)?;
+        if !copied.is_empty() {
+            self.trace.event("notice", json!({"text": format!("documents of the project around, for reading: {}", copied.join(", "))}))?;
+        }
+        let tickets = Tickets::open(&self.ground, self.run.id(), &self.goal)?;
+        tickets.settle(self.known.closed)?;
+        self.tickets = Some(tickets);
+        Ok(())
+    }
+
+    /// The state file says what the journal says; else somebody changed it.
+    fn agree(&self) -> Result<(), Halt> {
+        let (says, knows) = (self.state.read()?, self.known.closed);
+        if says == knows {
+            return Ok(());
+        }
+        Err(open::changed(&self.state, says, knows, self.run.id()).into())
+    }
+
+    async fn phase(&mut self, phase: Phase) -> Result<(), Halt> {
+        let started = Instant::now();
+        if !self.known.phases.contains_key(&phase) {
+            let cost = self.crew.cost().tree()?.cost;
+            self.journal.begun(phase, cost)?;
+            self.known = Journal::known(self.run.path())?;
+        }
+        let ticket = self.tickets()?.phase(phase)?;
+        self.trace.event(
+            "phase.started",
+            json!({"phase": phase.name(), "title": phase.title(), "ticket": ticket}),
+        )?;
+        self.push(phase.name(), phase.title()).await;
+        let body = self.body(phase).await;
+        if let Err(Halt::Stop(stop)) = &body
+            && matches!(stop.status, Status::Failed | Status::NotVerified)
+            && stop.reason != "model_error"
+        {
+            self.journal.failed(phase)?;
+        }
+        let mut facts = body?;
+        self.agree()?;
+        let before = self.known.phases.get(&phase).map_or(0, |record| record.cost_before);
+        let cost = self.crew.cost().tree()?.cost.saturating_sub(before);
+        facts.insert("cost_usd".into(), json!(dollars(cost)));
+        facts.insert(
+            "elapsed_ms".into(),
+            u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX).into(),
+        );
+        facts.insert("ended".into(), clock::now_stamp().into());
+        self.shut(phase, &facts)?;
+        self.tickets()?.settle(Some(phase))?;
+        self.commit(&format!("Phase {phase} is over: {}", phase.title()), &ticket).await?;
+        let mut told = facts;
+        told.insert("phase".into(), phase.name().into());
+        self.trace.event("phase.completed", Value::Object(told))?;
+        Ok(())
+    }
+
+    /// Closes a phase: announced, written, said.
+    fn shut(&mut self, phase: Phase, facts: &Map<String, Value>) -> Result<(), Halt> {
+        self.journal.closing(phase, facts)?;
+        self.state.save(phase)?;
+        self.journal.closed(phase)?;
+        self.known = Journal::known(self.run.path())?;
+        Ok(())
+    }
+
+    async fn close(self, stop: &Stop) -> Result<Ended, Halt> {
+        let totals = self.crew.cost().tree()?;
+        let known = Journal::known(self.run.path())?;
+        let report = report::write(&self, &known, stop)?;
+        let mut facts = self.facts.clone();
+        let proved = known
+            .phases
+            .get(&Phase::Quality)
+            .and_then(|record| record.ended.as_ref())
+            .and_then(|facts| facts.get("proved"));
+        let complete = stop.status == Status::Success;
+        let verification = json!({"status": if complete { "verified" } else { "not_verified" }, "commitments": [], "proved": proved});
+        let result = json!({
+            "status": stop.status.name(), "reason": stop.reason, "exit_code": stop.status.exit().code(), "text": stop.message,
+            "error": (!complete).then_some(&stop.message), "failure_signature": (!complete).then(|| stop.reason.replace('_', "-")),
+            "data": {"phase": known.closed.map(Phase::name), "report": report.display().to_string()},
+            "verification": verification, "cost": totals.report(), "rounds": totals.turns,
+            "tool_calls": self.crew.cost().calls().values().sum::<u64>(),
+            "duration_ms": u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX),
+            "run_id": self.run.id(), "run_path": self.run.path().display().to_string(),
+        });
+        for (key, value) in [
+            ("status", json!(stop.status.name())),
+            ("endReason", json!(stop.reason)),
+            ("endedAt", json!(clock::now_stamp())),
+            ("cost", totals.report()),
+            ("exitCode", json!(stop.status.exit().code())),
+            ("phase", json!(known.closed.map(Phase::name))),
+        ] {
+            facts.insert(key.into(), value);
+        }
+        let mut clean = Value::Object(facts);
+        self.ground.redactor.value(&mut clean);
+        self.run.save(clean.as_object().cloned().unwrap_or_default())?;
+        self.trace.event("result", result)?;
+        self.trace.sync()?;
+        self.push(stop.status.name(), &stop.message).await;
+        let run = self.run.path().to_path_buf();
+        Ok(Ended {
+            status: stop.status,
+            reason: stop.reason,
+            message: stop.message.clone(),
+            report,
+            run,
+            totals,
+        })
+    }
+
+    /// The workspace.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn tickets(&self) -> Result<&Tickets, Halt> {
+        self.tickets.as_ref().ok_or_else(|| Halt::Tool("the tickets were not opened".into()))
+    }
+
+    /// The surroundings of what the pipeline does itself.
+    pub(crate) fn context(&self, ticket: Option<&str>) -> ToolContext {
+        let mut context = self.ground.tool_context(self.cancel.clone(), Some(self.run.artifacts().clone()));
+        context.access = Access::Full;
+        context.duty = Arc::new(Duty::new(ticket));
+        context
+    }
+
+    /// Commits what is there, with the ticket in its message. Nothing to commit is no failure; what git refuses is said.
+    pub(crate) async fn commit(&self, message: &str, ticket: &str) -> Result<(), Halt> {
+        let mut context = self.context(Some(ticket));
+        context.duty.made(ticket);
+        context.artifacts = None;
+        if let Err(why) = surroundings::commit(message, &context).await {
+            self.trace.event(
+                "notice",
+                json!({"text": format!("nothing was committed: {}", truncate::line(&why, 300))}),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// A key of this phase, in this generation of it.
+    pub(crate) fn key(&self, phase: Phase, name: &str) -> String {
+        match self.known.generation(phase) {
+            0 => name.to_string(),
+            number => format!("g{number}-{name}"),
+        }
+    }
+
+    /// What was found out under a name, or what is found out now and written down.
+    pub(crate) async fn once(
+        &self,
+        phase: Phase,
+        name: &str,
+        find: impl AsyncFnOnce() -> Result<Value, Halt>,
+    ) -> Result<Value, Halt> {
+        let key = format!("check-{}", self.key(phase, name));
+        if let Some(value) = self.crew.kept(&key)? {
+            return Ok(value);
+        }
+        let value = find().await?;
+        if self.cancel.is_cancelled() {
+            return Err(interrupted());
+        }
+        self.crew.keep(&key, &value)?;
+        Ok(value)
+    }
+
+    /// Takes the tests and the plan as what everything after this is judged by.
+    pub(crate) fn seal(&self) -> Result<Oracle, Halt> {
+        let oracle = Oracle::take(&self.root);
+        let path = self.crew.beside("oracle", "files.json");
+        atomic::replace(&path, json!(oracle).to_string().as_bytes())?;
+        Ok(oracle)
+    }
+
+    /// What everything is judged by, once the tests are written.
+    pub(crate) fn oracle(&self) -> Result<Oracle, Halt> {
+        let path = self.crew.beside("oracle", "files.json");
+        let read = files::read_text(&path, LARGEST, Links::Refuse).ok();
+        read.and_then(|text| serde_json::from_str(&text).ok()).ok_or_else(|| {
+            Halt::Tool(format!("{} is gone or damaged: nobody knows how the tests were\n  hint: `marvin pipeline resume --trust 2a` writes the integration tests again", path.display()))
+        })
+    }
+
+    /// Tells the ntfy topic, if one was given.
+    async fn push(&self, what: &str, text: &str) {
+        let Some(topic) = &self.ntfy else { return };
+        let message =
+            self.ground.redactor.text(&format!("{what}: {}", truncate::line(text, 160))).into_owned();
+        if let Err(error) = notify::publish(&self.ground.settings, topic, "Marvin pipeline", &message).await {
+            self.trace
+                .event(
+                    "notice",
+                    json!({"text": format!("the notification to `{topic}` was not sent: {error}")}),
+                )
+                .ok();
+        }
+    }
+
+    pub(crate) fn goal(&self) -> &str {
+        &self.goal
+    }
+}
+
+/// Somebody ended it.
+pub(crate) fn interrupted() -> Halt {
+    Halt::Stop(Stop {
+        status: Status::Interrupted,
+        reason: "interrupted",
+        message: "interrupted; the same command goes on from here".into(),
+    })
+}

@@ -1,0 +1,94 @@
+//! Replies that are kept for a while, one file each, named by what was asked.
+//!
+//! Limits: the files lie in the project, where others may write; what does not fit its name, is too old or comes from the future is
+//! not believed, and what is believed is marked as coming from the web like everything else.
+
+use marvin_base::files::{self, Links};
+use marvin_base::layout::Layout;
+use marvin_base::{atomic, clock, signature};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Bytes of one file that are read, and files of one kind.
+const LARGEST: u64 = 4 * 1024 * 1024;
+const MOST: usize = 500;
+
+/// The replies of one service.
+#[derive(Debug)]
+pub(super) struct Cache {
+    folder: PathBuf,
+    seconds: i64,
+}
+
+impl Cache {
+    pub(super) fn new(layout: &Layout, service: &str, seconds: i64) -> Self {
+        Cache { folder: layout.tools_cache().join(service), seconds }
+    }
+
+    fn file(&self, asked: &str) -> PathBuf {
+        self.folder.join(format!("{}.json", signature::of_bytes(asked.as_bytes())))
+    }
+
+    /// What was answered to this, if that is not too long ago.
+    pub(super) fn get(&self, asked: &str) -> Option<Value> {
+        let text = files::read_text(&self.file(asked), LARGEST, Links::Refuse).ok()?;
+        let mut kept: Value = serde_json::from_str(&text).ok()?;
+        let age = clock::now().as_second() - kept.get("fetched_at")?.as_i64()?;
+        let fits = kept.get("asked")?.as_str()? == asked && (0..self.seconds).contains(&age);
+        fits.then(|| kept.get_mut("data").map(Value::take)).flatten()
+    }
+
+    /// Keeps an answer. One that cannot be kept is asked for again.
+    pub(super) fn put(&self, asked: &str, data: &Value) {
+        let kept = json!({"asked": asked, "fetched_at": clock::now().as_second(), "data": data});
+        if std::fs::create_dir_all(&self.folder).is_ok() {
+            self.make_room();
+            atomic::replace(&self.file(asked), format!("{kept}\n").as_bytes()).ok();
+        }
+    }
+
+    /// Removes what is too old, once there are many.
+    fn make_room(&self) {
+        let entries = std::fs::read_dir(&self.folder).into_iter().flatten().filter_map(Result::ok);
+        let files: Vec<PathBuf> = entries
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|it| it == "json"))
+            .collect();
+        if files.len() < MOST {
+            return;
+        }
+        for file in files {
+            let age =
+                file.metadata().and_then(|facts| facts.modified()).ok().and_then(|then| then.elapsed().ok());
+            if age.is_none_or(|age| i64::try_from(age.as_secs()).unwrap_or(i64::MAX) >= self.seconds) {
+                std::fs::remove_file(&file).ok();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use marvin_base::environment::Environment;
+
+    #[test]
+    fn only_what_is_fresh_and_whole_is_believed() {
+        let folder = tempfile::tempdir().unwrap();
+        let environment = Environment::from_iter([("HOME", folder.path().display().to_string())]);
+        let cache = Cache::new(&Layout::new(&environment, None), "x", 60);
+        assert_eq!(cache.get("q"), None);
+        cache.put("q", &json!({"a": 1}));
+        assert_eq!(cache.get("q"), Some(json!({"a": 1})));
+        let now = clock::now().as_second();
+        for (asked, at) in [("q", now - 61), ("q", now + 100), ("other", now)] {
+            let forged = json!({"asked": asked, "fetched_at": at, "data": 2});
+            std::fs::write(cache.file("q"), forged.to_string()).unwrap();
+            assert_eq!(cache.get("q"), None, "{asked} {at}");
+        }
+        for bad in ["", "{", "[]", "\u{0}"] {
+            std::fs::write(cache.file("q"), bad).unwrap();
+            assert_eq!(cache.get("q"), None);
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Headlines, from a feed of news; a story is read by the name of the way to it, which works once.
+
+use super::cache::Cache;
+use super::hops::Hops;
+use super::{FOREIGN, address, ask, refused};
+use crate::context::ToolContext;
+use crate::result::{Confidence, FROM_WEB, Output, ToolError};
+use crate::tool::Tool;
+use crate::web::feed;
+use crate::web::fetch::{plain_text, read};
+use async_trait::async_trait;
+use marvin_base::truncate;
+use marvin_gate::network::Service;
+use marvin_gate::{Intent, Touches};
+use reqwest::Url;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+pub(super) const NAME: &str = "news.headline_search";
+/// Half an hour.
+const FRESH: i64 = 30 * 60;
+
+/// Searches headlines, or reads a story.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct HeadlineSearch;
+
+/// Words to search for, or the way to a story.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewsInput {
+    /// The words.
+    #[serde(default)]
+    query: Option<String>,
+    /// Headlines at most, 1 to 20.
+    #[serde(default = "ten")]
+    max_results: usize,
+    /// The way to a story, from an earlier search; it works once.
+    #[serde(default)]
+    hop_id: Option<String>,
+    /// Characters of the story, 200 to 4000.
+    #[serde(default = "default_characters")]
+    max_chars: usize,
+}
+
+fn ten() -> usize {
+    10
+}
+
+fn default_characters() -> usize {
+    1_200
+}
+
+/// A headline.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct Headline {
+    /// What it says.
+    title: String,
+    /// When it was published, if it says so.
+    published: Option<String>,
+    /// The way to its story.
+    hop_id: String,
+}
+
+/// What was found.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct NewsData {
+    /// Who says so.
+    provider: String,
+    /// Whether it was kept from before: hit or miss.
+    cache: String,
+    /// The headlines, in the order of the feed.
+    headlines: Vec<Headline>,
+    /// The story, where one was asked for.
+    story: Option<String>,
+}
+
+/// What a call wants.
+enum Wish<'a> {
+    Search(&'a str),
+    Story(&'a str),
+}
+
+impl NewsInput {
+    fn wish(&self) -> Result<Wish<'_>, ToolError> {
+        let given =
+            |text: &'_ Option<String>| text.as_deref().map(str::trim).is_some_and(|text| !text.is_empty());
+        match (given(&self.query), given(&self.hop_id)) {
+            (true, false) => Ok(Wish::Search(self.query.as_deref().unwrap_or_default().trim())),
+            (false, true) => {
+                let hop = self.hop_id.as_deref().unwrap_or_default().trim();
+                if hop.contains("://") || hop.contains('/') {
+                    let why = "`hop_id` is the name that a headline came with, not an address; addresses are not followed.";
+                    return Err(ToolError::Usage(why.into()));
+                }
+                Ok(Wish::Story(hop))
+            }
+            _ => Err(ToolError::Usage(format!("{NAME} needs either `query` or `hop_id`."))),
+        }
+    }
+
+    fn url(&self, context: &ToolContext) -> Result<Url, ToolError> {
+        match self.wish()? {
+            Wish::Search(words) => {
+                let query = [("q", words), ("hl", "en-US"), ("gl", "US"), ("ceid", "US:en")];
+                address(Service::News, "/rss/search", &query, context)
+            }
+            Wish::Story(hop) => {
+                let hop = Hops::new(&context.layout).look(hop).ok_or_else(closed)?;
+                Url::parse(&hop.url)
+                    .map_err(|error| ToolError::Failed(format!("the story has no address: {error}")))
+            }
+        }
+    }
+}
+
+fn closed() -> ToolError {
+    ToolError::Failed("there is no such hop_id: each works once, for a day; search again for new ones".into())
+}
+
+#[async_trait]
+impl Tool for HeadlineSearch {
+    type Input = NewsInput;
+    type Data = NewsData;
+    const NAME: &'static str = NAME;
+    const DESCRIPTION: &'static str = "Search headlines; each comes with a hop_id. With {hop_id, max_chars} the beginning of that story is read, once.";
+    const EXAMPLE: &'static str = r#"{"query": "magic the gathering", "max_results": 5}"#;
+    const FIELDS: &'static [(&'static str, &'static str)] = &[("q", "query"), ("limit", "max_results")];
+
+    fn touches() -> Touches {
+        Touches::NETWORK
+    }
+
+    fn intents(input: &NewsInput, context: &ToolContext) -> Vec<Intent> {
+        super::asks(input.url(context), Service::News)
+    }
+
+    async fn call(&self, input: NewsInput, context: &ToolContext) -> Result<Output<NewsData>, ToolError> {
+        let url = input.url(context)?;
+        match input.wish()? {
+            Wish::Search(_) => search(&url, input.max_results.clamp(1, 20), context).await,
+            Wish::Story(hop) => story(&url, hop, input.max_chars.clamp(200, 4_000), context).await,
+        }
+    }
+}
+
+async fn search(url: &Url, most: usize, context: &ToolContext) -> Result<Output<NewsData>, ToolError> {
+    let cache = Cache::new(&context.layout, "news", FRESH);
+    let (items, kept) = match cache.get(url.as_str()) {
+        Some(items) => (items, "hit"),
+        None => {
+            let page = ask(url, Service::News, context).await?;
+            if page.error.is_some() {
+                return Err(refused("the news feed", &page));
+            }
+            let (address, bytes) = (page.url, page.bytes);
+            let items = tokio::task::spawn_blocking(move || feed::items(address, &bytes, 20))
+                .await
+                .map_err(|_| ToolError::Failed("the feed could not be read".into()))??;
+            let items = json!(items);
+            cache.put(url.as_str(), &items);
+            (items, "miss")
+        }
+    };
+    let field =
+        |item: &Value, key: &str| item.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
+    let items: Vec<Value> = items.as_array().cloned().unwrap_or_default().into_iter().take(most).collect();
+    let stories: Vec<(String, String)> =
+        items.iter().map(|item| (field(item, "link"), field(item, "title"))).collect();
+    let hops = Hops::new(&context.layout)
+        .open(&stories)
+        .map_err(|error| ToolError::Failed(format!("the ways to the stories cannot be kept: {error}")))?;
+    let headlines: Vec<Headline> = items
+        .iter()
+        .zip(hops)
+        .map(|(item, hop_id)| Headline {
+            title: field(item, "title"),
+            published: item.get("published").and_then(Value::as_str).map(str::to_string),
+            hop_id,
+        })
+        .collect();
+    let mut shown = format!("{FOREIGN}\n");
+    for headline in &headlines {
+        let published = headline.published.as_deref().unwrap_or("no date");
+        shown.push_str(&format!("- {} [{published}] hop_id: {}\n", headline.title, headline.hop_id));
+    }
+    if headlines.is_empty() {
+        shown = "There are no headlines about that.".into();
+    }
+    let summary = format!("{} headlines", headlines.len());
+    let data = NewsData { provider: "news".into(), cache: kept.into(), headlines, story: None };
+    let output = Output::new(summary, shown, data);
+    Ok(Output { source: FROM_WEB, confidence: Confidence::Summarized, ..output })
+}
+
+async fn story(
+    url: &Url,
+    hop: &str,
+    characters: usize,
+    context: &ToolContext,
+) -> Result<Output<NewsData>, ToolError> {
+    // It is used up, also when nothing comes of it.
+    let hop =
+        Hops::new(&context.layout).take(hop).filter(|hop| hop.url == url.as_str()).ok_or_else(closed)?;
+    let page = ask(url, Service::News, context).await?;
+    if page.error.is_some() {
+        return Err(refused("the story's page", &page));
+    }
+    let text = plain_text(&read(page).await?)
+        .ok_or_else(|| ToolError::Failed("the story is no text that can be read".into()))?;
+    let text = truncate::head(&text, characters);
+    let shown = format!("{}\n{FOREIGN}\n\n{text}", hop.title);
+    let data =
+        NewsData { provider: "news".into(), cache: "miss".into(), headlines: Vec::new(), story: Some(text) };
+    let output = Output::new(format!("the story {:?}", truncate::line(&hop.title, 80)), shown, data);
+    Ok(Output { source: FROM_WEB, confidence: Confidence::Summarized, ..output })
+}

@@ -1,0 +1,195 @@
+//! Magic cards, from Scryfall.
+
+use super::cache::Cache;
+use super::{FOREIGN, address, ask, asks, refused, text, understood};
+use crate::context::ToolContext;
+use crate::result::{FROM_WEB, Output, ToolError};
+use crate::tool::Tool;
+use async_trait::async_trait;
+use marvin_base::truncate;
+use marvin_gate::network::Service;
+use marvin_gate::{Intent, Touches};
+use reqwest::Url;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+pub(super) const NAME: &str = "scryfall.lookup";
+/// A day.
+const FRESH: i64 = 24 * 3_600;
+
+/// Looks a card up.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lookup;
+
+/// Which card: by its name, or by its id.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LookupInput {
+    /// The name, roughly.
+    #[serde(default)]
+    name: Option<String>,
+    /// The id that Scryfall gives it.
+    #[serde(default)]
+    id: Option<String>,
+}
+
+/// What is known of the card.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct CardData {
+    /// Who says so.
+    provider: String,
+    /// Whether it was kept from before: hit or miss.
+    cache: String,
+    /// The card.
+    card: Value,
+}
+
+impl LookupInput {
+    fn url(&self, context: &ToolContext) -> Result<Url, ToolError> {
+        let given = |text: &Option<String>| {
+            text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_string)
+        };
+        match (given(&self.name), given(&self.id)) {
+            (Some(name), None) => address(Service::Scryfall, "/cards/named", &[("fuzzy", &name)], context),
+            (None, Some(id)) if id.chars().all(|char| char.is_ascii_alphanumeric() || char == '-') => {
+                address(Service::Scryfall, &format!("/cards/{id}"), &[], context)
+            }
+            (None, Some(_)) => {
+                Err(ToolError::Usage("`id` is the id of a card: letters, digits and dashes.".into()))
+            }
+            _ => Err(ToolError::Usage(format!("{NAME} needs either `name` or `id`."))),
+        }
+    }
+}
+
+#[async_trait]
+impl Tool for Lookup {
+    type Input = LookupInput;
+    type Data = CardData;
+    const NAME: &'static str = NAME;
+    const DESCRIPTION: &'static str =
+        "Look a Magic: The Gathering card up by its name (roughly) or id: cost, type, rules text, legality.";
+    const EXAMPLE: &'static str = r#"{"name": "lightning bolt"}"#;
+    const FIELDS: &'static [(&'static str, &'static str)] = &[("card", "name"), ("query", "name")];
+
+    fn touches() -> Touches {
+        Touches::NETWORK
+    }
+
+    fn intents(input: &LookupInput, context: &ToolContext) -> Vec<Intent> {
+        asks(input.url(context), Service::Scryfall)
+    }
+
+    async fn call(&self, input: LookupInput, context: &ToolContext) -> Result<Output<CardData>, ToolError> {
+        let url = input.url(context)?;
+        let cache = Cache::new(&context.layout, "scryfall", FRESH);
+        if let Some(card) = cache.get(url.as_str()) {
+            return Ok(describe(card, "hit"));
+        }
+        let page = ask(&url, Service::Scryfall, context).await?;
+        if page.status == 404 {
+            let why = understood("Scryfall", &page.bytes).ok().and_then(|body| text(&body, "details", 300));
+            let why = why.unwrap_or_else(|| "there is no such card".into());
+            return Err(ToolError::Failed(format!("no card: {why}")));
+        }
+        if page.error.is_some() {
+            return Err(refused("Scryfall", &page));
+        }
+        let card = card(&understood("Scryfall", &page.bytes)?)?;
+        cache.put(url.as_str(), &card);
+        Ok(describe(card, "miss"))
+    }
+}
+
+/// What is kept of a card.
+fn card(body: &Value) -> Result<Value, ToolError> {
+    if body.get("object").and_then(Value::as_str) != Some("card") || text(body, "name", 200).is_none() {
+        return Err(ToolError::Failed("Scryfall answered with something that is no card; try later".into()));
+    }
+    let mut card = Map::new();
+    for key in [
+        "id",
+        "name",
+        "mana_cost",
+        "type_line",
+        "oracle_text",
+        "power",
+        "toughness",
+        "loyalty",
+        "set_name",
+        "rarity",
+        "released_at",
+        "scryfall_uri",
+    ] {
+        if let Some(text) = text(body, key, 2_000) {
+            card.insert(key.into(), text.into());
+        }
+    }
+    for key in ["colors", "color_identity", "keywords", "legalities", "prices"] {
+        if let Some(value) = body.get(key) {
+            card.insert(key.into(), truncate::value(value, 200, 30, 2));
+        }
+    }
+    // Cards with two faces say everything twice.
+    let faces: Vec<Value> = body
+        .get("card_faces")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .take(4)
+        .map(|face| {
+            let keys = ["name", "mana_cost", "type_line", "oracle_text", "power", "toughness"];
+            json!(
+                keys.iter()
+                    .filter_map(|key| Some((*key, text(face, key, 2_000)?)))
+                    .collect::<std::collections::BTreeMap<_, _>>()
+            )
+        })
+        .collect();
+    if !faces.is_empty() {
+        card.insert("card_faces".into(), faces.into());
+    }
+    Ok(Value::Object(card))
+}
+
+fn describe(card: Value, cache: &str) -> Output<CardData> {
+    let line = |value: &Value, key: &str| text(value, key, 2_000).unwrap_or_default();
+    let face = |value: &Value| {
+        let strength = match (text(value, "power", 20), text(value, "toughness", 20)) {
+            (Some(power), Some(toughness)) => format!(" {power}/{toughness}"),
+            _ => String::new(),
+        };
+        format!(
+            "{} {}\n{}{strength}\n{}\n",
+            line(value, "name"),
+            line(value, "mana_cost"),
+            line(value, "type_line"),
+            line(value, "oracle_text")
+        )
+    };
+    let mut shown = format!("{FOREIGN}\n");
+    match card.get("card_faces").and_then(Value::as_array) {
+        Some(faces) => faces.iter().for_each(|one| shown.push_str(&face(one))),
+        None => shown.push_str(&face(&card)),
+    }
+    let legal = card.get("legalities").and_then(Value::as_object);
+    let legal: Vec<&str> = legal
+        .into_iter()
+        .flatten()
+        .filter(|(_, value)| value.as_str() == Some("legal"))
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if !legal.is_empty() {
+        shown.push_str(&format!("Legal in: {}\n", legal.join(", ")));
+    }
+    shown.push_str(&format!(
+        "{} ({})\n{}\n",
+        line(&card, "set_name"),
+        line(&card, "rarity"),
+        line(&card, "scryfall_uri")
+    ));
+    let summary = format!("the card {}", line(&card, "name"));
+    let data = CardData { provider: "scryfall".into(), cache: cache.into(), card };
+    Output { source: FROM_WEB, ..Output::new(summary, shown, data) }
+}

@@ -1,0 +1,448 @@
+//! Floor 7: the terminal.
+//!
+//! Thin: it shows what a [`Chat`] holds and sends what the person wants. The first frame is drawn before the conversation is
+//! opened; from then on it is drawn when something changed, and only then. The conversation runs on a thread of its own, so that
+//! a key never waits for it.
+//!
+//! What models and tools say is shown, never obeyed: escape sequences and turns of direction are written out, and Markdown is
+//! coloured with all its marks in place.
+
+mod app;
+mod editor;
+mod highlight;
+mod input;
+mod keys;
+mod markdown;
+mod panel;
+mod terminal;
+mod text;
+mod theme;
+mod transcript;
+mod view;
+
+use app::{App, Effect};
+use crossterm::event::Event as Key;
+use marvin_agent::chat::{Answer, Chat, Event, Message, Reply, Typed};
+use marvin_base::truncate;
+use panel::Panel;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
+use std::future::Future;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+use terminal::{Reader, Taken};
+use theme::Theme;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use transcript::Tone;
+
+/// While text is arriving, frames are this far apart; keys are shown at once.
+const FRAME: Duration = Duration::from_millis(16);
+/// How long a turn that is broken off may take to close its record when the person leaves.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Events that are taken at once.
+const MANY: usize = 2_048;
+
+/// A conversation that was opened.
+pub struct Opened {
+    /// The conversation.
+    pub chat: Chat,
+    /// What somebody sees who has said nothing yet.
+    pub welcome: String,
+    /// What must live as long as the conversation.
+    pub held: Box<dyn std::any::Any>,
+}
+
+impl std::fmt::Debug for Opened {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Opened").field("chat", &self.chat).finish_non_exhaustive()
+    }
+}
+
+/// What the face is told of its surroundings.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// No colours.
+    pub no_color: bool,
+    /// The person's editor, with its words.
+    pub editor: String,
+}
+
+/// What the face hears.
+enum Heard {
+    Key(Key),
+    Resized,
+    /// The terminal is gone, or somebody wants the program to end.
+    End,
+    Opened(Box<Start>),
+    Failed(String),
+    Events(Vec<Arc<Event>>),
+    Reply(Reply),
+    Voice(Result<String, String>),
+}
+
+/// What a conversation is when it is opened.
+struct Start {
+    chat: Chat,
+    welcome: String,
+    messages: Vec<Arc<Message>>,
+}
+
+/// What is to be done on the conversation's thread.
+enum Job {
+    Line(String),
+    Voice(u64),
+    End,
+}
+
+/// Shows a conversation until the person leaves. `open` runs on the thread of the conversation, after the first frame.
+///
+/// # Errors
+/// Why the terminal could not be taken, or the conversation not be opened.
+pub fn run<F, Fut>(options: &Options, open: F) -> Result<(), String>
+where
+    F: FnOnce() -> Fut + Send + 'static,
+    Fut: Future<Output = Result<Opened, String>>,
+{
+    let cannot = |error: std::io::Error| format!("the terminal cannot be used: {error}\n  hint: try --plain");
+    let (tell, heard) = channel();
+    let (jobs, orders) = unbounded_channel();
+    let taken = Taken::new().map_err(cannot)?;
+    let mut screen = Terminal::new(CrosstermBackend::new(std::io::stdout())).map_err(cannot)?;
+    let mut app = App::new(Theme::choose(options.no_color));
+    screen.draw(|frame| view::draw(&mut app, frame)).map_err(cannot)?;
+    let service = {
+        let tell = tell.clone();
+        std::thread::Builder::new()
+            .name("chat".into())
+            .spawn(move || serve(open, &tell, orders))
+            .map_err(cannot)?
+    };
+    let reader = keys_to(&tell).map_err(cannot)?;
+    let mut face = Face {
+        app,
+        screen,
+        chat: None,
+        welcome: String::new(),
+        reader: Some(reader),
+        taken: Some(taken),
+        tell,
+        jobs,
+    };
+    let ended = face.live(&heard, options);
+    let Face { screen, reader, taken, jobs, .. } = face;
+    jobs.send(Job::End).ok();
+    drop(reader);
+    drop(screen);
+    drop(taken);
+    service.join().map_err(|_| "the conversation broke".to_string())?;
+    ended
+}
+
+fn keys_to(tell: &Sender<Heard>) -> std::io::Result<Reader> {
+    let tell = tell.clone();
+    Reader::start(move |key| tell.send(key.map_or(Heard::End, Heard::Key)).is_ok())
+}
+
+struct Face {
+    app: App,
+    screen: Terminal<CrosstermBackend<std::io::Stdout>>,
+    chat: Option<Chat>,
+    welcome: String,
+    reader: Option<Reader>,
+    taken: Option<Taken>,
+    tell: Sender<Heard>,
+    jobs: UnboundedSender<Job>,
+}
+
+impl Face {
+    /// Hears and draws until it is over.
+    fn live(&mut self, heard: &Receiver<Heard>, options: &Options) -> Result<(), String> {
+        let (mut drawn, mut due) = (Instant::now(), false);
+        loop {
+            let next = if due {
+                heard.recv_timeout(FRAME.saturating_sub(drawn.elapsed()))
+            } else {
+                heard.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            };
+            let mut at_once = false;
+            let first = match next {
+                Ok(first) => Some(first),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            };
+            for one in first.into_iter().chain(heard.try_iter().take(MANY)) {
+                at_once |= !matches!(one, Heard::Events(_));
+                self.hear(one, options)?;
+                if self.app.quitting {
+                    return Ok(());
+                }
+            }
+            due = !at_once && drawn.elapsed() < FRAME;
+            if !due {
+                let app = &mut self.app;
+                self.screen
+                    .draw(|frame| view::draw(app, frame))
+                    .map_err(|error| format!("the terminal is gone: {error}"))?;
+                drawn = Instant::now();
+            }
+        }
+    }
+
+    fn hear(&mut self, heard: Heard, options: &Options) -> Result<(), String> {
+        match heard {
+            Heard::Key(key) => {
+                let effects = keys::input(&mut self.app, &key, self.chat.as_ref());
+                self.all(effects, options);
+            }
+            Heard::Resized => {}
+            Heard::End => self.app.quitting = true,
+            Heard::Failed(error) => return Err(error),
+            Heard::Opened(start) => {
+                let Start { chat, welcome, messages } = *start;
+                self.app.show(&messages, &welcome);
+                let ground = chat.ground();
+                self.app.typed = Typed::read(&ground.layout.typed(&chat.status().profile));
+                self.app.stands(chat.status(), chat.approvals());
+                self.chat = Some(chat);
+                self.welcome = welcome;
+            }
+            Heard::Events(events) => {
+                let mut anew = false;
+                for event in &events {
+                    if event.kind == "gap" {
+                        self.show_again();
+                    }
+                    anew |= self.app.event(event);
+                }
+                if anew {
+                    self.ask_anew();
+                }
+            }
+            Heard::Reply(reply) => {
+                self.app.commands = self.app.commands.saturating_sub(1);
+                let effects = self.app.reply(reply);
+                self.all(effects, options);
+            }
+            Heard::Voice(said) => {
+                self.app.commands = self.app.commands.saturating_sub(1);
+                match said {
+                    Ok(text) => self.app.editor.insert(&text),
+                    Err(error) => self.app.note(&error, Tone::Bad),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn ask_anew(&mut self) {
+        if let Some(chat) = &self.chat {
+            self.app.stands(chat.status(), chat.approvals());
+        }
+    }
+
+    fn show_again(&mut self) {
+        if let Some(chat) = &self.chat {
+            self.app.show(&chat.messages(), &self.welcome);
+            self.app.typed = Typed::read(&chat.ground().layout.typed(&chat.status().profile));
+        }
+    }
+
+    fn all(&mut self, effects: Vec<Effect>, options: &Options) {
+        for effect in effects {
+            self.effect(effect, options);
+        }
+    }
+
+    fn effect(&mut self, effect: Effect, options: &Options) {
+        match effect {
+            Effect::Line(line) if self.chat.is_none() => {
+                self.app.editor.set(&line);
+                self.app.flash = Some("a moment: the conversation is being opened".into());
+            }
+            Effect::Line(line) => {
+                self.app.commands += 1;
+                self.jobs.send(Job::Line(line)).ok();
+            }
+            Effect::Voice(seconds) => {
+                self.app.commands += 1;
+                self.app.flash = Some(format!("speak: {seconds} seconds"));
+                self.jobs.send(Job::Voice(seconds)).ok();
+            }
+            Effect::Cancel => {
+                if let Some(chat) = &self.chat {
+                    chat.cancel();
+                }
+            }
+            Effect::Answer(id, answer) => {
+                if let Some(chat) = &self.chat
+                    && let Err(error) = chat.answer(&id, &answer)
+                {
+                    if let Answer::Edit(text) = &answer {
+                        self.app.editor.set(text);
+                        self.app.answering = Some(id);
+                    }
+                    self.app.flash = Some(truncate::line(&error.to_string(), 200));
+                }
+                self.ask_anew();
+            }
+            Effect::Look(what) => self.look(what),
+            Effect::Copy(text) => {
+                let done = terminal::copy(&text);
+                let bytes = text.len();
+                self.app.flash = Some(done.map_or_else(
+                    |error| error.to_string(),
+                    |()| format!("the last answer is copied ({bytes} bytes)"),
+                ));
+            }
+            Effect::Edit(path) => self.edit(&path, options),
+            Effect::Quit => self.app.quitting = true,
+        }
+    }
+
+    fn look(&mut self, what: &str) {
+        let Some(chat) = &self.chat else { return };
+        match what {
+            "memory" => {
+                self.ask_anew();
+                self.app.panel = Some(Panel::Approvals { at: 0, scroll: 0 });
+            }
+            "servitors" => {
+                let rows = chat.servitors();
+                self.app.show_servitors(rows);
+            }
+            "runs" => {
+                let rows = chat.runs(100);
+                self.app.show_runs(rows);
+            }
+            "messages" => self.show_again(),
+            _ => {
+                self.draw_anew();
+            }
+        }
+    }
+
+    /// Everything is drawn again with the next frame. The terminal is asked nothing: its answer would be taken for a key.
+    fn draw_anew(&mut self) {
+        if let Ok(size) = self.screen.size() {
+            self.screen.resize(Rect::new(0, 0, size.width, size.height)).ok();
+        }
+    }
+
+    /// Leaves the terminal to the person's editor until that ends.
+    fn edit(&mut self, path: &Path, options: &Options) {
+        // Nobody else may read what is typed meanwhile.
+        self.reader = None;
+        self.taken = None;
+        let mut words = options.editor.split_whitespace();
+        let ended =
+            words.next().map(|program| std::process::Command::new(program).args(words).arg(path).status());
+        self.app.flash = match ended {
+            Some(Ok(status)) if status.success() => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                Some(format!("closed: {name}"))
+            }
+            Some(Ok(status)) => Some(format!("the editor ended with {status}")),
+            Some(Err(error)) => Some(format!("`{}` cannot be started: {error}; set EDITOR", options.editor)),
+            None => Some("no editor is set: set EDITOR".into()),
+        };
+        self.taken = Taken::new().ok();
+        self.reader = keys_to(&self.tell).ok();
+        self.draw_anew();
+        if self.taken.is_none() || self.reader.is_none() {
+            self.app.quitting = true;
+        }
+    }
+}
+
+/// The thread of the conversation: opens it, tells the face what happens, does what the face orders.
+fn serve<F, Fut>(open: F, tell: &Sender<Heard>, mut orders: UnboundedReceiver<Job>)
+where
+    F: FnOnce() -> Fut,
+    Fut: Future<Output = Result<Opened, String>>,
+{
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = match runtime {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            tell.send(Heard::Failed(format!("cannot start: {error}"))).ok();
+            return;
+        }
+    };
+    runtime.block_on(async {
+        listen_to_signals(tell);
+        let (chat, _held) = match open().await {
+            Ok(Opened { chat, welcome, held }) => {
+                let start = Start { messages: chat.messages(), chat: chat.clone(), welcome };
+                tell.send(Heard::Opened(Box::new(start))).ok();
+                (chat, held)
+            }
+            Err(error) => {
+                tell.send(Heard::Failed(error)).ok();
+                return;
+            }
+        };
+        let mut events = chat.events(None);
+        loop {
+            tokio::select! {
+                some = events.some(MANY) => {
+                    if some.is_empty() || tell.send(Heard::Events(some)).is_err() {
+                        break;
+                    }
+                }
+                job = orders.recv() => match job {
+                    Some(Job::Line(line)) => {
+                        let (chat, tell) = (chat.clone(), tell.clone());
+                        tokio::spawn(async move { tell.send(Heard::Reply(line_to(&chat, &line).await)).ok() });
+                    }
+                    Some(Job::Voice(seconds)) => {
+                        let (chat, tell) = (chat.clone(), tell.clone());
+                        tokio::spawn(async move { tell.send(Heard::Voice(chat.listen(seconds).await)).ok() });
+                    }
+                    Some(Job::End) | None => break,
+                },
+            }
+        }
+        // What is being answered is broken off, and its record closed.
+        if chat.cancel() {
+            let quiet = async {
+                while chat.status().busy {
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+            };
+            tokio::time::timeout(PATIENCE, quiet).await.ok();
+        }
+    });
+}
+
+async fn line_to(chat: &Chat, line: &str) -> Reply {
+    match chat.command(line).await {
+        Some(reply) => reply,
+        None => chat.send(line).map_or_else(|refusal| Reply::Wrong(refusal.to_string()), Reply::Sent),
+    }
+}
+
+fn listen_to_signals(tell: &Sender<Heard>) {
+    for (kind, ends) in [
+        (SignalKind::window_change(), false),
+        (SignalKind::terminate(), true),
+        (SignalKind::hangup(), true),
+        (SignalKind::interrupt(), true),
+    ] {
+        let Ok(mut signal) = signal(kind) else { continue };
+        let tell = tell.clone();
+        tokio::spawn(async move {
+            while signal.recv().await.is_some() {
+                if tell.send(if ends { Heard::End } else { Heard::Resized }).is_err() {
+                    break;
+                }
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

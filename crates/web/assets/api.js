@@ -1,0 +1,83 @@
+// Asking the server. The token comes with the link, behind the #, which browsers do not send (one behind ? is taken too); it is
+// kept for this tab and sent as a header, which no other page can do.
+
+const KEY = "marvin-token";
+
+/** Takes the token out of the address. */
+export function takeToken() {
+  const match = /^[#?]token=([A-Za-z0-9_-]+)/.exec(location.hash || location.search);
+  if (match) {
+    sessionStorage.setItem(KEY, match[1]);
+    history.replaceState(null, "", `${location.pathname}#/chat`);
+  }
+  return Boolean(sessionStorage.getItem(KEY));
+}
+
+export class Refused extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+async function ask(path, options) {
+  let response;
+  try {
+    response = await fetch(path, { ...options, headers: { ...options.headers, Authorization: `Bearer ${sessionStorage.getItem(KEY)}` }, credentials: "omit", redirect: "error", referrerPolicy: "no-referrer" });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refused(0, "Marvin does not answer. Is `marvin chat-ui` still running?");
+  }
+  if (response.ok) return response;
+  let message = `the server said ${response.status}`;
+  try { message = (await response.json()).error || message; } catch { /* the status says enough */ }
+  throw new Refused(response.status, message);
+}
+
+/** Gets a value. */
+export async function get(path, query) {
+  const words = query ? `?${new URLSearchParams(query)}` : "";
+  return (await ask(path + words, { method: "GET" })).json();
+}
+
+/** Sends a value, gets one. */
+export async function post(path, value) {
+  return (await ask(path, { method: "POST", body: JSON.stringify(value), headers: { "Content-Type": "application/json" } })).json();
+}
+
+/**
+ * Hears what happens after an event, for as long as the page is open: when the connection breaks, it goes on where it was.
+ * `hear` is given each event; `state` is told whether there is a connection.
+ */
+export async function listen(after, hear, state) {
+  let last = after, wait = 500;
+  for (;;) {
+    try {
+      const response = await ask(`/api/events?after=${last}`, { method: "GET", headers: { Accept: "text/event-stream" } });
+      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+      state(true);
+      wait = 500;
+      let rest = "";
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) break;
+        const parts = (rest + value).split("\n\n");
+        rest = parts.pop();
+        for (const part of parts) {
+          const line = part.split("\n").find((one) => one.startsWith("data: "));
+          if (!line) continue;
+          const event = JSON.parse(line.slice(6));
+          // The server began anew: its numbers did too.
+          if (event.kind !== "gap" && event.seq <= last) continue;
+          last = event.seq;
+          hear(event);
+        }
+      }
+    } catch (error) {
+      if (error instanceof Refused && error.status === 401) { state(false, error.message); return; }
+    }
+    state(false);
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    wait = Math.min(wait * 2, 8000);
+  }
+}

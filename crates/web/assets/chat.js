@@ -1,0 +1,282 @@
+// The conversation. What is stored is shown; what happens is drawn as it is told, and becomes what is stored when that is said.
+import { h, show, tell } from "./dom.js";
+import { nodes } from "./text.js";
+import { Arriving, render } from "./markdown.js";
+import { Card, approval } from "./cards.js";
+import { get, post } from "./api.js";
+
+const NAMES = { you: "You", assistant: "Marvin", system: "Note" };
+const PAGE = 100;
+
+/** One thing that was said. */
+function said(message) {
+  const body = h("div", { class: "body md" }, message.role === "you" ? nodes(message.text) : render(message.text));
+  const raw = h("button", { class: "plain", type: "button", "aria-pressed": "false", onclick: () => {
+    const plain = raw.getAttribute("aria-pressed") === "false";
+    raw.setAttribute("aria-pressed", String(plain));
+    show(body, plain ? nodes(message.text) : render(message.text));
+  } }, "As stored");
+  return h("article", { class: `said ${message.role}`, "data-number": message.number, "aria-label": `${NAMES[message.role] || message.role}, ${message.time}` },
+    h("div", { class: "who" }, h("b", {}, NAMES[message.role] || message.role), h("span", {}, message.time), message.role === "assistant" && raw), body);
+}
+
+export class Chat {
+  constructor(app) {
+    this.app = app;
+    this.first = Infinity;
+    this.last = -1;
+    this.live = null;
+    this.older = h("button", { type: "button", hidden: true, onclick: () => this.earlier() }, "Show what was said before");
+    this.empty = h("div", { class: "empty", hidden: true }, h("h1", {}, "What can I do for you?"), h("p", {}, "Models propose, the shell decides. Type / for commands."));
+    this.log = h("div", { class: "log", role: "log", "aria-live": "off", "aria-label": "Conversation", tabindex: "0" }, this.older, this.empty);
+    this.box = h("textarea", { id: "box", rows: "1", placeholder: "Ask Marvin", "aria-label": "Your message", autocomplete: "off", maxlength: "200000" });
+    this.box.addEventListener("keydown", (event) => {
+      if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); this.send(); }
+      if (event.key === "Escape" && this.busy) this.stop();
+    });
+    this.now = h("div", { class: "said-now", role: "status" });
+    this.sendButton = h("button", { class: "main", type: "button", onclick: () => this.send() }, "Send");
+    this.stopButton = h("button", { type: "button", disabled: true, onclick: () => this.stop() }, "Stop");
+    this.turbo = h("details", { class: "turbo", hidden: true });
+    this.element = h("div", { class: "chat" }, this.log,
+      h("div", { class: "ask" }, this.now, this.box, h("div", { class: "row" }, this.sendButton, this.stopButton, h("span", { class: "grow" }), this.turbo)));
+    this.log.addEventListener("scroll", () => { this.below = this.log.scrollHeight - this.log.scrollTop - this.log.clientHeight < 90; }, { passive: true });
+    this.below = true;
+    new ResizeObserver(() => this.follow()).observe(this.log);
+  }
+
+  /** Shows what is stored. */
+  async load() {
+    const { messages, total } = await get("/api/messages", { limit: PAGE });
+    for (const old of [...this.log.querySelectorAll(".said, .approval")]) old.remove();
+    this.live = null;
+    this.first = Infinity;
+    this.last = -1;
+    for (const message of messages) this.keep(message);
+    this.count(total);
+    this.toEnd();
+  }
+
+  count(total) {
+    this.older.hidden = !(Number.isFinite(this.first) && this.first > 0);
+    this.empty.hidden = total > 0 || Boolean(this.live);
+  }
+
+  keep(message) {
+    if (message.number <= this.last) return;
+    this.last = message.number;
+    this.first = Math.min(this.first, message.number);
+    this.empty.hidden = true;
+    // What was drawn while it arrived is what is stored now.
+    const drawn = this.live && (message.role === "you" ? this.live.you : this.live.adopt(message));
+    if (drawn && drawn.dataset.number === undefined && (message.role !== "you" || this.live.prompt === message.text)) {
+      drawn.dataset.number = message.number;
+      drawn.querySelector(".who span").textContent = message.time;
+      return;
+    }
+    this.log.append(said(message));
+  }
+
+  async earlier() {
+    const height = this.log.scrollHeight;
+    const { messages, total } = await get("/api/messages", { before: this.first, limit: PAGE * 10 });
+    const all = messages.map(said);
+    this.older.after(...all);
+    if (messages.length) this.first = messages[0].number;
+    this.count(total);
+    this.log.scrollTop += this.log.scrollHeight - height;
+    all.at(-1)?.querySelector("button")?.focus({ preventScroll: true });
+  }
+
+  toEnd() {
+    this.below = true;
+    this.log.scrollTop = this.log.scrollHeight;
+    // What is below comes into view only now, and has its own height only then.
+    requestAnimationFrame(() => { this.log.scrollTop = this.log.scrollHeight; });
+  }
+
+  follow() {
+    if (this.below) this.log.scrollTop = this.log.scrollHeight;
+  }
+
+  /** Draws what happened. */
+  hear(event) {
+    const { kind, data } = event;
+    const item = data?.item;
+    if (kind === "turn.started") this.begin(data.prompt);
+    else if (kind === "message") this.keep(data);
+    else if (kind === "queued") this.waits(data.text);
+    else if (kind === "notice") { this.say(data.text); }
+    else if (kind === "turn.failed") { this.say(data.error, true); this.end(); }
+    else if (kind === "approval.asked") this.asked(data);
+    else if (kind === "approval.answered") this.answered(data);
+    else if (kind === "result") this.end(data);
+    else if (kind === "gap") this.load();
+    else if (item && this.live) this.live.hear(kind, item);
+    this.follow();
+  }
+
+  begin(prompt) {
+    this.live = new Live(prompt);
+    this.empty.hidden = true;
+    this.log.append(this.live.you, this.live.element);
+    tell("Marvin is answering");
+    this.follow();
+  }
+
+  end(result) {
+    this.live?.end();
+    if (result?.text) tell(result.text.slice(0, 600));
+    else if (result?.error) tell(result.error);
+  }
+
+  asked(one) {
+    if (document.querySelector(`.chat [data-approval="${CSS.escape(one.id)}"]`)) return;
+    const card = approval(one);
+    (this.live?.element ?? this.log).append(card);
+    tell(`${one.title} ${one.text}`);
+    this.follow();
+  }
+
+  answered(data) {
+    const card = this.log.querySelector(`[data-approval="${CSS.escape(data.id)}"]`);
+    card?.replaceWith(h("p", { class: "dim" }, `Answered: ${data.answer}`));
+  }
+
+  say(text, bad) {
+    show(this.now, bad ? h("span", { class: "bad" }, "✕ ", nodes(text)) : nodes(text));
+  }
+
+  waits(text) {
+    show(this.now, "Waits for its turn: ", nodes(text.slice(0, 300)));
+  }
+
+  /** How it stands. */
+  status(status) {
+    this.busy = status.busy;
+    this.stopButton.disabled = !status.busy;
+    if (status.queued) this.waits(status.queued);
+    else if (this.now.textContent.startsWith("Waits for")) show(this.now);
+    this.sendButton.textContent = status.busy ? "Send next" : "Send";
+    this.tools(status.turbotime);
+  }
+
+  /** The switch of TURBOTIME, and its tools one by one. */
+  tools(chosen) {
+    this.turbo.hidden = !this.app.turbotime.length;
+    const stands = JSON.stringify(chosen ?? null);
+    if (this.turbo.hidden || this.stands === stands) return;
+    this.stands = stands;
+    const one = (name, text, on) => h("label", { class: "check" }, h("input", { type: "checkbox", value: name, checked: on, onchange: (event) => this.choose(event.target) }), text);
+    show(this.turbo, h("summary", {}, `TURBOTIME: ${chosen ? chosen.length || "on" : "off"}`),
+      h("fieldset", {}, h("legend", {}, "Frame and plan first, with these tools"), one("on", "On", Boolean(chosen)),
+        this.app.turbotime.map((name) => one(name, name, Boolean(chosen?.includes(name))))));
+  }
+
+  async choose(box) {
+    const all = [...this.turbo.querySelectorAll("input:checked")].map((one) => one.value);
+    const off = !all.length || (box.value === "on" && !box.checked);
+    const names = all.filter((name) => name !== "on");
+    try { await this.does(`/turbotime ${off ? "off" : names.join(",") || "on"}`); } catch (error) { this.say(error.message, true); }
+  }
+
+  async stop() {
+    await post("/api/cancel", {}).catch((error) => this.say(error.message, true));
+    this.box.focus();
+  }
+
+  /** Does a command; gives false when it was none. */
+  async does(line) {
+    const { reply, data } = await post("/api/command", { line });
+    if (reply === "none") return false;
+    const known = { runs: "#/runs", servitors: "#/servitors", memory: "#/approvals" };
+    if (reply === "text" || reply === "changed") this.say(data);
+    else if (reply === "wrong") this.say(data, true);
+    else if (reply === "edit") this.say(`${data.what}: ${data.path}`);
+    else if (reply === "again") { await this.load(); this.say(data); }
+    else if (reply === "panel" && known[data[0]]) location.hash = known[data[0]];
+    else if (reply === "panel") this.say(data[1]);
+    else if (reply === "input") this.box.value = data;
+    else if (reply === "voice") this.say("Speech is recorded in the terminal only.");
+    else if (reply === "quit") this.say("Close this page to leave; Ctrl+C ends the server.");
+    return true;
+  }
+
+  async send() {
+    const text = this.box.value;
+    if (!text.trim() || this.sending) return;
+    this.sending = true;
+    show(this.now);
+    try {
+      this.box.value = "";
+      if (!(await this.does(text))) await post("/api/prompt", { text });
+      this.toEnd();
+    } catch (error) {
+      this.box.value = text;
+      this.say(error.message, true);
+    } finally {
+      this.sending = false;
+      this.box.focus();
+    }
+  }
+}
+
+/** An answer that is arriving: texts and calls in the order in which they come. */
+class Live {
+  constructor(prompt) {
+    this.prompt = prompt;
+    this.you = said({ role: "you", text: prompt, time: "now" });
+    delete this.you.dataset.number;
+    this.element = h("article", { class: "said assistant", "aria-busy": "true", "aria-label": "Marvin" },
+      h("div", { class: "who" }, h("b", {}, "Marvin"), h("span", {}, "now")));
+    this.texts = new Map();
+    this.cards = new Map();
+  }
+
+  text(id) {
+    let arriving = this.texts.get(id);
+    if (!arriving) {
+      const body = h("div", { class: "body md now" });
+      this.element.append(body);
+      arriving = new Arriving(body);
+      this.texts.set(id, arriving);
+    }
+    this.lastText = arriving;
+    return arriving;
+  }
+
+  hear(kind, item) {
+    if (item.type === "message" && kind === "item.updated") {
+      const arriving = this.text(item.id);
+      if (item.restarted) arriving.restart();
+      else arriving.add(item.delta || "");
+    } else if (item.type === "message" && kind === "item.completed") {
+      const arriving = this.text(item.id);
+      arriving.finish(item.text || "");
+      arriving.element.classList.remove("now");
+    } else if (item.type === "tool_call" && kind === "item.started") {
+      const card = new Card(item);
+      this.cards.set(item.id, card);
+      this.element.append(card.element);
+    } else if (item.type === "tool_call" && kind === "item.completed") {
+      this.cards.get(item.id)?.finish(item);
+    }
+  }
+
+  /** The element, where its last text is this message's. */
+  adopt(message) {
+    return message.role === "assistant" && this.lastText?.text === message.text ? this.element : null;
+  }
+
+  end() {
+    this.element.setAttribute("aria-busy", "false");
+    // Broken off before a word was said.
+    if (this.element.childElementCount === 1) this.element.remove();
+    for (const arriving of this.texts.values()) {
+      arriving.element.classList.remove("now");
+      if (!arriving.over) arriving.finish(arriving.text);
+    }
+    for (const card of this.cards.values()) if (card.state.isConnected && card.state.textContent === "running") card.state.textContent = "broken off";
+  }
+}
+

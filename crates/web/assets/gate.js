@@ -1,0 +1,40 @@
+// What the gate decided, and what it would decide.
+import { h, notice, show, table, tag, when } from "./dom.js";
+import { nodes, pre } from "./text.js";
+import { bars } from "./plot.js";
+import { get, post } from "./api.js";
+
+function explained(one) {
+  const segment = (part) => h("li", {}, tag(part.verdict), " ", h("code", {}, nodes(part.words.join(" "))),
+    part.through.length > 0 && h("span", { class: "dim" }, ` started by ${part.through.join(", ")}`),
+    h("ul", {}, part.effects.map((effect) => h("li", {}, `would ${effect.act} `, h("code", {}, nodes(String(effect.target))), effect.place ? ` (${effect.place})` : "")),
+      part.verdict !== "allow" && h("li", {}, nodes(part.reason), ` [${part.rule}]`),
+      part.safer && h("li", {}, "safer: ", h("code", {}, nodes(part.safer)))));
+  return h("div", { class: "card", role: "status" },
+    h("h3", {}, tag(one.verdict), " ", nodes(one.reason)),
+    h("p", { class: "dim" }, `Layer ${one.layer}, rule ${one.rule}`), one.how_to_fix && h("p", {}, nodes(one.how_to_fix)),
+    one.safer && h("p", {}, "Safer: ", h("code", {}, nodes(one.safer))),
+    h("ul", {}, one.segments.map(segment)), one.doubts.map((doubt) => h("p", { class: "warn" }, "! Not certain: ", nodes(doubt))));
+}
+
+export async function gate(page) {
+  const { decisions, stats } = await get("/api/gate/decisions", { limit: 200 });
+  const line = h("input", { type: "text", id: "command", autocomplete: "off", spellcheck: "false", placeholder: "rm -rf build && make" });
+  const answer = h("div", {});
+  const ask = async (command) => {
+    if (!command.trim()) return;
+    try { show(answer, pre(command), explained(await post("/api/gate/explain", { command }))); } catch (error) { show(answer, notice(error.message, true)); }
+    answer.scrollIntoView({ block: "nearest" });
+  };
+  line.addEventListener("keydown", (event) => { if (event.key === "Enter") ask(line.value); });
+  const why = (one) => h("button", { class: "plain", type: "button", onclick: () => ask(one.command) }, "Explain");
+  const counts = Object.entries(stats.decisions).map(([name, value]) => ({ name, value, label: String(value) }));
+  show(page, h("h1", {}, "Gate"),
+    h("h2", {}, "What would it say?"), h("p", { class: "dim" }, "Nothing is run."),
+    h("div", { class: "row low" }, h("label", { class: "grow" }, "Command line", line), h("button", { type: "button", onclick: () => ask(line.value) }, "Explain")), answer,
+    h("h2", {}, `Decisions (${stats.total})`),
+    stats.total > 0 && [bars("Decisions by verdict", counts), h("p", { class: "dim" }, `Half were made within ${stats.p50_ms.toFixed(2)} ms, 99 of 100 within ${stats.p99_ms.toFixed(2)} ms.`)],
+    decisions.length ? table([{ name: "Verdict" }, { name: "Command" }, { name: "Why" }, { name: "Rule" }, { name: "When", fixed: true }, { name: "" }],
+      decisions.map((one) => [tag(one.decision), h("code", {}, nodes(String(one.command ?? "").slice(0, 400))), h("span", {}, nodes(String(one.reasoning ?? ""))), h("span", { class: "dim" }, `${one.layer}: ${one.rule}`), when(one.timestamp), why(one)]), "Decisions, newest first")
+      : notice("No command was judged here yet."));
+}

@@ -1,0 +1,102 @@
+// The page: which part is shown, the status line, and the one stream of events that all parts hear.
+import { h, money, notice, show } from "./dom.js";
+import { nodes } from "./text.js";
+import { get, listen, takeToken } from "./api.js";
+import { Chat } from "./chat.js";
+
+const PARTS = [["chat", "Chat"], ["approvals", "Approvals"], ["runs", "Runs"], ["servitors", "Servitors"], ["gate", "Gate"], ["packs", "Packs"], ["settings", "Settings"]];
+const LOAD = {
+  approvals: async () => (await import("./approvals.js")).approvals,
+  runs: async () => (await import("./runs.js")).runs,
+  run: async () => (await import("./run.js")).run,
+  servitors: async () => (await import("./servitors.js")).servitors,
+  gate: async () => (await import("./gate.js")).gate,
+  packs: async () => (await import("./shelf.js")).packs,
+  settings: async () => (await import("./shelf.js")).settings,
+};
+
+const main = document.getElementById("main");
+const app = { turbotime: [], part: null, chat: null };
+
+function drawNav(current) {
+  const waiting = app.status?.approvals ? ` (${app.status.approvals})` : "";
+  show(document.getElementById("nav"), PARTS.map(([id, name]) => h("a", { href: `#/${id}`, "aria-current": id === current ? "page" : undefined }, name, id === "approvals" && waiting)));
+}
+
+function drawStatus(status) {
+  app.status = status;
+  const some = (name, value) => (value ? h("span", {}, `${name} `, h("b", {}, nodes(String(value)))) : null);
+  const cost = status.budget_usd ? `${money(status.cost_usd)} of ${money(status.budget_usd)}` : money(status.cost_usd);
+  show(document.getElementById("status"),
+    h("span", {}, h("b", {}, app.lost ? "✕ not connected" : status.busy ? "● answering" : "○ ready")),
+    some("model", `${status.provider} / ${status.model}`), some("profile", status.profile), some("mode", status.mode), some("cost", cost), some("sandbox", status.sandbox),
+    some("servitors", status.servitors), some("waiting", status.approvals), some("in", status.workspace));
+  const banner = document.getElementById("banner");
+  banner.hidden = !status.turbotime;
+  if (status.turbotime) show(banner, h("b", {}, "TURBOTIME is on. "), status.turbotime.length ? `Tools: ${status.turbotime.join(", ")}` : "No tools are chosen.");
+  app.chat?.status(status);
+  drawNav(app.current);
+}
+
+/** Shows the part that the address names. */
+async function route() {
+  const [, id = "chat", more] = /^#\/(\w+)(?:\/(.+))?$/.exec(location.hash) || [];
+  app.current = id;
+  app.part = null;
+  drawNav(id);
+  document.title = `${(PARTS.find(([part]) => part === id) || [, "Marvin"])[1]} · Marvin`;
+  if (id === "chat" || !LOAD[id]) {
+    show(main, app.chat.element);
+    app.chat.toEnd();
+    app.chat.box.focus({ preventScroll: true });
+    return;
+  }
+  const page = h("div", { class: "page" });
+  show(main, page);
+  main.scrollTop = 0;
+  main.focus({ preventScroll: true });
+  try {
+    const draw = await (id === "runs" && more ? LOAD.run() : LOAD[id]());
+    const part = await draw(page, more && decodeURIComponent(more));
+    if (app.current === id) app.part = part || null;
+  } catch (error) {
+    show(page, h("h1", {}, "It cannot be shown"), notice(error.message, true));
+  }
+}
+
+function hear(event) {
+  if (event.kind === "status") drawStatus(event.data);
+  app.chat.hear(event);
+  app.part?.hear?.(event);
+}
+
+function connection(there, why) {
+  const lost = app.lost;
+  app.lost = !there;
+  if (why) show(main, h("div", { class: "page" }, notice(why, true)));
+  if (lost !== app.lost && app.status) drawStatus(app.status);
+}
+
+async function start() {
+  if (!takeToken()) {
+    show(main, h("div", { class: "page" }, h("h1", {}, "Marvin"), notice("Open the link that `marvin chat-ui` printed: it carries the token of this server.")));
+    return;
+  }
+  try {
+    app.chat = new Chat(app);
+    const status = await get("/api/status");
+    app.turbotime = status.turbotime_tools;
+    await app.chat.load();
+    drawStatus(status);
+    await route();
+    addEventListener("hashchange", route);
+    const { approvals } = await get("/api/approvals");
+    const after = status.busy ? status.turn_after ?? status.seq : status.seq;
+    listen(after, hear, connection);
+    for (const one of approvals) if (one.kind !== "command" || status.busy) app.chat.asked(one);
+  } catch (error) {
+    show(main, h("div", { class: "page" }, notice(error.message, true)));
+  }
+}
+
+start();

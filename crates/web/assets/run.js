@@ -1,0 +1,114 @@
+// One run: what it was, its graph, its timeline, its trace, its files, what it cost and taught.
+import { bytes, facts, h, money, notice, show, table, tag, when } from "./dom.js";
+import { diff, isDiff, nodes, pre } from "./text.js";
+import { render } from "./markdown.js";
+import { bars, graph } from "./plot.js";
+import { get } from "./api.js";
+
+const PAGE = 100;
+
+/** A part that is read when it is opened. */
+function lazy(title, fill) {
+  const inner = h("div", {});
+  let begun = false;
+  return h("details", { class: "card", ontoggle: async (event) => {
+    if (!event.target.open || begun) return;
+    begun = true;
+    try { await fill(inner); } catch (error) { show(inner, notice(error.message, true)); }
+  } }, h("summary", {}, h("b", {}, title)), inner);
+}
+
+async function trace(path, inner) {
+  let from = 0;
+  const list = h("div", {});
+  const button = h("button", { type: "button", onclick: () => more() }, "Show more");
+  const one = (event) => {
+    const { type, seq, timestamp, ...rest } = event;
+    const item = rest.item ? `${rest.item.type ?? ""} ${rest.item.name ?? rest.item.model ?? ""}` : "";
+    return h("details", { class: "tool" }, h("summary", {}, h("span", { class: "dim mono" }, seq ?? ""), h("b", {}, nodes(String(type ?? "?"))), h("span", { class: "what" }, nodes(item)), h("span", { class: "dim" }, when(timestamp))),
+      h("div", { class: "inner" }, pre(JSON.stringify(rest, null, 2))));
+  };
+  const more = async () => {
+    const page = await get(`${path}/trace`, { from, limit: PAGE });
+    from = page.next;
+    list.append(...page.events.map(one));
+    button.hidden = !page.more;
+  };
+  show(inner, list, button);
+  await more();
+}
+
+async function timeline(path, inner) {
+  let after = 0;
+  const body = h("div", {});
+  const button = h("button", { type: "button", onclick: () => more() }, "Show more");
+  const heads = [{ name: "When", fixed: true }, { name: "Step" }, { name: "Became" }, { name: "Attempt", number: true }, { name: "Detail" }];
+  const more = async () => {
+    const { moments } = await get(`${path}/timeline`, { after, limit: 500 });
+    if (moments.length) after = moments.at(-1).seq;
+    if (moments.length) body.append(table(heads, moments.map((one) => [when(one.at), one.step_id, tag(one.status), one.attempt || "", h("span", {}, nodes(one.detail))]), "Timeline"));
+    button.hidden = moments.length < 500;
+  };
+  show(inner, body, button);
+  await more();
+}
+
+function file(path, one) {
+  return lazy(`${one.path} (${bytes(one.bytes)})`, async (inner) => {
+    const { text, cut } = await get(`${path}/file`, { path: one.path });
+    const shown = text === null ? notice("This file is no text.") : isDiff(text) ? diff(text) : one.path.endsWith(".md") ? h("div", { class: "body md" }, render(text)) : pre(text);
+    show(inner, shown, cut && notice("Only its beginning is shown."));
+  });
+}
+
+function cost(run) {
+  const models = Object.entries(run.cost);
+  if (!models.length) return [];
+  const total = models.reduce((sum, [, one]) => sum + one.usd, 0);
+  let sum = 0;
+  const calls = run.costs.slice(0, 60).map((one, at) => {
+    sum += one.usd;
+    return { name: `call ${at + 1}, ${one.model ?? ""}`, value: sum, label: money(sum) };
+  });
+  return [h("h2", {}, `Cost: ${money(total)}`),
+    table([{ name: "Model" }, { name: "Replies", number: true }, { name: "Tokens in", number: true }, { name: "Tokens out", number: true }, { name: "Cost", number: true }],
+      models.map(([name, one]) => [name, one.replies, one.input, one.output, money(one.usd)]), "Cost by model"),
+    bars("Tokens by model", models.flatMap(([name, one]) => [{ name: `${name}, in`, value: one.input, label: String(one.input) }, { name: `${name}, out`, value: one.output, label: String(one.output) }])),
+    total > 0 && calls.length > 1 && [h("h3", {}, "As it grew"), bars("Cost after each call", calls)]];
+}
+
+function workflow(flow) {
+  if (!flow) return [];
+  const heads = [{ name: "Status" }, { name: "Step" }, { name: "Worker" }, { name: "Attempts", number: true }, { name: "Took", number: true }, { name: "Detail" }];
+  const took = (step) => (step.begun_ms && step.at_ms > step.begun_ms ? `${((step.at_ms - step.begun_ms) / 1000).toFixed(1)} s` : "");
+  return [h("h2", {}, "Steps"),
+    flow.picture && flow.steps.length === flow.picture.boxes.length && h("div", { class: "graph", tabindex: "0", role: "group", "aria-label": "Picture of the workflow" }, graph(flow.picture, flow.steps, `Steps of ${flow.workflow_id}`)),
+    table(heads, flow.steps.map((step) => [tag(step.status), step.step_id, step.worker, step.attempts, took(step), h("span", {}, nodes(step.detail))]), "Steps"),
+    flow.retries.length > 0 && [h("h2", {}, "Retries"), table([{ name: "Verdict" }, { name: "Step" }, { name: "Next" }, { name: "Why" }, { name: "Lesson" }],
+      flow.retries.map((one) => [tag(one.allowed ? "allow" : "refused"), `${one.step_id}, after attempt ${one.attempt}`, one.strategy ?? "", h("span", {}, nodes(one.reason)), one.lesson ?? ""]), "Retries")]];
+}
+
+export async function run(page, id) {
+  const path = `/api/runs/${encodeURIComponent(id)}`;
+  const one = await get(path);
+  const fact = one.facts || {};
+  const tools = Object.entries(one.tools);
+  const lessons = one.files.filter((file) => file.path.startsWith("lessons/"));
+  const others = one.files.filter((file) => !file.path.startsWith("lessons/"));
+  show(page,
+    h("p", {}, h("a", { href: "#/runs" }, "← Runs")),
+    h("h1", {}, one.run_id, " ", tag(one.status)),
+    facts([["Goal", (one.workflow?.goal || fact.goal) && h("span", {}, nodes(String(one.workflow?.goal || fact.goal).slice(0, 2000)))], ["Kind", one.kind], ["Model", fact.model], ["Started", when(fact.startedAt)], ["Took", one.seconds === null ? "" : `${one.seconds.toFixed(1)} s`],
+      ["Folder", one.run_path], ["Sandbox", fact.sandbox], ["Verified", one.verification?.status]]),
+    workflow(one.workflow),
+    fact.result && [h("h2", {}, "Answer"), h("div", { class: "card body md" }, render(String(fact.result)))],
+    tools.length > 0 && [h("h2", {}, "Tools"), table([{ name: "Tool" }, { name: "Calls", number: true }, { name: "Failed", number: true }, { name: "Refused", number: true }], tools.map(([name, tool]) => [h("span", {}, nodes(name)), tool.calls, tool.failures, tool.refused]), "Tools")],
+    one.refused.length > 0 && [h("h2", {}, "Not simply allowed"), table([{ name: "Verdict" }, { name: "Tool" }, { name: "What" }, { name: "Why" }], one.refused.map((no) => [tag(no.decision), no.tool, h("code", {}, nodes(no.what.slice(0, 300))), h("span", {}, nodes(no.reason))]), "Refused")],
+    cost(one),
+    h("h2", {}, "Record"),
+    one.workflow && lazy(`Timeline (${one.workflow.transitions} transitions)`, (inner) => timeline(path, inner)),
+    lazy("Trace", (inner) => trace(path, inner)),
+    lessons.length > 0 && [h("h2", {}, "Lessons"), lessons.map((file_) => file(path, file_))],
+    h("h2", {}, `Artifacts and other files (${others.length})`), others.length ? others.map((file_) => file(path, file_)) : notice("It left no files."),
+    one.problems.length > 0 && [h("h2", {}, "What could not be read"), one.problems.map((problem) => notice(`${problem.file}: ${problem.reason}`, true))]);
+}

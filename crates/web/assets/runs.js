@@ -1,0 +1,29 @@
+// The list of runs, and what they cost.
+import { h, money, notice, show, table, tag, when } from "./dom.js";
+import { nodes } from "./text.js";
+import { bars } from "./plot.js";
+import { get } from "./api.js";
+
+const HEADS = [{ name: "Status" }, { name: "Run", fixed: true }, { name: "What" }, { name: "Started", fixed: true }, { name: "Steps" }, { name: "Tools", number: true }, { name: "Cost", number: true }];
+
+function row(run) {
+  const what = String(run.workflow_id || run.goal || run.manner || "").slice(0, 160);
+  const steps = run.counts ? Object.entries(run.counts).map(([word, count]) => `${count} ${word.toLowerCase()}`).join(", ") : run.steps ?? "";
+  return [tag(run.status), h("a", { href: `#/runs/${encodeURIComponent(run.run_id)}` }, run.run_id), h("span", {}, nodes(what)), when(run.started_at), steps, run.tool_calls ?? "", money(run.cost_usd)];
+}
+
+export async function runs(page) {
+  const first = await get("/api/runs", { limit: 50 });
+  const all = first.runs;
+  const draw = () => {
+    const priced = all.filter((run) => run.cost_usd > 0).slice(0, 30);
+    const more = all.length < first.total && h("button", { type: "button", onclick: async () => {
+      all.push(...(await get("/api/runs", { limit: 50, before: all.at(-1).run_id })).runs);
+      draw();
+    } }, `Show more of ${first.total}`);
+    show(page, h("h1", {}, `Runs (${first.total})`),
+      all.length ? table(HEADS, all.map(row), "Runs, newest first") : notice("Nothing has run here yet. A question in the chat makes a run, and so does `marvin run-workflow`."), more,
+      priced.length > 0 && [h("h2", {}, "Cost of the last runs"), bars("US dollars by run", priced.map((run) => ({ name: run.run_id, value: run.cost_usd, label: money(run.cost_usd) })))]);
+  };
+  draw();
+}

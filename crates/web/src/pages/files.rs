@@ -1,0 +1,127 @@
+//! Files that a run left: artifacts, lessons, reports, logs. Only regular files below the run's folder, reached without a link.
+
+use super::runs;
+use crate::answer::{Answer, Refusal};
+use marvin_agent::Ground;
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+use serde_json::{Value, json};
+use std::io::Read;
+use std::path::Path;
+
+/// Folders of a run whose files are shown.
+const FOLDERS: [&str; 4] = ["artifacts", "lessons", "reports", "logs"];
+/// Files that are listed, and how deep.
+const MOST: usize = 1_000;
+const DEEPEST: usize = 8;
+/// Bytes of a file that are shown.
+const LARGEST: u64 = 512 * 1024;
+
+/// The files of a run.
+pub(super) fn list(run: &Path) -> Vec<Value> {
+    let mut found = Vec::new();
+    for name in FOLDERS {
+        walk(&run.join(name), name, 0, &mut found);
+    }
+    found
+}
+
+fn walk(folder: &Path, below: &str, depth: usize, found: &mut Vec<Value>) {
+    if depth > DEEPEST || folder.is_symlink() {
+        return;
+    }
+    let mut entries: Vec<std::fs::DirEntry> =
+        std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST).collect();
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        // A name that is no text cannot be asked for.
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let (Ok(facts), path) = (entry.metadata(), format!("{below}/{name}")) else { continue };
+        if found.len() >= MOST {
+            return;
+        }
+        if facts.is_dir() {
+            walk(&entry.path(), &path, depth + 1, found);
+        } else if facts.is_file() {
+            found.push(json!({ "path": path, "bytes": facts.len() }));
+        }
+    }
+}
+
+/// The text of a file.
+pub(super) fn show(ground: &Ground, run: &str, path: &str) -> Answer {
+    let folder = runs::folder(ground, run)?;
+    let absent =
+        || Refusal::absent(format!("the run has no such file: {}", marvin_base::truncate::line(path, 200)));
+    let plain = path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
+    let first = path.split('/').next().unwrap_or_default();
+    if !plain || path.contains('\0') || !FOLDERS.contains(&first) || path == first {
+        return Err(absent());
+    }
+    let open = |path: &Path, flags: OFlags| {
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let base =
+            rustix::fs::open(&folder, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+        rustix::fs::openat2(base, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve)
+    };
+    // A pipe that nobody writes to is not waited for.
+    let file = open(Path::new(path), OFlags::RDONLY | OFlags::NONBLOCK).map_err(|_| absent())?;
+    let file = std::fs::File::from(file);
+    let facts = file.metadata().map_err(|_| absent())?;
+    if !facts.is_file() {
+        return Err(absent());
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Refusal::broken(format!("it cannot be read: {error}")))?;
+    let is_text = !bytes.contains(&0);
+    let text = is_text.then(|| ground.redactor.text(&String::from_utf8_lossy(&bytes)).into_owned());
+    Ok(json!({ "path": path, "bytes": facts.len(), "cut": facts.len() > LARGEST, "text": text }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use marvin_base::environment::Environment;
+
+    #[test]
+    fn nothing_outside_of_a_run_is_reached() {
+        let world = tempfile::tempdir().unwrap();
+        let (home, project) = (world.path().join("home"), world.path().join("project"));
+        let name = "run_20260203_040506_1a2b";
+        let run = project.join(".marvin/runs").join(name);
+        std::fs::create_dir_all(run.join("artifacts/deep")).unwrap();
+        std::fs::create_dir_all(&home).unwrap();
+        std::fs::write(home.join("secret"), "secret").unwrap();
+        std::fs::write(run.join("run.json"), "{}").unwrap();
+        std::fs::write(run.join("artifacts/deep/a.txt"), b"hello \xff").unwrap();
+        std::fs::write(run.join("artifacts/b.bin"), b"\0\x01").unwrap();
+        std::os::unix::fs::symlink(home.join("secret"), run.join("artifacts/link")).unwrap();
+        std::os::unix::fs::symlink(&home, run.join("artifacts/folder")).unwrap();
+        let environment = Environment::from_iter([("HOME", home.display().to_string())]);
+        let ground = Ground::find(environment, project.clone(), Some(&project), true, Vec::new()).unwrap();
+        let paths: Vec<Value> = list(&run).iter().map(|file| file["path"].clone()).collect();
+        assert_eq!(paths, [json!("artifacts/b.bin"), json!("artifacts/deep/a.txt")]);
+        assert_eq!(show(&ground, name, "artifacts/deep/a.txt").unwrap()["text"], "hello \u{fffd}");
+        assert_eq!(show(&ground, name, "artifacts/b.bin").unwrap()["text"], Value::Null);
+        let others = [
+            "",
+            "artifacts",
+            "artifacts/",
+            "run.json",
+            "artifacts/link",
+            "artifacts/folder/secret",
+            "artifacts/../run.json",
+            "../../x",
+            "/etc/passwd",
+            "artifacts//deep/a.txt",
+            "artifacts/deep",
+            "artifacts/./deep/a.txt",
+            "artifacts/deep/a.txt\0",
+        ];
+        for path in others {
+            assert!(show(&ground, name, path).is_err(), "{path}");
+        }
+        assert!(show(&ground, "..", "artifacts/b.bin").is_err());
+    }
+}

@@ -1,0 +1,101 @@
+//! What is remembered, and what waits for the person's word.
+
+use crate::answer::{Answer, Refusal};
+use axum::http::StatusCode;
+use marvin_agent::Ground;
+use marvin_memory::candidate::Candidate;
+use marvin_memory::memory::{Decision, Memory};
+use marvin_memory::{MemoryError, Person, Places};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The person's word about a candidate.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Word {
+    decision: Said,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    tags: Option<Vec<String>>,
+    /// 0: for good.
+    #[serde(default)]
+    ttl_days: Option<u32>,
+    #[serde(default)]
+    note: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Said {
+    Approve,
+    Reject,
+    Edit,
+    Forget,
+}
+
+fn refused(error: &MemoryError) -> Refusal {
+    match error {
+        MemoryError::Asked(why) => Refusal::bad(why.clone()),
+        MemoryError::Refused(why) => Refusal::new(StatusCode::FORBIDDEN, why.clone()),
+        _ => Refusal::broken(error.to_string()),
+    }
+}
+
+/// Nothing, or more than one thing, has this name.
+fn named(error: &MemoryError) -> Refusal {
+    match error {
+        MemoryError::Asked(why) => Refusal::absent(why.clone()),
+        _ => refused(error),
+    }
+}
+
+fn open(ground: &Ground) -> Memory {
+    Memory::open(Places::of(&ground.layout, &ground.settings), ground.redactor.clone())
+}
+
+/// What waits, and what is remembered.
+pub(super) fn show(ground: &Ground) -> Answer {
+    let memory = open(ground);
+    let pending = memory.pending().map_err(|error| refused(&error))?;
+    let mut remembered = memory.list().map_err(|error| refused(&error))?;
+    remembered.retain(marvin_memory::memory::Remembered::is_active);
+    Ok(json!({ "pending": pending, "remembered": remembered }))
+}
+
+/// Does what the person says. Whoever has the token is the person at this machine, unless an agent started the server.
+pub(super) fn decide(ground: &Ground, id: &str, word: Word) -> Answer {
+    let environment = &ground.environment;
+    let name = environment.get("USER").or(environment.get("LOGNAME")).unwrap_or("person").to_string();
+    let person = Person::found(environment, false, Some(&name)).map_err(|error| refused(&error))?;
+    let mut memory = open(ground);
+    if word.decision != Said::Edit && (word.text.is_some() || word.tags.is_some() || word.ttl_days.is_some())
+    {
+        return Err(Refusal::bad("only an edit changes what is remembered"));
+    }
+    if word.decision == Said::Forget {
+        let id = memory.remembered(id).map_err(|error| named(&error))?;
+        memory.forget(&id, &word.note, &person).map_err(|error| refused(&error))?;
+        return Ok(json!({ "id": id }));
+    }
+    let proposal = memory.waiting(id).map_err(|error| named(&error))?;
+    let decision = match word.decision {
+        Said::Approve => Decision::Approve,
+        Said::Edit => {
+            let mut value = serde_json::to_value(&proposal.candidate).unwrap_or_default();
+            let mut set = |key: &str, to: Option<Value>| {
+                if let (Some(to), Value::Object(value)) = (to, &mut value) {
+                    value.insert(key.to_string(), to);
+                }
+            };
+            set("text", word.text.map(Value::from));
+            set("tags", word.tags.map(|tags| json!(tags)));
+            set("ttl_days", word.ttl_days.map(|days| if days == 0 { Value::Null } else { json!(days) }));
+            Decision::Edit(Box::new(Candidate::read(&value, &ground.redactor).map_err(Refusal::bad)?))
+        }
+        Said::Reject | Said::Forget => Decision::Reject,
+    };
+    let decided =
+        memory.decide(&proposal, decision, None, &word.note, &person).map_err(|error| refused(&error))?;
+    Ok(json!({ "id": decided.id }))
+}

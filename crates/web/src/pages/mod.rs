@@ -1,0 +1,172 @@
+//! What the pages show: read from where it is stored, by the same calls as the commands.
+
+mod chat;
+mod files;
+mod house;
+mod memory;
+mod runs;
+mod send;
+mod stream;
+
+use crate::answer::{Answer, Refusal, json_response, typed};
+use crate::routes::{Act, Found};
+use crate::{assets, service};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use bytes::Bytes;
+use marvin_agent::Ground;
+use marvin_agent::chat::Chat;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+/// Streams of events at the same time.
+const MOST_STREAMS: usize = 640;
+/// Records that are read at the same time.
+const MOST_READS: usize = 4;
+/// Characters that a person says at once.
+const LONGEST_TEXT: usize = 200_000;
+/// The largest number that every reader of JSON knows.
+const LARGEST_NUMBER: u64 = (1 << 53) - 1;
+
+/// What the pages stand on.
+#[derive(Debug)]
+pub(crate) struct House {
+    ground: Arc<Ground>,
+    chat: Chat,
+    cancel: CancellationToken,
+    streams: Arc<Semaphore>,
+    reads: Semaphore,
+    /// Questions that bring their own conversation; one at a time.
+    alone: tokio::sync::Mutex<()>,
+}
+
+impl House {
+    pub(crate) fn new(ground: Arc<Ground>, chat: Chat, cancel: CancellationToken) -> Self {
+        let (streams, reads) = (Arc::new(Semaphore::new(MOST_STREAMS)), Semaphore::new(MOST_READS));
+        House { ground, chat, cancel, streams, reads, alone: tokio::sync::Mutex::default() }
+    }
+
+    /// Answers a request that was let in.
+    pub(crate) async fn answer(
+        &self,
+        found: Found,
+        query: &str,
+        headers: &HeaderMap,
+        body: &Bytes,
+    ) -> Result<Response, Refusal> {
+        let Found { route, part } = found;
+        let query = Query::read(query);
+        let value = match route.act {
+            Act::Page => return Ok(service::file(&assets::PAGE)),
+            Act::Asset => return asset(&part),
+            Act::Description => return Ok(typed(StatusCode::OK, "application/json", assets::DESCRIPTION)),
+            Act::Events => return self.events(&query, headers),
+            Act::Health => json!({ "ok": true }),
+            Act::Status => self.status(),
+            Act::Messages => self.messages(&query)?,
+            Act::Prompt => self.prompt(&read(body)?)?,
+            Act::Send => self.send(read(body)?).await?,
+            Act::Cancel => {
+                let chat::Nothing {} = read(body)?;
+                json!({ "cancelled": self.chat.cancel() })
+            }
+            Act::Command => self.command(&read(body)?).await?,
+            Act::Approvals => self.approvals(),
+            Act::Answer => self.approve(&part, read(body)?)?,
+            Act::Memory => self.reading(memory::show).await?,
+            Act::Decide => {
+                let decision = read(body)?;
+                self.reading(move |ground| memory::decide(ground, &part, decision)).await?
+            }
+            Act::Runs => {
+                let (most, before) = (query.number("limit", 50, 1, 500)?, query.text("before"));
+                self.reading(move |ground| Ok(runs::list(ground, most, before.as_deref()))).await?
+            }
+            Act::Run => self.reading(move |ground| runs::show(ground, &part)).await?,
+            Act::Timeline => {
+                let (most, after) =
+                    (query.number("limit", 500, 1, 5_000)?, query.number("after", 0, 0, LARGEST_NUMBER)?);
+                self.reading(move |ground| runs::timeline(ground, &part, after, most)).await?
+            }
+            Act::Trace => {
+                let (most, from) =
+                    (query.number("limit", 100, 1, 500)?, query.number("from", 0, 0, LARGEST_NUMBER)?);
+                self.reading(move |ground| runs::trace(ground, &part, from, most)).await?
+            }
+            Act::File => {
+                let path = query.text("path").ok_or_else(|| Refusal::bad("say which file: ?path=…"))?;
+                self.reading(move |ground| files::show(ground, &part, &path)).await?
+            }
+            Act::Servitors => self.reading(house::servitors).await?,
+            Act::Decisions => {
+                let most = query.number("limit", 200, 1, 2_000)?;
+                self.reading(move |ground| house::decisions(ground, most)).await?
+            }
+            Act::Explain => {
+                let asked = read(body)?;
+                self.reading(move |ground| house::explain(ground, &asked)).await?
+            }
+            Act::Packs => self.reading(|ground| Ok(house::packs(ground))).await?,
+            Act::Lessons => self.reading(|ground| Ok(house::lessons(ground))).await?,
+            Act::Settings => house::settings(&self.ground),
+        };
+        Ok(json_response(StatusCode::OK, &value))
+    }
+
+    /// Reads what is stored, on a thread of its own; only a few at a time.
+    async fn reading(&self, read: impl FnOnce(&Ground) -> Answer + Send + 'static) -> Answer {
+        let _place = self.reads.acquire().await.map_err(|_| Refusal::broken("the server ends"))?;
+        let ground = self.ground.clone();
+        let read = tokio::task::spawn_blocking(move || read(&ground)).await;
+        read.unwrap_or_else(|error| Err(Refusal::broken(format!("it cannot be read: {error}"))))
+    }
+}
+
+/// A text of a request, where it is not too long.
+fn within(text: &str, most: usize) -> Result<(), Refusal> {
+    match text.len() > most && text.chars().nth(most).is_some() {
+        true => Err(Refusal::bad(format!("a text of more than {most} characters is not taken"))),
+        false => Ok(()),
+    }
+}
+
+fn asset(name: &str) -> Result<Response, Refusal> {
+    let asset = assets::find(name).ok_or_else(|| Refusal::absent("there is no such file of the page"))?;
+    Ok(service::file(asset))
+}
+
+/// Reads the body of a request, which is an object: a list of its values in order is none.
+fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, Refusal> {
+    if body.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
+        return Err(Refusal::bad("the body is no JSON object"));
+    }
+    serde_json::from_slice(body)
+        .map_err(|error| Refusal::bad(format!("the body is not what is wanted: {error}")))
+}
+
+/// What stands behind the `?` of an address.
+#[derive(Debug)]
+struct Query(Vec<(String, String)>);
+
+impl Query {
+    fn read(text: &str) -> Self {
+        let pairs = url::form_urlencoded::parse(text.as_bytes()).take(32);
+        Query(pairs.map(|(key, value)| (key.into_owned(), value.into_owned())).collect())
+    }
+
+    fn text(&self, key: &str) -> Option<String> {
+        self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value.clone())
+    }
+
+    fn number(&self, key: &str, usual: u64, least: u64, most: u64) -> Result<u64, Refusal> {
+        let Some(text) = self.text(key) else { return Ok(usual) };
+        let number: Option<u64> =
+            text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
+        number.filter(|number| (least..=most).contains(number)).ok_or_else(|| {
+            Refusal::bad(format!("?{key}={text}: a whole number from {least} to {most} is wanted"))
+        })
+    }
+}

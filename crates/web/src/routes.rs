@@ -1,0 +1,209 @@
+//! Everything that can be asked for, in one table. The description (`openapi.json`) names the same, which a test checks.
+
+use crate::answer::Refusal;
+use axum::http::{HeaderValue, Method, StatusCode, header};
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Act {
+    Page,
+    Asset,
+    Health,
+    Description,
+    Status,
+    Messages,
+    Events,
+    Prompt,
+    Send,
+    Cancel,
+    Command,
+    Approvals,
+    Answer,
+    Memory,
+    Decide,
+    Runs,
+    Run,
+    Trace,
+    Timeline,
+    File,
+    Servitors,
+    Decisions,
+    Explain,
+    Packs,
+    Lessons,
+    Settings,
+}
+
+/// One thing that can be asked for.
+#[derive(Debug)]
+pub(crate) struct Route {
+    pub(crate) method: &'static str,
+    /// `{name}` stands for one part of the address.
+    pub(crate) path: &'static str,
+    pub(crate) act: Act,
+    /// Needs no token: it tells nothing of the person or the project, and changes nothing.
+    pub(crate) open: bool,
+}
+
+const fn open(path: &'static str, act: Act) -> Route {
+    Route { method: "GET", path, act, open: true }
+}
+
+const fn get(path: &'static str, act: Act) -> Route {
+    Route { method: "GET", path, act, open: false }
+}
+
+const fn post(path: &'static str, act: Act) -> Route {
+    Route { method: "POST", path, act, open: false }
+}
+
+/// The table.
+pub(crate) static ROUTES: [Route; 26] = [
+    open("/", Act::Page),
+    open("/assets/{file}", Act::Asset),
+    open("/healthz", Act::Health),
+    open("/openapi.json", Act::Description),
+    get("/api/status", Act::Status),
+    get("/api/messages", Act::Messages),
+    get("/api/events", Act::Events),
+    post("/api/prompt", Act::Prompt),
+    post("/api/send", Act::Send),
+    post("/api/cancel", Act::Cancel),
+    post("/api/command", Act::Command),
+    get("/api/approvals", Act::Approvals),
+    post("/api/approvals/{id}", Act::Answer),
+    get("/api/memory", Act::Memory),
+    post("/api/memory/{id}", Act::Decide),
+    get("/api/runs", Act::Runs),
+    get("/api/runs/{run}", Act::Run),
+    get("/api/runs/{run}/trace", Act::Trace),
+    get("/api/runs/{run}/timeline", Act::Timeline),
+    get("/api/runs/{run}/file", Act::File),
+    get("/api/servitors", Act::Servitors),
+    get("/api/gate/decisions", Act::Decisions),
+    post("/api/gate/explain", Act::Explain),
+    get("/api/packs", Act::Packs),
+    get("/api/lessons", Act::Lessons),
+    get("/api/settings", Act::Settings),
+];
+
+/// A route, and what its address named.
+#[derive(Debug)]
+pub(crate) struct Found {
+    pub(crate) route: &'static Route,
+    /// The part that stands for `{…}`; none of them has more than one.
+    pub(crate) part: String,
+}
+
+/// The route of a request.
+pub(crate) fn find(method: &Method, path: &str) -> Result<Found, Refusal> {
+    let mut allowed = Vec::new();
+    for route in &ROUTES {
+        let Some(part) = fits(route.path, path) else { continue };
+        if route.method == method.as_str() {
+            return Ok(Found { route, part });
+        }
+        allowed.push(route.method);
+    }
+    if allowed.is_empty() {
+        return Err(Refusal::absent(
+            "there is nothing at this address\n  hint: /openapi.json says what there is",
+        ));
+    }
+    let why = format!("{method} is not for this address; {} is", allowed.join(", "));
+    let refusal = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, why);
+    Err(match HeaderValue::from_str(&allowed.join(", ")) {
+        Ok(names) => refusal.with(header::ALLOW, names),
+        Err(_) => refusal,
+    })
+}
+
+/// Whether an address fits a route, and what stands for its `{…}`, with `%…` undone. A part that would name a folder, or is no
+/// text, fits nothing.
+fn fits(route: &str, path: &str) -> Option<String> {
+    let mut given = path.split('/');
+    let mut part = String::new();
+    for wanted in route.split('/') {
+        let given = given.next()?;
+        if wanted.starts_with('{') {
+            part = decoded(given)?;
+            if part.is_empty() || part == "." || part == ".." || part.contains(['/', '\\', '\0']) {
+                return None;
+            }
+        } else if wanted != given {
+            return None;
+        }
+    }
+    given.next().is_none().then_some(part)
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digits = [rest.next()?, rest.next()?];
+        bytes.push(
+            u8::from_str_radix(std::str::from_utf8(&digits).ok().filter(|text| !text.contains('+'))?, 16)
+                .ok()?,
+        );
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    #[test]
+    fn the_description_names_every_route_and_no_other() {
+        let described: Value = serde_json::from_str(crate::assets::DESCRIPTION).unwrap();
+        let mut named: Vec<String> = Vec::new();
+        for (path, methods) in described["paths"].as_object().unwrap() {
+            for method in methods.as_object().unwrap().keys() {
+                named.push(format!("{} {path}", method.to_uppercase()));
+            }
+        }
+        let mut ours: Vec<String> =
+            ROUTES.iter().map(|route| format!("{} {}", route.method, route.path)).collect();
+        named.sort();
+        ours.sort();
+        assert_eq!(ours, named);
+        for route in &ROUTES {
+            let operation = &described["paths"][route.path][route.method.to_lowercase()];
+            assert_eq!(operation["security"] == serde_json::json!([]), route.open, "{}", route.path);
+        }
+    }
+
+    #[test]
+    fn an_address_names_one_thing_or_nothing() {
+        let found = |path: &str| find(&Method::GET, path).map(|found| (found.route.act, found.part)).ok();
+        assert_eq!(found("/api/runs/run_1"), Some((Act::Run, "run_1".into())));
+        assert_eq!(found("/api/runs/a%20b"), Some((Act::Run, "a b".into())));
+        let nothing = [
+            "/api/runs/..",
+            "/api/runs/%2e%2e",
+            "/api/runs/a%2fb",
+            "/api/runs/%",
+            "/api/runs/%zz",
+            "/api/runs/%ff",
+            "/api/runs/",
+            "//",
+            "/assets/../x",
+            "/assets/%2e%2e%2fx",
+            "/api",
+            "/api/runs/x/file/y",
+            "/api/runs/%00",
+            "/api/runs/%+1",
+        ];
+        for path in nothing {
+            assert_eq!(found(path), None, "{path}");
+        }
+        let refused = find(&Method::DELETE, "/api/prompt").unwrap_err();
+        assert_eq!(refused.status, StatusCode::METHOD_NOT_ALLOWED);
+    }
+}

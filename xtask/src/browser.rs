@@ -1,0 +1,27 @@
+//! A browser for the tests of the page, and what drives it, at a fixed version.
+
+use crate::{clients, tools};
+use std::path::{Path, PathBuf};
+
+/// What drives the browser.
+const PACKAGES: [&str; 1] = ["playwright-core@1.65.0"];
+/// Says which versions stand in the folder; written last, so that a broken installation is repeated.
+const STAMP: &str = "installed-versions";
+
+/// Makes sure that Chromium is there, installs what drives it into `tools/browser` unless it is there, and returns that folder.
+///
+/// # Errors
+/// When Chromium cannot be installed, or npm is missing or fails.
+pub(crate) fn install(folder: &Path) -> Result<PathBuf, String> {
+    tools::need("chromium", "chromium fonts-dejavu")?;
+    tools::need("node", "nodejs")?;
+    let folder = folder.join("browser");
+    let (stamp, versions) = (folder.join(STAMP), PACKAGES.join("\n"));
+    if std::fs::read_to_string(&stamp).is_ok_and(|text| text == versions) {
+        return Ok(folder);
+    }
+    std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    clients::npm(&folder, &PACKAGES)?;
+    std::fs::write(&stamp, versions).map_err(|error| format!("cannot write {}: {error}", stamp.display()))?;
+    Ok(folder)
+}
