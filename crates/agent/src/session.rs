@@ -16,7 +16,7 @@ mod stages;
 pub use error::SessionError;
 pub use household::add as add_tools;
 pub use quarters::{Quarters, Told};
-pub use recollection::{Offer, settle_turns};
+pub use recollection::{Brought, Offer, settle_turns};
 pub use resume::{brought, close_broken, prompt_of};
 
 use model::{check_budget, choose_client};

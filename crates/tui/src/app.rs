@@ -187,6 +187,8 @@ impl App {
                     self.note(&format!("{how}: {what}"), Tone::Quiet);
                 }
             }
+            "servitor.summoned" => self.note(&format!("{}: summoned", text("name")), Tone::Quiet),
+            "servitor.dismissed" => self.note(&format!("{}: dismissed", text("name")), Tone::Quiet),
             "servitor.state" => {
                 self.note(&format!("{}: {} {}", text("name"), text("to"), text("reason")), Tone::Quiet);
             }

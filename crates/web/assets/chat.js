@@ -107,6 +107,7 @@ export class Chat {
     else if (kind === "message") this.keep(data);
     else if (kind === "queued") this.waits(data.text);
     else if (kind === "notice") { this.say(data.text); }
+    else if (kind.startsWith("servitor.")) this.note(kind, data);
     else if (kind === "turn.failed") { this.say(data.error, true); this.end(); }
     else if (kind === "approval.asked") this.asked(data);
     else if (kind === "approval.answered") this.answered(data);
@@ -145,6 +146,12 @@ export class Chat {
 
   say(text, bad) {
     show(this.now, bad ? h("span", { class: "bad" }, "✕ ", nodes(text)) : nodes(text));
+  }
+
+  /** What a servitor does while the answer arrives: summoned, at work, waiting, dismissed. */
+  note(kind, { name, to, reason }) {
+    const what = kind === "servitor.state" ? [to, reason].filter(Boolean).join(" ") : kind.slice("servitor.".length);
+    this.live?.element.append(h("p", { class: "dim servitor" }, nodes(`${name}: ${what}`)));
   }
 
   waits(text) {

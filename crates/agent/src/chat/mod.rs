@@ -28,11 +28,10 @@ pub use reply::Reply;
 pub use status::Status;
 pub use typed::Typed;
 
-use crate::compose::Extra;
 use crate::ground::Ground;
 use crate::history::History;
 use crate::profile;
-use crate::session::{self, SessionError};
+use crate::session::{self, Brought, SessionError};
 use approvals::Asking;
 use broken::Broken;
 use events::Log;
@@ -49,8 +48,8 @@ use std::time::Instant;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-/// What floors above bring into the prompts of every turn.
-pub type Brings = Arc<dyn Fn(&Ground) -> Vec<Extra> + Send + Sync>;
+/// What floors above bring into every turn.
+pub type Brings = Arc<dyn Fn(&Ground) -> Brought + Send + Sync>;
 
 /// What a conversation is opened with.
 pub struct ChatOptions {
@@ -58,7 +57,7 @@ pub struct ChatOptions {
     pub ground: Ground,
     /// The person who can be asked; without one every question of the gate is a refusal, and nothing can be remembered.
     pub person: Option<Person>,
-    /// What is brought into the prompts.
+    /// What is brought into the turns.
     pub brings: Option<Brings>,
 }
 

@@ -98,7 +98,7 @@ impl Chat {
             }
         };
         mark.answered_by(session.run().id())?;
-        brought.into_iter().for_each(|extra| session.bring(extra));
+        session.take(brought);
         session.arm_deadline();
         {
             let mut state = self.state();

@@ -1,5 +1,6 @@
 //! What a session's conversation begins with, and what is kept of it.
 
+use super::Brought;
 use super::{Manner, Session, SessionError};
 use crate::commitments::{Examined, PROJECT};
 use crate::compose::{Coding, Composer, Extra, budget};
@@ -19,6 +20,12 @@ impl Session {
             self.extras.push(extra);
             self.facts.insert("extras".into(), json!(self.extras));
         }
+    }
+
+    /// Takes what a floor above brings.
+    pub fn take(&mut self, brought: Brought) {
+        brought.told.into_iter().for_each(|extra| self.bring(extra));
+        self.offers.extend(brought.offered);
     }
 
     /// Adds to the chat log what was said, without secrets. A log that cannot be written does not undo the turn.

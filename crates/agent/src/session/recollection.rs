@@ -43,6 +43,15 @@ pub struct Offer {
     pub documents: Vec<Document>,
 }
 
+/// What a floor above brings into a session.
+#[derive(Debug, Clone, Default)]
+pub struct Brought {
+    /// Told in the prompts.
+    pub told: Vec<Extra>,
+    /// To be found where it fits.
+    pub offered: Vec<Offer>,
+}
+
 /// What a turn was told, and what will be kept of it.
 #[derive(Debug)]
 pub(super) struct Recollection {
@@ -99,11 +108,6 @@ pub fn settle_turns(
 }
 
 impl Session {
-    /// Lets the turns of this session find something more.
-    pub fn offer(&mut self, offer: Offer) {
-        self.offers.push(offer);
-    }
-
     /// As `recollect`; what a model looks for while it thinks is found in the same memory.
     pub(super) fn recollected(&mut self, prompt: &str) -> Option<Arc<Mutex<Recollection>>> {
         let recollection = Arc::new(Mutex::new(self.recollect(prompt)?));

@@ -1,8 +1,7 @@
 //! The command line of `marvin servitors`.
 
-use super::CommitmentsPlace;
+use super::{CommitmentsPlace, ModelArguments};
 use clap::{Args, Subcommand};
-use std::path::PathBuf;
 
 /// What a servitor is to be.
 #[derive(Debug, Args)]
@@ -38,18 +37,8 @@ pub(crate) struct SummonArguments {
 /// How servitors are run.
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
-    /// The provider (default: the first with a key, else the built-in mock)
-    #[arg(long, visible_alias = "llm", value_name = "NAME")]
-    pub(crate) provider: Option<String>,
-    /// The model
-    #[arg(long, value_name = "MODEL")]
-    pub(crate) model: Option<String>,
-    /// A script for the mock provider (JSONL)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) script: Option<PathBuf>,
-    /// Stop everything when this many US dollars are spent (exit code 6)
-    #[arg(long, value_name = "USD")]
-    pub(crate) max_cost: Option<String>,
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
     /// Stop after this many seconds; 0: no limit
     #[arg(long, value_name = "SECONDS")]
     pub(crate) deadline: Option<String>,

@@ -1,5 +1,6 @@
 //! The command line of `marvin chat-ui`.
 
+use super::ModelArguments;
 use clap::Args;
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -26,25 +27,15 @@ pub(crate) struct ChatUiArguments {
     /// Serve other machines too, at --host: without encryption, to everybody who gets the link
     #[arg(long)]
     pub(crate) expose: bool,
-    /// The provider (default: the first with a key, else the built-in mock)
-    #[arg(long, visible_alias = "provider", value_name = "NAME")]
-    pub(crate) llm: Option<String>,
-    /// The model
-    #[arg(long, value_name = "MODEL")]
-    pub(crate) model: Option<String>,
-    /// A script for the mock provider (JSONL)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) script: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
     /// The folder to work in (default: the project around this folder, else the folder itself)
     #[arg(long, visible_alias = "working-dir", value_name = "PATH")]
     pub(crate) workspace: Option<PathBuf>,
-    /// Stop answering when the conversation has cost this many US dollars
-    #[arg(long, value_name = "USD")]
-    pub(crate) max_cost: Option<String>,
     /// Open the link in the browser
     #[arg(long)]
     pub(crate) open: bool,
-    /// Print {"url","token"} when it is ready
+    /// Print {"url","token","link"} when it is ready
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -1,5 +1,6 @@
 //! The command lines of workflows and their runs.
 
+use super::ModelArguments;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -70,18 +71,8 @@ pub(crate) struct FlowArguments {
     /// When commits are forced to the disk: auto, full or normal
     #[arg(long, value_name = "WHEN", value_parser = ["auto", "full", "normal"])]
     pub(crate) sync: Option<String>,
-    /// The provider of steps that need a model
-    #[arg(long, visible_alias = "llm", value_name = "NAME")]
-    pub(crate) provider: Option<String>,
-    /// The model of steps that need one
-    #[arg(long, value_name = "MODEL")]
-    pub(crate) model: Option<String>,
-    /// A script for the mock provider (JSONL)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) script: Option<PathBuf>,
-    /// Stop everything when this many US dollars are spent
-    #[arg(long, value_name = "USD")]
-    pub(crate) max_cost: Option<String>,
+    #[command(flatten)]
+    pub(crate) model: ModelArguments,
 }
 
 /// Running a workflow.

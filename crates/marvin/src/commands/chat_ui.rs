@@ -1,6 +1,6 @@
 //! `marvin chat-ui`: the browser face.
 
-use super::{cancel_on_signal, folder, packs, project, runtime};
+use super::{cancel_on_signal, folder, lend, packs, project, runtime};
 use crate::cli::ChatUiArguments;
 use crate::failure::Failure;
 use crate::output;
@@ -26,18 +26,18 @@ pub(super) fn run(arguments: &ChatUiArguments) -> Result<Exit, Failure> {
     let environment = Environment::of_process();
     let here = folder()?;
     let workspace = project(arguments.workspace.as_deref())?;
-    let ground = Ground::find(environment.clone(), here, workspace.as_deref(), true, flags(arguments))?;
+    let ground =
+        Ground::find(environment.clone(), here, workspace.as_deref(), true, arguments.model.flags())?;
     let runtime = runtime()?;
     let served = runtime.block_on(async {
         let cancel = cancel_on_signal();
         let mut ground = ground;
-        let mut servers = marvin_mcp::client::start(&ground, None, &cancel).await;
-        ground.lent = std::mem::take(&mut servers.lent);
+        let servers = lend(&mut ground, &cancel).await;
         let ground = Arc::new(ground);
         let chat = Chat::open(ChatOptions {
             ground: (*ground).clone(),
             person: person(&environment),
-            brings: Some(Arc::new(|ground: &Ground| packs::for_agents(ground).into_iter().collect())),
+            brings: Some(Arc::new(packs::brought)),
         })
         .await?;
         let token = ids::short(32);
@@ -77,16 +77,6 @@ fn person(environment: &Environment) -> Option<Person> {
         output::talk(&format!("note: nothing can be approved here: {error}"));
     }
     found.ok()
-}
-
-fn flags(arguments: &ChatUiArguments) -> Vec<(&'static str, String)> {
-    let flags = [
-        ("model.provider", arguments.llm.clone()),
-        ("model.name", arguments.model.clone()),
-        ("model.script", arguments.script.as_ref().map(|path| path.display().to_string())),
-        ("limits.cost_usd", arguments.max_cost.clone()),
-    ];
-    flags.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
 }
 
 /// Says where it is; a page behind `#` is not sent to anybody, so the token stands there.

@@ -151,14 +151,8 @@ fn listener(as_json: bool) -> Listener {
 }
 
 fn work(arguments: &RunArguments) -> Result<Exit, Failure> {
-    let flags = [
-        ("model.provider", arguments.provider.clone()),
-        ("model.name", arguments.model.clone()),
-        ("model.script", arguments.script.as_ref().map(|path| path.display().to_string())),
-        ("limits.cost_usd", arguments.max_cost.clone()),
-        ("limits.deadline_s", arguments.deadline.clone()),
-    ];
-    let flags = flags.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
+    let mut flags = arguments.model.flags();
+    flags.extend(arguments.deadline.clone().map(|seconds| ("limits.deadline_s", seconds)));
     let mut ground = ground(&arguments.place, flags)?;
     let as_json = arguments.place.json;
     let driven = async move {

@@ -204,11 +204,12 @@ impl Driven {
             turbotime: self.turbotime,
             approver: None,
         };
-        let told = packs::for_agents(&options.ground);
-        let offered = (self.manner == Manner::Attended).then(|| packs::offered(&options.ground.layout));
+        let mut brought = packs::brought(&options.ground);
+        if self.manner != Manner::Attended {
+            brought.offered.clear();
+        }
         let mut session = Session::open_run(options, self.resume.as_deref())?;
-        offered.into_iter().for_each(|offer| session.offer(offer));
-        told.into_iter().for_each(|extra| session.bring(extra));
+        session.take(brought);
         session.arm_deadline();
         // What is pushed leaves this machine: it is shown like everything else, without secrets.
         let task = session.redacted(&self.prompt);

@@ -2,7 +2,7 @@
 
 mod plain;
 
-use super::{packs, turn, welcome};
+use super::{lend, packs, turn, welcome};
 use crate::cli::{OutputFormat, TurnArguments};
 use crate::failure::Failure;
 use marvin_agent::chat::{Chat, ChatOptions};
@@ -65,16 +65,10 @@ fn editor(environment: &Environment) -> String {
 /// Opens the conversation, with the servers of others that the settings name.
 async fn open(arguments: &TurnArguments, at_terminal: bool) -> Result<(Chat, Servers), Failure> {
     let mut ground = turn::ground(arguments, false)?;
-    let mut servers = marvin_mcp::client::start(&ground, None, &CancellationToken::new()).await;
-    ground.lent = std::mem::take(&mut servers.lent);
+    let servers = lend(&mut ground, &CancellationToken::new()).await;
     // Who is not at a terminal cannot be asked: then a question of the gate is a refusal.
     let person = Person::found(&ground.environment, at_terminal, None).ok();
-    let chat = Chat::open(ChatOptions {
-        ground,
-        person,
-        brings: Some(Arc::new(|ground| packs::for_agents(ground).into_iter().collect())),
-    })
-    .await?;
+    let chat = Chat::open(ChatOptions { ground, person, brings: Some(Arc::new(packs::brought)) }).await?;
     if let Some(words) = &arguments.turbotime {
         let selection =
             Selection::read(words).map_err(|why| Failure::usage(format!("--turbotime: {why}")))?;

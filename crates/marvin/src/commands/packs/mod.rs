@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::output;
 use marvin_agent::Ground;
 use marvin_agent::compose::Extra;
-use marvin_agent::session::Offer;
+use marvin_agent::session::{Brought, Offer};
 use marvin_base::environment::Environment;
 use marvin_base::layout::{self, Layout};
 use marvin_base::settings::table;
@@ -43,6 +43,11 @@ pub(super) fn for_agents(ground: &Ground) -> Option<Extra> {
     let cap = ground.settings.count(&table::PACKS_TOKENS);
     let text = ground.coding.then(|| packs::at_start(&ground.layout, cap)).flatten()?;
     Some(Extra { name: "What is known of this project's files".into(), text, priority: 80 })
+}
+
+/// What packs bring into a session of ours: what is told when it begins, and what is found where it fits.
+pub(super) fn brought(ground: &Ground) -> Brought {
+    Brought { told: for_agents(ground).into_iter().collect(), offered: vec![offered(&ground.layout)] }
 }
 
 /// What packs teach, to be found like everything else that is remembered.

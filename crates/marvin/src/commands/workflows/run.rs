@@ -139,14 +139,7 @@ async fn go(
 }
 
 fn ground(working_dir: Option<&Path>, flow: &FlowArguments) -> Result<Ground, Failure> {
-    let flags = [
-        ("model.provider", flow.provider.clone()),
-        ("model.name", flow.model.clone()),
-        ("model.script", flow.script.as_ref().map(|path| path.display().to_string())),
-        ("limits.cost_usd", flow.max_cost.clone()),
-    ];
-    let flags = flags.into_iter().filter_map(|(key, value)| Some((key, value?))).collect();
-    Ok(Ground::find(Environment::of_process(), folder()?, working_dir, true, flags)?)
+    Ok(Ground::find(Environment::of_process(), folder()?, working_dir, true, flow.model.flags())?)
 }
 
 fn options(flow: &FlowArguments, listener: marvin_agent::trace::Listener) -> Options {
