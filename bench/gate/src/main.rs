@@ -13,7 +13,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 const GROUNDS: Grounds<'static> = Grounds { workspace: "/home/me/project", home: "/home/me" };
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 15;
 const TARGET_RATE: f64 = 15_000.0;
 const TARGET_P99: f64 = 300.0;
 const TARGET_RATIO: f64 = 4.0;

@@ -17,6 +17,7 @@ pub mod key;
 pub mod layout;
 pub mod ledger;
 pub mod memory;
+pub mod names;
 pub mod redact;
 pub mod run;
 pub mod settings;

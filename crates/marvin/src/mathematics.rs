@@ -24,5 +24,10 @@ macro_rules! of_two {
     )*};
 }
 
+#[unsafe(no_mangle)]
+extern "C" fn expf(x: f32) -> f32 {
+    libm::expf(x)
+}
+
 of_one! { acos asin atan cos cosh exp log log1p log2 sin sinh tan tanh }
 of_two! { atan2 hypot pow }

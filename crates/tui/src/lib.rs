@@ -52,6 +52,8 @@ pub struct Opened {
     pub chat: Chat,
     /// What somebody sees who has said nothing yet.
     pub welcome: String,
+    /// What everybody sees when it opens; empty: nothing.
+    pub note: String,
     /// What must live as long as the conversation.
     pub held: Box<dyn std::any::Any>,
 }
@@ -88,6 +90,7 @@ enum Heard {
 struct Start {
     chat: Chat,
     welcome: String,
+    note: String,
     messages: Vec<Arc<Message>>,
 }
 
@@ -202,8 +205,9 @@ impl Face {
             Heard::End => self.app.quitting = true,
             Heard::Failed(error) => return Err(error),
             Heard::Opened(start) => {
-                let Start { chat, welcome, messages } = *start;
+                let Start { chat, welcome, note, messages } = *start;
                 self.app.show(&messages, &welcome);
+                self.app.note(&note, Tone::Quiet);
                 let ground = chat.ground();
                 self.app.typed = Typed::read(&ground.layout.typed(&chat.status().profile));
                 self.app.stands(chat.status(), chat.approvals());
@@ -375,8 +379,8 @@ where
     runtime.block_on(async {
         listen_to_signals(tell);
         let (chat, _held) = match open().await {
-            Ok(Opened { chat, welcome, held }) => {
-                let start = Start { messages: chat.messages(), chat: chat.clone(), welcome };
+            Ok(Opened { chat, welcome, note, held }) => {
+                let start = Start { messages: chat.messages(), chat: chat.clone(), welcome, note };
                 tell.send(Heard::Opened(Box::new(start))).ok();
                 (chat, held)
             }

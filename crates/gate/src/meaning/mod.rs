@@ -83,7 +83,7 @@ pub struct Judgement {
     pub catastrophe: bool,
     /// Each command.
     pub segments: Vec<Judged>,
-    /// Why the line is not certain, if it is not.
+    /// Why the line is not certain, if it is not. What only a second reader doubts stands here where it decides something.
     pub doubts: Vec<String>,
 }
 
@@ -336,8 +336,15 @@ fn conclude(
             "Write a loop with an end.",
         ));
     }
-    // A second reader only adds doubts: what is refused already stays refused.
-    if findings.iter().all(|finding| finding.decision != Decision::Deny) {
+    // A second reader only adds a doubt. A doubt makes a line a question and has its text looked at, so it changes nothing for a
+    // line that is refused or doubted already, nor for a question whose text shows nothing worse.
+    let settled = !reading.doubts.is_empty()
+        || match findings.iter().map(|finding| finding.decision).max() {
+            Some(Decision::Deny) => true,
+            Some(Decision::Ask) => crate::command::raw(line, "").is_none(),
+            _ => false,
+        };
+    if !settled {
         reading.confirm();
     }
     for doubt in &reading.doubts {

@@ -7,10 +7,8 @@ use marvin_base::layout::TICKETS;
 use rustix::fs::{Mode, OFlags, openat};
 use rustix::io::Errno;
 use std::fs::{File, TryLockError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// How often a lock that somebody else holds is asked for.
-const PAUSE: Duration = Duration::from_millis(3);
 /// The file that is locked where folders cannot be.
 const LOCK: &str = ".lock";
 
@@ -87,20 +85,28 @@ impl Workspace {
         let shown = self.root.display().to_string();
         let fail = |error: std::io::Error| (error.raw_os_error(), Refusal::from_io("lock", &shown, &error));
         let file = opened.map_err(fail)?;
-        let until = Instant::now() + patience;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Ok(Held { _folder: file }),
-                Err(TryLockError::Error(error)) => return Err(fail(error)),
-                Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(PAUSE),
-                Err(TryLockError::WouldBlock) => {
-                    let refusal = Refusal::new(
-                        RefusalKind::System,
-                        format!("another process has held `{shown}` for {} s", patience.as_secs()),
-                        "Try again; if it stays, tell the person that a process hangs.",
-                    );
-                    return Err((None, refusal));
-                }
+        match file.try_lock() {
+            Ok(()) => return Ok(Held { _folder: file }),
+            Err(TryLockError::Error(error)) => return Err(fail(error)),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        // The system lets those who wait in by their turn, but only those who wait without an end: a thread does. Where it is
+        // given up, the lock that comes too late is let go at once.
+        let (tell, told) = std::sync::mpsc::channel();
+        let waits = move || {
+            let locked = file.lock();
+            tell.send(locked.map(|()| file)).ok();
+        };
+        std::thread::Builder::new().spawn(waits).map_err(fail)?;
+        match told.recv_timeout(patience) {
+            Ok(locked) => locked.map(|file| Held { _folder: file }).map_err(fail),
+            Err(_) => {
+                let refusal = Refusal::new(
+                    RefusalKind::System,
+                    format!("others have held `{shown}` for {} s", patience.as_secs()),
+                    "Try again; if it stays, tell the person that a process hangs.",
+                );
+                Err((None, refusal))
             }
         }
     }
@@ -145,7 +151,7 @@ mod tests {
         let (one, other) = (workspace(folder.path()), workspace(folder.path()));
         let held = one.hold(Duration::ZERO).unwrap();
         let refusal = other.hold(Duration::from_millis(20)).unwrap_err();
-        assert!(refusal.to_string().contains("another process"), "{refusal}");
+        assert!(refusal.to_string().contains("others have held"), "{refusal}");
         drop(held);
         // A child that another test is just starting has the folder too, until it becomes a program.
         other.hold(Duration::from_secs(10)).unwrap();

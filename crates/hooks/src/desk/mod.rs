@@ -15,6 +15,7 @@ use crate::packs::Packs;
 use crate::session::{Session, State};
 use marvin_agent::{Ground, evaluator};
 use marvin_base::environment::Environment;
+use marvin_base::names;
 use marvin_gate::layers::Place;
 use marvin_gate::meaning::Grounds;
 use marvin_gate::{Decision, Layers};
@@ -78,6 +79,7 @@ impl Desk {
         // The home folder and `/` are no workspace, and still commands are judged there.
         let ground = find(Some(project)).or_else(|_| find(None)).map_err(|error| error.to_string())?;
         let (layers, trouble) = if evaluator::is_wanted(&ground) {
+            names::prepare();
             match evaluator::for_hooks(&ground, cancel) {
                 Ok((layers, trouble)) => (layers, trouble),
                 Err(error) => (ground.layers(), Some(error.to_string())),

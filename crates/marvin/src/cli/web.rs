@@ -22,7 +22,7 @@ pub(crate) struct ChatUiArguments {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     pub(crate) host: IpAddr,
     /// The port; 0 picks a free one
-    #[arg(long, value_name = "PORT", default_value_t = 8765)]
+    #[arg(long, value_name = "PORT", default_value_t = crate::commands::WEB_PORT)]
     pub(crate) port: u16,
     /// Serve other machines too, at --host: without encryption, to everybody who gets the link
     #[arg(long)]

@@ -11,23 +11,71 @@ use marvin_base::{Exit, ids};
 use marvin_memory::Person;
 use marvin_web::{Setup, serve};
 use serde_json::json;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// Programs that open a link, the best first.
 const OPENERS: [&str; 4] = ["xdg-open", "open", "wslview", "sensible-browser"];
 /// How long an answer may take to end once the server does.
 const LAST: Duration = Duration::from_secs(10);
+/// Where it is found unless somebody says otherwise.
+const LOOPBACK: Ipv4Addr = Ipv4Addr::LOCALHOST;
+pub(crate) const PORT: u16 = 8765;
+
+/// Where it is served, and who is told.
+struct Served {
+    address: SocketAddr,
+    beyond: bool,
+    open: bool,
+    json: bool,
+}
 
 /// Serves until it is interrupted.
 pub(super) fn run(arguments: &ChatUiArguments) -> Result<Exit, Failure> {
-    let environment = Environment::of_process();
-    let here = folder()?;
     let workspace = project(arguments.workspace.as_deref())?;
-    let ground =
-        Ground::find(environment.clone(), here, workspace.as_deref(), true, arguments.model.flags())?;
+    let flags = arguments.model.flags();
+    let ground = Ground::find(Environment::of_process(), folder()?, workspace.as_deref(), true, flags)?;
+    let served = Served {
+        address: SocketAddr::new(arguments.host, arguments.port),
+        beyond: arguments.expose,
+        open: arguments.open,
+        json: arguments.json,
+    };
+    until_interrupted(ground, &served)
+}
+
+/// As `run`, for a person whose first face it is: opened in their browser.
+pub(super) fn first(ground: Ground) -> Result<Exit, Failure> {
+    until_interrupted(ground, &Served { address: usual(), beyond: false, open: true, json: false })
+}
+
+/// The browser's face of a conversation that is shown in a terminal, at the usual port or at any that is free. Gives the link.
+pub(super) async fn beside(chat: &Chat) -> Result<String, String> {
+    let cancel = CancellationToken::new();
+    let token = ids::short(32);
+    let setup = |address| Setup {
+        ground: Arc::new(chat.ground()),
+        chat: chat.clone(),
+        token: token.clone(),
+        address,
+        beyond: false,
+    };
+    let server = match serve(setup(usual()), &cancel).await {
+        Err(marvin_web::StartError::InUse(_)) => serve(setup((LOOPBACK, 0).into()), &cancel).await,
+        served => served,
+    };
+    // It serves for as long as the conversation's runtime lives.
+    server.map(|server| link(server.address(), &token)).map_err(|error| error.to_string())
+}
+
+fn usual() -> SocketAddr {
+    (LOOPBACK, PORT).into()
+}
+
+fn until_interrupted(ground: Ground, wanted: &Served) -> Result<Exit, Failure> {
     let runtime = runtime()?;
     let served = runtime.block_on(async {
         let cancel = cancel_on_signal();
@@ -36,7 +84,7 @@ pub(super) fn run(arguments: &ChatUiArguments) -> Result<Exit, Failure> {
         let ground = Arc::new(ground);
         let chat = Chat::open(ChatOptions {
             ground: (*ground).clone(),
-            person: person(&environment),
+            person: person(&ground.environment),
             brings: Some(Arc::new(packs::brought)),
         })
         .await?;
@@ -45,14 +93,14 @@ pub(super) fn run(arguments: &ChatUiArguments) -> Result<Exit, Failure> {
             ground,
             chat: chat.clone(),
             token: token.clone(),
-            address: SocketAddr::new(arguments.host, arguments.port),
-            beyond: arguments.expose,
+            address: wanted.address,
+            beyond: wanted.beyond,
         };
         let server = serve(setup, &cancel).await.map_err(|error| match error {
             marvin_web::StartError::Beyond(_) => Failure::refused(error.to_string()),
             _ => Failure::failed(error.to_string()),
         })?;
-        tell(arguments, server.address(), &token)?;
+        tell(wanted, server.address(), &token)?;
         cancel.cancelled().await;
         // The answer that is being given ends first, and its record is closed.
         if chat.cancel() {
@@ -79,12 +127,18 @@ fn person(environment: &Environment) -> Option<Person> {
     found.ok()
 }
 
-/// Says where it is; a page behind `#` is not sent to anybody, so the token stands there.
-fn tell(arguments: &ChatUiArguments, address: SocketAddr, token: &str) -> Result<(), Failure> {
-    let url = format!("http://{address}");
-    let link = format!("{url}/#token={token}");
-    if arguments.json {
-        output::line(&json!({ "url": url, "token": token, "link": link }).to_string())?;
+/// A page behind `#` is not sent to anybody, so the token stands there.
+fn link(address: SocketAddr, token: &str) -> String {
+    format!("http://{address}/#token={token}")
+}
+
+/// Says where it is.
+fn tell(wanted: &Served, address: SocketAddr, token: &str) -> Result<(), Failure> {
+    let link = link(address, token);
+    if wanted.json {
+        output::line(
+            &json!({ "url": format!("http://{address}"), "token": token, "link": link }).to_string(),
+        )?;
     } else {
         output::line(&link)?;
         output::talk("Open this link; end with Ctrl-C. Whoever has it can do what you can do here.");
@@ -95,7 +149,7 @@ fn tell(arguments: &ChatUiArguments, address: SocketAddr, token: &str) -> Result
              token and everything else, and have commands run as you",
         );
     }
-    if arguments.open && !open(&link) {
+    if wanted.open && !open(&link) {
         output::talk("note: no program that opens links was found; open it yourself");
     }
     Ok(())

@@ -28,6 +28,7 @@ mod turn;
 mod welcome;
 mod workflows;
 
+pub(crate) use chat_ui::PORT as WEB_PORT;
 pub(crate) use turn::not_understood;
 
 use crate::cli::{self, Arguments, Command};

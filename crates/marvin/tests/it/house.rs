@@ -150,3 +150,13 @@ fn every_link_of_the_documents_leads_somewhere() {
         }
     }
 }
+
+#[test]
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn nothing_is_looked_for_before_a_hook_begins() {
+    // Mathematics is a library of its own: to find and bind it is a tenth of the time of a hook (`src/mathematics.rs`).
+    let program = fs::read(crate::support::PROGRAM).unwrap();
+    let named = |name: &[u8]| program.windows(name.len()).any(|part| part == name);
+    assert!(!named(b"\0libm.so.6\0"), "a function of mathematics is missing in `mathematics.rs`");
+    assert!(!named(b"\0libgcc_s.so.1\0"), "how panics are caught is not linked in");
+}

@@ -282,6 +282,23 @@ fn a_thinking_model_looks_into_packs_and_artifacts() {
 }
 
 #[test]
+fn a_conversation_finds_what_packs_teach() {
+    let world = world();
+    let lesson = json!({"timestamp": "2026-02-03T04:05:06Z", "category": "", "title": "Elephants are counted twice",
+        "description": "", "actionable": "Count elephants twice."});
+    let facts = json!({"name": "zoo", "version": "1.0.0", "owner": "team"});
+    world.write(".marvin/packs/zoo/pack.json", &facts.to_string());
+    world.write(".marvin/packs/zoo/lessons.jsonl", &format!("{lesson}\n"));
+    let think = notes("- NONE", "- NONE").replace("STM QUERY\n- NONE", "STM QUERY\n- elephants counted");
+    let told =
+        json!({"when": {"contains": "Count elephants twice"}, "reply": {"text": "Twice, says a pack."}});
+    let script = world.script(&[say(&think), told]);
+    let ended =
+        world.marvin(["--plain", "--script", &script]).input("how are they counted?\n").run().exits(0);
+    assert_eq!(ended.text().trim(), "Twice, says a pack.");
+}
+
+#[test]
 fn what_an_agent_starts_cannot_decide() {
     let world = world();
     let script = [say(&notes("- NONE", &format!("- {CANDIDATE}"))), say("Noted.")];

@@ -2,12 +2,14 @@
 
 mod plain;
 
-use super::{lend, packs, turn, welcome};
+use super::{chat_ui, lend, packs, turn, welcome};
 use crate::cli::{OutputFormat, TurnArguments};
 use crate::failure::Failure;
+use marvin_agent::Ground;
 use marvin_agent::chat::{Chat, ChatOptions};
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
+use marvin_base::settings::table;
 use marvin_mcp::client::Servers;
 use marvin_memory::Person;
 use marvin_tools::turbotime::Selection;
@@ -41,14 +43,24 @@ pub(super) fn run(arguments: TurnArguments) -> Result<Exit, Failure> {
     if arguments.plain || !at_terminal || (dumb && !arguments.curses) {
         return plain::run(&arguments, at_terminal);
     }
+    let ground = turn::ground(&arguments, false)?;
+    if !arguments.curses && ground.settings.text(&table::ENTRY) == "ui" {
+        return chat_ui::first(turn::ground(&arguments, true)?);
+    }
+    let beside = ground.settings.on(&table::WEB_UI);
     let options = Options {
         no_color: environment.get("NO_COLOR").is_some_and(|value| !value.is_empty()),
         editor: editor(&environment),
     };
     let open = move || async move {
-        let (chat, servers) = open(&arguments, true).await.map_err(|failure| failure.message)?;
+        let (chat, servers) = open(&arguments, ground, true).await.map_err(|failure| failure.message)?;
         let welcome = welcome::text(&chat.ground());
-        Ok(Opened { chat, welcome, held: Box::new(servers) })
+        let served = if beside { Some(chat_ui::beside(&chat).await) } else { None };
+        let note = served.map_or_else(String::new, |served| match served {
+            Ok(link) => format!("In the browser: {link}"),
+            Err(error) => format!("not in the browser: {error}"),
+        });
+        Ok(Opened { chat, welcome, note, held: Box::new(servers) })
     };
     marvin_tui::run(&options, open).map_err(Failure::failed)?;
     Ok(Exit::Success)
@@ -63,8 +75,11 @@ fn editor(environment: &Environment) -> String {
 }
 
 /// Opens the conversation, with the servers of others that the settings name.
-async fn open(arguments: &TurnArguments, at_terminal: bool) -> Result<(Chat, Servers), Failure> {
-    let mut ground = turn::ground(arguments, false)?;
+async fn open(
+    arguments: &TurnArguments,
+    mut ground: Ground,
+    at_terminal: bool,
+) -> Result<(Chat, Servers), Failure> {
     let servers = lend(&mut ground, &CancellationToken::new()).await;
     // Who is not at a terminal cannot be asked: then a question of the gate is a refusal.
     let person = Person::found(&ground.environment, at_terminal, None).ok();

@@ -3,7 +3,7 @@
 
 use super::{editor, open};
 use crate::cli::TurnArguments;
-use crate::commands::{runtime, welcome};
+use crate::commands::{runtime, turn, welcome};
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::chat::{Answer, Approval, Chat, Event, Kind, Reply, Typed};
@@ -33,8 +33,9 @@ pub(super) fn run(arguments: &TurnArguments, at_terminal: bool) -> Result<Exit, 
             return welcome::run(arguments);
         }
     }
+    let ground = turn::ground(arguments, false)?;
     let runtime = runtime()?;
-    let (chat, servers) = runtime.block_on(open(arguments, at_terminal))?;
+    let (chat, servers) = runtime.block_on(open(arguments, ground, at_terminal))?;
     let mut plain =
         Plain { lines: Lines::new(at_terminal, &chat)?, chat, runtime, at_terminal, exit: Exit::Success };
     plain.greet();

@@ -404,3 +404,48 @@ fn an_editor_gets_the_terminal_and_gives_it_back() {
     screen.press(&["C-q"]);
     assert_eq!(screen.ended(), "0");
 }
+
+/// Asks a page for itself; gives the status.
+fn status_of(url: &str, path: &str, token: Option<&str>) -> String {
+    use std::io::{Read, Write};
+    let address = url.trim_start_matches("http://");
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let bearer = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\n{bearer}Connection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer.split(' ').nth(1).unwrap_or_default().to_string()
+}
+
+#[test]
+fn the_browser_shows_the_same_conversation_where_settings_say_so() {
+    if !is_there() {
+        return;
+    }
+    let world = World::new();
+    let script = world.script(&[say("Said once, shown twice.")]);
+    let beside = [("MARVIN_UI", "true")];
+    let screen = Screen::start_with(&world, (140, 24), &["--script", &script], &beside);
+    let text = screen.wait("In the browser: http://127.0.0.1:");
+    let link = text.split("In the browser: ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap();
+    let (url, token) = link.split_once("/#token=").unwrap();
+    screen.send("hello");
+    screen.wait("Said once, shown twice.");
+    assert_eq!(status_of(url, "/api/messages", Some(token)), "200");
+    assert_eq!(status_of(url, "/api/messages", None), "401");
+    screen.press(&["C-d"]);
+    assert_eq!(screen.ended(), "0");
+    // As the first face: opened in the person's browser, and nothing takes the screen.
+    let seen = world.root().join("opened");
+    world.write("browser", &format!("#!/bin/sh\nprintf %s \"$1\" > {}\n", seen.display()));
+    let browser = world.project().join("browser");
+    std::fs::set_permissions(&browser, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let first = [("MARVIN_ENTRY", "ui"), ("BROWSER", browser.to_str().unwrap())];
+    let screen = Screen::start_with(&world, (140, 24), &["--script", &script], &first);
+    let text = screen.wait("end with Ctrl-C");
+    let opened = || std::fs::read_to_string(&seen).unwrap_or_default();
+    screen.wait_until("the browser is opened", |_| opened().contains("#token="));
+    assert!(text.contains(&opened()), "{text}");
+    screen.press(&["C-c"]);
+    assert_eq!(screen.ended(), "0");
+}
