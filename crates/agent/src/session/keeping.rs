@@ -213,7 +213,7 @@ fn calls(events: &[Value]) -> Vec<Value> {
                 let of =
                     |key: &str| result.and_then(|result| result.get(key)).filter(|value| !value.is_null());
                 let fact = |key: &str| of("data").and_then(|data| data.get(key));
-                calls.push(json!({
+                let mut call = json!({
                     "tool_name": item.get("tool").or(item.get("name")), "args": arguments.remove(&id), "status": status,
                     "output": {
                         "status": status, "source": "tool_output",
@@ -221,7 +221,13 @@ fn calls(events: &[Value]) -> Vec<Value> {
                         "provider": fact("provider"), "cache": fact("cache"), "data": result, "error": of("error"),
                     },
                     "error": item.get("why"),
-                }));
+                });
+                // Where the whole is, when the model got a part of it.
+                let place = of("artifact").and_then(|artifact| artifact.get("path"));
+                if let (Some(call), Some(place)) = (call.as_object_mut(), place) {
+                    call.insert("result_ref".into(), place.clone());
+                }
+                calls.push(call);
             }
             _ => {}
         }

@@ -282,6 +282,26 @@ fn a_thinking_model_looks_into_packs_and_artifacts() {
 }
 
 #[test]
+fn a_long_result_is_kept_apart_and_the_turn_says_where() {
+    let world = world();
+    let long: String = (0..9_000).map(|at| format!("line {at} of a long story\n")).collect();
+    world.write("story.txt", &long);
+    let think = notes(&request("run_command", &json!({"command": "cat story.txt"})), "- NONE");
+    let script = world.script(&[say(&think), say("A long story.")]);
+    world.marvin(["--script", &script, "--working-dir", ".", "what is it about?"]).run().exits(0);
+    let call = turn(&world)["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|call| call["tool_name"] == "run_command")
+        .cloned()
+        .unwrap();
+    let place = call["result_ref"].as_str().unwrap_or_else(|| panic!("{call:#}"));
+    assert!(world.read(place).contains("line 8999 of a long story"), "{place}");
+    assert_eq!(call["output"]["confidence"], "summarized");
+}
+
+#[test]
 fn a_conversation_finds_what_packs_teach() {
     let world = world();
     let lesson = json!({"timestamp": "2026-02-03T04:05:06Z", "category": "", "title": "Elephants are counted twice",
