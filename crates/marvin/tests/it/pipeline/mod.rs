@@ -6,6 +6,10 @@
 
 #[cfg(test)]
 mod bounds;
+#[cfg(test)]
+mod depth;
+#[cfg(test)]
+mod time;
 
 use crate::support::{Ended, Marvin, World, json_file, ledger};
 use serde_json::{Value, json};
