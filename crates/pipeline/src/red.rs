@@ -2,7 +2,7 @@
 //!
 //! Right is that what they need is not there yet: a module, a name, a file of the project. Wrong is everything else: a test
 //! that cannot be read, a fixture or a helper of the tests that nobody wrote, a package that the design does not name, a test
-//! that passes already, or one that the runner does not find.
+//! that passes already, one that is skipped, or one that the runner does not find.
 
 use crate::files;
 use marvin_base::truncate;
@@ -22,6 +22,16 @@ pattern!(PYTHON_TEST, r"(?m)^\s*(?:async\s+)?def\s+test\w*\s*\(");
 pattern!(SCRIPT_TEST, r"(?m)(?:^|[^.\w$])(?:test|it)(?:\.\w+)*\s*\(");
 pattern!(RUST_TEST, r"(?m)^\s*#\[(?:\w+::)?test\b");
 pattern!(GO_TEST, r"(?m)^func\s+Test\w*\s*\(\s*\w+\s+\*testing\.T\b");
+pattern!(
+    PYTHON_SKIPS,
+    r"(?m)^\s*(?:@pytest\.mark\.(?:skip|skipif|xfail)\b|@unittest\.(?:skip|expectedFailure)|self\.skipTest\(|(?:\w+\s*=\s*)?pytest\.(?:skip|xfail|importorskip|mark\.(?:skip|xfail)\w*)\b)"
+);
+pattern!(
+    SCRIPT_SKIPS,
+    r"(?m)(?:^|[^.\w$])(?:(?:test|it|describe|suite)\.(?:skip|todo)\s*\(|x(?:it|describe|test)\s*\(|(?:test|it|describe|suite)\s*\([^\n]*\b(?:skip|todo)\s*:)"
+);
+pattern!(RUST_SKIPS, r"(?m)^\s*#\[ignore\b");
+pattern!(GO_SKIPS, r"(?m)^\s*\w+\.Skip(?:f|Now)?\(");
 pattern!(PYTHON_MISSING, r"ModuleNotFoundError: No module named '([\w.]+)'");
 pattern!(
     SCRIPT_MISSING,
@@ -89,6 +99,12 @@ pub fn problems(root: &Path, ran: &Value, said: &str, design: &str) -> Vec<Strin
             "{passed} of the tests pass although there is no code yet: they would prove nothing. Make each of them need what is to be built."
         ));
     }
+    problems.extend(skips(root));
+    let skipped = number("skipped");
+    if skipped > 0 {
+        problems
+            .push(format!("{skipped} of the tests are skipped: they would prove nothing. Make them run."));
+    }
     let runner = ran.get("runner").and_then(Value::as_str).unwrap_or_default();
     let code = ran.get("exit_code").and_then(Value::as_i64);
     let ran_none = passed == 0 && number("failed") + number("errors") == 0;
@@ -110,6 +126,28 @@ pub fn problems(root: &Path, ran: &Value, said: &str, design: &str) -> Vec<Strin
     }
     problems.extend(reasons(root, said, design, runner));
     problems
+}
+
+/// Where tests say that they are not to be run, with file and line.
+fn skips(root: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for path in files::tests(root) {
+        let pattern = match path.rsplit('.').next() {
+            Some("py") => &PYTHON_SKIPS,
+            Some("js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx") => &SCRIPT_SKIPS,
+            Some("rs") => &RUST_SKIPS,
+            Some("go") => &GO_SKIPS,
+            _ => continue,
+        };
+        let text = files::text(root, &path);
+        for place in pattern.iter().flat_map(|pattern| pattern.find_iter(&text)) {
+            // What stands before the word on its line, and the line's beginning, belong to the match.
+            let line = text.get(..place.end()).unwrap_or_default().matches('\n').count() + 1;
+            found.push(format!("{path}:{line} leaves a test out: one that is skipped proves nothing"));
+        }
+    }
+    found.truncate(10);
+    found
 }
 
 /// Files with tests that the runner does not look at, by their names.
@@ -402,6 +440,42 @@ mod tests {
         let broken = json!({"runner": "pytest", "passed": 0, "failed": 0, "errors": 0, "exit_code": 1});
         let said = "`python3 -m pytest`: exit code 1\n/usr/bin/python3: No module named pytest\n";
         assert!(problems(folder.path(), &broken, said, DESIGN)[0].contains("ran no test"));
+    }
+
+    #[test]
+    fn tests_that_are_skipped_are_found_with_their_line() {
+        let folder = project(&[
+            (
+                "tests/test_a.py",
+                "import pytest\n\ntally = pytest.importorskip('tally')\n\n@pytest.mark.skip\ndef test_a():\n    pass\n",
+            ),
+            (
+                "test/a.test.js",
+                "test('a', f);\n\ntest.skip('b', f);\nit('c', { todo: true }, f);\nlist.skip(1);\n",
+            ),
+            ("tests/a.rs", "#[test]\n#[ignore = \"slow\"]\nfn a() {}\n"),
+            ("a_test.go", "func TestA(t *testing.T) {\n\tt.Skip(\"later\")\n}\n"),
+        ]);
+        let places: Vec<String> =
+            skips(folder.path()).iter().map(|text| text.split(' ').next().unwrap().to_string()).collect();
+        assert_eq!(
+            places,
+            [
+                "a_test.go:2",
+                "test/a.test.js:3",
+                "test/a.test.js:4",
+                "tests/a.rs:2",
+                "tests/test_a.py:3",
+                "tests/test_a.py:5"
+            ]
+        );
+        let ran =
+            json!({"runner": "pytest", "passed": 0, "failed": 1, "errors": 0, "skipped": 2, "exit_code": 1});
+        assert!(
+            problems(folder.path(), &ran, "", DESIGN)
+                .iter()
+                .any(|problem| problem.contains("2 of the tests are skipped"))
+        );
     }
 
     #[test]

@@ -129,6 +129,11 @@ async fn node_is_red_for_other_reasons_too() {
         .replace("import { parse } from '../src/tally.js';\n", "const parse = () => 1;\n");
     let stranger = SCRIPT_TEST.replace("../src/tally.js", "left-pad");
     let helper = SCRIPT_TEST.replace("../src/tally.js", "./helpers.js");
+    let inside = "const { parse } = await import('../src/tally.js');\n  assert";
+    let skips = SCRIPT_TEST
+        .replace("import { parse } from '../src/tally.js';\n", "\n")
+        .replace("() => {\n  assert", &format!("async () => {{\n  {inside}"))
+        .replace("test('no line'", "test.skip('no line'");
     let passes = "import test from 'node:test';\ntest('nothing', () => {});\n";
     for (test, why) in [
         (broken.as_str(), "SyntaxError: Unexpected token"),
@@ -136,6 +141,8 @@ async fn node_is_red_for_other_reasons_too() {
         (&stranger, "`left-pad`, which the design does not name"),
         (&helper, "`test/helpers.js`, which belongs to the tests"),
         (passes, "1 of the tests pass although there is no code yet"),
+        (&skips, "test/tally.test.js:10 leaves a test out"),
+        (&skips, "1 of the tests are skipped"),
     ] {
         let wrong = script(test).wrong().await;
         assert!(wrong.contains(why), "{why}: {wrong}");
