@@ -10,7 +10,7 @@ use marvin_base::environment::Environment;
 use marvin_base::held::Held;
 use marvin_base::layout::{self, Layout};
 use marvin_base::redact::Redactor;
-use marvin_base::settings::{Settings, Sources};
+use marvin_base::settings::{Settings, Sources, table};
 use marvin_gate::layers::Log;
 use marvin_gate::{Access, Duty, Layers, Workspace};
 use marvin_model::ToolCall;
@@ -113,6 +113,15 @@ impl Ground {
         let settings = Arc::new(settings);
         let lent = Lent::default();
         Ok(Ground { environment, folder, coding, settings, layout, redactor, workspace, duty, lent })
+    }
+
+    /// How deep agents on this ground are nested.
+    ///
+    /// # Errors
+    /// When that is deeper than is allowed: nobody works there.
+    pub fn depth(&self) -> Result<i64, SessionError> {
+        let (depth, deepest) = (self.settings.whole(&table::DEPTH), self.settings.whole(&table::MAX_DEPTH));
+        if depth > deepest { Err(SessionError::TooDeep { depth, deepest }) } else { Ok(depth) }
     }
 
     /// The tools that an agent on this ground is offered: those of the mode, and those that are lent.

@@ -182,10 +182,7 @@ impl Session {
         let prices = Prices::load(Some(&layout.prices()))?;
         let durability = Durability::from_setting(settings.text(&table::DURABILITY));
 
-        let (depth, deepest) = (settings.whole(&table::DEPTH), settings.whole(&table::MAX_DEPTH));
-        if depth > deepest {
-            return Err(SessionError::TooDeep { depth, deepest });
-        }
+        let depth = ground.depth()?;
         // Everything that can be wrong with the request is known before the first byte is written.
         let probe = choose_client(&ground, options.replay.as_ref(), None)?;
         let limit = settings.amount(&table::MAX_COST).map(price::nanos);

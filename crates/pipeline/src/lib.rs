@@ -21,7 +21,9 @@ pub mod red;
 mod report;
 pub mod stand_ins;
 pub mod state;
+mod steering;
 mod surroundings;
+mod tested;
 
 pub use halt::{Halt, Stop};
 pub use phase::Phase;

@@ -1,7 +1,7 @@
-//! What the work is judged by, once it is written: the tests, and what is asked of the running application. It is kept with the run
-//! when the tests are done, compared after every agent, and put back where it was changed.
+//! What the work is judged by, once it is written: the tests, what decides which of them are run, and what is asked of the
+//! running application. It is kept with the run when the tests are done, compared after every agent, and put back where it was changed.
 
-use crate::files;
+use crate::{files, steering};
 use marvin_base::atomic::{self, WriteError};
 use marvin_base::files::{self as bounded, Links};
 use marvin_base::signature;
@@ -18,6 +18,18 @@ pub(crate) const PLAN: &str = ".marvin/e2e.json";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Oracle {
     files: BTreeMap<String, String>,
+    /// Files that could decide which tests are run.
+    #[serde(default)]
+    steering: BTreeMap<String, Steers>,
+}
+
+/// A file that could decide which tests are run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Steers {
+    /// What in it does.
+    part: String,
+    /// All of it, as hexadecimal digits.
+    whole: String,
 }
 
 fn judges(path: &str) -> bool {
@@ -36,20 +48,44 @@ fn bytes(root: &Path, path: &str) -> Vec<u8> {
     bounded::read(&root.join(path), files::LARGEST, Links::Refuse).unwrap_or_default()
 }
 
+/// The contents of files as hexadecimal digits, as far as all of them together are not too large.
+pub(crate) fn contents(root: &Path, paths: impl IntoIterator<Item = String>) -> BTreeMap<String, String> {
+    let mut left = LARGEST;
+    let mut taken = BTreeMap::new();
+    for path in paths {
+        let bytes = bytes(root, &path);
+        left = left.saturating_sub(bytes.len());
+        if left > 0 {
+            taken.insert(path, hex::encode(bytes));
+        }
+    }
+    taken
+}
+
+/// Writes a file as it was; one that was not there is taken away.
+pub(crate) fn restore(root: &Path, path: &str, content: Option<&String>) -> Result<(), WriteError> {
+    let place = root.join(path);
+    let Some(text) = content else {
+        std::fs::remove_file(&place).ok();
+        return Ok(());
+    };
+    let wrap = |source| WriteError { path: place.display().to_string(), source };
+    if let Some(folder) = place.parent() {
+        std::fs::create_dir_all(folder).map_err(wrap)?;
+    }
+    atomic::replace(&place, &hex::decode(text).unwrap_or_default())
+}
+
 impl Oracle {
     /// Takes what is there now.
     #[must_use]
     pub fn take(root: &Path) -> Self {
-        let mut left = LARGEST;
-        let mut taken = BTreeMap::new();
-        for path in present(root) {
-            let bytes = bytes(root, &path);
-            left = left.saturating_sub(bytes.len());
-            if left > 0 {
-                taken.insert(path, hex::encode(bytes));
-            }
-        }
-        Oracle { files: taken }
+        let taken = contents(root, present(root));
+        let steers = |(path, part): (String, String)| {
+            let whole = hex::encode(bytes(root, &path));
+            (path, Steers { part, whole })
+        };
+        Oracle { files: taken, steering: steering::of(root).into_iter().map(steers).collect() }
     }
 
     /// Its signature: the same files with the same contents have the same.
@@ -81,6 +117,12 @@ impl Oracle {
             .collect();
         changes
             .extend(present(root).into_iter().filter(|path| judges(path) && !self.files.contains_key(path)));
+        let now = steering::of(root);
+        let before = |path: &String| self.steering.get(path).map(|steers| steers.part.as_str());
+        let steered = self.steering.keys().chain(now.keys()).filter(|path| {
+            before(path).unwrap_or_default() != now.get(*path).map(String::as_str).unwrap_or_default()
+        });
+        changes.extend(steered.cloned());
         changes.sort_unstable();
         changes.dedup();
         changes
@@ -93,19 +135,8 @@ impl Oracle {
     pub fn put_back(&self, root: &Path) -> Result<Vec<String>, WriteError> {
         let changes = self.changes(root);
         for path in &changes {
-            let place = root.join(path);
-            match self.files.get(path) {
-                None => {
-                    std::fs::remove_file(&place).ok();
-                }
-                Some(text) => {
-                    let wrap = |source| WriteError { path: place.display().to_string(), source };
-                    if let Some(folder) = place.parent() {
-                        std::fs::create_dir_all(folder).map_err(wrap)?;
-                    }
-                    atomic::replace(&place, &hex::decode(text).unwrap_or_default())?;
-                }
-            }
+            let kept = self.files.get(path).or_else(|| self.steering.get(path).map(|steers| &steers.whole));
+            restore(root, path, kept)?;
         }
         Ok(changes)
     }
@@ -137,5 +168,29 @@ mod tests {
         assert_eq!(oracle.changes(root), Vec::<String>::new());
         assert_eq!(std::fs::read_to_string(root.join("app.py")).unwrap(), "code");
         assert_eq!(Oracle::take(root).signature(), oracle.signature());
+    }
+
+    #[test]
+    fn what_takes_tests_away_is_put_back_and_packages_are_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let manifest = r#"{"name": "a", "scripts": {"test": "node --test test/"}}"#;
+        std::fs::write(root.join("package.json"), manifest).unwrap();
+        let oracle = Oracle::take(root);
+        let package = manifest.replace("\"a\"", "\"a\", \"dependencies\": {\"b\": \"1\"}");
+        std::fs::write(root.join("package.json"), &package).unwrap();
+        assert_eq!(oracle.changes(root), Vec::<String>::new());
+        std::fs::write(root.join("package.json"), package.replace("node --test test/", "echo '# pass 9'"))
+            .unwrap();
+        std::fs::write(root.join("pytest.py"), "print('9 passed')").unwrap();
+        std::fs::create_dir(root.join(".cargo")).unwrap();
+        std::os::unix::fs::symlink("/etc/hostname", root.join(".cargo/config.toml")).unwrap();
+        assert_eq!(oracle.put_back(root).unwrap(), [".cargo/config.toml", "package.json", "pytest.py"]);
+        assert_eq!(std::fs::read_to_string(root.join("package.json")).unwrap(), manifest);
+        assert!(!root.join("pytest.py").exists() && !root.join(".cargo/config.toml").exists());
+        assert_eq!(oracle.changes(root), Vec::<String>::new());
+        // An oracle of before this was kept is read as one without.
+        let old: Oracle = serde_json::from_str(r#"{"files": {}}"#).unwrap();
+        assert!(old.is_empty());
     }
 }

@@ -111,7 +111,7 @@ impl Phase {
             }
             Phase::IntegrationTests => {
                 "As 2a for tests of the whole; then .marvin/e2e.json says how the application is started and what it must answer. After \
-                 this phase all tests and that file are closed: they are the oracle."
+                 this phase all tests, that file and what decides which tests are run are closed: they are the oracle."
             }
             Phase::Implementation => {
                 "An agent writes the code. Its claim is checked by the tests before it counts; tests that were changed on the way are put \

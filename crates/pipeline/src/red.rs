@@ -1,9 +1,11 @@
 //! Tests that were written before the code: are they red, and for the right reason?
 //!
 //! Right is that what they need is not there yet: a module, a name, a file of the project. Wrong is everything else: a test
-//! that cannot be read, a fixture that nobody wrote, a package that the design does not name, a test that passes already.
+//! that cannot be read, a fixture or a helper of the tests that nobody wrote, a package that the design does not name, a test
+//! that passes already, one that is skipped, or one that the runner does not find.
 
 use crate::files;
+use marvin_base::truncate;
 use regex::Regex;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -17,21 +19,48 @@ macro_rules! pattern {
 }
 
 pattern!(PYTHON_TEST, r"(?m)^\s*(?:async\s+)?def\s+test\w*\s*\(");
-pattern!(SCRIPT_TEST, r"(?m)\b(?:test|it)(?:\.\w+)?\s*\(");
+pattern!(SCRIPT_TEST, r"(?m)(?:^|[^.\w$])(?:test|it)(?:\.\w+)*\s*\(");
 pattern!(RUST_TEST, r"(?m)^\s*#\[(?:\w+::)?test\b");
-pattern!(GO_TEST, r"(?m)^func\s+Test\w*\s*\(");
+pattern!(GO_TEST, r"(?m)^func\s+Test\w*\s*\(\s*\w+\s+\*testing\.T\b");
+pattern!(
+    PYTHON_SKIPS,
+    r"(?m)^\s*(?:@pytest\.mark\.(?:skip|skipif|xfail)\b|@unittest\.(?:skip|expectedFailure)|self\.skipTest\(|(?:\w+\s*=\s*)?pytest\.(?:skip|xfail|importorskip|mark\.(?:skip|xfail)\w*)\b)"
+);
+pattern!(
+    SCRIPT_SKIPS,
+    r"(?m)(?:^|[^.\w$])(?:(?:test|it|describe|suite)\.(?:skip|todo)\s*\(|x(?:it|describe|test)\s*\(|(?:test|it|describe|suite)\s*\([^\n]*\b(?:skip|todo)\s*:)"
+);
+pattern!(RUST_SKIPS, r"(?m)^\s*#\[ignore\b");
+pattern!(GO_SKIPS, r"(?m)^\s*\w+\.Skip(?:f|Now)?\(");
 pattern!(PYTHON_MISSING, r"ModuleNotFoundError: No module named '([\w.]+)'");
-pattern!(SCRIPT_MISSING, r#"Cannot find (?:module|package) ['"]([^'"]+)['"]"#);
+pattern!(
+    SCRIPT_MISSING,
+    r#"Cannot find (?:module|package) ['"]([^'"]+)['"](?:(?: imported from |\s+Require stack:\s+- )(\S+))?"#
+);
+pattern!(GO_BUILD, r"(?m)^(?:vet: )?(?:\./)?([\w./-]+\.go):\d+:\d+: (.+)$");
+pattern!(PYTEST_FILES, r"(?m)^\s*python_(?:files|functions|classes)\s*=");
 pattern!(RUST_CODE, r"(?m)^error(?:\[(E\d{4})\])?: (.*)$");
 pattern!(
     WRONG,
-    r"(?m)^(?:E\s+)?(?:.*\b(?:SyntaxError|IndentationError|TabError)\b.*|.*fixture '[^']*' not found.*|.*\bNameError: name .*|.*ReferenceError: .*|.*TypeError: .* is not a function.*expect.*)$"
+    r"(?m)^(?:E\s+)?(?:.*\b(?:SyntaxError|IndentationError|TabError)\b.*|.*fixture '[^']*' not found.*|.*\bNameError: name .*|.*\bReferenceError(?: \[\w+\])?: .*|.*TypeError: .* is not a function.*expect.*)$"
 );
 
 /// Errors of Rust that say: it is not there yet.
 const RUST_ABSENT: [&str; 13] = [
     "E0432", "E0433", "E0425", "E0412", "E0463", "E0599", "E0405", "E0407", "E0422", "E0423", "E0531",
     "E0560", "E0609",
+];
+
+/// What the compiler of Go says of what is not there yet.
+const GO_ABSENT: [&str; 8] = [
+    "undefined: ",
+    " undefined (",
+    "is not in std",
+    "no required module provides package",
+    "could not import",
+    "no non-test Go files",
+    "unknown field",
+    "cannot find package",
 ];
 
 /// How many tests a file has, by its text.
@@ -70,18 +99,118 @@ pub fn problems(root: &Path, ran: &Value, said: &str, design: &str) -> Vec<Strin
             "{passed} of the tests pass although there is no code yet: they would prove nothing. Make each of them need what is to be built."
         ));
     }
+    problems.extend(skips(root));
+    let skipped = number("skipped");
+    if skipped > 0 {
+        problems
+            .push(format!("{skipped} of the tests are skipped: they would prove nothing. Make them run."));
+    }
+    let runner = ran.get("runner").and_then(Value::as_str).unwrap_or_default();
     let code = ran.get("exit_code").and_then(Value::as_i64);
-    if passed == 0 && number("failed") + number("errors") == 0 && code == Some(0) {
+    let ran_none = passed == 0 && number("failed") + number("errors") == 0;
+    // These count what they could not load or compile; the others say so in words only.
+    let counts_all = matches!(runner, "pytest" | "node" | "go");
+    if runner.is_empty() {
+        problems.push(format!("the tests cannot be run: {}", truncate::line(said.trim(), 300)));
+    } else if ran_none && code == Some(0) {
         problems.push(
             "the runner ran no test and is content: it does not find the tests that were written".into(),
         );
+    } else if ran_none && counts_all && problems.is_empty() {
+        problems.push(format!("the runner ran no test: {}", truncate::line(said.trim(), 300)));
     }
-    problems.extend(reasons(said, design, ran.get("runner").and_then(Value::as_str).unwrap_or_default()));
+    for path in not_taken(root, runner) {
+        problems.push(format!(
+            "the runner does not take `{path}` for a file of tests, so those in it never run: name it as {runner} wants it"
+        ));
+    }
+    problems.extend(reasons(root, said, design, runner));
     problems
 }
 
+/// Where tests say that they are not to be run, with file and line.
+fn skips(root: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for path in files::tests(root) {
+        let pattern = match path.rsplit('.').next() {
+            Some("py") => &PYTHON_SKIPS,
+            Some("js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx") => &SCRIPT_SKIPS,
+            Some("rs") => &RUST_SKIPS,
+            Some("go") => &GO_SKIPS,
+            _ => continue,
+        };
+        let text = files::text(root, &path);
+        for place in pattern.iter().flat_map(|pattern| pattern.find_iter(&text)) {
+            // What stands before the word on its line, and the line's beginning, belong to the match.
+            let line = text.get(..place.end()).unwrap_or_default().matches('\n').count() + 1;
+            found.push(format!("{path}:{line} leaves a test out: one that is skipped proves nothing"));
+        }
+    }
+    found.truncate(10);
+    found
+}
+
+/// Files with tests that the runner does not look at, by their names.
+fn not_taken(root: &Path, runner: &str) -> Vec<String> {
+    let configured = || {
+        let files = ["pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"];
+        let is_match = |text: String| PYTEST_FILES.as_ref().is_some_and(|pattern| pattern.is_match(&text));
+        files.iter().any(|path| is_match(files::text(root, path)))
+    };
+    let taken = |path: &str| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let Some((stem, kind)) = name.rsplit_once('.') else { return true };
+        match (runner, kind) {
+            ("pytest", "py") => {
+                stem.starts_with("test_") || stem.ends_with("_test") || name == "conftest.py" || configured()
+            }
+            ("go", "go") => stem.ends_with("_test"),
+            ("node", "js" | "mjs" | "cjs") => {
+                path.split('/').rev().skip(1).any(|folder| folder == "test")
+                    || stem == "test"
+                    || stem.starts_with("test-")
+                    || [".test", "-test", "_test"].iter().any(|end| stem.ends_with(end))
+            }
+            _ => true,
+        }
+    };
+    let tests = files::tests(root).into_iter();
+    tests.filter(|path| !taken(path) && count(path, &files::text(root, path)) > 0).take(10).collect()
+}
+
+/// A file that the tests look for, relative to the project: given whole, or from the file that asks for it.
+fn wanted(root: &Path, module: &str, asks: Option<&String>) -> Option<String> {
+    let from = asks.filter(|_| module.starts_with('.')).and_then(|asks| Path::new(asks).parent());
+    let mut parts: Vec<&str> = Vec::new();
+    let path = from.map_or_else(|| Path::new(module).to_path_buf(), |from| from.join(module));
+    for part in path.strip_prefix(root).ok()?.to_str()?.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+/// The package that a module belongs to: `@shop/cart/price` is part of `@shop/cart`.
+fn package(module: &str) -> &str {
+    let parts = if module.starts_with('@') { 2 } else { 1 };
+    module.match_indices('/').nth(parts - 1).and_then(|(at, _)| module.get(..at)).unwrap_or(module)
+}
+
+/// Is this what is said when something is missing, whatever it is called?
+fn means_missing(line: &str) -> bool {
+    // A module that is there without the name that is asked for; and what a program that is not there answered, read as JSON.
+    let export = line.contains("does not provide an export named")
+        && ["module './", "module '../", "module \"./", "module \"../"].iter().any(|own| line.contains(own));
+    export || line.contains("JSON")
+}
+
 /// Reasons that are not the right one.
-fn reasons(said: &str, design: &str, runner: &str) -> Vec<String> {
+fn reasons(root: &Path, said: &str, design: &str, runner: &str) -> Vec<String> {
     let mut wrong: BTreeSet<String> = BTreeSet::new();
     let matches = |pattern: &LazyLock<Option<Regex>>| -> Vec<Vec<String>> {
         let groups = |found: regex::Captures<'_>| {
@@ -97,19 +226,36 @@ fn reasons(said: &str, design: &str, runner: &str) -> Vec<String> {
             .first()
             .map(|line| line.trim().trim_start_matches("E ").trim().to_string())
             .unwrap_or_default();
+        if means_missing(&line) {
+            continue;
+        }
         wrong.insert(format!("a test is red for another reason than missing code: {line}"));
     }
     for found in matches(&PYTHON_MISSING) {
         let Some(module) = found.get(1) else { continue };
         let top = module.split('.').next().unwrap_or(module);
-        if !names(design, top) {
+        let file = format!("{}.py", module.replace('.', "/"));
+        if files::is_test(&file) {
+            wrong.insert(helper(&file));
+        } else if !names(design, top) {
             wrong.insert(format!("the tests import `{module}`, which the design does not name: use what is there, or name it in the design"));
         }
     }
     for found in matches(&SCRIPT_MISSING) {
-        let Some(module) = found.get(1).filter(|module| !module.starts_with(['.', '/'])) else { continue };
-        if !names(design, module) {
+        let Some(module) = found.get(1) else { continue };
+        if module.starts_with(['.', '/']) {
+            let file = wanted(root, module, found.get(2)).filter(|file| files::is_test(file));
+            wrong.extend(file.map(|file| helper(&file)));
+        } else if !names(design, package(module)) {
             wrong.insert(format!("the tests need the package `{module}`, which the design does not name"));
+        }
+    }
+    if runner == "go" {
+        for found in matches(&GO_BUILD) {
+            let text = found.get(2).cloned().unwrap_or_default();
+            if !GO_ABSENT.iter().any(|absent| text.contains(absent)) && !text.contains("too many errors") {
+                wrong.insert(format!("a test does not compile for another reason than missing code: {text}"));
+            }
         }
     }
     if runner == "cargo" {
@@ -135,10 +281,20 @@ fn reasons(said: &str, design: &str, runner: &str) -> Vec<String> {
     wrong.into_iter().take(10).collect()
 }
 
+/// That the tests lack something of their own, which nobody writes once they are closed.
+fn helper(file: &str) -> String {
+    format!("the tests need `{file}`, which belongs to the tests and is not there: write it with them")
+}
+
 /// Does a text name this as a word?
 fn names(text: &str, word: &str) -> bool {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-';
-    text.split(|letter: char| !is_word(letter)).any(|part| part == word)
+    let ends = |found: (usize, &str)| {
+        let before = text.get(..found.0).unwrap_or_default().chars().next_back();
+        let after = text.get(found.0 + word.len()..).unwrap_or_default().chars().next();
+        !before.is_some_and(is_word) && !after.is_some_and(is_word)
+    };
+    !word.is_empty() && text.match_indices(word).any(ends)
 }
 
 /// What a library that is there for the tests' sake may hold: remarks and attributes, no code.
@@ -205,6 +361,121 @@ mod tests {
         assert!(problems(folder.path(), &ran, said, DESIGN)[0].contains("expected one of"));
         let said = "error[E0308]: mismatched types\n";
         assert!(problems(folder.path(), &ran, said, DESIGN)[0].contains("E0308"));
+    }
+
+    #[test]
+    fn go_is_red_when_names_are_missing_and_not_when_it_cannot_be_read() {
+        let folder = project(&[(
+            "tally_test.go",
+            "package tally\n\nfunc TestMain(m *testing.M) {}\n\nfunc TestA(t *testing.T) { Parse() }\n",
+        )]);
+        assert_eq!(written(folder.path()), 1, "TestMain is none");
+        let ran = json!({"runner": "go", "passed": 0, "failed": 0, "errors": 1, "exit_code": 1});
+        let of = |said: &str| problems(folder.path(), &ran, said, DESIGN).join("\n");
+        assert_eq!(
+            of("# tally [tally.test]\n./tally_test.go:5:31: undefined: Parse\nFAIL\ttally [build failed]\n"),
+            ""
+        );
+        assert_eq!(
+            of("tally_test.go:4:2: package tally/cli is not in std (/usr/lib/go/src/tally/cli)\n"),
+            ""
+        );
+        assert_eq!(of("    tally_test.go:9: got 1, want 2\n--- FAIL: TestA (0.00s)\n"), "");
+        assert!(of("tally_test.go:5:3: expected '}', found 'EOF'\n").contains("found 'EOF'"));
+        assert!(of("./tally_test.go:5:3: \"os\" imported and not used\n").contains("imported and not used"));
+    }
+
+    #[test]
+    fn what_the_tests_lack_of_their_own_is_wrong() {
+        let folder = project(&[
+            ("tests/test_a.py", "def test_a():\n    pass\n"),
+            ("test/a.test.js", "test('a', f)\n"),
+        ]);
+        let root = folder.path().display().to_string();
+        let of = |said: &str| {
+            problems(folder.path(), &ran(0, 0, 1, 2), said, &format!("{DESIGN} tests `@shop/cart`"))
+                .join("\n")
+        };
+        assert!(
+            of("E   ModuleNotFoundError: No module named 'tests.helpers'\n").contains("`tests/helpers.py`")
+        );
+        let script = |module: &str, from: &str| {
+            format!("Error: Cannot find module '{module}'\nRequire stack:\n- {root}/{from}\n")
+        };
+        assert!(of(&script("./helpers.js", "test/a.test.js")).contains("`test/helpers.js`"));
+        assert_eq!(of(&script("../src/a.js", "test/a.test.js")), "");
+        let module = |file: &str| {
+            format!(
+                "Error [ERR_MODULE_NOT_FOUND]: Cannot find module '{root}/{file}' imported from {root}/test/a.test.js\n"
+            )
+        };
+        assert!(of(&module("test/data/big.js")).contains("`test/data/big.js`"));
+        assert_eq!(of(&module("src/a.js")), "");
+        assert_eq!(of("Cannot find package '@shop/cart' imported from /x\n"), "");
+        assert_eq!(of("Cannot find module '@shop/cart/price'\n"), "");
+        assert!(of("Cannot find package '@shop/other' imported from /x\n").contains("`@shop/other`"));
+        assert_eq!(package("a/b"), "a");
+        assert_eq!(package("a"), "a");
+    }
+
+    #[test]
+    fn tests_that_no_runner_finds_or_runs_are_wrong() {
+        let folder = project(&[
+            ("tests/test_a.py", "def test_a():\n    pass\n"),
+            ("tests/checks.py", "def test_b():\n    pass\n"),
+            ("tests/a.spec.js", "if (/x/.test(y)) {\n  it('a', f)\n}\n"),
+            ("tests/helpers.js", "export const is = (y) => /x/.test(y);\n"),
+        ]);
+        let ran =
+            |runner: &str| json!({"runner": runner, "passed": 0, "failed": 1, "errors": 0, "exit_code": 1});
+        assert!(problems(folder.path(), &ran("pytest"), "", DESIGN)[0].contains("`tests/checks.py`"));
+        assert_eq!(not_taken(folder.path(), "node"), ["tests/a.spec.js"]);
+        std::fs::write(folder.path().join("pytest.ini"), "[pytest]\npython_files = *.py\n").unwrap();
+        assert_eq!(not_taken(folder.path(), "pytest"), Vec::<String>::new());
+        let none = json!({"exit_code": null});
+        assert!(
+            problems(folder.path(), &none, "no tests were recognised", DESIGN)[0]
+                .contains("cannot be run: no tests")
+        );
+        let broken = json!({"runner": "pytest", "passed": 0, "failed": 0, "errors": 0, "exit_code": 1});
+        let said = "`python3 -m pytest`: exit code 1\n/usr/bin/python3: No module named pytest\n";
+        assert!(problems(folder.path(), &broken, said, DESIGN)[0].contains("ran no test"));
+    }
+
+    #[test]
+    fn tests_that_are_skipped_are_found_with_their_line() {
+        let folder = project(&[
+            (
+                "tests/test_a.py",
+                "import pytest\n\ntally = pytest.importorskip('tally')\n\n@pytest.mark.skip\ndef test_a():\n    pass\n",
+            ),
+            (
+                "test/a.test.js",
+                "test('a', f);\n\ntest.skip('b', f);\nit('c', { todo: true }, f);\nlist.skip(1);\n",
+            ),
+            ("tests/a.rs", "#[test]\n#[ignore = \"slow\"]\nfn a() {}\n"),
+            ("a_test.go", "func TestA(t *testing.T) {\n\tt.Skip(\"later\")\n}\n"),
+        ]);
+        let places: Vec<String> =
+            skips(folder.path()).iter().map(|text| text.split(' ').next().unwrap().to_string()).collect();
+        assert_eq!(
+            places,
+            [
+                "a_test.go:2",
+                "test/a.test.js:3",
+                "test/a.test.js:4",
+                "tests/a.rs:2",
+                "tests/test_a.py:3",
+                "tests/test_a.py:5"
+            ]
+        );
+        let ran =
+            json!({"runner": "pytest", "passed": 0, "failed": 1, "errors": 0, "skipped": 2, "exit_code": 1});
+        assert!(
+            problems(folder.path(), &ran, "", DESIGN)
+                .iter()
+                .any(|problem| problem.contains("2 of the tests are skipped"))
+        );
     }
 
     #[test]

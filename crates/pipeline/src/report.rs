@@ -49,7 +49,8 @@ fn markdown(goal: &str, run: &str, epic: &str, known: &Known, stop: &Stop) -> St
             (None, None) => "",
         };
         let cost = number("cost_usd").map_or_else(String::new, |cost| format!("${cost:.4}"));
-        let time = number("elapsed_ms").map_or_else(String::new, |time| format!("{:.1} s", time / 1000.0));
+        let time = known.worked_ms(phase, None).filter(|time| *time > 0);
+        let time = time.map_or_else(String::new, |time| format!("{}.{} s", time / 1000, time % 1000 / 100));
         text.push_str(&format!(
             "| {phase} | {} | {state} | {cost} | {time} | {} |\n",
             phase.title(),
@@ -92,6 +93,9 @@ fn cell(record: Option<&PhaseRecord>) -> String {
             Some(format!("{}: {}", key.replace('_', " "), plain(&text)))
         })
         .collect();
+    if let Some(processes) = facts.get("processes").and_then(Value::as_u64).filter(|many| *many > 1) {
+        words.push(format!("taken up {processes} times"));
+    }
     for name in ["spec", "ux", "design"] {
         let Some(document) = facts.get(name).and_then(Value::as_object) else { continue };
         let figures: Vec<String> = document.iter().map(|(key, value)| format!("{key} {value}")).collect();
@@ -177,11 +181,17 @@ mod tests {
         let mut known = Known { closed: Some(Phase::Quality), ..Known::default() };
         let facts = json!({"cost_usd": 0.5, "elapsed_ms": 1200, "rounds": 1, "proved": [{"name": "tests: a|b <x>", "ok": true, "detail": "3 passed"}],
             "mended": [{"severity": "major", "text": "it <script>", "place": "a.py:1"}]});
-        let record = PhaseRecord { ended: facts.as_object().cloned(), ..PhaseRecord::default() };
+        let record =
+            PhaseRecord { ended: facts.as_object().cloned(), worked_ms: 1_200, ..PhaseRecord::default() };
         known.phases.insert(Phase::Quality, record);
+        let facts = json!({"cost_usd": 0.0, "elapsed_ms": 65_049, "processes": 3});
+        let record =
+            PhaseRecord { ended: facts.as_object().cloned(), worked_ms: 65_049, ..PhaseRecord::default() };
+        known.phases.insert(Phase::Debug, record);
         let stop = Stop { status: Status::Success, reason: "complete", message: "all\nof it".into() };
         let text = markdown("Build <it>", "run_1", "t-1", &known, &stop);
         assert!(text.contains("| 5 | Adversarial testing | over | $0.5000 | 1.2 s |"), "{text}");
+        assert!(text.contains("| over | $0.0000 | 65.0 s | taken up 3 times |"), "{text}");
         assert!(text.contains("| tests: a\\|b <x> | yes | 3 passed |"), "{text}");
         let page = page(&text);
         assert!(page.contains("<td>tests: a|b &lt;x&gt;</td>") && !page.contains("<script>"), "{page}");

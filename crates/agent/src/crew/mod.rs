@@ -71,7 +71,7 @@ impl Crew {
     /// A crew for a run: chooses the model, opens the account of the run.
     ///
     /// # Errors
-    /// When a model cannot be had, a budget cannot be kept, or the record cannot be written.
+    /// When the run is nested too deep, a model cannot be had, a budget cannot be kept, or the record cannot be written.
     pub fn open(
         ground: &Ground,
         run: &RunFolder,
@@ -79,6 +79,7 @@ impl Crew {
         cancel: &CancellationToken,
     ) -> Result<Self, SessionError> {
         let Ground { settings, layout, redactor, workspace, .. } = ground;
+        ground.depth()?;
         let prices = Arc::new(Prices::load(Some(&layout.prices()))?);
         let durability = Durability::from_setting(settings.text(&table::DURABILITY));
         let script_state =

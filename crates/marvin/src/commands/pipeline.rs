@@ -9,6 +9,8 @@ use marvin_agent::trace::{Listener, Notice};
 use marvin_agent::{Ground, SessionError};
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
+use marvin_base::ledger;
+use marvin_base::run::RunFolder;
 use marvin_base::settings::{nearest_of, table};
 use marvin_base::truncate;
 use marvin_model::cost::Totals;
@@ -221,6 +223,7 @@ fn status(place: &PipelinePlace) -> Result<Exit, Failure> {
         .transpose()
         .map_err(SessionError::from)?;
     let known = known.unwrap_or_default();
+    let under_way = found.as_ref().and_then(|(id, _)| under_way(&ground, id, &known));
     let (says, problem) = match state.read() {
         Ok(says) if found.is_none() || says == known.closed || (says.is_some() && says == known.closing) => {
             (says, None)
@@ -252,7 +255,8 @@ fn status(place: &PipelinePlace) -> Result<Exit, Failure> {
     let goal = found.as_ref().map(|(_, goal)| goal.as_str()).unwrap_or_default();
     let run = found.as_ref().map(|(id, _)| id.as_str());
     if place.json {
-        let phases: Vec<Value> = Phase::ALL.iter().map(|phase| phase_json(*phase, &known, says)).collect();
+        let phases: Vec<Value> =
+            Phase::ALL.iter().map(|phase| phase_json(*phase, &known, says, under_way)).collect();
         output::json(
             &json!({"begun": true, "after": says.map(Phase::name), "next": next(says).map(Phase::name), "goal": goal, "run": run,
             "running": running.map(|holder| holder.pid), "problem": problem, "phases": phases}),
@@ -264,7 +268,7 @@ fn status(place: &PipelinePlace) -> Result<Exit, Failure> {
         text.push_str(&format!("at work: {holder}\n"));
     }
     for phase in Phase::ALL {
-        text.push_str(&phase_line(phase, &known, says));
+        text.push_str(&phase_line(phase, &known, says, under_way));
     }
     match &problem {
         Some(problem) => text.push_str(&format!(
@@ -281,9 +285,17 @@ fn next(says: Option<Phase>) -> Option<Phase> {
     Phase::ALL.into_iter().find(|phase| says.is_none_or(|last| *phase > last))
 }
 
-fn phase_json(phase: Phase, known: &Known, says: Option<Phase>) -> Value {
+/// The phase that somebody is at, or was when they were killed, and for how long by the trace, which is read only then.
+fn under_way(ground: &Ground, id: &str, known: &Known) -> Option<(Phase, u64)> {
+    known.under_way(&[])?;
+    let run = RunFolder::open(&ground.layout.runs(), id).ok()?;
+    known.under_way(&ledger::read(&run.trace()).ok()?.entries)
+}
+
+fn phase_json(phase: Phase, known: &Known, says: Option<Phase>, under_way: Option<(Phase, u64)>) -> Value {
     let record = known.phases.get(&phase);
     json!({"phase": phase.name(), "title": phase.title(), "state": word(phase, known, says), "begun": record.map(|record| &record.begun),
+        "elapsed_ms": known.worked_ms(phase, under_way), "processes": record.map(|record| record.taken),
         "facts": record.and_then(|record| record.ended.as_ref())})
 }
 
@@ -296,11 +308,12 @@ fn word(phase: Phase, known: &Known, says: Option<Phase>) -> &'static str {
     }
 }
 
-fn phase_line(phase: Phase, known: &Known, says: Option<Phase>) -> String {
+fn phase_line(phase: Phase, known: &Known, says: Option<Phase>, under_way: Option<(Phase, u64)>) -> String {
     let facts = known.phases.get(&phase).and_then(|record| record.ended.as_ref());
     let number = |key: &str| facts.and_then(|facts| facts.get(key)).and_then(Value::as_f64);
     let cost = number("cost_usd").map_or_else(String::new, |cost| format!("${cost:.4}"));
-    let time = number("elapsed_ms").map_or_else(String::new, |time| format!("{:.1} s", time / 1000.0));
+    let time = known.worked_ms(phase, under_way).filter(|time| *time > 0);
+    let time = time.map_or_else(String::new, |time| format!("{}.{} s", time / 1000, time % 1000 / 100));
     let line = format!(
         "  {:<10} {:<8} {:<38} {cost:>9} {time:>9}",
         phase.name(),

@@ -1,11 +1,12 @@
 //! Phases 3 and 4a: the code is written, and mended until the tests are green by the pipeline's own count.
 
 use super::review::{CODE_ROUNDS, Reviewer, Subject};
-use super::{ATTEMPTS, SHOWN, Tested, before, code_scope, fill};
+use super::{ATTEMPTS, SHOWN, before, code_scope, fill};
 use crate::finding::{Finding, Severity};
 use crate::halt::Halt;
 use crate::phase::Phase;
 use crate::pipeline::{May, Pipeline, Said, Task};
+use crate::tested::Tested;
 use crate::{files, red};
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::roles::Role;

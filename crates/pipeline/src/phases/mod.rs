@@ -12,40 +12,15 @@ use crate::finding::Finding;
 use crate::halt::Halt;
 use crate::phase::Phase;
 use crate::pipeline::Pipeline;
+use crate::tested::{self, Tested};
 use marvin_base::settings::table;
-use marvin_base::truncate;
-use marvin_gate::{Intent, Scope, decide};
-use marvin_tools::Tool;
-use marvin_tools::command::{RunTests, Runner, TestsInput};
-use serde::{Deserialize, Serialize};
+use marvin_gate::Scope;
 use serde_json::{Map, Value, json};
 
 /// How often a document, tests or a review are asked for.
 const ATTEMPTS: usize = 3;
 /// Characters of what the tests said that are told to whoever mends them.
 const SHOWN: usize = 6_000;
-
-/// What a run of the project's tests gave, by the runner's own count.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Tested {
-    /// Whether at least one ran and none failed.
-    pub(crate) green: bool,
-    /// The line that was run.
-    pub(crate) command: String,
-    /// What was counted.
-    pub(crate) counts: Value,
-    /// Those that fail.
-    pub(crate) failing: Vec<String>,
-    /// What was said, cut.
-    pub(crate) text: String,
-}
-
-impl Tested {
-    pub(crate) fn words(&self) -> String {
-        let number = |key: &str| self.counts.get(key).and_then(Value::as_u64).unwrap_or(0);
-        format!("{} passed, {} failed, {} errors", number("passed"), number("failed"), number("errors"))
-    }
-}
 
 impl Pipeline {
     /// What is done in a phase; gives the facts that are written down of it.
@@ -66,62 +41,7 @@ impl Pipeline {
     /// Runs the project's own tests: as the settings say, or as they are found. `all`: also those beside files that cannot be
     /// loaded yet, where pytest would stop.
     pub(crate) async fn run_tests(&self, all: bool) -> Result<Tested, Halt> {
-        let tested = self.run_with(None).await?;
-        let stopped = tested.counts.get("runner") == Some(&json!("pytest"))
-            && tested.counts.get("errors").and_then(Value::as_u64) > Some(0);
-        if all && stopped { self.run_with(Some(Runner::Pytest)).await } else { Ok(tested) }
-    }
-
-    async fn run_with(&self, runner: Option<Runner>) -> Result<Tested, Halt> {
-        let context = self.context(None);
-        let line = self.ground.settings.text(&table::TEST_COMMAND).trim().to_string();
-        let input = match runner {
-            Some(runner) => TestsInput {
-                runner,
-                args: vec!["--continue-on-collection-errors".into()],
-                command: None,
-                timeout: Some(900),
-            },
-            None if line.is_empty() => {
-                TestsInput { runner: Runner::Auto, args: Vec::new(), command: None, timeout: Some(900) }
-            }
-            None => TestsInput {
-                runner: Runner::Command,
-                args: Vec::new(),
-                command: Some(line),
-                timeout: Some(900),
-            },
-        };
-        for intent in RunTests::intents(&input, &context) {
-            let verdict = decide(&intent, &context.gate()).await;
-            if let (Intent::Command { line }, false) = (&intent, verdict.is_allowed()) {
-                return Err(Halt::failed(
-                    "tests_refused",
-                    format!("the gate does not allow the project's tests `{line}`: {}", verdict.reason),
-                ));
-            }
-        }
-        match RunTests.call(input, &context).await {
-            Ok(output) => {
-                let data = json!(output.data);
-                let green =
-                    output.error.is_none() && data.get("passed").and_then(Value::as_u64).unwrap_or(0) > 0;
-                let text = self.ground.redactor.text(&output.text).into_owned();
-                Ok(Tested {
-                    green,
-                    command: output.data.command.clone(),
-                    failing: output.data.failing_tests.clone(),
-                    counts: data,
-                    text: truncate::middle(&text, SHOWN * 4),
-                })
-            }
-            // No runner is found, or it cannot be started: that is no green, and whoever writes tests is told.
-            Err(error) => Ok(Tested {
-                text: error.to_string(),
-                counts: json!({"exit_code": null}),
-                ..Tested::default()
-            }),
-        }
+        tested::run(&self.context(None), all).await
     }
 
     /// The same, once under a name.

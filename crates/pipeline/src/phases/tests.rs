@@ -1,13 +1,14 @@
 //! Phases 2a and 2b: the tests are written before the code, and the plan for the running application.
 
 use super::review::{CODE_ROUNDS, Reviewer, Subject};
-use super::{ATTEMPTS, Tested, before, fill, test_scope, texts};
+use super::{ATTEMPTS, before, fill, test_scope, texts};
 use crate::asked::Plan;
 use crate::finding::{Finding, Severity};
 use crate::halt::Halt;
 use crate::oracle::PLAN;
 use crate::phase::Phase;
 use crate::pipeline::{May, Pipeline, Said, Task};
+use crate::tested::Tested;
 use crate::{files, red, stand_ins};
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::roles::Role;

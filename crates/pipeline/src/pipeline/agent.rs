@@ -1,9 +1,9 @@
 //! One agent of a phase: an attempt of the crew under a key, with its rights, its ticket and its commit.
 
 use super::{Pipeline, interrupted};
-use crate::files;
 use crate::halt::{Halt, Stop};
 use crate::phase::Phase;
+use crate::{files, oracle};
 use marvin_agent::compose::Extra;
 use marvin_agent::crew::{Done, Job, Rights};
 use marvin_agent::launch::ModelChoice;
@@ -16,11 +16,13 @@ use marvin_flow::retry::Snapshot;
 use marvin_gate::{Access, Duty, Scope};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// How often an agent is asked again after it needed a person.
 const MOST_BLOCKED: usize = 20;
+/// Bytes of what is kept of the files before an agent's work.
+const LARGEST: u64 = 128 * 1024 * 1024;
 /// Reads, and nothing else.
 const READ: [&str; 8] =
     ["read_file", "tree", "list_files", "code_grep", "git_status", "git_diff", "git_log", "get_usage"];
@@ -66,6 +68,14 @@ pub(crate) struct Said {
     /// Files that it wrote and should not have; they were put back.
     #[serde(default)]
     pub(crate) outside: Vec<String>,
+}
+
+/// How the files stood when an agent began.
+#[derive(Debug, Serialize, Deserialize)]
+struct Before {
+    marks: Snapshot,
+    /// What it may not write, as hexadecimal digits.
+    contents: BTreeMap<String, String>,
 }
 
 impl Said {
@@ -222,29 +232,34 @@ impl Pipeline {
     }
 
     /// How the files stood when it began, also if that was in another process; only where its scope names what is open.
-    fn snapshot(&self, task: &Task, key: &str) -> Result<Option<Snapshot>, Halt> {
-        if !matches!(&task.may, May::Work(scope) if !scope.open.is_empty()) {
+    fn snapshot(&self, task: &Task, key: &str) -> Result<Option<Before>, Halt> {
+        let May::Work(scope) = &task.may else { return Ok(None) };
+        if scope.open.is_empty() {
             return Ok(None);
         }
         let path = self.crew.beside(key, "before.json");
-        let read = bounded::read_text(&path, 64 * 1024 * 1024, Links::Refuse).ok();
-        if let Some(snapshot) = read.and_then(|text| serde_json::from_str(&text).ok()) {
-            return Ok(Some(snapshot));
+        let read = bounded::read_text(&path, LARGEST, Links::Refuse).ok();
+        if let Some(before) = read.and_then(|text| serde_json::from_str(&text).ok()) {
+            return Ok(Some(before));
         }
-        let snapshot = Snapshot::take(self.root());
-        atomic::replace(&path, json!(snapshot).to_string().as_bytes())?;
-        Ok(Some(snapshot))
+        let closed = files::all(self.root()).into_iter().filter(|path| !scope.allows(path));
+        let before =
+            Before { marks: Snapshot::take(self.root()), contents: oracle::contents(self.root(), closed) };
+        atomic::replace(&path, json!(before).to_string().as_bytes())?;
+        Ok(Some(before))
     }
 
     /// Puts back what an agent should not have changed: commands can write where the file tools refuse to.
-    fn look_after(&self, task: &Task, before: Option<&Snapshot>, said: &mut Said) -> Result<(), Halt> {
+    fn look_after(&self, task: &Task, before: Option<&Before>, said: &mut Said) -> Result<(), Halt> {
         if let (Some(before), May::Work(scope)) = (before, &task.may) {
             let after = Snapshot::take(self.root());
-            let fresh = before.touched(&after).into_iter().filter(|path| !scope.allows(path));
-            for path in fresh {
+            let touched = before.marks.touched(&after).into_iter().filter(|path| !scope.allows(path));
+            for path in touched {
                 said.outside.push(path.to_string());
-                if !before.knows(path) {
-                    std::fs::remove_file(self.root().join(path)).ok();
+                let content = before.contents.get(path);
+                // What was there and is too large to keep is left as it is; it was said that it was changed.
+                if content.is_some() || !before.marks.knows(path) {
+                    oracle::restore(self.root(), path, content)?;
                 }
             }
         }

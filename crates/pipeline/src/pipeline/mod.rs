@@ -164,11 +164,13 @@ impl Pipeline {
 
     async fn phase(&mut self, phase: Phase) -> Result<(), Halt> {
         let started = Instant::now();
-        if !self.known.phases.contains_key(&phase) {
+        if self.known.phases.contains_key(&phase) {
+            self.journal.taken(phase)?;
+        } else {
             let cost = self.crew.cost().tree()?.cost;
             self.journal.begun(phase, cost)?;
-            self.known = Journal::known(self.run.path())?;
         }
+        self.known = Journal::known(self.run.path())?;
         let ticket = self.tickets()?.phase(phase)?;
         self.trace.event(
             "phase.started",
@@ -176,6 +178,10 @@ impl Pipeline {
         )?;
         self.push(phase.name(), phase.title()).await;
         let body = self.body(phase).await;
+        let elapsed = || u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        if body.is_err() {
+            self.journal.worked(phase, elapsed())?;
+        }
         if let Err(Halt::Stop(stop)) = &body
             && matches!(stop.status, Status::Failed | Status::NotVerified)
             && stop.reason != "model_error"
@@ -184,13 +190,11 @@ impl Pipeline {
         }
         let mut facts = body?;
         self.agree()?;
-        let before = self.known.phases.get(&phase).map_or(0, |record| record.cost_before);
-        let cost = self.crew.cost().tree()?.cost.saturating_sub(before);
+        let record = self.known.phases.get(&phase).cloned().unwrap_or_default();
+        let cost = self.crew.cost().tree()?.cost.saturating_sub(record.cost_before);
         facts.insert("cost_usd".into(), json!(dollars(cost)));
-        facts.insert(
-            "elapsed_ms".into(),
-            u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX).into(),
-        );
+        facts.insert("elapsed_ms".into(), record.worked_ms.saturating_add(elapsed()).into());
+        facts.insert("processes".into(), record.taken.into());
         facts.insert("ended".into(), clock::now_stamp().into());
         self.shut(phase, &facts)?;
         self.tickets()?.settle(Some(phase))?;

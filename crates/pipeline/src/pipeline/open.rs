@@ -18,6 +18,7 @@ use marvin_base::run::RunFolder;
 use marvin_base::settings::table;
 use marvin_base::truncate;
 use marvin_flow::engine::Lock;
+use marvin_gate::{Access, Refusal, RefusalKind};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -112,6 +113,16 @@ impl Pipeline {
                 "a pipeline needs a folder to work in\n  hint: --working-dir PATH".into(),
             ));
         };
+        ground.depth()?;
+        let access = Access::from_settings(&ground.settings);
+        if access != Access::Full {
+            let why = format!(
+                "a pipeline writes everywhere in its folder, and this process may not: {}",
+                access.describe()
+            );
+            let mend = "Start it where MARVIN_READONLY and MARVIN_WRITABLE_FILES are not set.";
+            return Err(SessionError::from(Refusal::new(RefusalKind::Access, why, mend)).into());
+        }
         let root = workspace.root().to_path_buf();
         let state = StateFile::of(path);
         let found = last_run(&ground.layout.runs()).filter(|_| !begins_anew(&state, &root));
@@ -148,11 +159,16 @@ impl Pipeline {
         } else {
             Vec::new()
         };
+        let journal = Journal::of(&run, ground.redactor.clone(), durability);
+        let mut known = Journal::known(run.path())?;
+        // Whoever worked on it before was killed, and could not say for how long it had worked.
+        if let Some((phase, worked)) = known.under_way(&before) {
+            journal.worked(phase, worked)?;
+            known = Journal::known(run.path())?;
+        }
         let trace_ledger = Ledger::open(&run.trace(), durability, ground.redactor.clone())?;
         let trace = Arc::new(Trace::going_on(trace_ledger, listener, &before));
         let crew = Crew::open(&ground, &run, &trace, &cancel)?;
-        let journal = Journal::of(&run, ground.redactor.clone(), durability);
-        let known = Journal::known(run.path())?;
         let mut pipeline = Pipeline {
             ground,
             run,

@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 
 /// The documents, the tests and the plan of the Python project, as its script writes them, in a project without a record.
-fn written(world: &World, state: &str) {
+pub(super) fn written(world: &World, state: &str) {
     let text = fs::read_to_string(script("python_cli")).unwrap();
     let wanted = ["1a.spec.2", "1a.ux.1", "1b.design.1", "2a.tests.1", "2b.tests.1", "2b.e2e.1"];
     for line in text.lines() {
@@ -26,14 +26,14 @@ fn written(world: &World, state: &str) {
 }
 
 /// The script of the Python project with other entries before it.
-fn with_before(world: &World, before: &[Value]) -> String {
+pub(super) fn with_before(world: &World, before: &[Value]) -> String {
     let first: String = before.iter().map(|entry| format!("{entry}\n")).collect();
     let rest = fs::read_to_string(script("python_cli")).unwrap();
     put(&world.root().join("changed.jsonl"), &format!("{first}{rest}")).display().to_string()
 }
 
 /// An entry for a step: what it says when it hears something; nothing heard: whatever it is told.
-fn heard(step: &str, contains: &str, reply: Value) -> Value {
+pub(super) fn heard(step: &str, contains: &str, reply: Value) -> Value {
     let mut entry = json!({"when": {"step": step}, "repeat": true});
     entry["reply"] = reply;
     if !contains.is_empty() {
@@ -42,20 +42,20 @@ fn heard(step: &str, contains: &str, reply: Value) -> Value {
     entry
 }
 
-fn calls(name: &str, arguments: Value) -> Value {
+pub(super) fn calls(name: &str, arguments: Value) -> Value {
     let mut reply = json!({"tool_calls": [{"name": name}]});
     reply["tool_calls"][0]["arguments"] = arguments;
     reply
 }
 
-fn ends(status: &str, summary: &str) -> Value {
+pub(super) fn ends(status: &str, summary: &str) -> Value {
     json!({"json": {"status": status, "summary": summary}})
 }
 
 /// The verdicts and results of a step's calls: tool, rule, what was said.
-fn called(world: &World, step: &str) -> Vec<(String, String, String)> {
+pub(super) fn called(trace: &[Value], step: &str) -> Vec<(String, String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_string();
-    events(&world.trace(), "item.completed")
+    events(trace, "item.completed")
         .into_iter()
         .filter(|event| event["step_id"] == step && event["item"]["type"] == "tool_call")
         .map(|event| {
@@ -106,7 +106,7 @@ fn a_writer_of_documents_writes_its_document_and_nothing_else() {
         said.contains(".marvin/spec.md was not written after 3 attempts") && said.contains("hint:"),
         "{said}"
     );
-    let called = called(&world, step);
+    let called = called(&world.trace(), step);
     let names: Vec<&str> = called.iter().map(|(name, ..)| name.as_str()).collect();
     assert_eq!(
         names,
@@ -131,7 +131,8 @@ fn tests_cannot_be_changed_by_whoever_is_judged_by_them() {
     let step = "3.implement.1";
     let ticket = json!({"args": "create 'Build' -d 'All of it, acceptance: tests, files: tally.py, dependencies: none' -t task --tags a --parent pro-3"});
     let patch = json!({"path": "tests/test_tally.py", "old_str": "== [(\"rent\", 500), (\"food\", 120)]", "new_str": "is not None"});
-    let weaken = "sed -i 's/assert .*/assert True/' tests/test_tally.py tests/test_program.py";
+    let weaken = "sed -i 's/assert .*/assert True/' tests/test_tally.py tests/test_program.py && \
+        printf '[tool.pytest.ini_options]\\naddopts = \"-k easy\"\\n' > pyproject.toml";
     let script = with_before(
         &world,
         &[
@@ -153,7 +154,7 @@ fn tests_cannot_be_changed_by_whoever_is_judged_by_them() {
         .env("MARVIN_VERIFY_ROUNDS", "0")
         .env("MARVIN_DEBUG_ROUNDS", "1")
         .run();
-    let called = called(&world, step);
+    let called = called(&world.trace(), step);
     let rules: Vec<(&str, &str)> =
         called.iter().map(|(name, rule, _)| (name.as_str(), rule.as_str())).collect();
     assert_eq!(rules[0], ("create_file", "ticket.needed"), "{called:#?}");
@@ -170,11 +171,12 @@ fn tests_cannot_be_changed_by_whoever_is_judged_by_them() {
         events(&trace, "worker.completed").into_iter().find(|event| event["step_id"] == step).unwrap();
     assert_eq!(
         worked["tampered"],
-        json!(["tests/test_program.py", "tests/test_tally.py"]),
+        json!(["pyproject.toml", "tests/test_program.py", "tests/test_tally.py"]),
         "{worked:#}\n{}",
         ended.stderr
     );
     assert_eq!(world.read("tests/test_tally.py"), before);
+    assert!(!world.project().join("pyproject.toml").exists(), "it would have left tests out");
     assert!(ended.stderr.contains("3.implement.2"), "{}", ended.stderr);
 }
 
@@ -186,6 +188,7 @@ fn a_phase_cannot_be_skipped_by_an_agent_and_code_is_not_written_with_the_tests(
     for test in ["tests/test_tally.py", "tests/test_program.py", ".marvin/e2e.json"] {
         fs::remove_file(world.project().join(test)).unwrap();
     }
+    world.write("legacy.py", "RATE = 3\n");
     let step = "2a.tests.1";
     let ticket = json!({"args": "create 'Tests' -d 'All, acceptance: red, files: tests, dependencies: none' -t task --tags a --parent pro-2a"});
     // The tests themselves try to set the state forward, whenever they are loaded.
@@ -201,7 +204,7 @@ fn a_phase_cannot_be_skipped_by_an_agent_and_code_is_not_written_with_the_tests(
             heard(
                 step,
                 "may not write anything but tests",
-                calls("run_command", json!({"command": "touch sneaky.py"})),
+                calls("run_command", json!({"command": "touch sneaky.py && echo RATE = 4 > legacy.py"})),
             ),
             heard(
                 step,
@@ -225,7 +228,7 @@ fn a_phase_cannot_be_skipped_by_an_agent_and_code_is_not_written_with_the_tests(
         ],
     );
     let ended = begin(&world, &path, &script, "Build it").run();
-    let called = called(&world, step);
+    let called = called(&world.trace(), step);
     let refused =
         |name: &str, why: &str| called.iter().any(|(tool, _, result)| tool == name && result.contains(why));
     assert!(refused("create_file", "may not write anything but tests"), "{called:#?}\n{}", ended.stderr);
@@ -234,7 +237,8 @@ fn a_phase_cannot_be_skipped_by_an_agent_and_code_is_not_written_with_the_tests(
     let trace = world.trace();
     let worked =
         events(&trace, "worker.completed").into_iter().find(|event| event["step_id"] == step).unwrap();
-    assert_eq!(worked["outside"], json!(["sneaky.py"]));
+    assert_eq!(worked["outside"], json!(["legacy.py", "sneaky.py"]));
+    assert_eq!(world.read("legacy.py"), "RATE = 3\n", "what was there is put back");
     assert_eq!(ended.code, Some(4), "{}\n{}", ended.stderr, String::from_utf8_lossy(&ended.stdout));
     assert!(String::from_utf8_lossy(&ended.stdout).contains("somebody changed the file"), "{}", ended.stderr);
 }
@@ -386,6 +390,27 @@ fn cost_rounds_and_reviews_have_bounds() {
     assert_eq!(events(&world.trace(), "review.round").len(), 4);
     assert!(String::from_utf8_lossy(&ended.stdout).contains("More detail."));
     assert_eq!(world.read(".marvin/review-history-spec.md").matches("## Phase 1a_review").count(), 4);
+}
+
+#[test]
+fn debugging_ends_after_its_rounds_whatever_is_said() {
+    let Some(path) = python() else { return };
+    let world = World::new();
+    written(&world, "3\n");
+    let mended = json!({"when": {"role": "Debugger"}, "reply": ends("SUCCESS", "All tests pass now."), "repeat": true});
+    let file = with_before(&world, &[mended]);
+    let ended = begin(&world, &path, &file, "Build it").env("MARVIN_DEBUG_ROUNDS", "2").run();
+    assert_eq!((ended.code, state(&world).as_str()), (Some(3), "3"), "{}", ended.stderr);
+    let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+    assert!(said.contains("2 rounds of debugging are used up (MARVIN_DEBUG_ROUNDS)"), "{said}");
+    let trace = world.trace();
+    let green: Vec<&Value> = events(&trace, "tests.counted").iter().map(|event| &event["green"]).collect();
+    assert_eq!(green, [&json!(false), &json!(false), &json!(false)], "by its own count, not on a word");
+    let debugged = events(&trace, "worker.completed");
+    assert!(
+        debugged.len() == 2 && debugged.iter().all(|event| event["status"] == "success"),
+        "{debugged:#?}"
+    );
 }
 
 #[test]

@@ -6,6 +6,10 @@
 
 #[cfg(test)]
 mod bounds;
+#[cfg(test)]
+mod depth;
+#[cfg(test)]
+mod time;
 
 use crate::support::{Ended, Marvin, World, json_file, ledger};
 use serde_json::{Value, json};
@@ -102,6 +106,18 @@ fn is_whole(world: &World, ended: &Ended) -> Vec<Value> {
         proved.last().unwrap()["checks"].as_array().unwrap().iter().all(|check| check["ok"] == true),
         "{proved:#?}"
     );
+    // The policy stands in every prompt; who reviews tests is told that they come before the code.
+    let composed = events(&trace, "prompt.composed");
+    let has_policy = |event: &&Value| event["pieces"].to_string().contains("extra: Tests");
+    assert!(!composed.is_empty() && composed.iter().all(has_policy), "{composed:#?}");
+    let told = |start: &str| {
+        let logs = crate::support::files_below(&world.run().join("logs"));
+        let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+        let log = logs.iter().find(|path| name(path).starts_with(start)).unwrap();
+        fs::read_to_string(log).unwrap().contains("written before the code, on purpose")
+    };
+    assert!(told("worker-2a-tests-r1-quality") && told("worker-2b-tests-r1-conformance"));
+    assert!(!told("worker-3-code-r1-quality") && !told("worker-1b_review-design-r1-clarity"));
     let report = fs::read_to_string(world.run().join("reports/pipeline.md")).unwrap();
     assert!(report.contains("## What was proved") && report.contains("| 4a |"), "{report}");
     assert!(world.run().join("reports/pipeline.html").is_file());

@@ -1,0 +1,126 @@
+//! How deep agents of a pipeline reach: they start nobody; what they start by a command is bounded in depth like everything else,
+//! and what it writes is looked at like what they write themselves.
+
+use super::bounds::{called, calls, ends, heard, with_before, written};
+use super::{begin, events, python, script};
+use crate::support::{World, json_file, ledger, put};
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+
+/// A program that starts an agent: the gate would not let a command do it.
+const DEEPER: &str = r#"import subprocess, sys
+words = ["marvin", "--non-interactive", "--working-dir", ".", "--script", sys.argv[1], "--prompt", "Go deeper."]
+print("came back with", subprocess.run(words, capture_output=True).returncode)
+"#;
+
+/// What an agent does that was started: it weakens a test, and sends another one, who sends another one.
+fn inner(world: &World) -> String {
+    let further = || calls("launch_research_agent", json!({"query": "Go deeper."}));
+    let patch = json!({"path": "tests/test_tally.py", "old_str": "== [(\"rent\", 500), (\"food\", 120)]", "new_str": "is not None"});
+    let lines = [
+        json!({"when": {"contains": "limits.depth"}, "reply": {"text": "Nobody is below me."}, "repeat": true}),
+        json!({"when": {"contains": "below me"}, "reply": {"text": "Nobody is below me."}, "repeat": true}),
+        json!({"when": {"contains": "no tool `apply_patch`"}, "reply": further(), "repeat": true}),
+        json!({"when": {"contains": "Patched tests/test_tally.py"}, "reply": further(), "repeat": true}),
+        json!({"reply": calls("apply_patch", patch), "repeat": true}),
+    ];
+    put(&world.root().join("inner.jsonl"), &lines.map(|line| format!("{line}\n")).concat())
+        .display()
+        .to_string()
+}
+
+#[test]
+fn nobody_in_a_pipeline_goes_deeper_than_is_allowed() {
+    let Some(path) = python() else { return };
+    let program = Path::new(env!("CARGO_BIN_EXE_marvin")).parent().unwrap().display().to_string();
+    let world = World::new();
+    written(&world, "2b\n");
+    world.write("deeper.py", DEEPER);
+    let inner = inner(&world);
+    let step = "3.implement.1";
+    let ticket = json!({"args": "create 'Build' -d 'All of it, acceptance: tests, files: tally.py, dependencies: none' -t task --tags a --parent pro-3"});
+    let line = format!("marvin --non-interactive --working-dir . --script {inner} --prompt deeper");
+    let outer = with_before(
+        &world,
+        &[
+            heard(
+                step,
+                "# Your part",
+                calls("launch_agent", json!({"prompt": "do it", "ticket_id": "pro-3"})),
+            ),
+            heard(step, "no tool `launch_agent`", calls("launch_research_agent", json!({"query": "how?"}))),
+            heard(
+                step,
+                "no tool `launch_research_agent`",
+                calls("summon_servitor", json!({"task": "do it"})),
+            ),
+            heard(step, "no tool `summon_servitor`", calls("tk", ticket.clone())),
+            heard(step, "sent back once", calls("tk", ticket)),
+            heard(
+                step,
+                "it starts an agent",
+                calls("run_command", json!({"command": format!("python3 deeper.py {inner}")})),
+            ),
+            heard(step, "came back", ends("BLOCKED", "That is all.")),
+            heard(step, "", calls("run_command", json!({"command": line}))),
+        ],
+    );
+    let before = world.read("tests/test_tally.py");
+    let ended = begin(&world, &format!("{program}:{path}"), &outer, "Build it").run();
+    assert_eq!(ended.code, Some(4), "{}\n{}", ended.stderr, String::from_utf8_lossy(&ended.stdout));
+    let (own, below): (Vec<_>, Vec<_>) =
+        world.runs().into_iter().partition(|run| run.join("pipeline.jsonl").exists());
+    let trace = ledger(&own[0].join("trace.jsonl"));
+    // It starts nobody: there is no tool for it, and no command.
+    let called = called(&trace, step);
+    let refused = |name: &str, why: &str| {
+        called
+            .iter()
+            .any(|(tool, _, result)| tool == name && result.contains("\"ok\":false") && result.contains(why))
+    };
+    for tool in ["launch_agent", "launch_research_agent", "summon_servitor"] {
+        assert!(refused(tool, &format!("no tool `{tool}`")), "{called:#?}");
+    }
+    assert!(refused("run_command", "it starts an agent"), "{called:#?}");
+    // What a program of its own starts is counted from there: three levels, and no fourth.
+    let mut levels: Vec<(i64, String)> = Vec::new();
+    for run in &below {
+        let trace = ledger(&run.join("trace.jsonl"));
+        let depth = json_file(&run.join("run.json"))["depth"].as_i64().unwrap();
+        let launched = events(&trace, "item.completed")
+            .into_iter()
+            .find(|event| event["item"]["name"] == "launch_research_agent")
+            .unwrap_or_else(|| panic!("{trace:#?}"));
+        levels.push((depth, launched["item"]["verdict"].to_string()));
+    }
+    levels.sort();
+    assert_eq!(levels.iter().map(|(depth, _)| *depth).collect::<Vec<_>>(), [1, 2, 3], "{levels:#?}");
+    let refused = "would be 4 levels deep, and 3 are allowed (limits.depth)";
+    let told: Vec<bool> = levels
+        .iter()
+        .map(|(_, verdict)| verdict.contains("agent.depth") && verdict.contains(refused))
+        .collect();
+    assert_eq!(told, [false, false, true], "{levels:#?}");
+    // They may no more than the one who started them: what was done to the tests was put back, and counts against it.
+    let worked =
+        events(&trace, "worker.completed").into_iter().find(|event| event["step_id"] == step).unwrap();
+    assert_eq!(worked["tampered"], json!(["tests/test_tally.py"]), "{worked:#}");
+    assert_eq!(world.read("tests/test_tally.py"), before);
+}
+
+#[test]
+fn a_pipeline_begins_nowhere_that_is_too_deep_or_closed() {
+    let world = World::new();
+    let path = std::env::var("PATH").unwrap();
+    for (name, value, why) in [
+        ("MARVIN_DEPTH", "4", "4 levels deep, and 3 are allowed (limits.depth)"),
+        ("MARVIN_READONLY", "1", "it is read-only"),
+        ("MARVIN_WRITABLE_FILES", "a.txt", "it may write only some files"),
+    ] {
+        let ended = begin(&world, &path, &script("python_cli"), "Build it").env(name, value).run();
+        assert_eq!(ended.code, Some(5), "{name}: {}", ended.stderr);
+        assert!(ended.stderr.contains(why), "{name}: {}", ended.stderr);
+        assert!(world.runs().is_empty() && fs::read_dir(world.project().join(".tickets")).is_err(), "{name}");
+    }
+}

@@ -1,0 +1,146 @@
+//! What decides which tests are run, outside of the tests: settings of the runners in manifests, and files that a runner would
+//! take instead of its own. It belongs to what the work is judged by; of a manifest only this counts, since whoever
+//! writes code adds packages to it.
+//!
+//! Limits: what is installed (`.venv`, `node_modules`) is not looked at, and no settings that are programs of their own, such as
+//! `vite.config.ts`.
+
+use crate::files;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Files that steer as a whole.
+const WHOLE: [&str; 12] = [
+    ".cargo/config.toml",
+    ".cargo/config",
+    ".config/nextest.toml",
+    ".npmrc",
+    ".pytest.ini",
+    "pytest.py",
+    "pytest/__init__.py",
+    "_pytest/__init__.py",
+    "pluggy.py",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "go.work",
+];
+/// Beginnings of names of files that steer as a whole.
+const STARTS: [&str; 3] = ["jest.config.", "vitest.config.", ".mocharc."];
+/// Manifests of which parts steer.
+const PARTS: [&str; 4] = ["Cargo.toml", "package.json", "pyproject.toml", "setup.cfg"];
+/// Settings of pytest that take no test away.
+const HARMLESS: [&str; 6] =
+    ["pythonpath", "markers", "filterwarnings", "minversion", "asyncio_mode", "xfail_strict"];
+
+/// The files that could steer and are there, with what in them does; nothing: they do not.
+pub(crate) fn of(root: &Path) -> BTreeMap<String, String> {
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_string();
+    let all = files::all(root).into_iter();
+    let could = |path: &String| {
+        let name = name(path);
+        PARTS.contains(&name.as_str()) || STARTS.iter().any(|start| name.starts_with(start))
+    };
+    // Links are not among all files.
+    let rooted = WHOLE.iter().chain(&PARTS).map(ToString::to_string);
+    let mut found = BTreeMap::new();
+    for path in all.filter(could).chain(rooted) {
+        let Ok(facts) = root.join(&path).symlink_metadata() else { continue };
+        let name = name(&path);
+        let text = files::text(root, &path);
+        let steers = match PARTS.contains(&name.as_str()) {
+            _ if !facts.is_file() => "no plain file".to_string(),
+            true => part(&name, &text),
+            false => format!("whole: {text}"),
+        };
+        found.insert(path, steers);
+    }
+    found
+}
+
+/// What of a manifest steers the tests.
+fn part(path: &str, text: &str) -> String {
+    let parts: Vec<Option<Value>> = match path {
+        "setup.cfg" => return section(text, "tool:pytest"),
+        "package.json" => {
+            let Ok(manifest) = serde_json::from_str::<Value>(text) else { return String::new() };
+            let scripts = ["pretest", "test", "posttest"].map(|name| pick(&manifest, &["scripts", name]));
+            let tools = ["jest", "mocha", "vitest", "ava"].map(|name| pick(&manifest, &[name]));
+            scripts.into_iter().chain(tools).collect()
+        }
+        _ => {
+            let Ok(manifest) = toml::from_str::<Value>(text) else { return String::new() };
+            match path {
+                "Cargo.toml" => {
+                    let keys: [&[&str]; 4] =
+                        [&["package", "autotests"], &["lib", "test"], &["lib", "harness"], &["test"]];
+                    keys.iter().map(|keys| pick(&manifest, keys)).collect()
+                }
+                _ => {
+                    let mut options = pick(&manifest, &["tool", "pytest", "ini_options"]);
+                    let map = options.as_mut().and_then(Value::as_object_mut);
+                    map.into_iter().for_each(|map| map.retain(|key, _| !HARMLESS.contains(&key.as_str())));
+                    vec![options.filter(|options| options != &Value::Object(Map::new()))]
+                }
+            }
+        }
+    };
+    if parts.iter().all(Option::is_none) { String::new() } else { serde_json::json!(parts).to_string() }
+}
+
+fn pick(manifest: &Value, keys: &[&str]) -> Option<Value> {
+    keys.iter().try_fold(manifest, |value, key| value.get(key)).cloned()
+}
+
+/// The lines of a section, but for those that take nothing away.
+fn section(text: &str, name: &str) -> String {
+    let heading = format!("[{name}]");
+    let lines = text.lines().map(str::trim).skip_while(|line| *line != heading).skip(1);
+    let harmless = |line: &str| {
+        HARMLESS.iter().any(|key| line.split('=').next().is_some_and(|word| word.trim() == *key))
+    };
+    let lines = lines.take_while(|line| !line.starts_with('['));
+    lines
+        .filter(|line| !line.is_empty() && !line.starts_with(['#', ';']) && !harmless(line))
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_tests_away_steers_and_packages_do_not() {
+        for (path, before, after) in [
+            (
+                "package.json",
+                r#"{"dependencies": {}}"#,
+                r#"{"dependencies": {"a": "1"}, "scripts": {"start": "node ."}}"#,
+            ),
+            (
+                "Cargo.toml",
+                "[package]\nname = \"a\"\n",
+                "[package]\nname = \"a\"\n\n[dependencies]\nb = \"1\"\n",
+            ),
+            (
+                "pyproject.toml",
+                "",
+                "[project]\nname = \"a\"\n\n[tool.pytest.ini_options]\npythonpath = [\"src\"]\n",
+            ),
+            ("setup.cfg", "", "[metadata]\nname = a\n\n[tool:pytest]\npythonpath = src\n"),
+        ] {
+            assert_eq!((part(path, before), part(path, after)), (String::new(), String::new()), "{path}");
+        }
+        for (path, text) in [
+            ("package.json", r#"{"scripts": {"test": "echo ok"}}"#),
+            ("package.json", r#"{"jest": {"testPathIgnorePatterns": ["hard"]}}"#),
+            ("Cargo.toml", "[package]\nname = \"a\"\nautotests = false\n"),
+            ("Cargo.toml", "[[test]]\nname = \"hard\"\ntest = false\n"),
+            ("pyproject.toml", "[tool.pytest.ini_options]\naddopts = \"-k easy\"\n"),
+            ("setup.cfg", "[tool:pytest]\naddopts = -k easy\n[other]\n"),
+        ] {
+            assert_ne!(part(path, text), "", "{path}: {text}");
+        }
+    }
+}

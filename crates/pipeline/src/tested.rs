@@ -1,0 +1,91 @@
+//! The project's own tests, run by the pipeline itself and counted by the runner's own report.
+
+#[cfg(test)]
+mod tests;
+
+use crate::halt::Halt;
+use marvin_base::settings::table;
+use marvin_base::truncate;
+use marvin_gate::{Intent, decide};
+use marvin_tools::command::{RunTests, Runner, TestsInput};
+use marvin_tools::{Tool, ToolContext};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Characters of what the tests said that are kept.
+const KEPT: usize = 24_000;
+/// Seconds that they have.
+const LONGEST: u64 = 900;
+
+/// What a run of the project's tests gave, by the runner's own count.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Tested {
+    /// Whether at least one ran and none failed.
+    pub(crate) green: bool,
+    /// The line that was run.
+    pub(crate) command: String,
+    /// What was counted.
+    pub(crate) counts: Value,
+    /// Those that fail.
+    pub(crate) failing: Vec<String>,
+    /// What was said, cut.
+    pub(crate) text: String,
+}
+
+impl Tested {
+    pub(crate) fn words(&self) -> String {
+        let number = |key: &str| self.counts.get(key).and_then(Value::as_u64).unwrap_or(0);
+        format!("{} passed, {} failed, {} errors", number("passed"), number("failed"), number("errors"))
+    }
+}
+
+/// Runs the tests: as the settings say, or as they are found. `all`: also those beside files that cannot be loaded yet, where
+/// pytest would stop.
+///
+/// # Errors
+/// When the gate does not allow them.
+pub(crate) async fn run(context: &ToolContext, all: bool) -> Result<Tested, Halt> {
+    let line = context.settings.text(&table::TEST_COMMAND).trim().to_string();
+    let (runner, command) =
+        if line.is_empty() { (Runner::Auto, None) } else { (Runner::Command, Some(line)) };
+    let tested =
+        run_with(TestsInput { runner, args: Vec::new(), command, timeout: Some(LONGEST) }, context).await?;
+    let stopped = tested.counts.get("runner") == Some(&json!("pytest"))
+        && tested.counts.get("errors").and_then(Value::as_u64) > Some(0);
+    if !(all && stopped) {
+        return Ok(tested);
+    }
+    let args = vec!["--continue-on-collection-errors".to_string()];
+    run_with(TestsInput { runner: Runner::Pytest, args, command: None, timeout: Some(LONGEST) }, context)
+        .await
+}
+
+async fn run_with(input: TestsInput, context: &ToolContext) -> Result<Tested, Halt> {
+    for intent in RunTests::intents(&input, context) {
+        let verdict = decide(&intent, &context.gate()).await;
+        if let (Intent::Command { line }, false) = (&intent, verdict.is_allowed()) {
+            return Err(Halt::failed(
+                "tests_refused",
+                format!("the gate does not allow the project's tests `{line}`: {}", verdict.reason),
+            ));
+        }
+    }
+    match RunTests.call(input, context).await {
+        Ok(output) => {
+            let data = json!(output.data);
+            let green = output.error.is_none() && data.get("passed").and_then(Value::as_u64).unwrap_or(0) > 0;
+            let text = context.redactor.text(&output.text).into_owned();
+            Ok(Tested {
+                green,
+                command: output.data.command.clone(),
+                failing: output.data.failing_tests.clone(),
+                counts: data,
+                text: truncate::middle(&text, KEPT),
+            })
+        }
+        // No runner is found, or it cannot be started: that is no green, and whoever writes tests is told.
+        Err(error) => {
+            Ok(Tested { text: error.to_string(), counts: json!({"exit_code": null}), ..Tested::default() })
+        }
+    }
+}
