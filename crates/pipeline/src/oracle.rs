@@ -4,6 +4,7 @@
 use crate::{files, steering};
 use marvin_base::atomic::{self, WriteError};
 use marvin_base::files::{self as bounded, Links};
+use marvin_base::held::Held;
 use marvin_base::signature;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -62,18 +63,35 @@ pub(crate) fn contents(root: &Path, paths: impl IntoIterator<Item = String>) -> 
     taken
 }
 
-/// Writes a file as it was; one that was not there is taken away.
+/// Writes a file as it was; one that was not there is taken away. An agent may have put a link in the place of a folder: it is
+/// taken away and not followed, and so is a folder in the place of the file.
 pub(crate) fn restore(root: &Path, path: &str, content: Option<&String>) -> Result<(), WriteError> {
-    let place = root.join(path);
-    let Some(text) = content else {
-        std::fs::remove_file(&place).ok();
-        return Ok(());
-    };
-    let wrap = |source| WriteError { path: place.display().to_string(), source };
-    if let Some(folder) = place.parent() {
-        std::fs::create_dir_all(folder).map_err(wrap)?;
+    let wrap = |source| WriteError { path: root.join(path).display().to_string(), source };
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let mut folder = Held::open(root).map_err(wrap)?;
+    for part in folders.split('/').filter(|part| !part.is_empty()) {
+        let place = folder.place().join(part);
+        folder = match (Held::open(&place), content) {
+            (Ok(inner), _) => inner,
+            // What would be taken away is not there.
+            (Err(_), None) => return Ok(()),
+            (Err(_), Some(_)) => {
+                std::fs::remove_file(&place).ok();
+                Held::create(&place).map_err(wrap)?
+            }
+        };
     }
-    atomic::replace(&place, &hex::decode(text).unwrap_or_default())
+    let place = folder.place().join(name);
+    if place.symlink_metadata().is_ok_and(|facts| facts.is_dir()) {
+        std::fs::remove_dir_all(&place).map_err(wrap)?;
+    }
+    match content {
+        Some(text) => atomic::replace(&place, &hex::decode(text).unwrap_or_default()),
+        None => {
+            std::fs::remove_file(&place).ok();
+            Ok(())
+        }
+    }
 }
 
 impl Oracle {
@@ -168,6 +186,34 @@ mod tests {
         assert_eq!(oracle.changes(root), Vec::<String>::new());
         assert_eq!(std::fs::read_to_string(root.join("app.py")).unwrap(), "code");
         assert_eq!(Oracle::take(root).signature(), oracle.signature());
+    }
+
+    #[test]
+    fn what_is_put_back_stays_inside() {
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let root = folder.path();
+        std::fs::create_dir_all(root.join("tests/deep")).unwrap();
+        std::fs::write(root.join("tests/deep/test_a.py"), "def test_a(): pass").unwrap();
+        std::fs::write(root.join("tests/test_b.py"), "def test_b(): pass").unwrap();
+        let oracle = Oracle::take(root);
+        std::fs::remove_dir_all(root.join("tests")).unwrap();
+        std::os::unix::fs::symlink(outside.path(), root.join("tests")).unwrap();
+        oracle.put_back(root).unwrap();
+        assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0, "nothing is written outside");
+        assert!(!root.join("tests").is_symlink() && root.join("tests/deep/test_a.py").is_file());
+        // A folder, and a link to a file, in the place of a test.
+        std::fs::remove_file(root.join("tests/test_b.py")).unwrap();
+        std::fs::create_dir_all(root.join("tests/test_b.py/x")).unwrap();
+        std::fs::remove_file(root.join("tests/deep/test_a.py")).unwrap();
+        std::fs::write(outside.path().join("kept"), "kept").unwrap();
+        std::os::unix::fs::symlink(outside.path().join("kept"), root.join("tests/deep/test_a.py")).unwrap();
+        oracle.put_back(root).unwrap();
+        assert_eq!(std::fs::read_to_string(outside.path().join("kept")).unwrap(), "kept");
+        assert_eq!(oracle.changes(root), Vec::<String>::new());
+        // What was not there is taken away, but not beyond a link.
+        std::os::unix::fs::symlink(outside.path(), root.join("more")).unwrap();
+        restore(root, "more/kept", None).unwrap();
+        assert!(outside.path().join("kept").is_file());
     }
 
     #[test]
