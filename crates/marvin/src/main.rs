@@ -12,7 +12,7 @@ mod output;
 mod start;
 
 use failure::Failure;
-use marvin_base::{Exit, names};
+use marvin_base::Exit;
 use std::ffi::OsString;
 
 /// Everything between the two. `words` are those after the program's name.
@@ -27,7 +27,6 @@ fn run(words: &[OsString]) -> Exit {
     if let Some((event, client)) = commands::hook::words(words) {
         return finish(commands::hook::run(&event, client));
     }
-    names::prepare();
     match cli::parse() {
         Ok(arguments) => finish(commands::run(arguments)),
         Err(exit) => exit,

@@ -38,6 +38,7 @@ const TABLES: &str = "
     );
     INSERT INTO terms(terms, rank) VALUES('rank', 'bm25(1.0, 0.5, 0.5, 0.3, 0.6, 0.0)');
     INSERT INTO terms(terms, rank) VALUES('secure-delete', 1);
+    INSERT INTO terms(terms, rank) VALUES('automerge', 8);
     CREATE TABLE notes(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
     CREATE TABLE vectors(row INTEGER PRIMARY KEY, vector BLOB NOT NULL);
 ";

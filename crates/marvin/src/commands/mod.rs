@@ -38,6 +38,7 @@ use marvin_agent::Ground;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::layout::{self, Layout};
+use marvin_base::names;
 use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
@@ -112,6 +113,7 @@ fn ground(coding: bool) -> Result<Ground, Failure> {
 
 /// A runtime on this thread. Children are tied to the thread that started them, so it must outlive them.
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    names::prepare();
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -174,6 +174,27 @@ scene("a tool call", async (world) => {
   await picture(page, "tool");
 });
 
+scene("a servitor at work", async () => {
+  const world = new World("servitor");
+  const made = { name: "create_file", arguments: { path: "ann.txt", content: "x\n" } };
+  const { link: url } = await world.serve([
+    { reply: { tool_calls: [{ name: "summon_servitor", arguments: { assignment: "begin", name: "Ann", commitments: ["file_exists:ann.txt"] } }] } },
+    { when: { role: "Coder", contains: "Summoned Ann (id: ann)" }, reply: { text: "All is in hand." } },
+    { when: { step: "ann", contains: "begin" }, reply: { tool_calls: [made] }, repeat: true },
+    { when: { step: "ann", contains: "Created" }, reply: { text: "I made it.\nSTATUS: DONE" }, repeat: true },
+    { when: { role: "Coder", contains: "Ann (id: ann) is done" }, reply: { text: "Ann did it." } },
+  ]);
+  const page = await open(url);
+  await page.locator("#box").waitFor();
+  await say(page, "have it made");
+  await page.locator(".servitor").filter({ hasText: "Ann: summoned" }).waitFor();
+  await page.locator(".servitor").filter({ hasText: "Ann: done" }).waitFor();
+  await last(page).getByText("Ann did it.").waitFor();
+  await picture(page, "servitor");
+  await page.context().close();
+  await world.end();
+});
+
 scene("an approval", async (world) => {
   const { page } = world;
   await say(page, "fetch it");

@@ -255,32 +255,6 @@ pub(crate) fn call(tool: &str, arguments: Value) -> Value {
 }
 
 fn codex_config(address: &str, project: &Path) -> String {
-    format!(
-        r#"
-model = "gpt-5.5"
-model_provider = "scripted"
-check_for_update_on_startup = false
-
-[model_providers.scripted]
-name = "scripted"
-base_url = "http://{address}/v1"
-env_key = "TEST_KEY"
-wire_api = "responses"
-request_max_retries = 0
-stream_max_retries = 0
-
-[analytics]
-enabled = false
-
-[feedback]
-enabled = false
-
-[features]
-plugins = false
-
-[projects."{}"]
-trust_level = "trusted"
-"#,
-        project.display()
-    )
+    let common = include_str!("../../../model/tests/real_programs/codex.toml").replace("ADDRESS", address);
+    format!("{common}\n[projects.\"{}\"]\ntrust_level = \"trusted\"\n", project.display())
 }

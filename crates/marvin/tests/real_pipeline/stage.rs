@@ -235,28 +235,5 @@ pub(crate) fn tests_and_code(program: Program) {
 }
 
 fn codex_config(address: &str) -> String {
-    format!(
-        r#"
-model = "gpt-5.5"
-model_provider = "scripted"
-check_for_update_on_startup = false
-
-[model_providers.scripted]
-name = "scripted"
-base_url = "http://{address}/v1"
-env_key = "TEST_KEY"
-wire_api = "responses"
-request_max_retries = 0
-stream_max_retries = 0
-
-[analytics]
-enabled = false
-
-[feedback]
-enabled = false
-
-[features]
-plugins = false
-"#
-    )
+    include_str!("../../../model/tests/real_programs/codex.toml").replace("ADDRESS", address)
 }

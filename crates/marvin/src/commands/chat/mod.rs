@@ -7,9 +7,9 @@ use crate::cli::{OutputFormat, TurnArguments};
 use crate::failure::Failure;
 use marvin_agent::Ground;
 use marvin_agent::chat::{Chat, ChatOptions};
-use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::settings::table;
+use marvin_base::{Exit, names};
 use marvin_mcp::client::Servers;
 use marvin_memory::Person;
 use marvin_tools::turbotime::Selection;
@@ -80,6 +80,7 @@ async fn open(
     mut ground: Ground,
     at_terminal: bool,
 ) -> Result<(Chat, Servers), Failure> {
+    names::prepare();
     let servers = lend(&mut ground, &CancellationToken::new()).await;
     // Who is not at a terminal cannot be asked: then a question of the gate is a refusal.
     let person = Person::found(&ground.environment, at_terminal, None).ok();

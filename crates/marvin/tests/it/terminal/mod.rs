@@ -405,6 +405,30 @@ fn an_editor_gets_the_terminal_and_gives_it_back() {
     assert_eq!(screen.ended(), "0");
 }
 
+#[test]
+fn who_is_summoned_is_shown() {
+    if !is_there() {
+        return;
+    }
+    let world = World::new();
+    let call = |name: &str, arguments: Value| json!({"tool_calls": [{"name": name, "arguments": arguments}]});
+    let summon = json!({"assignment": "begin", "name": "Ann", "commitments": ["file_exists:ann.txt"]});
+    let script = world.script(&[
+        json!({"reply": call("summon_servitor", summon)}),
+        json!({"when": {"role": "Coder", "contains": "Summoned Ann (id: ann)"}, "reply": {"text": "All is in hand."}}),
+        json!({"when": {"step": "ann", "contains": "begin"}, "reply": call("create_file", json!({"path": "ann.txt", "content": "x\n"})), "repeat": true}),
+        json!({"when": {"step": "ann", "contains": "Created"}, "reply": {"text": "I made it.\nSTATUS: DONE"}, "repeat": true}),
+        json!({"when": {"role": "Coder", "contains": "Ann (id: ann) is done"}, "reply": {"text": "Ann did it."}}),
+    ]);
+    let screen = Screen::start(&world, (100, 40), &["--script", &script, "--working-dir", "."]);
+    screen.wait("coding");
+    screen.send("have it made");
+    let text = screen.wait("Ann did it.");
+    assert!(text.contains("Ann: summoned") && text.contains("Ann: done"), "{text}");
+    screen.press(&["F3"]);
+    screen.wait("file_exists");
+}
+
 /// Asks a page for itself; gives the status.
 fn status_of(url: &str, path: &str, token: Option<&str>) -> String {
     use std::io::{Read, Write};
