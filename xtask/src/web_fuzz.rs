@@ -81,6 +81,10 @@ fn ask(
 ) -> Result<(), String> {
     let left = until.saturating_duration_since(Instant::now()).as_secs().max(20);
     let mut asking = Command::new("timeout");
+    // What it keeps between its runs does not belong into the project.
+    if let Some(folder) = config.parent() {
+        asking.current_dir(folder);
+    }
     asking
         .args(["--preserve-status", "--signal=INT", &left.to_string()])
         .arg(environment.join("bin/schemathesis"))

@@ -190,7 +190,11 @@ impl App {
             "servitor.summoned" => self.note(&format!("{}: summoned", text("name")), Tone::Quiet),
             "servitor.dismissed" => self.note(&format!("{}: dismissed", text("name")), Tone::Quiet),
             "servitor.state" => {
-                self.note(&format!("{}: {} {}", text("name"), text("to"), text("reason")), Tone::Quiet);
+                let why = match text("reason") {
+                    "" => String::new(),
+                    reason => format!(" ({reason})"),
+                };
+                self.note(&format!("{}: {}{why}", text("name"), text("to")), Tone::Quiet);
             }
             "status" | "approval.asked" | "approval.answered" | "queued" | "gap" => return true,
             _ => {}

@@ -150,7 +150,7 @@ export class Chat {
 
   /** What a servitor does while the answer arrives: summoned, at work, waiting, dismissed. */
   note(kind, { name, to, reason }) {
-    const what = kind === "servitor.state" ? [to, reason].filter(Boolean).join(" ") : kind.slice("servitor.".length);
+    const what = kind === "servitor.state" ? (reason ? `${to} (${reason})` : to) : kind.slice("servitor.".length);
     this.live?.element.append(h("p", { class: "dim servitor" }, nodes(`${name}: ${what}`)));
   }
 

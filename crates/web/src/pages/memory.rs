@@ -7,6 +7,7 @@ use marvin_memory::candidate::Candidate;
 use marvin_memory::memory::{Decision, Memory};
 use marvin_memory::{MemoryError, Person, Places};
 use serde::Deserialize;
+use serde::de::{Deserializer, Error};
 use serde_json::{Value, json};
 
 /// The person's word about a candidate.
@@ -19,7 +20,7 @@ pub(super) struct Word {
     #[serde(default)]
     tags: Option<Vec<String>>,
     /// 0: for good.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole")]
     ttl_days: Option<u32>,
     #[serde(default)]
     note: String,
@@ -40,6 +41,20 @@ fn refused(error: &MemoryError) -> Refusal {
         MemoryError::Refused(why) => Refusal::new(StatusCode::FORBIDDEN, why.clone()),
         _ => Refusal::broken(error.to_string()),
     }
+}
+
+/// A whole number, also one that is written as `3.0`: to JSON they are the same.
+fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+    let Some(number) = Option::<f64>::deserialize(from)? else { return Ok(None) };
+    if number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number) {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "it is whole and in the range"
+        )]
+        return Ok(Some(number as u32));
+    }
+    Err(D::Error::custom("a whole number is wanted"))
 }
 
 /// Nothing, or more than one thing, has this name.

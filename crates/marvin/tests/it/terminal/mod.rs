@@ -426,7 +426,8 @@ fn who_is_summoned_is_shown() {
     let text = screen.wait("Ann did it.");
     assert!(text.contains("Ann: summoned") && text.contains("Ann: done"), "{text}");
     screen.press(&["F3"]);
-    screen.wait("file_exists");
+    let text = screen.wait("passed: ");
+    assert!(text.contains("ann.txt"), "{text}");
 }
 
 /// Asks a page for itself; gives the status.
