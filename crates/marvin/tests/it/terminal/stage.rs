@@ -107,7 +107,10 @@ impl Screen {
         loop {
             let text = self.text();
             if so(&text) {
-                return text;
+                // It may have been seen in the middle of a frame.
+                std::thread::sleep(Duration::from_millis(60));
+                let later = self.text();
+                return if so(&later) { later } else { text };
             }
             assert!(began.elapsed() < PATIENCE, "`{what}` never came:\n{text}");
             std::thread::sleep(Duration::from_millis(30));
