@@ -3,6 +3,7 @@
 //! Limits: 20,000 files and 2,000 folders; links are not followed; folders of products and of the record are left out.
 
 use marvin_base::files::{self, Links};
+use marvin_flow::retry::measure::IGNORED;
 use marvin_gate::Scope;
 use std::path::Path;
 
@@ -10,24 +11,8 @@ const MOST_FILES: usize = 20_000;
 const MOST_FOLDERS: usize = 2_000;
 /// Bytes of one file that are read.
 pub(crate) const LARGEST: u64 = 2 * 1024 * 1024;
-/// Folders that hold products, or belong to somebody else.
-const IGNORED: [&str; 15] = [
-    ".git",
-    ".marvin",
-    ".tickets",
-    ".tokimon-tmp",
-    "target",
-    "node_modules",
-    ".venv",
-    "venv",
-    "__pycache__",
-    ".pytest_cache",
-    ".mypy_cache",
-    ".ruff_cache",
-    ".hypothesis",
-    "dist",
-    "vendor",
-];
+/// Folders that hold products, or belong to somebody else, besides those that change by themselves.
+const PRODUCTS: [&str; 3] = ["venv", "dist", "vendor"];
 
 /// What is a test: folders and names of files, as patterns of a [`Scope`].
 pub const TESTS: [&str; 23] = [
@@ -99,7 +84,7 @@ pub fn all(root: &Path) -> Vec<String> {
             let Ok(kind) = entry.file_type() else { continue };
             let name = entry.file_name();
             if kind.is_dir() {
-                let ignored = IGNORED.iter().any(|ignored| name.as_os_str() == *ignored);
+                let ignored = IGNORED.iter().chain(&PRODUCTS).any(|ignored| name.as_os_str() == *ignored);
                 if !ignored && looked + folders.len() < MOST_FOLDERS {
                     folders.push(entry.path());
                 }

@@ -21,7 +21,7 @@ const MOST_READ: usize = 50;
 /// Bytes read of each.
 const MOST_BYTES: u64 = 2_000_000;
 /// Folders that change without anybody working.
-const IGNORED: [&str; 12] = [
+pub const IGNORED: [&str; 12] = [
     ".git",
     ".marvin",
     ".tickets",

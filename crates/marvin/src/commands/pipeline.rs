@@ -231,7 +231,7 @@ fn status(place: &PipelinePlace) -> Result<Exit, Failure> {
         Ok(says) => {
             let word = |phase: Option<Phase>| phase.map_or("nothing", Phase::name);
             let problem = format!(
-                "pipeline_state says {}, but by the record the last phase that is over is {}",
+                "pipeline_state says {}, but by the record the last phase that is over is {}\n  hint: `marvin pipeline resume --trust record` goes on with what the record says",
                 word(says),
                 word(known.closed)
             );
@@ -263,7 +263,11 @@ fn status(place: &PipelinePlace) -> Result<Exit, Failure> {
         )?;
         return Ok(exit);
     }
-    let mut text = format!("{}\nrun: {}\n", truncate::line(goal, 100), run.unwrap_or("none"));
+    let mut text = match goal {
+        "" => String::new(),
+        goal => format!("{}\n", truncate::line(goal, 100)),
+    };
+    text.push_str(&format!("run: {}\n", run.unwrap_or("none")));
     if let Some(holder) = running {
         text.push_str(&format!("at work: {holder}\n"));
     }
@@ -271,9 +275,7 @@ fn status(place: &PipelinePlace) -> Result<Exit, Failure> {
         text.push_str(&phase_line(phase, &known, says, under_way));
     }
     match &problem {
-        Some(problem) => text.push_str(&format!(
-            "{problem}\n  hint: `marvin pipeline resume --trust record` goes on with what the record says"
-        )),
+        Some(problem) => text.push_str(problem),
         None if next(says).is_some() => text.push_str("go on with: marvin pipeline resume"),
         None => text.push_str("every phase is over"),
     }

@@ -7,6 +7,9 @@
 #[path = "../../../model/tests/real_programs/namespace.rs"]
 mod namespace;
 #[cfg(test)]
+#[path = "../../../model/tests/real_programs/program.rs"]
+mod program;
+#[cfg(test)]
 mod scenes;
 #[cfg(test)]
 mod stage;

@@ -1,5 +1,7 @@
 //! A project with Marvin's hooks, a scripted model, and a program between them.
 
+pub(crate) use crate::program::Program;
+use crate::program::codex_config;
 use marvin_model::script::{Entry, Script};
 use marvin_model::server::ModelServer;
 use serde_json::{Value, json};
@@ -8,30 +10,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 const MARVIN: &str = env!("CARGO_BIN_EXE_marvin");
-
-/// Which program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Program {
-    Claude,
-    Codex,
-}
-
-impl Program {
-    fn path(self) -> PathBuf {
-        let path = match self {
-            Program::Codex => "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
-            Program::Claude => "@anthropic-ai/claude-code-linux-x64/claude",
-        };
-        Path::new(&std::env::var(crate::namespace::CLIENTS).unwrap()).join("node_modules").join(path)
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Program::Claude => "claude",
-            Program::Codex => "codex",
-        }
-    }
-}
 
 /// Everything that a scene needs.
 pub(crate) struct Stage {
@@ -115,7 +93,7 @@ impl Stage {
         let server = ModelServer::start(Script::new(entries), "127.0.0.1:0".parse().unwrap()).unwrap();
         fs::write(
             self.place("home/.codex/config.toml"),
-            codex_config(&server.address().to_string(), &self.place("work")),
+            trusting_config(&server.address().to_string(), &self.place("work")),
         )
         .unwrap();
         self.server = Some(server);
@@ -254,7 +232,7 @@ pub(crate) fn call(tool: &str, arguments: Value) -> Value {
     entry
 }
 
-fn codex_config(address: &str, project: &Path) -> String {
-    let common = include_str!("../../../model/tests/real_programs/codex.toml").replace("ADDRESS", address);
+fn trusting_config(address: &str, project: &Path) -> String {
+    let common = codex_config(address);
     format!("{common}\n[projects.\"{}\"]\ntrust_level = \"trusted\"\n", project.display())
 }

@@ -1,35 +1,13 @@
 //! A project, a scripted model, and a program between them that Marvin asks.
 
+pub(crate) use crate::program::Program;
+use crate::program::codex_config;
 use marvin_model::script::{Entry, Script};
 use marvin_model::server::ModelServer;
 use serde_json::{Value, json};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
-
-/// Which program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Program {
-    Claude,
-    Codex,
-}
-
-impl Program {
-    fn path(self) -> PathBuf {
-        let path = match self {
-            Program::Codex => "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
-            Program::Claude => "@anthropic-ai/claude-code-linux-x64/claude",
-        };
-        Path::new(&std::env::var(crate::namespace::CLIENTS).unwrap()).join("node_modules").join(path)
-    }
-
-    fn word(self) -> &'static str {
-        match self {
-            Program::Claude => "claude",
-            Program::Codex => "codex",
-        }
-    }
-}
 
 struct Stage {
     program: Program,
@@ -232,8 +210,4 @@ pub(crate) fn tests_and_code(program: Program) {
     assert_eq!(output.status.code(), Some(4), "{}", shown(&output));
     assert_eq!(stage.over(), ["3", "4a"], "{}", shown(&output));
     assert_eq!(fs::read_to_string(stage.place("project/twice.py")).unwrap(), code);
-}
-
-fn codex_config(address: &str) -> String {
-    include_str!("../../../model/tests/real_programs/codex.toml").replace("ADDRESS", address)
 }

@@ -8,6 +8,8 @@
 #[cfg(test)]
 mod namespace;
 #[cfg(test)]
+mod program;
+#[cfg(test)]
 mod scenes;
 #[cfg(test)]
 mod stage;

@@ -1,6 +1,6 @@
 //! What happens between Marvin, a program and its model.
 
-use crate::stage::{Program, Stage, fails, says};
+use crate::stage::{Program, Stage, fails, says, signature};
 use marvin_model::client::{Event, Failure, Request, Usage};
 use marvin_model::script::{Entry, FailureKind, ScriptCall, ScriptReply, When};
 use marvin_model::{Message, ToolSpec};
@@ -112,27 +112,27 @@ pub(crate) async fn a_fence_around_the_answer_is_forgiven(program: Program) {
 pub(crate) async fn an_answer_that_is_not_json_is_refused(program: Program) {
     let stage = Stage::new(program, vec![says("I am done, thank you.")]);
     let error = stage.ask(&[Message::user("go")]).await.unwrap_err();
-    assert_eq!((error.failure, error.signature), (Failure::Garbage, program.signature("invalid-json")));
+    assert_eq!((error.failure, error.signature), (Failure::Garbage, signature(program, "invalid-json")));
     assert!(error.message.ends_with("I am done, thank you."), "{}", error.message);
 }
 
 pub(crate) async fn a_list_is_refused(program: Program) {
     let stage = Stage::new(program, vec![says("[1, 2]")]);
     let error = stage.ask(&[Message::user("go")]).await.unwrap_err();
-    assert_eq!((error.failure, error.signature), (Failure::Garbage, program.signature("non-object")));
+    assert_eq!((error.failure, error.signature), (Failure::Garbage, signature(program, "non-object")));
 }
 
 pub(crate) async fn a_busy_server(program: Program) {
     let stage = Stage::new(program, vec![fails(FailureKind::Http, Some(429))]);
     let error = stage.ask(&[Message::user("go")]).await.unwrap_err();
-    assert_eq!((error.failure, error.signature), (Failure::Program, program.signature("nonzero-exit")));
+    assert_eq!((error.failure, error.signature), (Failure::Program, signature(program, "nonzero-exit")));
     assert!(error.message.contains("429"), "{}", error.message);
 }
 
 pub(crate) async fn a_broken_server(program: Program) {
     let stage = Stage::new(program, vec![fails(FailureKind::Http, Some(500))]);
     let error = stage.ask(&[Message::user("go")]).await.unwrap_err();
-    assert_eq!((error.failure, error.signature), (Failure::Program, program.signature("nonzero-exit")));
+    assert_eq!((error.failure, error.signature), (Failure::Program, signature(program, "nonzero-exit")));
     // Codex shows a sentence of its own in place of the status.
     let words = if program == Program::Codex { "high demand" } else { "500" };
     assert!(error.message.contains(words), "{}", error.message);
@@ -142,7 +142,7 @@ pub(crate) async fn a_broken_server(program: Program) {
 pub(crate) async fn a_server_that_talks_rubbish(program: Program) {
     let stage = Stage::new(program, vec![Entry { repeat: true, ..fails(FailureKind::Garbage, None) }]);
     let error = stage.ask(&[Message::user("go")]).await.unwrap_err();
-    assert_eq!((error.failure, error.signature), (Failure::Program, program.signature("nonzero-exit")));
+    assert_eq!((error.failure, error.signature), (Failure::Program, signature(program, "nonzero-exit")));
     stage.nothing_is_left().await;
 }
 
@@ -154,7 +154,7 @@ fn broken() -> Entry {
 pub(crate) async fn a_stream_that_breaks_ends_codex(program: Program) {
     let stage = Stage::new(program, vec![broken(), says(DONE)]);
     let error = stage.ask(&[Message::user("go")]).await.unwrap_err();
-    assert_eq!((error.failure, error.signature), (Failure::Program, program.signature("nonzero-exit")));
+    assert_eq!((error.failure, error.signature), (Failure::Program, signature(program, "nonzero-exit")));
     assert!(error.message.contains("stream disconnected"), "{}", error.message);
 }
 
@@ -193,7 +193,7 @@ pub(crate) async fn the_deadline_leaves_nothing_behind(program: Program) {
         .with("TOKIMON_CLAUDE_TIMEOUT_S", "5");
     let started = Instant::now();
     let error = stage.ask(&[Message::user("wait")]).await.unwrap_err();
-    assert_eq!((error.failure, error.signature), (Failure::Timeout, program.signature("timeout")));
+    assert_eq!((error.failure, error.signature), (Failure::Timeout, signature(program, "timeout")));
     assert!(started.elapsed() < Duration::from_secs(9), "{:?}", started.elapsed());
     stage.nothing_is_left().await;
 }
@@ -302,7 +302,7 @@ pub(crate) async fn an_unknown_flag_value_comes_with_the_programs_own_words(prog
         .with("TOKIMON_CODEX_APPROVAL", "on-failure")
         .with("TOKIMON_CLAUDE_ARGS", "--no-such-flag");
     let error = stage.ask(&[Message::user("go")]).await.unwrap_err();
-    assert_eq!((error.failure, error.signature), (Failure::Program, program.signature("nonzero-exit")));
+    assert_eq!((error.failure, error.signature), (Failure::Program, signature(program, "nonzero-exit")));
     let word = if program == Program::Codex { "on-failure" } else { "--no-such-flag" };
     assert!(error.message.contains(word), "{}", error.message);
     assert!(stage.bodies().is_empty());

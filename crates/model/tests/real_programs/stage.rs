@@ -1,6 +1,7 @@
 //! A scripted model, a workspace, and a program that knows both.
 
-use crate::namespace::CLIENTS;
+pub(crate) use crate::program::Program;
+use crate::program::codex_config;
 use marvin_base::environment::Environment;
 use marvin_base::settings::{Settings, Sources};
 use marvin_model::Message;
@@ -9,36 +10,13 @@ use marvin_model::program::{ClaudeProgram, CodexProgram};
 use marvin_model::script::{Entry, FailureKind, Script, ScriptFailure, ScriptReply};
 use marvin_model::server::ModelServer;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// Which program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Program {
-    /// Codex.
-    Codex,
-    /// Claude Code.
-    Claude,
-}
-
-impl Program {
-    /// Where the program is.
-    pub(crate) fn path(self) -> PathBuf {
-        let path = match self {
-            Program::Codex => "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
-            Program::Claude => "@anthropic-ai/claude-code-linux-x64/claude",
-        };
-        Path::new(&std::env::var(CLIENTS).unwrap()).join("node_modules").join(path)
-    }
-
-    /// A failure of this program.
-    pub(crate) fn signature(self, kind: &str) -> String {
-        match self {
-            Program::Codex => format!("llm-codex-{kind}"),
-            Program::Claude => format!("llm-claude-{kind}"),
-        }
-    }
+/// A failure of a program.
+pub(crate) fn signature(program: Program, kind: &str) -> String {
+    format!("llm-{}-{kind}", program.word())
 }
 
 /// An entry in which the model says something.
@@ -191,8 +169,4 @@ fn prompt_in(value: &Value) -> Option<String> {
         Value::Object(map) => map.values().find_map(prompt_in),
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
-}
-
-fn codex_config(address: &str) -> String {
-    include_str!("codex.toml").replace("ADDRESS", address)
 }

@@ -8,11 +8,13 @@ mod running;
 mod tests;
 
 use crate::files;
-use crate::finding::Finding;
+use crate::finding::{self, Finding, Review};
 use crate::halt::Halt;
 use crate::phase::Phase;
-use crate::pipeline::Pipeline;
+use crate::pipeline::{May, Pipeline, Task};
 use crate::tested::{self, Tested};
+use marvin_agent::launch::ModelChoice;
+use marvin_agent::roles::Role;
 use marvin_base::settings::table;
 use marvin_gate::Scope;
 use serde_json::{Map, Value, json};
@@ -36,6 +38,34 @@ impl Pipeline {
             Phase::Frontend => self.frontend().await,
             Phase::Quality => self.quality().await,
         }
+    }
+
+    /// Asks somebody who only reads what they found; the inner error says why it is no review. `shown`: every finding must
+    /// say what shows it.
+    async fn findings(
+        &self,
+        phase: Phase,
+        step: String,
+        model: ModelChoice,
+        text: String,
+        shown: bool,
+    ) -> Result<Result<Review, String>, Halt> {
+        let task = Task {
+            phase,
+            step,
+            role: Role::Reviewer,
+            model,
+            text,
+            may: May::Read,
+            schema: Some(finding::schema(shown)),
+            commitments: Vec::new(),
+        };
+        let said = self.work(&task).await?;
+        let review = finding::understand(&said.outputs, &said.summary);
+        if review.is_ok() && !said.succeeded() {
+            return Ok(Err(format!("it ended with {}: {}", said.status, said.summary)));
+        }
+        Ok(review)
     }
 
     /// Runs the project's own tests: as the settings say, or as they are found. `all`: also those beside files that cannot be

@@ -4,14 +4,13 @@
 use super::{ATTEMPTS, before, fill};
 use crate::asked::{self, Check, Command, Plan, Request};
 use crate::documents::Document;
-use crate::finding::{self, Finding, Review, Severity};
+use crate::finding::{Finding, Review, Severity};
 use crate::halt::Halt;
 use crate::phase::Phase;
-use crate::pipeline::{May, Pipeline, Task};
+use crate::pipeline::Pipeline;
 use crate::stand_ins;
 use futures_util::future::join_all;
 use marvin_agent::launch::ModelChoice;
-use marvin_agent::roles::Role;
 use marvin_base::atomic;
 use marvin_base::settings::table;
 use serde_json::{Map, Value, json};
@@ -126,20 +125,8 @@ impl Pipeline {
                 include_str!("../../prompts/qa.md"),
                 &[("focus", focus), ("before", &told), ("goal", self.goal())],
             );
-            let task = Task {
-                phase: PHASE,
-                step,
-                role: Role::Reviewer,
-                model: ModelChoice::Opus,
-                text,
-                may: May::Read,
-                schema: Some(finding::schema(true)),
-                commitments: Vec::new(),
-            };
-            let said = self.work(&task).await?;
-            match finding::understand(&said.outputs, &said.summary) {
-                Ok(review) if said.succeeded() => return Ok(review),
-                Ok(_) => problems = vec![format!("it ended with {}: {}", said.status, said.summary)],
+            match self.findings(PHASE, step, ModelChoice::Opus, text, true).await? {
+                Ok(review) => return Ok(review),
                 Err(why) => problems = vec![why],
             }
         }

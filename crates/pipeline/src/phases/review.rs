@@ -2,7 +2,7 @@
 
 use super::{ATTEMPTS, before, fill, listed, texts};
 use crate::documents::Document;
-use crate::finding::{self, Finding, Review, Severity};
+use crate::finding::{Finding, Review, Severity};
 use crate::halt::Halt;
 use crate::phase::Phase;
 use crate::pipeline::{May, Pipeline, Task};
@@ -186,20 +186,8 @@ impl Pipeline {
                     ("goal", self.goal()),
                 ],
             );
-            let task = Task {
-                phase: subject.phase,
-                step,
-                role: Role::Reviewer,
-                model: reviewer.model,
-                text,
-                may: May::Read,
-                schema: Some(finding::schema(false)),
-                commitments: Vec::new(),
-            };
-            let said = self.work(&task).await?;
-            match finding::understand(&said.outputs, &said.summary) {
-                Ok(review) if said.succeeded() => return Ok(review),
-                Ok(_) => problems = vec![format!("it ended with {}: {}", said.status, said.summary)],
+            match self.findings(subject.phase, step, reviewer.model, text, false).await? {
+                Ok(review) => return Ok(review),
                 Err(why) => problems = vec![why],
             }
         }

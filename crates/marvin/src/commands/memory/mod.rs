@@ -205,7 +205,12 @@ fn import(file: &Path, place: &CommitmentsPlace) -> Result<Exit, Failure> {
         if line.trim().is_empty() {
             continue;
         }
-        let wrong = |why: String| Failure::usage(format!("{name}, line {}: {why}", number + 1));
+        let wrong = |why: String| {
+            Failure::usage(format!(
+                "{name}, line {}: {why}\n  hint: a line is what `marvin memory export` writes, or a candidate: {{\"text\", \"type\", \"source\", \"why_store\", …}}; nothing was proposed",
+                number + 1
+            ))
+        };
         let value: Value = serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
         // A line of an export, or a candidate by itself.
         let candidate = value.get("candidate").unwrap_or(&value);
