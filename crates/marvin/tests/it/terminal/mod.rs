@@ -430,6 +430,104 @@ fn who_is_summoned_is_shown() {
     assert!(text.contains("ann.txt"), "{text}");
 }
 
+#[test]
+fn what_waits_is_decided_one_by_one() {
+    if !is_there() {
+        return;
+    }
+    let world = World::new();
+    world.write(".marvin/config.toml", "");
+    let candidate = |text: &str| json!({"text": text, "type": "fact", "tags": [], "source": "assistant_inferred", "why_store": "said twice"});
+    let lines: String = ["alpha is first", "beta is second", "gamma is third", "delta is fourth"]
+        .map(|text| format!("{}\n", candidate(text)))
+        .concat();
+    let file = world.write("candidates.jsonl", &lines);
+    world.marvin(["memory", "import", &file.display().to_string()]).run().exits(0);
+    let screen = Screen::start(&world, (100, 60), &["memory", "pending"]);
+    let asked = |number: usize| {
+        screen
+            .wait_until("the next one is asked about", |text| text.matches("Remember it?").count() == number)
+    };
+    for (number, answer) in [(1, "what?"), (2, "y"), (3, "n"), (4, "s"), (5, "e")] {
+        asked(number);
+        screen.send(answer);
+    }
+    screen.wait("The new text");
+    screen.send("delta is changed");
+    screen.wait("Tags, with commas");
+    screen.send("order");
+    screen.wait("Days until it is over");
+    screen.send("");
+    assert_eq!(screen.ended(), "0");
+    let list = world.marvin(["memory", "list"]).run().exits(0);
+    let kept = |text: &str| list.text().contains(text);
+    assert!(kept("alpha is first") && kept("delta is changed"), "{}", list.text());
+    assert!(!kept("beta is second") && !kept("gamma is third"), "{}", list.text());
+    let waits = world.marvin(["memory", "pending", "--json"]).run().exits(0).json();
+    assert_eq!(waits.as_array().unwrap().len(), 1, "what was put off still waits: {waits:#}");
+}
+
+#[test]
+fn speech_becomes_a_prompt_or_it_says_what_is_missing() {
+    use std::io::{Read, Write};
+    if !is_there() {
+        return;
+    }
+    let world = World::new();
+    let script = world.script(&[say("Far.")]);
+    let bin = world.root().join("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    let path = bin.display().to_string();
+    let screen = Screen::start_with(&world, (100, 30), &["--script", &script], &[("PATH", &path)]);
+    screen.wait("mock");
+    screen.send("!v 1");
+    screen.wait("there is no recorder");
+    // A recorder that records nothing but itself.
+    let recorder = bin.join("arecord");
+    std::fs::write(&recorder, "#!/bin/sh\nfor file; do :; done\necho \"RIFF $*\" > \"$file\"\n").unwrap();
+    std::fs::set_permissions(&recorder, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    screen.send("!v 1");
+    screen.wait("no provider can turn speech into text");
+    drop(screen);
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let heard = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let (mut told, mut part) = (Vec::new(), [0; 4096]);
+        while !String::from_utf8_lossy(&told).contains("--\r\n") {
+            let read = stream.read(&mut part).unwrap();
+            told.extend_from_slice(&part[..read]);
+            if read == 0 {
+                break;
+            }
+        }
+        let body = r#"{"text": " how far is it? "}"#;
+        write!(
+            stream,
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        String::from_utf8_lossy(&told).into_owned()
+    });
+    let variables = [
+        ("PATH", path.as_str()),
+        ("OPENAI_API_KEY", "sk-test-0123456789"),
+        ("MARVIN_OPENAI_URL", &url),
+        ("MARVIN_PROVIDER", "mock"),
+    ];
+    let screen = Screen::start_with(&world, (100, 30), &["--script", &script], &variables);
+    screen.wait("mock");
+    screen.send("!v 1");
+    screen.wait("> how far is it?");
+    screen.press(&["Enter"]);
+    screen.wait("Far.");
+    let told = heard.join().unwrap();
+    for part in ["POST /v1/audio/transcriptions", "whisper-1", "RIFF -q -f S16_LE -r 16000 -c 1 -d 1"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}
+
 /// Asks a page for itself; gives the status.
 fn status_of(url: &str, path: &str, token: Option<&str>) -> String {
     use std::io::{Read, Write};
