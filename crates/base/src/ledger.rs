@@ -98,6 +98,8 @@ pub struct Ledger {
     redactor: Arc<Redactor>,
     shared: bool,
     torn: Option<TornTail>,
+    /// Its length after the last line that was written here; zero where that is not known.
+    end: u64,
 }
 
 impl Ledger {
@@ -155,7 +157,7 @@ impl Ledger {
             Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no regular file"))
         };
         let file = open().map_err(|source| io("open", path, source))?;
-        Ok(Ledger { path: path.to_path_buf(), file, durability, redactor, shared, torn: None })
+        Ok(Ledger { path: path.to_path_buf(), file, durability, redactor, shared, torn: None, end: 0 })
     }
 
     /// What a former writer left unfinished, if anything.
@@ -207,7 +209,9 @@ impl Ledger {
     fn append_line(&mut self, line: &[u8]) -> Result<(), LedgerError> {
         if self.shared {
             self.lock()?;
-            if let Some(torn) = self.repair()? {
+            // Where nobody else has written since, the last line is whole.
+            let known = self.end > 0 && self.length() == self.end;
+            if !known && let Some(torn) = self.repair()? {
                 self.torn = Some(torn);
             }
         }
@@ -237,6 +241,7 @@ impl Ledger {
 
     fn write_whole(&mut self, line: &[u8]) -> std::io::Result<()> {
         let before = self.file.metadata()?.len();
+        self.end = 0;
         let written = self.file.write_all(line).and_then(|()| match self.durability {
             Durability::Line => self.file.sync_data(),
             Durability::Turn | Durability::System => Ok(()),
@@ -244,6 +249,8 @@ impl Ledger {
         if written.is_err() {
             // The line was not acknowledged; take back whatever part of it reached the file.
             self.file.set_len(before)?;
+        } else {
+            self.end = before + line.len() as u64;
         }
         written
     }

@@ -79,6 +79,22 @@ fn walk(folder: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, E
     if flags.contains(OFlags::PATH) && link { Err(Errno::LOOP) } else { Ok(opened) }
 }
 
+/// Is it certain that a path from the root has no link on its way, as far as there is something? Asked by one call.
+pub(crate) fn has_no_links(path: &Path) -> bool {
+    let plain = path.is_absolute() && !path.components().any(|part| part == Component::ParentDir);
+    if !plain || MISSING.load(Ordering::Relaxed) {
+        return false;
+    }
+    match openat2(rustix::fs::CWD, path, HOLD | OFlags::CLOEXEC, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Ok(_) | Err(Errno::NOENT | Errno::NOTDIR) => true,
+        Err(Errno::NOSYS) => {
+            MISSING.store(true, Ordering::Relaxed);
+            false
+        }
+        Err(_) => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

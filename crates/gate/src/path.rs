@@ -4,6 +4,8 @@
 //! the path is opened, see [`crate::workspace`]. A [`WorkspacePath`] can only be made by [`crate::Workspace::path`], so
 //! code that takes one cannot be handed an unchecked string.
 
+pub use crate::command::reach::real;
+
 use crate::refusal::{Refusal, RefusalKind};
 use std::fmt;
 use std::path::Path;
@@ -163,9 +165,12 @@ pub fn is_daemon_place(path: &Path) -> bool {
 
 /// `mhd-` and a person's number.
 fn is_daemon_name(name: &str) -> bool {
-    folded(name)
-        .strip_prefix("mhd-")
-        .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
+    // Most names need not be folded to see that.
+    let begins = name.bytes().next().is_some_and(|first| matches!(first, b'm' | b'M') || !first.is_ascii());
+    begins
+        && folded(name)
+            .strip_prefix("mhd-")
+            .is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Is this a file that agents take instructions from? What they are told is a person's decision, not their own.

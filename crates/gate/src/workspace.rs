@@ -98,13 +98,14 @@ impl Workspace {
                 "Name the folder of the project.",
             ));
         }
-        if home.canonicalize().is_ok_and(|home| home == root) {
+        let home = home.canonicalize().ok();
+        if home.as_ref() == Some(&root) {
             return Err(refuse(
                 format!("the home folder {} itself cannot be the working directory", root.display()),
                 "Name the folder of a project inside it.",
             ));
         }
-        if home.canonicalize().is_ok_and(|home| home.starts_with(&root)) {
+        if home.is_some_and(|home| home.starts_with(&root)) {
             return Err(refuse(
                 format!("{} holds the home folder, so it cannot be the working directory", root.display()),
                 "Name the folder of a project.",

@@ -395,6 +395,19 @@ pub(crate) fn parse() -> Result<Arguments, Exit> {
     })
 }
 
+/// A command of the gate by itself, where the words are one. Other programs ask the gate before all that they run, and to set up
+/// the whole command line takes longer than the answer. What is not understood here is left to [`parse`].
+pub(crate) fn gate(words: &[OsString]) -> Option<GateCommand> {
+    /// `marvin gate` without everything beside it.
+    #[derive(Parser)]
+    struct Gate {
+        #[command(subcommand)]
+        command: GateCommand,
+    }
+    words.first().filter(|word| *word == "gate")?;
+    Gate::try_parse_from(words).ok().map(|gate| gate.command)
+}
+
 /// The definition itself, for completions and the man page.
 pub(crate) fn definition() -> clap::Command {
     Arguments::command()

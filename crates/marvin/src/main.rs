@@ -27,6 +27,10 @@ fn run(words: &[OsString]) -> Exit {
     if let Some((event, client)) = commands::hook::words(words) {
         return finish(commands::hook::run(&event, client));
     }
+    // And this before everything that other programs run.
+    if let Some(command) = cli::gate(words) {
+        return finish(commands::gate::run(command));
+    }
     match cli::parse() {
         Ok(arguments) => finish(commands::run(arguments)),
         Err(exit) => exit,

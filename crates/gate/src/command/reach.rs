@@ -3,6 +3,7 @@
 //! Limits: this is looked up before the command runs; a program that swaps a file for a link in between is stopped only by
 //! the box ([`crate::containment`]). Patterns (`*`) and trees are walked within bounds; beyond them the answer is "unknown".
 
+use crate::beneath;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -17,7 +18,11 @@ const TREE_ENTRIES: usize = 200_000;
 const FOREIGN: [&str; 6] = [".git", "node_modules", ".venv", "venv", "site-packages", "target"];
 
 /// Where a path leads once every link on its way is followed; parts that do not exist are kept as they are.
-pub(crate) fn real(path: &Path) -> PathBuf {
+#[must_use]
+pub fn real(path: &Path) -> PathBuf {
+    if beneath::has_no_links(path) {
+        return path.components().collect();
+    }
     let mut waiting: Vec<OsString> = Vec::new();
     let push = |waiting: &mut Vec<OsString>, path: &Path| {
         let parts =
@@ -176,7 +181,14 @@ mod tests {
             "as the kernel climbs, not as the text does"
         );
         assert_eq!(real(&root.join("a/none/../x")), root.join("a/x"));
-        real(&root.join("loop"));
+        assert_eq!(real(&root.join("loop")), root.join("loop"));
+        symlink("a", root.join("b")).unwrap();
+        std::fs::write(root.join("file"), "").unwrap();
+        for (path, leads) in
+            [("a//./b/", "a/b"), ("none/x", "none/x"), ("file/x", "file/x"), ("b/b", "a/b"), ("b/x/", "a/x")]
+        {
+            assert_eq!(real(&root.join(path)).as_os_str(), root.join(leads).as_os_str(), "{path}");
+        }
     }
 
     #[test]

@@ -41,7 +41,7 @@ fn pack(look: &mut Look<'_>, base: &str) {
     );
     let runs = look.rest().iter().any(|word| {
         let text = word.beginning();
-        matches!(text.as_str(), "-TT" | "--unzip-command")
+        matches!(&*text, "-TT" | "--unzip-command")
             || text.starts_with("-TT")
             || text.starts_with("--unzip-command=")
     });

@@ -40,13 +40,13 @@ impl Arguments {
                 sorted.flags.push(Flag { name: name.to_string(), value: Some(value) });
                 continue;
             }
-            if values.contains(&text.as_str()) {
-                sorted.flags.push(Flag { name: text, value: words.get(index).cloned() });
+            if values.contains(&&*text) {
+                sorted.flags.push(Flag { name: text.into_owned(), value: words.get(index).cloned() });
                 index += 1;
                 continue;
             }
             if text.starts_with("--") {
-                sorted.flags.push(Flag { name: text, value: None });
+                sorted.flags.push(Flag { name: text.into_owned(), value: None });
                 continue;
             }
             // A cluster: each letter is a flag, until one takes the rest.
@@ -55,7 +55,7 @@ impl Arguments {
                 .iter()
                 .any(|value| value.len() > 2 && !value.starts_with("--") && text.starts_with(value));
             if single_dash_word || text.chars().nth(2).is_some_and(|_| is_word_flag(&text)) {
-                sorted.flags.push(Flag { name: text.clone(), value: None });
+                sorted.flags.push(Flag { name: text.to_string(), value: None });
             }
             while let Some(letter) = text.get(at..).and_then(|rest| rest.chars().next()) {
                 let name = format!("-{letter}");

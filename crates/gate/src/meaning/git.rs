@@ -46,7 +46,7 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
     let mut index = 0;
     while let Some(word) = words.get(index) {
         let text = word.beginning();
-        match text.as_str() {
+        match &*text {
             "-c" | "--config-env" => {
                 if let Some(setting) = words.get(index + 1) {
                     setting_of(look, setting);

@@ -138,7 +138,7 @@ pub(super) fn rewritten(look: &mut Look<'_>) {
     let named = words.iter().enumerate().filter(|(at, word)| {
         let flag = at.checked_sub(1).and_then(|before| words.get(before)).map(Word::beginning);
         let written = flag.is_some_and(|flag| {
-            matches!(flag.as_str(), "-o" | "--output" | "--out" | "--outfile" | "--output-file")
+            matches!(&*flag, "-o" | "--output" | "--out" | "--outfile" | "--output-file")
         });
         (changes || written) && !word.beginning().starts_with('-')
     });

@@ -130,15 +130,15 @@ impl Place {
                     .trim_end_matches('/')
                     .chars()
                     .all(|char| matches!(char, '*' | '.' | '?' | '/' | '[' | ']' | '!'));
-                (folder.to_string(), if all { Below::All } else { Below::Some })
+                (folder, if all { Below::All } else { Below::Some })
             }
             None if !whole => match text.rsplit_once('/') {
-                Some((folder, "")) => (folder.to_string(), Below::Any),
-                _ => (text.to_string(), Below::Same),
+                Some((folder, "")) => (folder, Below::Any),
+                _ => (text, Below::Same),
             },
-            None => (text.to_string(), Below::Same),
+            None => (text, Below::Same),
         };
-        let path = normal(&text);
+        let path = normal(text);
         let place = Place::of_plain(&path, grounds);
         // A pattern in the middle may stand for any name: `/proc/*/environ`, `/home/*/.ssh/id_rsa`.
         if matches!(below, Below::Some | Below::All) {
@@ -186,20 +186,14 @@ impl Place {
         let homes = ["/home/", "/Users/"].iter().find_map(|homes| {
             let rest = path.strip_prefix(homes)?;
             let (user, inner) = rest.split_once('/').unwrap_or((rest, ""));
-            (!user.is_empty()).then(|| inner.to_string())
+            (!user.is_empty()).then_some(inner)
         });
-        let own = if path == grounds.home {
-            Some(String::new())
-        } else {
-            path.strip_prefix(&format!("{}/", grounds.home)).map(str::to_string)
+        let inside = |home: &str| {
+            let rest = path.strip_prefix(home)?;
+            if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
         };
-        let root_home = if path == "/root" {
-            Some(String::new())
-        } else {
-            path.strip_prefix("/root/").map(str::to_string)
-        };
-        if let Some(inner) = own.or(root_home).or(homes) {
-            return Place::of_home(&inner);
+        if let Some(inner) = inside(grounds.home).or_else(|| inside("/root")).or(homes) {
+            return Place::of_home(inner);
         }
         if is_below(grounds.home, path) {
             return Place::Home;
@@ -425,6 +419,11 @@ fn device_place(device: &str) -> Place {
     }
 }
 
+/// Does a name begin here?
+fn begins_name(path: &str, at: usize) -> bool {
+    at.checked_sub(1).is_none_or(|before| path.as_bytes().get(before) == Some(&b'/'))
+}
+
 /// Names that hold credentials wherever they lie, in folders of their own.
 fn is_secret_name(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
@@ -436,7 +435,7 @@ fn is_secret_name(path: &str) -> bool {
         || name.ends_with(".md")
         || NO_SECRETS.iter().any(|known| lower.ends_with(known));
     !sample
-        && (folders.iter().any(|folder| lower.starts_with(folder) || lower.contains(&format!("/{folder}")))
+        && (folders.iter().any(|folder| lower.match_indices(folder).any(|(at, _)| begins_name(&lower, at)))
             || secrets::is_key_name(name)
             || matches!(
                 name,

@@ -15,6 +15,7 @@ mod launch;
 mod launchers;
 mod parameter;
 pub(crate) mod pattern;
+mod plain;
 mod proof;
 mod recent;
 mod redirect;
@@ -274,6 +275,10 @@ pub fn is_command_variable(name: &str) -> bool {
 
 /// An absolute path without `.`, `..` and doubled slashes.
 pub(crate) fn normal(path: &str) -> String {
+    let whole = |part: &str| !matches!(part, "" | "." | "..");
+    if path.strip_prefix('/').is_some_and(|rest| rest.split('/').all(whole)) {
+        return path.to_string();
+    }
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
         match part {

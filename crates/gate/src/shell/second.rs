@@ -130,17 +130,20 @@ pub(super) fn forget() {
     });
 }
 
-/// Does the second reader see the same commands? Errors are no.
+/// Does the second reader see the same commands? Errors are no. A line that is plain needs no whole grammar to be read.
 pub(super) fn agrees(line: &str, program: &Program) -> bool {
+    let mut ours = Vec::new();
+    for list in &program.complete_commands {
+        names(list, &mut ours, 0);
+    }
+    if super::plain::names(line).is_some_and(|seen| seen == ours) {
+        return true;
+    }
     // Its scanner looks letters up in a table that has no place for those of other alphabets.
     let plain = plain(line);
     let Some(mut seen) = READER.with_borrow_mut(|reader| reader.as_mut()?.names(&plain)) else {
         return false;
     };
-    let mut ours = Vec::new();
-    for list in &program.complete_commands {
-        names(list, &mut ours, 0);
-    }
     if !line.is_ascii() {
         ours.iter_mut().for_each(|name| *name = self::plain(name).into_owned());
     }

@@ -463,7 +463,7 @@ impl Shell<'_> {
         for (index, word) in words.iter().enumerate().skip(1) {
             let text = word.beginning();
             let next = || self.source(words.get(index + 1..index + 2).unwrap_or_default());
-            match text.as_str() {
+            match &*text {
                 "-c" | "--config" => {
                     let setting = next();
                     if let Some((key, value)) = setting.split_once('=') {

@@ -122,12 +122,20 @@ impl Word {
 
     /// The certain text before the first unknown piece.
     #[must_use]
-    pub fn beginning(&self) -> String {
-        let known = |piece: &Piece| match piece {
-            Piece::Known { text, .. } => Some(text.clone()),
-            Piece::Unknown { .. } => None,
-        };
-        self.pieces.iter().map_while(known).collect()
+    pub fn beginning(&self) -> Cow<'_, str> {
+        match self.pieces.as_slice() {
+            [] | [Piece::Unknown { .. }, ..] => Cow::Borrowed(""),
+            [Piece::Known { text, .. }] | [Piece::Known { text, .. }, Piece::Unknown { .. }, ..] => {
+                Cow::Borrowed(text)
+            }
+            pieces => {
+                let known = pieces.iter().map_while(|piece| match piece {
+                    Piece::Known { text, .. } => Some(text.as_str()),
+                    Piece::Unknown { .. } => None,
+                });
+                Cow::Owned(known.collect())
+            }
+        }
     }
 
     /// The certain text after the last unknown piece.

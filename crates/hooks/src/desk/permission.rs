@@ -11,7 +11,7 @@ use marvin_gate::layers::{Layer, Place};
 use marvin_gate::meaning::Grounds;
 use marvin_gate::{Access, Context, Decision, Intent, Verdict, Workspace, judge};
 use serde_json::json;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
 
@@ -289,30 +289,7 @@ impl Desk {
             None if path == "~" => home.to_path_buf(),
             None => Path::new(&input.folder).join(path),
         };
-        // Nearly always there is no way up in it: then it is real as far as there is something.
-        if path.is_absolute() && !path.components().any(|part| part == Component::ParentDir) {
-            let there = path.ancestors().find_map(|there| Some((there, there.canonicalize().ok()?)));
-            if let Some((found, real)) = there {
-                let rest = path.strip_prefix(found).unwrap_or(Path::new(""));
-                return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
-            }
-        }
-        let mut real = PathBuf::from("/");
-        for part in path.components() {
-            match part {
-                Component::ParentDir => {
-                    real.pop();
-                }
-                Component::Normal(name) => {
-                    real.push(name);
-                    if let Ok(there) = real.canonicalize() {
-                        real = there;
-                    }
-                }
-                Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
-            }
-        }
-        real
+        marvin_gate::path::real(&path)
     }
 
     fn note(

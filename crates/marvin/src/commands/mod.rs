@@ -8,7 +8,7 @@ mod config;
 mod daemon;
 mod doc;
 mod doctor;
-mod gate;
+pub(crate) mod gate;
 pub(crate) mod hook;
 mod init;
 mod inspect_run;

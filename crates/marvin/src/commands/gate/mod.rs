@@ -19,7 +19,7 @@ use marvin_gate::meaning::Grounds;
 use std::path::{Path, PathBuf};
 
 /// Runs one of the gate's commands.
-pub(super) fn run(command: GateCommand) -> Result<Exit, Failure> {
+pub(crate) fn run(command: GateCommand) -> Result<Exit, Failure> {
     match command {
         GateCommand::Judge { place, .. } => judge::run(&Scene::of(&place)?),
         GateCommand::Explain { command, place, json, exit_code } => {
