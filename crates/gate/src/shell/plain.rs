@@ -1,8 +1,9 @@
-//! The second opinion where there is nothing to misunderstand: commands of plain words, joined by `|`, `&&`, `||` and `;`.
+//! The second opinion where there is nothing to misunderstand: commands of plain words, joined by `|`, `&&`, `||`, `;` and new
+//! lines.
 //!
 //! Most lines are like that, and this is read in a hundredth of the time that a whole grammar takes. Everything that could be
-//! read in two ways is not plain: reserved words and assignments before a command, substitutions, escapes, comments, brackets,
-//! lines, here-documents, what runs behind, and quotes or variables in the name of a command.
+//! read in two ways is not plain: reserved words and assignments before a command, substitutions, comments, brackets, lines that
+//! go on, here-documents, what runs behind, and quotes, escapes or variables in the name of a command.
 
 /// Words that begin something else than a command.
 const RESERVED: [&str; 17] = [
@@ -15,14 +16,15 @@ pub(super) fn names(line: &str) -> Option<Vec<&str>> {
     let mut text = Text { line, at: 0 };
     let mut names = Vec::new();
     loop {
+        text.between();
         names.push(text.name()?);
         text.arguments()?;
         match (text.next(), text.peek()) {
             (None, _) => return Some(names),
             (Some(b'|'), Some(b'|')) | (Some(b'&'), Some(b'&')) => text.at += 1,
             (Some(b'|'), Some(b'&')) | (Some(b'&'), _) => return None,
-            (Some(b';'), _) => {
-                text.blanks();
+            (Some(b';' | b'\n'), _) => {
+                text.between();
                 if text.peek().is_none() {
                     return Some(names);
                 }
@@ -61,12 +63,16 @@ impl<'l> Text<'l> {
         self.while_is(|byte| matches!(byte, b' ' | b'\t'));
     }
 
+    fn between(&mut self) {
+        self.while_is(|byte| matches!(byte, b' ' | b'\t' | b'\n'));
+    }
+
     /// The name of a command.
     fn name(&mut self) -> Option<&'l str> {
-        self.blanks();
-        let name = self.while_is(|byte| byte.is_ascii_alphanumeric() || b"_./+-".contains(&byte));
-        let ends = self.peek().is_none_or(|byte| b" \t|&;".contains(&byte));
-        (ends && !name.is_empty() && !RESERVED.contains(&name)).then_some(name)
+        let name = self.while_is(|byte| byte.is_ascii_alphanumeric() || b"_./+-[".contains(&byte));
+        let ends = self.peek().is_none_or(|byte| b" \t\n|&;".contains(&byte));
+        let plain = !name.is_empty() && !RESERVED.contains(&name) && (name == "[" || !name.contains('['));
+        (ends && plain).then_some(name)
     }
 
     /// Words and redirections, up to what joins this command with the next one.
@@ -74,7 +80,7 @@ impl<'l> Text<'l> {
         loop {
             self.blanks();
             match self.peek() {
-                None | Some(b'|' | b'&' | b';') => return Some(()),
+                None | Some(b'|' | b'&' | b';' | b'\n') => return Some(()),
                 Some(b'>') => {
                     self.at += 1;
                     if matches!(self.peek(), Some(b'>' | b'&')) {
@@ -93,7 +99,7 @@ impl<'l> Text<'l> {
         }
     }
 
-    /// One word: plain characters, variables and quotes.
+    /// One word: plain characters, escaped ones, variables and quotes.
     fn word(&mut self) -> Option<()> {
         let from = self.at;
         loop {
@@ -109,16 +115,18 @@ impl<'l> Text<'l> {
                         self.while_is(|byte| !b"\"$`\\!".contains(&byte) && is_readable(byte));
                         match self.peek() {
                             Some(b'$') => self.variable()?,
+                            Some(b'\\') => self.escaped()?,
                             _ => break,
                         }
                     }
                     (self.next() == Some(b'"')).then_some(())?;
                 }
                 Some(b'$') => self.variable()?,
+                Some(b'\\') => self.escaped()?,
                 Some(byte) if byte.is_ascii_alphanumeric() || b"_./+-,:@%^=*?~[]{}".contains(&byte) => {
                     self.at += 1;
                 }
-                None | Some(b' ' | b'\t' | b'|' | b'&' | b';' | b'<' | b'>') => {
+                None | Some(b' ' | b'\t' | b'\n' | b'|' | b'&' | b';' | b'<' | b'>') => {
                     return (self.at > from).then_some(());
                 }
                 Some(_) => return None,
@@ -126,13 +134,21 @@ impl<'l> Text<'l> {
         }
     }
 
-    /// `$name`.
+    /// A character behind a backslash.
+    fn escaped(&mut self) -> Option<()> {
+        self.at += 1;
+        self.next().filter(|byte| matches!(byte, b' '..=b'~')).map(|_| ())
+    }
+
+    /// `$name` or `${name}`.
     fn variable(&mut self) -> Option<()> {
         self.at += 1;
+        let braces = self.peek() == Some(b'{');
+        self.at += usize::from(braces);
         let first = self.peek()?;
         (first.is_ascii_alphabetic() || first == b'_').then_some(())?;
         self.while_is(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        Some(())
+        if braces { (self.next() == Some(b'}')).then_some(()) } else { Some(()) }
     }
 }
 
