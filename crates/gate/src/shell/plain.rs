@@ -1,8 +1,8 @@
 //! The second opinion where there is nothing to misunderstand: commands of plain words, joined by `|`, `&&`, `||`, `;` and new
 //! lines.
 //!
-//! Most lines are like that, and this is read in a hundredth of the time that a whole grammar takes. Everything that could be
-//! read in two ways is not plain: reserved words and assignments before a command, substitutions, comments, brackets, lines that
+//! Many lines are like that, and a whole grammar takes a good part of the time of a judgement. Everything that could be read in
+//! two ways is not plain: reserved words and assignments before a command, substitutions, comments, brackets, lines that
 //! go on, here-documents, what runs behind, and quotes, escapes or variables in the name of a command.
 
 /// Words that begin something else than a command.
