@@ -457,6 +457,23 @@ mod tests {
     }
 
     #[test]
+    fn what_another_writer_left_unfinished_is_moved_before_the_next_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("costs.jsonl");
+        let mut ledger =
+            Ledger::open_shared(&path, Durability::System, Arc::new(Redactor::patterns_only())).unwrap();
+        for number in 0..3 {
+            ledger.append(&json!({"n": number})).unwrap();
+            OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"half").unwrap();
+        }
+        ledger.append(&json!({"n": 3})).unwrap();
+        ledger.append(&json!({"n": 4})).unwrap();
+        assert_eq!(ledger.torn().map(|torn| torn.bytes), Some(6));
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text, (0..5).map(|number| format!("{{\"n\":{number}}}\n")).collect::<String>());
+    }
+
+    #[test]
     fn shared_writers_lose_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("l");
