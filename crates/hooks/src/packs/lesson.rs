@@ -90,6 +90,28 @@ pub struct Lesson {
     pub category: Box<str>,
     /// How well it works, from 0 to 1.
     pub utility: f32,
+    /// A bit for each word of its title and category, so that most words that are not among them need not be looked for.
+    marks: u64,
+}
+
+impl Lesson {
+    /// Is this one of the words of its title or category?
+    pub(super) fn has_word(&self, word: &str) -> bool {
+        self.marks & mark(word) != 0
+            && words(&self.title).chain(words(&self.category)).any(|other| other.eq_ignore_ascii_case(word))
+    }
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_alphanumeric())
+}
+
+/// The bit of a word (FNV-1a).
+fn mark(word: &str) -> u64 {
+    let hash = word.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0000_01b3)
+    });
+    1 << (hash >> 58)
 }
 
 /// Reads the lessons of a file, best first; of equal ones the newest first. A line that cannot be read is a problem, and
@@ -115,16 +137,21 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> (Box<[Lesson]>, Vec<Problem>) 
             break;
         }
         match LessonLine::read(line) {
-            Ok(lesson) => lessons.push(Lesson {
-                title: lesson.name().into(),
-                actionable: marvin_base::truncate::line(&lesson.actionable, ACTIONABLE).into(),
-                category: lesson.category.trim().to_lowercase().into(),
-                #[expect(
-                    clippy::cast_possible_truncation,
-                    reason = "between 0 and 1, three decimals matter"
-                )]
-                utility: lesson.utility() as f32,
-            }),
+            Ok(lesson) => {
+                let (title, category) = (lesson.name(), lesson.category.trim().to_lowercase());
+                let marks = words(&title).chain(words(&category)).fold(0, |marks, word| marks | mark(word));
+                lessons.push(Lesson {
+                    title: title.into(),
+                    actionable: marvin_base::truncate::line(&lesson.actionable, ACTIONABLE).into(),
+                    category: category.into(),
+                    #[expect(
+                        clippy::cast_possible_truncation,
+                        reason = "between 0 and 1, three decimals matter"
+                    )]
+                    utility: lesson.utility() as f32,
+                    marks,
+                });
+            }
             Err(error) => note(
                 format!("line {}", at + 1),
                 format!("it is no lesson: {error}"),
@@ -140,6 +167,23 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> (Box<[Lesson]>, Vec<Problem>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_found_whole_and_in_any_case() {
+        let line = r#"{"title": "Große Namen: Never-Log tokens", "actionable": "x", "category": "Security"}"#;
+        let (lessons, _) = parse(line.as_bytes(), Path::new("l"));
+        for (word, there) in [
+            ("never", true),
+            ("LOG", true),
+            ("große", true),
+            ("security", true),
+            ("nev", false),
+            ("logs", false),
+            ("x", false),
+        ] {
+            assert_eq!(lessons[0].has_word(word), there, "{word}");
+        }
+    }
 
     #[test]
     fn good_lines_stand_beside_bad_ones() {

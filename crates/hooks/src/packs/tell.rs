@@ -144,10 +144,12 @@ pub fn tell(scored: &[Scored], file: &str, told: &mut Told, cap: usize) -> Optio
         told.open(scored);
         let mut part = Part { scored, guardrails: None, lessons: Vec::new() };
         for lesson in choose(scored, &file_words) {
+            if count == LESSONS || told.has_lesson(scored.pack.name(), file, &lesson.title) {
+                continue;
+            }
             let line = format!("- {}: {}\n", clean_line(&lesson.title), clean_line(&lesson.actionable));
-            let known = told.has_lesson(scored.pack.name(), file, &lesson.title);
             let needs = if part.lessons.is_empty() { heading(&scored.pack) + &line } else { line.clone() };
-            if count < LESSONS && !known && room.take(&needs) {
+            if room.take(&needs) {
                 part.lessons.push((lesson, line));
                 count += 1;
             }
@@ -202,8 +204,7 @@ fn score(scored: &Scored) -> Score {
 /// applies the best that fit.
 fn choose<'a>(scored: &'a Scored, file_words: &[String]) -> Vec<&'a Lesson> {
     let fits = |lesson: &Lesson| {
-        scored.near.contains(&lesson.category)
-            || file_words.iter().any(|word| has_word(&lesson.title, word) || has_word(&lesson.category, word))
+        scored.near.contains(&lesson.category) || file_words.iter().any(|word| lesson.has_word(word))
     };
     let best = scored.pack.lessons.iter().take(LOOKED_THROUGH);
     if scored.reach == Reach::Applies {
@@ -224,15 +225,6 @@ fn choose<'a>(scored: &'a Scored, file_words: &[String]) -> Vec<&'a Lesson> {
     chosen.append(&mut others);
     chosen.truncate(LESSONS_OF_PACK);
     chosen
-}
-
-/// Is this one of the words of the text? Without making the words: it is asked of many lessons.
-fn has_word(text: &str, word: &str) -> bool {
-    if !text.is_ascii() {
-        return text.split(|c: char| !c.is_alphanumeric()).any(|other| other.eq_ignore_ascii_case(word));
-    }
-    let is_apart = |byte: &u8| !byte.is_ascii_alphanumeric();
-    text.as_bytes().split(is_apart).any(|other| other.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 fn heading(pack: &Pack) -> String {
