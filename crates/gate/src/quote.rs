@@ -42,6 +42,10 @@ pub fn block(text: &str) -> String {
 /// The text without what is not seen: it could hide in the middle of a tag. Line breaks and tabs stay.
 #[must_use]
 pub fn seen(text: &str) -> String {
+    // Most texts are plain, and then all of it is seen.
+    if text.bytes().all(|byte| matches!(byte, b'\n' | b'\t' | b' '..=b'~')) {
+        return text.to_string();
+    }
     let shown = |letter: char| match letter {
         '\n' | '\t' => Some(letter),
         '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => Some(' '),

@@ -292,7 +292,7 @@ impl Room {
 
 /// The length as clients count it.
 fn units(text: &str) -> usize {
-    text.chars().map(char::len_utf16).sum()
+    if text.is_ascii() { text.len() } else { text.chars().map(char::len_utf16).sum() }
 }
 
 /// Characters of one line that is told.
