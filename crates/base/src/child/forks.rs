@@ -5,7 +5,9 @@
 //! however busy the machine is. Everything here runs between fork and exec, or in the keeper: system calls only.
 //!
 //! Limits: Linux 5.5 and newer, on x86-64 and 64-bit ARM, and one listener at a time: inside a program that has one there is
-//! no second, and the outer one counts for both.
+//! no second, and the outer one counts for both. A signal that reaches a program in the moment between its question and the
+//! keeper's look at it ends the call (`EINTR`) where the program does not let its calls go on after signals; the kernel knows
+//! no way around that.
 
 use std::mem::size_of;
 
