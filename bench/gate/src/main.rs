@@ -64,14 +64,14 @@ fn measure(file: Option<&str>) -> Result<Value, Box<dyn Error>> {
         }
     }
     let (rate, p99) = (judged.rate(), judged.at(99));
-    // Both parsers are part of every judgement, so both are the reference; the first alone stands beside it.
+    // A line is read twice where its verdict depends on it, so both parsers are the reference; the first alone stands beside it.
     let (ratio, ratio_first) = (judged.sum() / both.sum(), judged.sum() / first.sum());
     Ok(json!({
         "bench": "gate",
         "what": format!("{set}: {} lines, {ROUNDS} rounds, processor time of one thread, the best round", lines.len()),
         "reference": both.show("a bare parse: brush-parser with words, and tree-sitter-bash"),
         "first_parser": first.show("a bare parse: brush-parser with words"),
-        "marvin": judged.show("judge: both parsers, every segment resolved, its effects weighed"),
+        "marvin": judged.show("judge: read, confirmed by a second reader where that can change the verdict, every segment resolved, its effects weighed"),
         "first_call_us": rounded(cold.as_secs_f64() * 1e6),
         "target_commands_per_second": TARGET_RATE, "target_p99_us": TARGET_P99,
         "ratio": rounded(ratio), "target_ratio": TARGET_RATIO, "ratio_to_first_parser": rounded(ratio_first),

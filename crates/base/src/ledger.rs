@@ -207,19 +207,23 @@ impl Ledger {
     }
 
     fn append_line(&mut self, line: &[u8]) -> Result<(), LedgerError> {
-        if self.shared {
-            self.lock()?;
-            // Where nobody else has written since, the last line is whole.
-            let known = self.end > 0 && self.length() == self.end;
-            if !known && let Some(torn) = self.repair()? {
-                self.torn = Some(torn);
-            }
+        if !self.shared {
+            return self.write_whole(line).map_err(|source| self.io("append to", source));
         }
-        let result = self.write_whole(line);
-        if self.shared {
-            self.file.unlock().map_err(|source| self.io("unlock", source))?;
+        self.lock()?;
+        let appended = self.append_to_whole_lines(line);
+        self.file.unlock().map_err(|source| self.io("unlock", source))?;
+        appended
+    }
+
+    /// Appends behind what others may have left. The lock is held.
+    fn append_to_whole_lines(&mut self, line: &[u8]) -> Result<(), LedgerError> {
+        // Where nobody else has written since, the last line is whole.
+        let known = self.end > 0 && self.length() == self.end;
+        if !known && let Some(torn) = self.repair()? {
+            self.torn = Some(torn);
         }
-        result.map_err(|source| self.io("append to", source))
+        self.write_whole(line).map_err(|source| self.io("append to", source))
     }
 
     /// Takes the lock, and does not wait for ever: whoever holds it for long does not write a line.

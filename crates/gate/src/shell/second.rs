@@ -140,12 +140,12 @@ pub(super) fn agrees(line: &str, program: &Program) -> bool {
         return true;
     }
     // Its scanner looks letters up in a table that has no place for those of other alphabets.
-    let plain = plain(line);
-    let Some(mut seen) = READER.with_borrow_mut(|reader| reader.as_mut()?.names(&plain)) else {
+    let letters = ascii(line);
+    let Some(mut seen) = READER.with_borrow_mut(|reader| reader.as_mut()?.names(&letters)) else {
         return false;
     };
     if !line.is_ascii() {
-        ours.iter_mut().for_each(|name| *name = self::plain(name).into_owned());
+        ours.iter_mut().for_each(|name| *name = ascii(name).into_owned());
     }
     ours.retain(|name| !SPECIAL.contains(&name.as_str()));
     seen.retain(|name| !SPECIAL.contains(&name.as_str()));
@@ -154,8 +154,8 @@ pub(super) fn agrees(line: &str, program: &Program) -> bool {
     ours == seen
 }
 
-/// The text with one plain letter for each that is not.
-fn plain(text: &str) -> Cow<'_, str> {
+/// The text with one letter of ours for each of another alphabet.
+fn ascii(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }

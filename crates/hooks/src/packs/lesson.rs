@@ -106,12 +106,9 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_alphanumeric())
 }
 
-/// The bit of a word (FNV-1a).
+/// The bit of a word.
 fn mark(word: &str) -> u64 {
-    let hash = word.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte.to_ascii_lowercase())).wrapping_mul(0x0100_0000_01b3)
-    });
-    1 << (hash >> 58)
+    1 << (super::number(word.bytes().map(|byte| byte.to_ascii_lowercase())) >> 58)
 }
 
 /// Reads the lessons of a file, best first; of equal ones the newest first. A line that cannot be read is a problem, and

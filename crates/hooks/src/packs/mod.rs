@@ -39,6 +39,11 @@ const MOST: usize = 500;
 /// How often the disk is looked at.
 const LOOK: Duration = Duration::from_millis(200);
 
+/// A number for a text (FNV-1a): the same on every machine and in every version.
+fn number(bytes: impl Iterator<Item = u8>) -> u64 {
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
 /// A folder of packs.
 #[derive(Debug)]
 struct Folder {

@@ -90,10 +90,9 @@ impl Told {
     }
 }
 
-/// A number for a lesson and a file (FNV-1a): the same on every machine and in every version.
+/// A number for a lesson and a file.
 fn key(file: &str, title: &str) -> u64 {
-    let bytes = file.bytes().chain([0]).chain(title.bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    super::number(file.bytes().chain([0]).chain(title.bytes()))
 }
 
 /// How much a pack had to do with a file, as records write it.
