@@ -1,6 +1,7 @@
 //! The project's own chores. `cargo xtask test` installs what the tests need and runs everything; `cargo xtask bench NAME`
 //! measures against a reference in the same run and prints JSON; `cargo xtask deny` checks licences and advisories.
 
+mod attack;
 mod bench;
 mod browser;
 mod clients;
@@ -17,6 +18,8 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask test            install what the tests need, run everything, end with the counts
 cargo xtask bench NAME      measure; NAME is one of: start, stream, grep, tools, tree, gate, hook, honesty, engine, memory, faces, all
+cargo xtask attack [GROUP …] [--sample N]
+                            attacks on the built binary, each with a control; data in attacks/
 cargo xtask fuzz [TARGET] [--minutes N]
                             look for inputs that break something; TARGET is one of: patch, arguments, path, ticket, command
 cargo xtask kills [N]       kill a run of five servitors N times (default 100) at any moment, and take it up again
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
     let result = match words.as_slice() {
         ["test", rest @ ..] => test::run(rest),
         ["bench", name] => bench::run(name),
+        ["attack", rest @ ..] => attack::run(rest),
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["kills"] => kills("100"),
         ["kills", times] => kills(times),

@@ -69,6 +69,12 @@ pub(crate) fn install(package: &str) -> Result<(), String> {
     run(Command::new("sh").args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::null())).map_err(|_| hint)
 }
 
+/// Builds the debug binary and returns its path.
+pub(crate) fn debug() -> Result<PathBuf, String> {
+    run(cargo().args(["build", "--locked", "--quiet", "--package", "marvin"]))?;
+    Ok(target().join("debug/marvin"))
+}
+
 /// Builds the release binary and gives its path.
 pub(crate) fn release() -> Result<PathBuf, String> {
     run(cargo().args(["build", "--release", "--locked", "--quiet", "--package", "marvin"]))?;
