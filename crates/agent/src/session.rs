@@ -409,7 +409,7 @@ impl Session {
 
     /// What contains this run's commands.
     fn sandbox(&self) -> &'static str {
-        marvin_gate::containment::chosen(self.settings.text(&table::CONTAINMENT))
+        marvin_gate::sandbox::chosen(self.settings.text(&table::CONTAINMENT))
     }
 
     fn save(&self) -> Result<(), WriteError> {

@@ -3,14 +3,13 @@
 //! Everything that an agent wants to do to the world is put as an [`Intent`] and answered by [`judge`] with a
 //! [`Verdict`]. Paths become [`WorkspacePath`]s before anything is opened ([`workspace`]); shell commands are read as
 //! bash reads them ([`shell`]) and judged by what they do ([`meaning`], [`command`]); requests are judged by host and by address ([`network`]); and what is allowed still runs inside a box that the operating
-//! system guards ([`containment`]), because a judge that reads text can be wrong.
+//! system guards ([`sandbox`]), because a judge that reads text can be wrong.
 
 pub mod access;
 pub mod agent;
 mod beneath;
 pub mod change;
 pub mod command;
-pub mod containment;
 pub mod intent;
 pub mod layers;
 pub mod meaning;
@@ -18,6 +17,7 @@ pub mod network;
 pub mod path;
 pub mod quote;
 pub mod refusal;
+pub mod sandbox;
 pub mod score;
 pub mod secrets;
 pub mod shell;

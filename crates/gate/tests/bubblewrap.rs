@@ -9,7 +9,7 @@
 )]
 
 use marvin_base::child::{Child, Ending, Limits, Outcome, run};
-use marvin_gate::containment::{Policy, bubblewrap};
+use marvin_gate::sandbox::{Policy, bubblewrap};
 use std::path::PathBuf;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;

@@ -91,7 +91,7 @@ impl Chat {
             queued: state.queued.as_deref().map(|text| ground.redactor.text(text).into_owned()),
             cost_usd: dollars(state.spent),
             budget_usd: ground.settings.amount(&table::MAX_COST),
-            sandbox: marvin_gate::containment::chosen(ground.settings.text(&table::CONTAINMENT)).to_string(),
+            sandbox: marvin_gate::sandbox::chosen(ground.settings.text(&table::CONTAINMENT)).to_string(),
             turbotime: state
                 .turbotime
                 .as_ref()

@@ -2,7 +2,7 @@
 //! effects ([`crate::meaning`]) what that does, and here the disk is asked where the names really lead.
 //!
 //! Limits: this reads text. A build that is allowed runs the project's own code, which can do anything that the box
-//! around it ([`crate::containment`]) lets it do. Symbolic links are followed on the disk as it is now ([`reach`]); what
+//! around it ([`crate::sandbox`]) lets it do. Symbolic links are followed on the disk as it is now ([`reach`]); what
 //! changes between the judgement and the run is the box's to stop.
 
 mod raw;

@@ -8,7 +8,7 @@ use marvin_base::child::{self, Child, Ending};
 use marvin_base::environment::Environment;
 use marvin_base::settings::table;
 use marvin_base::{Exit, atomic};
-use marvin_gate::containment::{self, bubblewrap};
+use marvin_gate::sandbox::{self, bubblewrap};
 use marvin_model::choose::{self, ProviderStatus};
 use marvin_tools::servers;
 use serde::Serialize;
@@ -175,7 +175,7 @@ async fn version(program: &str, arguments: &[&str]) -> Option<String> {
 /// What contains commands, and whether bubblewrap could.
 fn sandbox(ground: Option<&Ground>) -> Vec<Check> {
     let setting = ground.map_or("auto", |ground| ground.settings.text(&table::CONTAINMENT));
-    let landlock = containment::available();
+    let landlock = sandbox::available();
     let first = match setting {
         "off" => check(
             "sandbox",

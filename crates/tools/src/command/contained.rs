@@ -7,7 +7,7 @@ use marvin_base::child::{self, Child, Ending, Limits, Outcome};
 use marvin_base::environment::Environment;
 use marvin_base::redact;
 use marvin_base::settings::table;
-use marvin_gate::containment::{self, Policy, bubblewrap};
+use marvin_gate::sandbox::{self, Policy, bubblewrap};
 use marvin_gate::secrets;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -175,7 +175,7 @@ pub(crate) async fn contain(
     policy: Policy,
     context: &ToolContext,
 ) -> Result<&'static str, ToolError> {
-    let failed = |error: containment::ContainmentError| ToolError::Failed(error.to_string());
+    let failed = |error: sandbox::SandboxError| ToolError::Failed(error.to_string());
     match context.settings.text(&table::CONTAINMENT) {
         "off" => Ok("off"),
         // A network of its own could not be reached from outside.
@@ -187,15 +187,15 @@ pub(crate) async fn contain(
             bubblewrap::wrap(child, &policy).map_err(failed)
         }
         _ => {
-            let available = containment::available();
+            let available = sandbox::available();
             if available.kind == "none" {
-                return Err(failed(containment::ContainmentError::Unavailable { abi: available.abi }));
+                return Err(failed(sandbox::SandboxError::Unavailable { abi: available.abi }));
             }
             child.limits.hard = true;
             child.prepare = Some(Arc::new(move |command| {
-                containment::contain(command, &policy).map(|_| ()).map_err(std::io::Error::other)
+                sandbox::contain(command, &policy).map(|_| ()).map_err(std::io::Error::other)
             }));
-            Ok(containment::LANDLOCK)
+            Ok(sandbox::LANDLOCK)
         }
     }
 }

@@ -1,14 +1,14 @@
 //! What a program has no business to change, looked at before and after it ran.
 //!
 //! Landlock cannot keep a program from writing in `.git` and `.marvin` of its own workspace (see
-//! [`marvin_gate::containment`]), so a change is found out and said. This is a look at a few files' facts, not at every
+//! [`marvin_gate::sandbox`]), so a change is found out and said. This is a look at a few files' facts, not at every
 //! byte: well below a millisecond.
 //!
 //! Limits: somebody else may have changed them in the same time; what was changed and changed back with the same inode is
 //! still seen, since the time of a change cannot be set.
 
 use marvin_base::files::{self, Links};
-use marvin_gate::containment::GUARDED;
+use marvin_gate::sandbox::GUARDED;
 use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;

@@ -6,7 +6,7 @@ use crate::context::ToolContext;
 use crate::result::ToolError;
 use marvin_base::child::Child;
 use marvin_base::environment::Environment;
-use marvin_gate::containment::Policy;
+use marvin_gate::sandbox::Policy;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::{Path, PathBuf};

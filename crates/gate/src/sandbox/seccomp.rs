@@ -1,6 +1,6 @@
 //! System calls that a contained program cannot make.
 
-use super::ContainmentError;
+use super::SandboxError;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
@@ -18,7 +18,7 @@ pub(super) enum Sockets {
 }
 
 /// Everything, as filters that are entered one after the other.
-pub(super) fn filters(sockets: Sockets) -> Result<[BpfProgram; 3], ContainmentError> {
+pub(super) fn filters(sockets: Sockets) -> Result<[BpfProgram; 3], SandboxError> {
     Ok([refusals(sockets)?, missing_calls()?, unsupported_calls()?])
 }
 
@@ -62,7 +62,7 @@ const REFUSED: &[i64] = &[
 ];
 
 /// The main filter: what matches fails with `EPERM`, the rest goes through.
-fn refusals(sockets: Sockets) -> Result<BpfProgram, ContainmentError> {
+fn refusals(sockets: Sockets) -> Result<BpfProgram, SandboxError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     let families: &[i32] = match sockets {
         Sockets::Unix => &[libc::AF_UNIX],
@@ -87,7 +87,7 @@ fn refusals(sockets: Sockets) -> Result<BpfProgram, ContainmentError> {
 }
 
 /// Sockets of the Internet that are no TCP: of another kind than a stream, or of another protocol (MPTCP, SCTP).
-fn no_streams() -> Result<Vec<SeccompRule>, ContainmentError> {
+fn no_streams() -> Result<Vec<SeccompRule>, SandboxError> {
     const KIND: u64 = 0xf;
     let mut rules = Vec::new();
     for family in [libc::AF_INET, libc::AF_INET6] {
@@ -103,13 +103,13 @@ fn no_streams() -> Result<Vec<SeccompRule>, ContainmentError> {
 }
 
 /// `clone3` hides its flags behind a pointer; told that it does not exist, programs fall back to `clone`.
-fn missing_calls() -> Result<BpfProgram, ContainmentError> {
+fn missing_calls() -> Result<BpfProgram, SandboxError> {
     compile(BTreeMap::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)
 }
 
 /// Extended attributes (and access lists, which are such) are not guarded by Landlock; told that the file system does not
 /// know them, programs do without.
-fn unsupported_calls() -> Result<BpfProgram, ContainmentError> {
+fn unsupported_calls() -> Result<BpfProgram, SandboxError> {
     /// `setxattrat` and `removexattrat`, the same on every architecture.
     const NEW: [i64; 2] = [463, 466];
     let old = [
@@ -123,24 +123,24 @@ fn unsupported_calls() -> Result<BpfProgram, ContainmentError> {
     compile(old.into_iter().chain(NEW).map(|call| (call, Vec::new())).collect(), libc::EOPNOTSUPP)
 }
 
-fn compile(mut rules: BTreeMap<i64, Vec<SeccompRule>>, error: i32) -> Result<BpfProgram, ContainmentError> {
+fn compile(mut rules: BTreeMap<i64, Vec<SeccompRule>>, error: i32) -> Result<BpfProgram, SandboxError> {
     // The x32 variant of x86-64 numbers the same calls with this bit set.
     if cfg!(target_arch = "x86_64") {
         let doubled: Vec<_> = rules.iter().map(|(call, rules)| (call | 0x4000_0000, rules.clone())).collect();
         rules.extend(doubled);
     }
-    let wrong = |error: seccompiler::BackendError| ContainmentError::Rules(error.to_string());
+    let wrong = |error: seccompiler::BackendError| SandboxError::Rules(error.to_string());
     let architecture = std::env::consts::ARCH.try_into().map_err(wrong)?;
     SeccompFilter::new(rules, SeccompAction::Allow, SeccompAction::Errno(error.unsigned_abs()), architecture)
         .and_then(TryInto::try_into)
         .map_err(wrong)
 }
 
-fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompCondition, ContainmentError> {
+fn condition(argument: u8, operator: SeccompCmpOp, value: u64) -> Result<SeccompCondition, SandboxError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
-        .map_err(|error| ContainmentError::Rules(error.to_string()))
+        .map_err(|error| SandboxError::Rules(error.to_string()))
 }
 
-fn rule(conditions: Vec<SeccompCondition>) -> Result<SeccompRule, ContainmentError> {
-    SeccompRule::new(conditions).map_err(|error| ContainmentError::Rules(error.to_string()))
+fn rule(conditions: Vec<SeccompCondition>) -> Result<SeccompRule, SandboxError> {
+    SeccompRule::new(conditions).map_err(|error| SandboxError::Rules(error.to_string()))
 }

@@ -49,7 +49,7 @@ const MOST_ENTRIES: usize = 4096;
 
 /// What this machine can do, for `marvin doctor`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Containment {
+pub struct Support {
     /// `landlock` or `none`.
     pub kind: &'static str,
     /// The kernel's Landlock version; 0 when it has none.
@@ -82,14 +82,14 @@ pub struct Policy {
 
 impl Policy {
     /// Nothing writable may hold the workspace, or a place that is hidden: the box would have no walls.
-    pub(crate) fn check(&self) -> Result<(), ContainmentError> {
+    pub(crate) fn check(&self) -> Result<(), SandboxError> {
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let workspace = real(&self.workspace);
         for folder in self.writable.iter().map(|folder| real(folder)) {
             let holds = |place: &Path| *place != folder && place.starts_with(&folder);
             if holds(&workspace) || folder.parent().is_none() || self.hidden.iter().any(|place| holds(place))
             {
-                return Err(ContainmentError::Rules(format!(
+                return Err(SandboxError::Rules(format!(
                     "{} holds what must stay closed, so it is not opened for writing",
                     folder.display()
                 )));
@@ -114,7 +114,7 @@ impl Policy {
 
 /// Why a child cannot be contained. It must then not run.
 #[derive(Debug, thiserror::Error)]
-pub enum ContainmentError {
+pub enum SandboxError {
     /// The kernel lacks Landlock, or has too old a version.
     #[error(
         "this kernel cannot contain commands (Landlock version {abi}, needed: {LEAST_ABI}); use Linux 6.2 or newer with \
@@ -137,16 +137,16 @@ pub enum ContainmentError {
 
 /// What this machine can do.
 #[must_use]
-pub fn available() -> Containment {
+pub fn available() -> Support {
     let abi = landlock_version();
     if abi < LEAST_ABI {
         let note =
             format!("Landlock version {abi}; commands need version {LEAST_ABI} (Linux 6.2) and are refused");
-        return Containment { kind: "none", abi, tcp: false, note };
+        return Support { kind: "none", abi, tcp: false, note };
     }
     let note =
         format!("Landlock version {abi} and seccomp: commands write only in the workspace, no network");
-    Containment { kind: "landlock", abi, tcp: abi >= 4, note }
+    Support { kind: "landlock", abi, tcp: abi >= 4, note }
 }
 
 /// What contains commands when `sandbox.commands` says this: `landlock`, `bubblewrap`, `off`, or `none` where it cannot be had.
@@ -164,24 +164,22 @@ pub fn chosen(setting: &str) -> &'static str {
 ///
 /// # Errors
 /// When the kernel cannot do it, or a folder of the policy cannot be opened.
-pub fn contain(command: &mut Command, policy: &Policy) -> Result<&'static str, ContainmentError> {
+pub fn contain(command: &mut Command, policy: &Policy) -> Result<&'static str, SandboxError> {
     policy.check()?;
     let abi = landlock_version();
     if abi < LEAST_ABI {
-        return Err(ContainmentError::Unavailable { abi });
+        return Err(SandboxError::Unavailable { abi });
     }
     // A contained child has the same user: what this process knows must not be read from outside it.
     static HIDDEN: OnceLock<Result<(), String>> = OnceLock::new();
     HIDDEN
         .get_or_init(|| marvin_base::child::hide_environment().map_err(|error| error.to_string()))
         .clone()
-        .map_err(ContainmentError::Rules)?;
+        .map_err(SandboxError::Rules)?;
     let rules = ruleset(policy)?;
     // Before its fourth version Landlock knows nothing of ports.
     if policy.listen.is_some() && abi < 4 {
-        return Err(ContainmentError::Rules(format!(
-            "Landlock version {abi} cannot open one port and no other"
-        )));
+        return Err(SandboxError::Rules(format!("Landlock version {abi} cannot open one port and no other")));
     }
     let filters = seccomp::filters(match policy.listen {
         _ if policy.network => Sockets::Internet,
@@ -196,8 +194,8 @@ pub fn contain(command: &mut Command, policy: &Policy) -> Result<&'static str, C
 }
 
 /// The Landlock rules, as a handle that the child only has to enter.
-fn ruleset(policy: &Policy) -> Result<OwnedFd, ContainmentError> {
-    let wrong = |error: landlock::RulesetError| ContainmentError::Rules(error.to_string());
+fn ruleset(policy: &Policy) -> Result<OwnedFd, SandboxError> {
+    let wrong = |error: landlock::RulesetError| SandboxError::Rules(error.to_string());
     let all = AccessFs::from_all(NEWEST_ABI);
     let mut ruleset =
         Ruleset::default().set_compatibility(CompatLevel::BestEffort).handle_access(all).map_err(wrong)?;
@@ -228,7 +226,7 @@ fn ruleset(policy: &Policy) -> Result<OwnedFd, ContainmentError> {
         let rights = if device.is_dir() { own } else { AccessFs::from_file(NEWEST_ABI) };
         created = created.add_rule(PathBeneath::new(open(device)?, rights)).map_err(wrong)?;
     }
-    Option::<OwnedFd>::from(created).ok_or(ContainmentError::Unavailable { abi: 0 })
+    Option::<OwnedFd>::from(created).ok_or(SandboxError::Unavailable { abi: 0 })
 }
 
 /// Everything but the hidden places, as few folders and files as say it. A folder on the way to a hidden place is given
@@ -259,8 +257,8 @@ fn readable(hidden: &[PathBuf]) -> Vec<PathBuf> {
     readable
 }
 
-fn open(path: &Path) -> Result<PathFd, ContainmentError> {
-    PathFd::new(path).map_err(|error| ContainmentError::Rules(format!("{}: {error}", path.display())))
+fn open(path: &Path) -> Result<PathFd, SandboxError> {
+    PathFd::new(path).map_err(|error| SandboxError::Rules(format!("{}: {error}", path.display())))
 }
 
 /// What a program in the workspace has no business to change: what git runs by itself, the record, the tickets. Relative.

@@ -1,7 +1,7 @@
 //! Real children in the real box. Where the kernel has no Landlock, only the refusal is tested.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-use marvin_gate::containment::{ContainmentError, Policy, available, contain};
+use marvin_gate::sandbox::{Policy, SandboxError, available, contain};
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -21,7 +21,7 @@ impl Box {
         if available().kind == "none" {
             let mut command = Command::new("true");
             let policy = Policy::new(made.workspace.path(), made.temporary.path());
-            assert!(matches!(contain(&mut command, &policy), Err(ContainmentError::Unavailable { .. })));
+            assert!(matches!(contain(&mut command, &policy), Err(SandboxError::Unavailable { .. })));
             return None;
         }
         Some(made)

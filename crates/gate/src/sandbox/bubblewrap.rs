@@ -10,7 +10,7 @@
 //! the box goes first. `/run` is hidden without a network, since the sockets of the system's services lie there.
 
 use super::seccomp::{self, Sockets};
-use super::{ContainmentError, GUARDED, Policy, kept_capabilities};
+use super::{GUARDED, Policy, SandboxError, kept_capabilities};
 use marvin_base::child::Child;
 use rustix::fs::{MemfdFlags, SeekFrom};
 use seccompiler::BpfProgram;
@@ -64,8 +64,8 @@ fn find(folders: &[&Path]) -> Result<PathBuf, String> {
 ///
 /// # Errors
 /// When bubblewrap does not work here, or a folder of the policy is not there.
-pub fn wrap(child: &mut Child, policy: &Policy) -> Result<&'static str, ContainmentError> {
-    let program = ready().map_err(ContainmentError::Bubblewrap)?;
+pub fn wrap(child: &mut Child, policy: &Policy) -> Result<&'static str, SandboxError> {
+    let program = ready().map_err(SandboxError::Bubblewrap)?;
     policy.check()?;
     let (mut arguments, filters) = arguments(policy)?;
     if let Some(folder) = &child.folder {
@@ -88,10 +88,10 @@ pub fn wrap(child: &mut Child, policy: &Policy) -> Result<&'static str, Containm
 }
 
 /// The arguments of `bwrap` before the program, and the filters that they name by number.
-fn arguments(policy: &Policy) -> Result<(Vec<OsString>, Arc<[OwnedFd; 3]>), ContainmentError> {
+fn arguments(policy: &Policy) -> Result<(Vec<OsString>, Arc<[OwnedFd; 3]>), SandboxError> {
     for folder in [&policy.workspace, &policy.temporary].into_iter().chain(&policy.writable) {
         if !folder.exists() {
-            return Err(ContainmentError::Rules(format!("{} is not there", folder.display())));
+            return Err(SandboxError::Rules(format!("{} is not there", folder.display())));
         }
     }
     let mut all: Vec<OsString> = Vec::new();
@@ -177,7 +177,7 @@ fn mask(place: &Path) -> Vec<OsString> {
 }
 
 /// A filter as `bwrap` reads it.
-fn file_of(filter: &BpfProgram) -> Result<OwnedFd, ContainmentError> {
+fn file_of(filter: &BpfProgram) -> Result<OwnedFd, SandboxError> {
     let mut bytes = Vec::with_capacity(filter.len() * 8);
     for step in filter {
         bytes.extend(step.code.to_ne_bytes());
@@ -185,7 +185,7 @@ fn file_of(filter: &BpfProgram) -> Result<OwnedFd, ContainmentError> {
         bytes.extend(step.k.to_ne_bytes());
     }
     let wrong =
-        |error: std::io::Error| ContainmentError::Rules(format!("a filter cannot be handed over: {error}"));
+        |error: std::io::Error| SandboxError::Rules(format!("a filter cannot be handed over: {error}"));
     let file =
         rustix::fs::memfd_create("filter", MemfdFlags::CLOEXEC).map_err(|error| wrong(error.into()))?;
     let mut file = std::fs::File::from(file);
