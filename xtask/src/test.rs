@@ -15,7 +15,6 @@ pub(crate) fn run(filter: &[&str]) -> Result<(), String> {
         ("ip", "iproute2"),
         ("unshare", "util-linux"),
         ("setpriv", "util-linux"),
-        ("bwrap", "bubblewrap"),
         ("tmux", "tmux"),
     ] {
         tools::need(program, package)?;
@@ -32,8 +31,6 @@ pub(crate) fn run(filter: &[&str]) -> Result<(), String> {
         .env("MARVIN_TEST_PYTHON", python)
         .env("MARVIN_TEST_MCP", mcp)
         .env("MARVIN_TEST_BROWSER", browser)
-        // Nothing of bubblewrap is left out where it was installed just now.
-        .env("MARVIN_TEST_BUBBLEWRAP", "1")
         .env("INSTA_UPDATE", "no")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

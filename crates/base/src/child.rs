@@ -6,7 +6,10 @@
 
 mod forks;
 mod keeper;
+mod namespaces;
 mod tree;
+
+pub use namespaces::{Namespaces, Setup};
 
 use rustix::process::{Pid, Signal};
 use std::collections::BTreeMap;
@@ -77,6 +80,14 @@ pub struct Child {
     pub keep: usize,
     /// What it may use.
     pub limits: Limits,
+    /// Namespaces that it starts in, with an init process that ends everything with it.
+    pub namespaces: Option<Namespaces>,
+    /// Whether it starts a session of its own, without a controlling terminal.
+    pub own_session: bool,
+    /// Files that take its output and its errors in place of this process, so that they outlast it.
+    pub output_files: Option<(PathBuf, PathBuf)>,
+    /// File that gets its exit code when it has ended by itself, also when this process is gone by then.
+    pub status_file: Option<PathBuf>,
     /// Called on the command before it starts.
     pub prepare: Option<Prepare>,
 }
@@ -108,8 +119,18 @@ impl Child {
             deadline: Duration::from_secs(60),
             keep: 1024 * 1024,
             limits: Limits::default(),
+            namespaces: None,
+            own_session: false,
+            output_files: None,
+            status_file: None,
             prepare: None,
         }
+    }
+
+    /// Where it starts: its own directory, else `default`.
+    #[must_use]
+    pub fn directory_in(&self, default: &std::path::Path) -> PathBuf {
+        self.folder.clone().unwrap_or_else(|| default.to_path_buf())
     }
 
     /// Adds arguments.
@@ -301,8 +322,23 @@ fn ending(status: Option<std::process::ExitStatus>) -> Ending {
     }
 }
 
-/// Starts the child: keeper, environment, pipes. Beside it comes what the keeper has to say at the end.
+/// Runs a short child to its end without a runtime: for probes. Its deadline and how much to keep do not count.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn run_blocking(child: &Child) -> std::io::Result<std::process::Output> {
+    let (mut command, _word) = command(child)?;
+    command.stdin(Stdio::null()).output()
+}
+
+/// Starts the child. Beside it comes what the keeper has to say at the end.
 fn start(child: &Child) -> std::io::Result<(tokio::process::Child, std::io::PipeReader)> {
+    let (command, word) = command(child)?;
+    Ok((tokio::process::Command::from(command).spawn()?, word))
+}
+
+/// The command of a child: keeper, environment, pipes.
+fn command(child: &Child) -> std::io::Result<(std::process::Command, std::io::PipeReader)> {
     let mut command = std::process::Command::new(&child.program);
     command.args(&child.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     if let Some(folder) = &child.folder {
@@ -316,11 +352,20 @@ fn start(child: &Child) -> std::io::Result<(tokio::process::Child, std::io::Pipe
     }
     command.envs(FOR_ALL.get().into_iter().flatten());
     command.envs(&child.set);
-    let word = keeper::keep(&mut command, child.limits)?;
+    if let Some((output, errors)) = &child.output_files {
+        command.stdout(create_private(output)?).stderr(create_private(errors)?);
+    }
+    let word = keeper::keep(&mut command, child)?;
     if let Some(prepare) = &child.prepare {
         prepare(&mut command)?;
     }
-    Ok((tokio::process::Command::from(command).spawn()?, word))
+    Ok((command, word))
+}
+
+/// A new file that only this user can read.
+fn create_private(path: &std::path::Path) -> std::io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    std::fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
 /// Closes `/proc/PID/environ`, `/proc/PID/mem` and tracing of this process to others of the same user: its environment

@@ -22,8 +22,10 @@
 //! box (Linux 6.12 and newer). On a kernel without `/proc/PID/task/TID/children` only the program's process group is ended.
 
 use super::forks::{self, Heard};
-use super::{Limits, tree};
+use super::namespaces::{self, IdMaps};
+use super::{Child, Limits, tree};
 use rustix::process::Signal;
+use std::ffi::CString;
 use std::io::{PipeReader, Read};
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
@@ -63,8 +65,18 @@ pub(super) fn was_crowded(mut word: PipeReader) -> bool {
     unsafe_code,
     reason = "pre_exec runs between fork and exec; the closure makes system calls only and allocates nothing"
 )]
-pub(super) fn keep(command: &mut std::process::Command, limits: Limits) -> std::io::Result<PipeReader> {
+pub(super) fn keep(command: &mut std::process::Command, child: &Child) -> std::io::Result<PipeReader> {
     let (word, say) = std::io::pipe()?;
+    let (limits, own_session) = (child.limits, child.own_session);
+    let rules = Watched {
+        max_processes: limits.processes,
+        own_session,
+        status_file: child.status_file.as_deref().map(StatusFile::new).transpose()?,
+    };
+    let isolation = match child.namespaces.clone() {
+        Some(isolation) => Some((isolation, IdMaps::of_process()?, UnixStream::pair()?)),
+        None => None,
+    };
     let ask = (limits.hard && limits.processes.is_some()).then(UnixStream::pair).transpose()?;
     let hard = limits.processes.and_then(hard_bound);
     let parent = rustix::process::getpid().as_raw_nonzero().get();
@@ -84,18 +96,37 @@ pub(super) fn keep(command: &mut std::process::Command, limits: Limits) -> std::
                 return Err(std::io::Error::from_raw_os_error(libc::ECANCELED));
             }
             let keeper = libc::getpid();
-            match libc::fork() {
+            let program = match &isolation {
+                Some((isolation, _, _)) => namespaces::clone(isolation.flags),
+                None => libc::fork(),
+            };
+            match program {
                 -1 => Err(std::io::Error::last_os_error()),
                 0 => {
-                    begin(keeper, &watched, limits, hard)?;
+                    // In a PID namespace of its own a process has no parent that it could see.
+                    let keeper = if isolation.is_some() { 0 } else { keeper };
+                    begin(keeper, &watched, limits, hard, own_session)?;
+                    if let Some((isolation, _, (_, theirs))) = &isolation {
+                        namespaces::wait_for_release(theirs.as_raw_fd())?;
+                        (isolation.setup)()?;
+                        namespaces::become_init(theirs.as_raw_fd())?;
+                    }
                     if let Some((_, theirs)) = &ask {
                         forks::ask(theirs.as_raw_fd());
                     }
                     Ok(())
                 }
                 program => {
-                    let ours = ask.as_ref().map(|(ours, _)| ours.as_raw_fd());
-                    watch(program, &watched, limits.processes, say.as_raw_fd(), ours)
+                    let link = isolation.as_ref().map(|(_, maps, (ours, _))| {
+                        namespaces::release(program, maps, ours.as_raw_fd());
+                        ours.as_raw_fd()
+                    });
+                    let open = Handles {
+                        say: say.as_raw_fd(),
+                        ask: ask.as_ref().map(|(ours, _)| ours.as_raw_fd()),
+                        link,
+                    };
+                    watch(program, &watched, &rules, open)
                 }
             }
         });
@@ -117,12 +148,77 @@ fn watched() -> libc::sigset_t {
     }
 }
 
-/// The program's side: a process group of its own, ended with its keeper, signals as they should be.
+/// What the keeper holds open.
+#[derive(Clone, Copy)]
+struct Handles {
+    /// Where it says how it ended the program.
+    say: i32,
+    /// Where the listener of new processes comes from.
+    ask: Option<i32>,
+    /// The socket that it shares with init, where there is one.
+    link: Option<i32>,
+}
+
+/// What the keeper knows of the program.
+struct Watched {
+    max_processes: Option<u32>,
+    own_session: bool,
+    status_file: Option<StatusFile>,
+}
+
+/// Where the keeper writes how the program ended, out of the program's reach.
+struct StatusFile {
+    part: CString,
+    whole: CString,
+}
+
+impl StatusFile {
+    fn new(path: &std::path::Path) -> std::io::Result<Self> {
+        use std::os::unix::ffi::OsStrExt;
+        let mut part = path.as_os_str().to_owned();
+        part.push(".part");
+        Ok(StatusFile {
+            part: CString::new(part.as_bytes())?,
+            whole: CString::new(path.as_os_str().as_bytes())?,
+        })
+    }
+
+    /// Writes the exit code, or 128 and the signal. The file appears whole.
+    #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
+    fn write(&self, status: i32) {
+        let code =
+            if libc::WIFSIGNALED(status) { 128 + libc::WTERMSIG(status) } else { libc::WEXITSTATUS(status) };
+        let digits =
+            [code / 100 % 10, code / 10 % 10, code % 10].map(|digit| b'0' + u8::try_from(digit).unwrap_or(0));
+        // SAFETY: both paths end with a zero byte; the buffer is ours.
+        unsafe {
+            let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | libc::O_CLOEXEC;
+            let handle = libc::open(self.part.as_ptr(), flags, 0o600);
+            let written = libc::write(handle, digits.as_ptr().cast(), digits.len());
+            libc::close(handle);
+            if written == 3 {
+                libc::rename(self.part.as_ptr(), self.whole.as_ptr());
+            }
+        }
+    }
+}
+
+/// The program's side: a process group or session of its own, ended with its keeper, signals as they should be.
 #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
-fn begin(keeper: i32, watched: &libc::sigset_t, limits: Limits, hard: Option<u64>) -> std::io::Result<()> {
+fn begin(
+    keeper: i32,
+    watched: &libc::sigset_t,
+    limits: Limits,
+    hard: Option<u64>,
+    own_session: bool,
+) -> std::io::Result<()> {
     // SAFETY: plain system calls; the set is valid.
     unsafe {
-        libc::setpgid(0, 0);
+        if own_session {
+            libc::setsid();
+        } else {
+            libc::setpgid(0, 0);
+        }
         if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong, 0, 0, 0) != 0 {
             return Err(std::io::Error::last_os_error());
         }
@@ -188,17 +284,20 @@ fn bound(resource: Resource, most: u64) -> std::io::Result<()> {
 
 /// The keeper's side: waits for the program, then for what it left behind, and ends as the program ended.
 #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
-fn watch(program: i32, watched: &libc::sigset_t, most: Option<u32>, say: i32, ask: Option<i32>) -> ! {
+fn watch(program: i32, watched: &libc::sigset_t, child: &Watched, open: Handles) -> ! {
     // SAFETY: plain system calls on numbers and on memory of this function.
     unsafe {
-        // Both sides do this, since either may be first. The keeper leaves the terminal's group: Ctrl-C is not for it.
-        libc::setpgid(program, program);
+        // Both sides do this, since either may be first; the leader of a group could not start a session any more. The keeper
+        // leaves the terminal's group: Ctrl-C is not for it.
+        if !child.own_session {
+            libc::setpgid(program, program);
+        }
         libc::setpgid(0, 0);
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
         // Before anything else: the program may be waiting for an answer.
-        let listener = ask.and_then(forks::receive);
+        let listener = open.ask.and_then(forks::receive);
         // The lowest numbers are taken for what stays open; the rest is closed.
-        let (say, mut listener) = keep_open(say, listener);
+        let (say, mut listener, link) = keep_open(open.say, listener, open.link);
         let signals = libc::signalfd(-1, watched, libc::SFD_NONBLOCK | libc::SFD_CLOEXEC);
         libc::prctl(libc::PR_SET_NAME, c"marvin-keeper".as_ptr(), 0, 0, 0);
         // Among hundreds of busy processes the keeper must still get its turn. Only root may do this; for others, see
@@ -206,7 +305,7 @@ fn watch(program: i32, watched: &libc::sigset_t, most: Option<u32>, say: i32, as
         let first = libc::sched_param { sched_priority: 1 };
         libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const first);
         let Some(mut tree) = tree::Tree::new() else { libc::_exit(127) };
-        let mut looks = Looks::new(most);
+        let mut looks = Looks::new(child.max_processes);
         let mut ended: Option<i32> = None;
         let mut deadline = i64::MAX;
         loop {
@@ -217,7 +316,12 @@ fn watch(program: i32, watched: &libc::sigset_t, most: Option<u32>, say: i32, as
                     // Nobody is left.
                     -1 => leave(ended),
                     found if found == program => {
+                        let status = link.and_then(namespaces::program_status).unwrap_or(status);
                         ended = Some(status);
+                        // What was told to end did not end by itself.
+                        if let Some(file) = child.status_file.as_ref().filter(|_| deadline == i64::MAX) {
+                            file.write(status);
+                        }
                         deadline = deadline.min(now().saturating_add(DRAIN));
                     }
                     _ => {}
@@ -256,7 +360,7 @@ fn watch(program: i32, watched: &libc::sigset_t, most: Option<u32>, say: i32, as
                 let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
                 libc::sigtimedwait(watched, std::ptr::null_mut(), &raw const at_once)
             } else {
-                let rest = rest.min(if most.is_some() { LOOK } else { 3_600_000 });
+                let rest = rest.min(if child.max_processes.is_some() { LOOK } else { 3_600_000 });
                 let timeout = libc::timespec { tv_sec: rest / 1000, tv_nsec: (rest % 1000) * 1_000_000 };
                 libc::sigtimedwait(watched, std::ptr::null_mut(), &raw const timeout)
             };
@@ -270,24 +374,30 @@ fn watch(program: i32, watched: &libc::sigset_t, most: Option<u32>, say: i32, as
     }
 }
 
-/// Moves what stays open to the numbers 0 and 1 and closes the rest: pipes of this and of other runs must not be held open,
+/// Moves what stays open to the lowest numbers and closes the rest: pipes of this and of other runs must not be held open,
 /// nor must the one that tells of a successful start.
 #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
-fn keep_open(say: i32, listener: Option<i32>) -> (i32, Option<i32>) {
+fn keep_open(say: i32, listener: Option<i32>, link: Option<i32>) -> (i32, Option<i32>, Option<i32>) {
     // SAFETY: nothing of this process uses the other handles any more.
     unsafe {
-        // Both may stand in each other's way, so they are first moved out of it.
+        // They may stand in each other's way, so they are first moved out of it.
         let far = |handle: i32| libc::fcntl(handle, libc::F_DUPFD_CLOEXEC, 3);
-        let (far_say, far_listener) = (far(say), listener.map(far));
+        let (far_say, far_listener, far_link) = (far(say), listener.map(far), link.map(far));
         libc::dup2(far_say, 0);
-        let listener = far_listener.map(|handle| libc::dup2(handle, 1)).filter(|handle| *handle == 1);
-        let first = if listener.is_some() { 2u32 } else { 1 };
-        if libc::syscall(libc::SYS_close_range, first, u32::MAX, 0u32) != 0 {
-            for handle in i32::try_from(first).unwrap_or(2)..4096 {
+        let place = |handle: Option<i32>, number: i32| match handle {
+            Some(handle) => Some(libc::dup2(handle, number)).filter(|placed| *placed == number),
+            None => {
+                libc::close(number);
+                None
+            }
+        };
+        let (listener, link) = (place(far_listener, 1), place(far_link, 2));
+        if libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, 0u32) != 0 {
+            for handle in 3..4096 {
                 libc::close(handle);
             }
         }
-        (0, listener)
+        (0, listener, link)
     }
 }
 
@@ -363,7 +473,7 @@ impl Looks {
 
 /// Milliseconds of a clock that only goes forward.
 #[expect(unsafe_code, reason = "the standard library's clock is not documented as safe after a fork")]
-fn now() -> i64 {
+pub(super) fn now() -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the structure is ours.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };

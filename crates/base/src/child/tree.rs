@@ -144,18 +144,23 @@ pub(super) fn tasks_of_machine() -> u32 {
 
 /// A short path that ends with a zero byte.
 #[derive(Clone, Copy)]
-struct Path {
+pub(super) struct Path {
     bytes: [u8; 64],
     length: usize,
 }
 
 impl Path {
-    fn new() -> Self {
+    /// For system calls; ends with a zero byte.
+    pub(super) fn as_pointer(&self) -> *const libc::c_char {
+        self.bytes.as_ptr().cast()
+    }
+
+    pub(super) fn new() -> Self {
         Path { bytes: [0; 64], length: 0 }
     }
 
     /// With text at the end; what does not fit is left out, so that such a path leads nowhere.
-    fn text(mut self, text: &[u8]) -> Self {
+    pub(super) fn text(mut self, text: &[u8]) -> Self {
         for byte in text {
             // The last byte stays zero.
             if let Some(place) = self.bytes.get_mut(self.length).filter(|_| self.length < 63) {
@@ -166,7 +171,7 @@ impl Path {
         self
     }
 
-    fn number(self, number: i32) -> Self {
+    pub(super) fn number(self, number: i32) -> Self {
         let mut digits = [0u8; 12];
         let mut rest = number.unsigned_abs();
         let mut at = digits.len();

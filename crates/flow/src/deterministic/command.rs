@@ -11,7 +11,7 @@
 //! itself repeatable by looking whether what it does was done under its key.
 //!
 //! Limits: the files that a line leaves lie where the line itself could write; a line that lies about its own end deceives a
-//! run that crashes, and no other. With bubblewrap no files are left.
+//! run that crashes, and no other.
 
 use crate::worker::{Order, Report, Status, Worker};
 use crate::workers::prove;

@@ -1,6 +1,6 @@
 //! System calls that a contained program cannot make.
 
-use super::SandboxError;
+use super::{Level, SandboxError, landlock};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
@@ -9,17 +9,17 @@ use std::collections::BTreeMap;
 /// Which kinds of sockets a program may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sockets {
-    /// Those of the file system and of its own processes.
-    Unix,
-    /// Those and streams of the Internet, TCP and nothing else: what they may do is left to Landlock, which knows ports.
+    /// Connected pairs only: a socket that can be connected reaches agents and buses of the person.
+    Pairs,
+    /// Pairs, and streams of the Internet, TCP and nothing else: what they may do is left to Landlock, which knows ports.
     Stream,
-    /// Those of the Internet too, and those that ask the kernel about it; no others (raw devices, virtual machines).
+    /// Unix and Internet sockets, and those that ask the kernel about the network; no others (raw devices, virtual machines).
     Internet,
 }
 
 /// Everything, as filters that are entered one after the other.
-pub(super) fn filters(sockets: Sockets) -> Result<[BpfProgram; 3], SandboxError> {
-    Ok([refusals(sockets)?, missing_calls()?, unsupported_calls()?])
+pub(super) fn filters(sockets: Sockets, level: Level) -> Result<[BpfProgram; 3], SandboxError> {
+    Ok([refusals(sockets, level)?, missing_calls(level)?, unsupported_calls()?])
 }
 
 /// System calls that are refused whatever their arguments.
@@ -59,22 +59,90 @@ const REFUSED: &[i64] = &[
     libc::SYS_settimeofday,
     libc::SYS_clock_settime,
     libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_lookup_dcookie,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_fanotify_init,
+    libc::SYS_kcmp,
+    libc::SYS_process_madvise,
+    libc::SYS_vhangup,
+    libc::SYS_mount_setattr,
+    libc::SYS_fsconfig,
+    libc::SYS_fspick,
+    libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
 ];
 
+/// Ways to memory and queues that are shared with processes outside; in namespaces they are the program's own.
+const SHARED_IPC: &[i64] = &[
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+];
+
+/// Calls that act on the process named by their first argument, where 0 is the caller. Outside namespaces that process may be
+/// another program of the person's.
+const ON_PROCESSES: &[i64] = &[
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setattr,
+];
+
+/// Calls that signal the process or group named by their first argument.
+const SIGNALS: &[i64] =
+    &[libc::SYS_kill, libc::SYS_tkill, libc::SYS_rt_sigqueueinfo, libc::SYS_rt_tgsigqueueinfo];
+
 /// The main filter: what matches fails with `EPERM`, the rest goes through.
-fn refusals(sockets: Sockets) -> Result<BpfProgram, SandboxError> {
+fn refusals(sockets: Sockets, level: Level) -> Result<BpfProgram, SandboxError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     let families: &[i32] = match sockets {
-        Sockets::Unix => &[libc::AF_UNIX],
-        Sockets::Stream => &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6],
+        Sockets::Pairs => &[],
+        Sockets::Stream => &[libc::AF_INET, libc::AF_INET6],
         Sockets::Internet => &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK],
     };
-    let other = families.iter().map(|family| condition(0, SeccompCmpOp::Ne, family.unsigned_abs().into()));
-    let mut of_socket = vec![rule(other.collect::<Result<_, _>>()?)?];
+    // Without a family that may be used, every call is refused.
+    let mut of_socket = Vec::new();
+    if !families.is_empty() {
+        let other =
+            families.iter().map(|family| condition(0, SeccompCmpOp::Ne, family.unsigned_abs().into()));
+        of_socket.push(rule(other.collect::<Result<_, _>>()?)?);
+    }
     if sockets == Sockets::Stream {
         of_socket.extend(no_streams()?);
     }
     rules.insert(libc::SYS_socket, of_socket);
+    // Limits of other processes: a limit on its processor time kills the keeper.
+    rules.insert(libc::SYS_prlimit64, vec![rule(vec![condition(0, SeccompCmpOp::Ne, 0)?])?]);
+    if level == Level::Landlock {
+        rules.extend(SHARED_IPC.iter().map(|call| (*call, Vec::new())));
+        for call in ON_PROCESSES {
+            rules.insert(*call, vec![rule(vec![condition(0, SeccompCmpOp::Ne, 0)?])?]);
+        }
+        // By process, by group and by user: only its own process.
+        let by_process = u64::from(libc::PRIO_PROCESS);
+        let not_itself = [condition(0, SeccompCmpOp::Ne, by_process)?, condition(1, SeccompCmpOp::Ne, 0)?];
+        let not_itself =
+            not_itself.into_iter().map(|wrong| rule(vec![wrong])).collect::<Result<Vec<_>, _>>()?;
+        rules.insert(libc::SYS_setpriority, not_itself);
+        rules.insert(libc::SYS_ioprio_set, vec![rule(vec![condition(1, SeccompCmpOp::Ne, 0)?])?]);
+        if landlock::version() < landlock::SIGNALS_ABI {
+            for call in SIGNALS {
+                rules.insert(*call, vec![rule(vec![condition(0, SeccompCmpOp::Ne, 0)?])?]);
+            }
+        }
+    }
     let namespace = u64::from(libc::CLONE_NEWUSER.unsigned_abs());
     let new_user = condition(0, SeccompCmpOp::MaskedEq(namespace), namespace)?;
     rules.insert(libc::SYS_clone, vec![rule(vec![new_user])?]);
@@ -103,8 +171,14 @@ fn no_streams() -> Result<Vec<SeccompRule>, SandboxError> {
 }
 
 /// `clone3` hides its flags behind a pointer; told that it does not exist, programs fall back to `clone`.
-fn missing_calls() -> Result<BpfProgram, SandboxError> {
-    compile(BTreeMap::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)
+fn missing_calls(level: Level) -> Result<BpfProgram, SandboxError> {
+    let mut rules = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    if level == Level::Landlock {
+        // Handles on processes: programs fall back to what was there before them.
+        let handles = [libc::SYS_pidfd_open, libc::SYS_pidfd_getfd, libc::SYS_pidfd_send_signal];
+        rules.extend(handles.map(|call| (call, Vec::new())));
+    }
+    compile(rules, libc::ENOSYS)
 }
 
 /// Extended attributes (and access lists, which are such) are not guarded by Landlock; told that the file system does not

@@ -8,7 +8,7 @@ use marvin_base::child::{self, Child, Ending};
 use marvin_base::environment::Environment;
 use marvin_base::settings::table;
 use marvin_base::{Exit, atomic};
-use marvin_gate::sandbox::{self, bubblewrap};
+use marvin_gate::sandbox::{self, Level, Wanted};
 use marvin_model::choose::{self, ProviderStatus};
 use marvin_tools::servers;
 use serde::Serialize;
@@ -172,50 +172,43 @@ async fn version(program: &str, arguments: &[&str]) -> Option<String> {
     (outcome.ending == Ending::Exited(0) && !first.is_empty()).then_some(first)
 }
 
-/// What contains commands, and whether bubblewrap could.
+/// What contains commands, and what this machine cannot give.
 fn sandbox(ground: Option<&Ground>) -> Vec<Check> {
     let setting = ground.map_or("auto", |ground| ground.settings.text(&table::CONTAINMENT));
-    let landlock = sandbox::available();
-    let first = match setting {
-        "off" => check(
+    let support = sandbox::support();
+    let allow = "allow unprivileged user namespaces (on Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0)";
+    let reason = support.namespaces.clone().unwrap_or_default();
+    match (Wanted::from_setting(setting), support.level) {
+        (Wanted::Off, _) => vec![check(
             "sandbox",
             State::Missing,
-            "off: commands run uncontained, as sandbox.commands says",
+            "off: commands run without a sandbox, as sandbox.commands says",
             "set sandbox.commands = \"auto\"",
-        ),
-        "bubblewrap" => match bubblewrap::ready() {
-            Ok(program) => {
-                check("sandbox", State::Ok, format!("bubblewrap ({}) and seccomp", program.display()), "")
-            }
-            Err(why) => check(
-                "sandbox",
-                State::Problem,
-                format!("bubblewrap, as sandbox.commands says, but {why}; commands are refused"),
-                "install bubblewrap and allow user namespaces, or set sandbox.commands = \"auto\"",
-            ),
-        },
-        _ if landlock.kind == "none" => check(
+        )],
+        (_, None) => vec![check(
             "sandbox",
             State::Problem,
-            landlock.note,
-            "use Linux 6.2 or newer with Landlock on, or set sandbox.commands = \"bubblewrap\", or \"off\" knowingly",
-        ),
-        _ => check("sandbox", State::Ok, landlock.note, ""),
-    };
-    if setting == "bubblewrap" {
-        return vec![first];
+            format!("Landlock version {} is too old; commands are refused", support.landlock),
+            "use Linux 6.2 or newer with Landlock on",
+        )],
+        (Wanted::Namespaces, Some(Level::Landlock)) => vec![check(
+            "sandbox",
+            State::Problem,
+            format!("namespaces, as sandbox.commands says, but {reason}; commands are refused"),
+            allow,
+        )],
+        (Wanted::Auto | Wanted::Namespaces, Some(Level::Namespaces)) => {
+            vec![check("sandbox", State::Ok, Level::Namespaces.word(), "")]
+        }
+        (wanted, Some(_)) => {
+            let why = if wanted == Wanted::Landlock { "as sandbox.commands says".into() } else { reason };
+            let first = check("sandbox", State::Ok, format!("{} ({why})", Level::Landlock.word()), allow);
+            let missing = sandbox::missing(Level::Landlock).into_iter();
+            std::iter::once(first)
+                .chain(missing.map(|missing| check("sandbox", State::Missing, missing, allow)))
+                .collect()
+        }
     }
-    let second = match bubblewrap::ready() {
-        Ok(program) => {
-            let found =
-                format!("{} works here; sandbox.commands = \"bubblewrap\" would use it", program.display());
-            check("bubblewrap", State::Ok, found, "")
-        }
-        Err(why) => {
-            check("bubblewrap", State::Missing, why, "only needed with sandbox.commands = \"bubblewrap\"")
-        }
-    };
-    vec![first, second]
 }
 
 /// The gate's rule files.

@@ -7,11 +7,9 @@ use marvin_base::child::{self, Child, Ending, Limits, Outcome};
 use marvin_base::environment::Environment;
 use marvin_base::redact;
 use marvin_base::settings::table;
-use marvin_gate::sandbox::{self, Policy, bubblewrap};
+use marvin_gate::sandbox::{self, Policy, Wanted};
 use marvin_gate::secrets;
-use std::ffi::OsStr;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// Variables that would make bash run or find something else than the line says.
@@ -46,8 +44,11 @@ impl Room {
 
     /// The usual policy: workspace and this folder writable, places of credentials hidden, no network.
     pub(crate) fn policy(&self, context: &ToolContext) -> Result<Policy, ToolError> {
-        let mut policy = Policy::new(context.workspace()?.root(), self.path());
+        let root = context.workspace()?.root();
+        let mut policy = Policy::new(root, self.path());
+        policy.home = Some(context.layout.home().to_path_buf());
         policy.hidden = secrets::places(context.layout.home());
+        policy.protected = sandbox::PROTECTED.iter().map(|place| root.join(place)).collect();
         Ok(policy)
     }
 }
@@ -123,13 +124,13 @@ pub(crate) async fn contained(
     let root = context.workspace()?.root().to_path_buf();
     let processes = bound(&mut child, &root, context);
     let run = context.artifacts.as_ref().and_then(|artifacts| artifacts.path().parent());
-    let readonly = policy.readonly;
+    let guard = (!policy.readonly).then(|| Guard::begin(&root, &policy.protected));
     let sandbox = contain(&mut child, policy, context).await?;
-    let guard = (!readonly).then(|| Guard::begin(&root, run));
     let deadline = child.deadline;
     let outcome =
         child::run(child, &context.cancel).await.map_err(|error| ToolError::Failed(error.to_string()))?;
-    let tampered = guard.map(|guard| guard.changed()).unwrap_or_default();
+    let quarantine = run.map(|run| run.join("artifacts/tampered"));
+    let tampered = guard.map(|guard| guard.finish(quarantine.as_deref())).unwrap_or_default();
     Ok(Done { outcome, sandbox, tampered, deadline, processes })
 }
 
@@ -169,47 +170,18 @@ pub(super) fn bound(child: &mut Child, root: &Path, context: &ToolContext) -> u3
     processes
 }
 
-/// Puts the child into the box that the settings ask for, and says which. What cannot be had is not replaced by less.
+/// Puts the child into the sandbox that the settings ask for, and says which. What cannot be had is not replaced by less.
 pub(crate) async fn contain(
     child: &mut Child,
     policy: Policy,
     context: &ToolContext,
 ) -> Result<&'static str, ToolError> {
-    let failed = |error: sandbox::SandboxError| ToolError::Failed(error.to_string());
-    match context.settings.text(&table::CONTAINMENT) {
-        "off" => Ok("off"),
-        // A network of its own could not be reached from outside.
-        "bubblewrap" if policy.listen.is_none() => {
-            // Tried once, which takes a moment. What it found is asked for again below.
-            tokio::task::spawn_blocking(bubblewrap::ready).await.ok();
-            let environment = Environment::of_process();
-            find(&child.program, child.set.get("PATH").map(String::as_str).or(environment.get("PATH")))?;
-            bubblewrap::wrap(child, &policy).map_err(failed)
-        }
-        _ => {
-            let available = sandbox::available();
-            if available.kind == "none" {
-                return Err(failed(sandbox::SandboxError::Unavailable { abi: available.abi }));
-            }
-            child.limits.hard = true;
-            child.prepare = Some(Arc::new(move |command| {
-                sandbox::contain(command, &policy).map(|_| ()).map_err(std::io::Error::other)
-            }));
-            Ok(sandbox::LANDLOCK)
-        }
+    let wanted = Wanted::from_setting(context.settings.text(&table::CONTAINMENT));
+    if wanted != Wanted::Off {
+        // Tried once for each process, which takes a moment.
+        tokio::task::spawn_blocking(sandbox::support).await.ok();
     }
-}
-
-/// A program that is not there is said to be missing, not that something inside the box failed.
-fn find(program: &OsStr, path: Option<&str>) -> Result<(), ToolError> {
-    let given = Path::new(program);
-    let there = match path {
-        _ if given.components().count() > 1 => given.exists(),
-        Some(path) => path.split(':').any(|folder| Path::new(folder).join(given).exists()),
-        None => true,
-    };
-    let missing = || child::ChildError::Missing(program.to_string_lossy().into_owned());
-    if there { Ok(()) } else { Err(ToolError::Failed(missing().to_string())) }
+    sandbox::enter(child, policy, wanted).map_err(|error| ToolError::Failed(error.to_string()))
 }
 
 /// Words as a line that the shell reads back as the same words.

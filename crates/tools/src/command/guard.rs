@@ -1,32 +1,45 @@
-//! What a program has no business to change, looked at before and after it ran.
+//! Files that a command must not change, compared before and after it and restored.
 //!
-//! Landlock cannot keep a program from writing in `.git` and `.marvin` of its own workspace (see
-//! [`marvin_gate::sandbox`]), so a change is found out and said. This is a look at a few files' facts, not at every
-//! byte: well below a millisecond.
+//! In namespaces the protected files that exist are mounted read-only, so what is left to find is new ones: `.git/commondir`, a hook, a
+//! settings file of another agent. Without namespaces they can be written too. Either way a change is undone: what was
+//! there is written back, what is new is moved into the run's `artifacts/tampered`, and the names are reported.
 //!
-//! Limits: somebody else may have changed them in the same time; what was changed and changed back with the same inode is
-//! still seen, since the time of a change cannot be set.
+//! Limits: a file above [`MAX_FILE_BYTES`] is reported and not restored. The person may change one of these files in the same
+//! moment; that looks the same and is undone too, with a copy kept beside the report.
 
-use marvin_base::files::{self, Links};
-use marvin_gate::sandbox::GUARDED;
+use marvin_base::atomic;
 use std::collections::BTreeMap;
-use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Entries of one folder that are looked at.
-const MOST: usize = 256;
-/// Bytes of the record that are compared at its beginning and at its end.
-const SAMPLE: u64 = 4096;
+/// Entries of one directory that are compared.
+const MAX_ENTRIES: usize = 256;
+/// The largest file whose content is kept for restoring.
+const MAX_FILE_BYTES: u64 = 256 * 1024;
+/// How deep protected directories are compared.
+const MAX_DEPTH: usize = 3;
 
-/// How things were.
+/// The protected files of a workspace as they were.
 #[derive(Debug)]
 pub(super) struct Guard {
     root: PathBuf,
-    marks: BTreeMap<PathBuf, Mark>,
-    /// The ledger of this run, to which the shell itself goes on appending.
-    ledger: Option<(PathBuf, Ledger)>,
-    runs: usize,
+    places: Vec<PathBuf>,
+    files: BTreeMap<PathBuf, Saved>,
+}
+
+/// What is known of one file.
+#[derive(Debug)]
+struct Saved {
+    mark: Mark,
+    mode: u32,
+    /// Its content, or where its link led; none when it is too large.
+    content: Option<Content>,
+}
+
+#[derive(Debug)]
+enum Content {
+    Bytes(Vec<u8>),
+    Link(PathBuf),
 }
 
 /// The facts of a file that change with it.
@@ -37,85 +50,111 @@ struct Mark {
     changed: (i64, i64),
 }
 
-#[derive(Debug, PartialEq, Eq)]
-struct Ledger {
-    inode: u64,
-    size: u64,
-    first: Vec<u8>,
-    last: Vec<u8>,
-}
-
 impl Guard {
-    /// Looks at a workspace. `run` is the folder of the run that is going on, if there is one.
-    pub(super) fn begin(root: &Path, run: Option<&Path>) -> Self {
-        let ledger = run.map(|run| run.join("trace.jsonl"));
-        let ledger = ledger.and_then(|path| Some((path.clone(), look_at_ledger(&path, None)?)));
-        Guard { marks: look(root), runs: runs(root), ledger, root: root.to_path_buf() }
+    /// Notes the protected places of a workspace as they are, whether they exist or not.
+    pub(super) fn begin(root: &Path, places: &[PathBuf]) -> Self {
+        let places: Vec<PathBuf> = places.iter().filter(|place| !is_record(root, place)).cloned().collect();
+        let files =
+            list(&places).into_iter().map(|(path, facts)| (path.clone(), save(&path, &facts))).collect();
+        Guard { root: root.to_path_buf(), places, files }
     }
 
-    /// What is no longer as it was, relative to the workspace.
-    pub(super) fn changed(&self) -> Vec<String> {
-        let now = look(&self.root);
-        let mut paths: Vec<&PathBuf> = self.marks.keys().chain(now.keys()).collect();
-        paths.sort();
-        paths.dedup();
-        let differs = |path: &&&PathBuf| self.marks.get(**path) != now.get(**path);
-        let shown = |path: &Path| path.strip_prefix(&self.root).unwrap_or(path).display().to_string();
-        let mut changed: Vec<String> = paths.iter().filter(differs).map(|path| shown(path)).collect();
-        if let Some((path, before)) = &self.ledger
-            && look_at_ledger(path, Some(before.size)).as_ref() != Some(before)
-        {
-            changed.push(shown(path));
+    /// Undoes every change and reports the paths, relative to the workspace. What a command put there is moved to `quarantine`.
+    pub(super) fn finish(&self, quarantine: Option<&Path>) -> Vec<String> {
+        let now = list(&self.places);
+        let mut tampered = Vec::new();
+        for (path, facts) in &now {
+            if self.files.get(path).is_some_and(|saved| saved.mark == mark(facts)) {
+                continue;
+            }
+            tampered.push(self.shown(path));
+            remove(path, quarantine);
         }
-        if runs(&self.root) < self.runs {
-            changed.push(".marvin/runs".to_string());
-        }
-        changed
-    }
-}
-
-/// The marks of everything that is guarded, but for the record of runs.
-fn look(root: &Path) -> BTreeMap<PathBuf, Mark> {
-    let mut marks = BTreeMap::new();
-    for place in GUARDED.iter().map(|place| root.join(place)) {
-        let Ok(facts) = place.symlink_metadata() else { continue };
-        if !facts.is_dir() {
-            marks.insert(place, mark(&facts));
-            continue;
-        }
-        for entry in std::fs::read_dir(&place).into_iter().flatten().flatten().take(MOST) {
-            // Folders of the record (runs, logs, notes) are the shell's own and change with it.
-            if let Ok(facts) = entry.metadata()
-                && !facts.is_dir()
-            {
-                marks.insert(entry.path(), mark(&facts));
+        for (path, saved) in &self.files {
+            match now.get(path) {
+                Some(facts) if saved.mark == mark(facts) => {}
+                found => {
+                    if found.is_none() {
+                        tampered.push(self.shown(path));
+                    }
+                    restore(path, saved);
+                }
             }
         }
+        tampered.sort();
+        tampered.dedup();
+        tampered
     }
-    marks
+
+    fn shown(&self, path: &Path) -> String {
+        path.strip_prefix(&self.root).unwrap_or(path).display().to_string()
+    }
+}
+
+/// Marvin's own directory and the tickets change while a command runs, by other processes of Marvin.
+fn is_record(root: &Path, place: &Path) -> bool {
+    [".marvin", ".tickets"].iter().any(|own| place == root.join(own))
+}
+
+/// Every file and link of the protected places, with its facts.
+fn list(places: &[PathBuf]) -> BTreeMap<PathBuf, std::fs::Metadata> {
+    let mut found = BTreeMap::new();
+    let mut waiting: Vec<(PathBuf, usize)> = places.iter().map(|place| (place.clone(), 0)).collect();
+    while let Some((place, depth)) = waiting.pop() {
+        let Ok(facts) = place.symlink_metadata() else { continue };
+        if facts.is_dir() && depth < MAX_DEPTH {
+            let entries = std::fs::read_dir(&place).into_iter().flatten().flatten().take(MAX_ENTRIES);
+            waiting.extend(entries.map(|entry| (entry.path(), depth + 1)));
+        } else if !facts.is_dir() {
+            found.insert(place, facts);
+        }
+    }
+    found
 }
 
 fn mark(facts: &std::fs::Metadata) -> Mark {
     Mark { inode: facts.ino(), size: facts.size(), changed: (facts.ctime(), facts.ctime_nsec()) }
 }
 
-fn runs(root: &Path) -> usize {
-    std::fs::read_dir(root.join(".marvin/runs")).map_or(0, Iterator::count)
+fn save(path: &Path, facts: &std::fs::Metadata) -> Saved {
+    let content = if facts.is_symlink() {
+        std::fs::read_link(path).ok().map(Content::Link)
+    } else if facts.is_file() && facts.size() <= MAX_FILE_BYTES {
+        std::fs::read(path).ok().map(Content::Bytes)
+    } else {
+        None
+    };
+    Saved { mark: mark(facts), mode: facts.mode(), content }
 }
 
-/// A ledger up to a length: lines may be added to it, but what is there stays.
-fn look_at_ledger(path: &Path, size: Option<u64>) -> Option<Ledger> {
-    // Something else may stand in its place by now: it is not waited for, and no link is followed.
-    let mut file = files::open(path, Links::Refuse).ok()?;
-    let facts = file.metadata().ok()?;
-    let size = size.unwrap_or(facts.size()).min(facts.size());
-    let mut piece = |from: u64| {
-        let mut bytes = Vec::new();
-        file.seek(SeekFrom::Start(from)).ok()?;
-        file.by_ref().take(SAMPLE.min(size - from)).read_to_end(&mut bytes).ok()?;
-        Some(bytes)
-    };
-    Some(Ledger { inode: facts.ino(), size, first: piece(0)?, last: piece(size.saturating_sub(SAMPLE))? })
+/// Moves a file out of the workspace, into `to` where that is possible.
+fn remove(path: &Path, to: Option<&Path>) {
+    let is_small =
+        path.symlink_metadata().is_ok_and(|facts| facts.is_file() && facts.size() <= MAX_FILE_BYTES);
+    if let (Some(to), true) = (to, is_small) {
+        let name = path.to_string_lossy().replace('/', "_");
+        // A copy for the person; the file goes either way.
+        std::fs::create_dir_all(to).and_then(|()| std::fs::copy(path, to.join(name))).ok();
+    }
+    std::fs::remove_file(path).ok();
+}
+
+fn restore(path: &Path, saved: &Saved) {
+    match &saved.content {
+        Some(Content::Bytes(bytes)) => {
+            path.parent().map(std::fs::create_dir_all);
+            if atomic::replace(path, bytes).is_ok() {
+                use std::os::unix::fs::PermissionsExt;
+                let mode = std::fs::Permissions::from_mode(saved.mode & 0o7777);
+                std::fs::set_permissions(path, mode).ok();
+            }
+        }
+        Some(Content::Link(target)) => {
+            path.parent().map(std::fs::create_dir_all);
+            std::os::unix::fs::symlink(target, path).ok();
+        }
+        None => {}
+    }
 }
 
 #[cfg(test)]
@@ -123,68 +162,54 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_are_seen_and_the_shells_own_lines_are_none() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
-        let run = root.join(".marvin/runs/run_1");
+    fn s6_changes_are_undone_and_reported() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("work");
+        let quarantine = directory.path().join("tampered");
         std::fs::create_dir_all(root.join(".git/hooks")).unwrap();
-        std::fs::create_dir_all(&run).unwrap();
-        std::fs::create_dir_all(root.join(".marvin/runs/run_0")).unwrap();
         std::fs::write(root.join(".git/config"), "[core]\n").unwrap();
         std::fs::write(root.join(".git/hooks/pre-commit"), "true").unwrap();
-        std::fs::write(root.join(".marvin/config.toml"), "").unwrap();
-        std::fs::write(run.join("trace.jsonl"), "{\"a\":1}\n").unwrap();
-        let append = |text: &str| {
-            use std::io::Write;
-            let mut file = std::fs::OpenOptions::new().append(true).open(run.join("trace.jsonl")).unwrap();
-            file.write_all(text.as_bytes()).unwrap();
-        };
-        let begin = || Guard::begin(root, Some(&run));
+        let places = [".git/config", ".git/hooks", ".git/commondir", ".marvin", ".envrc"]
+            .map(|place| root.join(place));
 
-        let guard = begin();
-        append("{\"b\":2}\n");
+        let guard = Guard::begin(&root, &places);
         std::fs::write(root.join("a"), "a").unwrap();
         std::fs::write(root.join(".git/index"), "i").unwrap();
-        assert_eq!(guard.changed(), Vec::<String>::new());
+        assert_eq!(guard.finish(Some(&quarantine)), Vec::<String>::new());
 
-        let guard = begin();
+        let guard = Guard::begin(&root, &places);
         std::fs::write(root.join(".git/config"), "[evil]\n").unwrap();
         std::fs::write(root.join(".git/hooks/post-commit"), "x").unwrap();
+        std::fs::write(root.join(".git/commondir"), "..").unwrap();
+        std::fs::write(root.join(".envrc"), "x").unwrap();
         std::fs::remove_file(root.join(".git/hooks/pre-commit")).unwrap();
-        std::fs::write(root.join(".marvin/config.toml"), "x").unwrap();
-        assert_eq!(
-            guard.changed(),
-            [".git/config", ".git/hooks/post-commit", ".git/hooks/pre-commit", ".marvin/config.toml"]
-        );
-        // The rules of the gate are guarded one by one: beside them lies a log that the shell itself writes.
-        std::fs::create_dir(root.join(".marvin/security")).unwrap();
-        std::fs::write(root.join(".marvin/security/denylist.json"), "{}").unwrap();
-        let guard = begin();
-        std::fs::write(root.join(".marvin/security/decisions.jsonl"), "{}\n").unwrap();
-        assert_eq!(guard.changed(), Vec::<String>::new());
-        std::fs::remove_file(root.join(".marvin/security/denylist.json")).unwrap();
-        std::fs::write(root.join(".marvin/security/learned.jsonl"), "x").unwrap();
-        assert_eq!(guard.changed(), [".marvin/security/denylist.json", ".marvin/security/learned.jsonl"]);
-        let guard = begin();
-        std::fs::write(run.join("trace.jsonl"), "{\"x\":1}\n{\"b\":2}\n{\"c\":3}\n").unwrap();
-        std::fs::remove_dir(root.join(".marvin/runs/run_0")).unwrap();
-        assert_eq!(guard.changed(), [".marvin/runs/run_1/trace.jsonl", ".marvin/runs"]);
+        let expected =
+            [".envrc", ".git/commondir", ".git/config", ".git/hooks/post-commit", ".git/hooks/pre-commit"];
+        assert_eq!(guard.finish(Some(&quarantine)), expected);
+        assert_eq!(std::fs::read_to_string(root.join(".git/config")).unwrap(), "[core]\n");
+        assert_eq!(std::fs::read_to_string(root.join(".git/hooks/pre-commit")).unwrap(), "true");
+        for gone in [".git/hooks/post-commit", ".git/commondir", ".envrc"] {
+            assert!(!root.join(gone).exists(), "{gone}");
+        }
+        assert_eq!(std::fs::read_dir(&quarantine).unwrap().count(), 4);
+        assert_eq!(Guard::begin(&root, &places).finish(None), Vec::<String>::new());
     }
 
     #[test]
-    fn a_look_is_cheap() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
+    fn a_comparison_is_cheap() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
         std::fs::create_dir_all(root.join(".git/hooks")).unwrap();
         std::fs::write(root.join(".git/config"), "").unwrap();
         for number in 0..20 {
             std::fs::write(root.join(format!(".git/hooks/{number}.sample")), "").unwrap();
         }
+        let places = [".git/config", ".git/hooks"].map(|place| root.join(place));
         let started = std::time::Instant::now();
         for _ in 0..20 {
-            assert!(Guard::begin(root, None).changed().is_empty());
+            assert!(Guard::begin(root, &places).finish(None).is_empty());
         }
         // Below a millisecond each on a quiet machine; the bound is for a busy one.
-        assert!(started.elapsed() < std::time::Duration::from_millis(400), "{:?}", started.elapsed());
+        assert!(started.elapsed() < std::time::Duration::from_millis(800), "{:?}", started.elapsed());
     }
 }

@@ -10,7 +10,6 @@ use async_trait::async_trait;
 use marvin_base::atomic::{self, WriteError};
 use marvin_base::child::{Child, Ending};
 use marvin_base::files::{self, Links};
-use marvin_base::settings::table;
 use marvin_base::truncate;
 use marvin_gate::{Intent, Touches};
 use schemars::JsonSchema;
@@ -132,10 +131,6 @@ pub struct Kept {
     pub variables: BTreeMap<String, String>,
 }
 
-/// What is run around a line that leaves its end behind. The file with the exit code appears whole, and only when the line
-/// has ended.
-const KEEPING: &str = r#"bash -o pipefail -c "$1" > "$2.out" 2> "$2.err"; code=$?
-printf '%s\n' "$code" > "$2.part" && mv -f "$2.part" "$2.code"; exit "$code""#;
 /// Bytes of each stream that are kept of a line that left them in files.
 const KEPT: u64 = 1024 * 1024;
 
@@ -169,17 +164,16 @@ impl Kept {
 
     /// Takes away what an earlier try left.
     fn clear(&self) {
-        for ending in [".code", ".part", ".out", ".err"] {
+        for ending in [".code", ".code.part", ".out", ".err"] {
             std::fs::remove_file(self.file(ending)).ok();
         }
     }
 }
 
-/// Runs a line as [`run_line`] does; what it says and how it ends is left in files. Bubblewrap closes the record to programs, so
-/// there nothing is left behind.
+/// Runs a line as [`run_line`] does; what it says and how it ends is left in files, which the line itself cannot reach.
 ///
 /// # Errors
-/// When it cannot be started or contained.
+/// When it cannot be started or sandboxed.
 pub async fn run_kept(
     line: &str,
     deadline: Duration,
@@ -188,21 +182,12 @@ pub async fn run_kept(
 ) -> Result<(Ran, String, String), ToolError> {
     let room = Room::new()?;
     kept.clear();
-    let leaves = context.settings.text(&table::CONTAINMENT) != "bubblewrap";
-    let mut policy = room.policy(context)?;
     let mut child = shell(line);
-    if leaves {
-        let place = kept.place.clone().into_os_string();
-        child = Child::new("bash").args(["-c", KEEPING, "marvin", line]).args([place]);
-        policy.writable.extend(kept.place.parent().map(std::path::Path::to_path_buf));
-    }
+    child.output_files = Some((kept.file(".out"), kept.file(".err")));
+    child.status_file = Some(kept.file(".code"));
     child.deadline = deadline;
     child.set.extend(kept.variables.clone());
-    let done = contained(child, policy, context).await?;
-    let (out, err) = match leaves {
-        true => (kept.said(".out"), kept.said(".err")),
-        false => (visible(done.outcome.stdout.text()), visible(done.outcome.stderr.text())),
-    };
+    let done = contained(child, room.policy(context)?, context).await?;
     let ran = Ran {
         ending: done.outcome.ending,
         error: done.error(),
@@ -210,7 +195,7 @@ pub async fn run_kept(
         sandbox: done.sandbox,
         tampered: done.tampered,
     };
-    Ok((ran, out, err))
+    Ok((ran, kept.said(".out"), kept.said(".err")))
 }
 
 /// A line for bash, as every tool runs one.

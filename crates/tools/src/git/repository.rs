@@ -102,6 +102,9 @@ impl Repository {
         let mut policy = room.policy(context)?;
         if self.folders.common.as_path() != self.root.join(".git") {
             policy.writable.push(self.folders.common.clone());
+            let steering =
+                ["config", "config.worktree", "hooks", "info/attributes", "objects/info/alternates"];
+            policy.protected.extend(steering.map(|place| self.folders.common.join(place)));
         }
         let mut child = self
             .child(ALWAYS.iter().map(|(key, value)| ((*key).to_string(), (*value).to_string())).collect());

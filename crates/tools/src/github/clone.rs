@@ -211,6 +211,7 @@ async fn clone(
     child.inherit = false;
     child.set = environment(&destination, temporary.path());
     let mut policy = Policy::new(writable, temporary.path());
+    policy.home = Some(context.layout.home().to_path_buf());
     policy.hidden = secrets::places(context.layout.home());
     policy.network = true;
     let sandbox = crate::command::contain(&mut child, policy, context).await?;

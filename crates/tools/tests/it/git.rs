@@ -164,8 +164,9 @@ async fn hooks_of_the_project_run_in_the_box_and_may_refuse() {
     house.write("a.txt", "three\n");
     assert!(house.bad("git_commit", json!({"message": "Three"})).await.contains("too ugly"));
     write("#!/bin/sh\ngit config core.pager evil\n");
-    let called = house.call("git_commit", json!({"message": "Three"})).await;
-    assert_eq!(called.result.data["tampered"], json!([".git/config"]), "{}", called.result.for_model());
+    let before = house.read(".git/config");
+    house.call("git_commit", json!({"message": "Three"})).await;
+    assert_eq!(house.read(".git/config"), before);
 }
 
 #[tokio::test]

@@ -1,0 +1,364 @@
+//! What a sandboxed program can see of the file system: a list of what is there, not of what is hidden.
+//!
+//! Readable are the system's directories, the toolchains of the person's home and of `PATH`, and what the person lists in
+//! `sandbox.readable`. Writable are the workspace, the temporary directory and what a tool asks for. Everything else does not
+//! exist: other projects, the rest of the home directory, sockets of agents, buses and displays. Inside of what is there, closed
+//! places (credentials, `.env` files, files of the system that other users may not read) cannot be opened, and protected places of
+//! the workspace (git's configuration and hooks, Marvin's own directory, files that steer other programs) cannot be written.
+//!
+//! Limits: a toolchain outside the usual places must be on `PATH`, named by its variable, or listed.
+
+use super::Policy;
+use marvin_base::environment::Environment;
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// Directories of the system. Links (`/bin` on most systems) stay links.
+const SYSTEM: [&str; 22] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix",
+    "/gnu",
+    "/snap",
+    "/run/current-system",
+    "/sys/devices/system",
+    "/sys/fs/cgroup",
+    "/var/lib/gems",
+    "/var/lib/dpkg",
+    "/var/lib/rpm",
+    "/var/lib/ca-certificates",
+    "/var/lib/flatpak/runtime",
+    "/var/cache/fontconfig",
+    "/var/lib/texmf",
+];
+
+/// Toolchains and package caches below the home directory.
+const TOOLCHAINS: [&str; 63] = [
+    ".cargo/bin",
+    ".cargo/env",
+    ".cargo/git",
+    ".cargo/registry",
+    ".rustup",
+    ".pyenv",
+    ".local/bin",
+    ".local/lib",
+    ".local/pipx",
+    ".local/share/pipx",
+    ".local/share/uv",
+    ".local/share/mise",
+    ".local/share/fnm",
+    ".local/share/pnpm",
+    ".local/share/virtualenvs",
+    ".local/share/rtx",
+    ".local/share/gem",
+    ".local/share/coursier",
+    ".cache/pip",
+    ".cache/uv",
+    ".cache/pypoetry",
+    ".cache/pre-commit",
+    ".cache/node",
+    ".cache/deno",
+    ".cache/yarn",
+    ".cache/coursier",
+    ".cache/ms-playwright",
+    ".npm/_cacache",
+    ".nvm",
+    ".volta",
+    ".fnm",
+    ".n",
+    ".asdf",
+    ".proto",
+    ".bun",
+    ".deno",
+    ".yarn",
+    "go",
+    ".go",
+    ".goenv",
+    ".gem",
+    ".rbenv",
+    ".rvm",
+    ".bundle/cache",
+    ".sdkman/candidates",
+    ".jenv",
+    ".m2/repository",
+    ".m2/wrapper",
+    ".gradle/caches",
+    ".gradle/wrapper",
+    ".ivy2",
+    ".sbt",
+    ".dotnet",
+    ".nuget/packages",
+    ".pub-cache",
+    ".ghcup",
+    ".cabal",
+    ".stack",
+    ".opam",
+    ".juliaup",
+    ".julia",
+    ".elan",
+    "miniconda3",
+];
+
+/// Settings of tools, shown only when they hold nothing that looks like a credential.
+const PLAIN_SETTINGS: [&str; 8] = [
+    ".gitconfig",
+    ".config/git/config",
+    ".config/git/ignore",
+    ".config/git/attributes",
+    ".cargo/config.toml",
+    ".cargo/config",
+    ".config/pip/pip.conf",
+    ".npmrc",
+];
+
+/// Variables that name where a toolchain is.
+const TOOLCHAIN_VARIABLES: [&str; 21] = [
+    "RUSTUP_HOME",
+    "PYENV_ROOT",
+    "NVM_DIR",
+    "VOLTA_HOME",
+    "FNM_DIR",
+    "ASDF_DIR",
+    "ASDF_DATA_DIR",
+    "BUN_INSTALL",
+    "DENO_DIR",
+    "GOROOT",
+    "GOPATH",
+    "GOMODCACHE",
+    "JAVA_HOME",
+    "GRAALVM_HOME",
+    "ANDROID_HOME",
+    "ANDROID_SDK_ROOT",
+    "VIRTUAL_ENV",
+    "CONDA_PREFIX",
+    "RBENV_ROOT",
+    "GEM_HOME",
+    "DOTNET_ROOT",
+];
+
+/// The largest settings file that is looked through for credentials; a larger one stays hidden.
+const MAX_SETTINGS_BYTES: u64 = 64 * 1024;
+/// Entries of the system's settings that are looked at for closed files.
+const MAX_SYSTEM_ENTRIES: usize = 20_000;
+
+/// What a program sees, as absolute paths of the host.
+#[derive(Debug, Clone, Default)]
+pub(super) struct View {
+    /// Links that are made again, with their targets.
+    pub(super) links: Vec<(PathBuf, PathBuf)>,
+    /// What can be read and executed.
+    pub(super) readable: Vec<PathBuf>,
+    /// What can be written too.
+    pub(super) writable: Vec<PathBuf>,
+    /// What cannot be opened though it lies in one of the above.
+    pub(super) closed: Vec<PathBuf>,
+    /// What cannot be written though it lies in a writable place.
+    pub(super) protected: Vec<PathBuf>,
+}
+
+impl View {
+    /// The view that a policy gives, in an environment with a `PATH`.
+    pub(super) fn new(policy: &Policy, environment: &Environment) -> Self {
+        let mut view = View::default();
+        for place in SYSTEM.map(PathBuf::from) {
+            match std::fs::read_link(&place) {
+                Ok(target) => view.links.push((place, target)),
+                Err(_) if place.exists() => view.readable.push(place),
+                Err(_) => {}
+            }
+        }
+        let closed: Vec<PathBuf> = policy.hidden.iter().flat_map(|place| both_names(place)).collect();
+        // A place that holds the home directory, or credentials, is too much to show for one toolchain.
+        let home = policy.home.as_deref().filter(|home| home.parent().is_some());
+        let is_narrow = |place: &Path| {
+            place.parent().is_some()
+                && home.is_none_or(|home| !home.starts_with(place))
+                && !closed.iter().any(|closed| place.starts_with(closed) || closed.starts_with(place))
+        };
+        let mut extra: Vec<PathBuf> = Vec::new();
+        if let Some(home) = home {
+            extra.extend(TOOLCHAINS.iter().map(|place| home.join(place)));
+            let plain = PLAIN_SETTINGS.iter().map(|place| home.join(place));
+            view.readable.extend(plain.filter(|place| holds_no_credentials(place)));
+        }
+        let named = TOOLCHAIN_VARIABLES.iter().filter_map(|name| environment.get(name));
+        let cargo = environment.get("CARGO_HOME").map(PathBuf::from);
+        let cargo = cargo.iter().flat_map(|cargo| ["bin", "git", "registry"].map(|part| cargo.join(part)));
+        extra.extend(named.chain(environment.get("PATH").unwrap_or_default().split(':')).map(PathBuf::from));
+        extra.extend(cargo);
+        let extra = extra.into_iter().filter(|place| place.is_absolute() && is_narrow(place));
+        let listed = policy.readable.iter().cloned();
+        for place in extra.chain(listed) {
+            let Ok(place) = place.canonicalize() else { continue };
+            let is_known = |known: &PathBuf| place.starts_with(known);
+            if !view.readable.iter().any(is_known) && is_narrow_or_listed(&place, policy, &is_narrow) {
+                view.readable.push(place);
+            }
+        }
+        view.readable.extend(git_directories(&policy.workspace));
+        let workspace = std::iter::once(policy.workspace.clone());
+        if policy.readonly {
+            view.readable.extend(workspace);
+        } else {
+            view.writable.extend(workspace);
+        }
+        view.writable.push(policy.temporary.clone());
+        view.writable.extend(policy.writable.iter().cloned());
+        view.closed = closed;
+        view.closed.extend(closed_system_files().iter().cloned());
+        view.closed.extend(policy.closed.iter().cloned());
+        if !policy.readonly {
+            view.protected.extend(policy.protected.iter().cloned());
+        }
+        view.tidy();
+        view
+    }
+
+    /// Puts everything in order and drops what is not there or says nothing new.
+    fn tidy(&mut self) {
+        let in_order = |places: &mut Vec<PathBuf>| {
+            let set: BTreeSet<PathBuf> = places.drain(..).filter(|place| place.exists()).collect();
+            places.extend(set);
+        };
+        in_order(&mut self.readable);
+        in_order(&mut self.writable);
+        in_order(&mut self.closed);
+        in_order(&mut self.protected);
+        let shown: Vec<PathBuf> = self.readable.iter().chain(&self.writable).cloned().collect();
+        let is_inside =
+            |place: &PathBuf| shown.iter().any(|shown| place.starts_with(shown) && place != shown);
+        self.closed.retain(is_inside);
+        // What lies in a closed directory is closed with it.
+        let all = self.closed.clone();
+        self.closed.retain(|place| !all.iter().any(|other| other != place && place.starts_with(other)));
+        let writable = self.writable.clone();
+        // What is to be read-only inside of a writable place is protected, not merely readable.
+        self.readable.retain(|place| !writable.iter().any(|shown| place.starts_with(shown)));
+        self.protected
+            .retain(|place| writable.iter().any(|shown| place.starts_with(shown) && place != shown));
+    }
+}
+
+/// What a person listed is shown even where a rule would not have chosen it, short of the whole disk.
+fn is_narrow_or_listed(place: &Path, policy: &Policy, is_narrow: &dyn Fn(&Path) -> bool) -> bool {
+    is_narrow(place)
+        || (place.parent().is_some() && policy.readable.iter().any(|listed| place.ends_with(listed)))
+}
+
+/// A place by the name it was given and by the one it has.
+fn both_names(place: &Path) -> impl Iterator<Item = PathBuf> {
+    [Some(place.to_path_buf()), place.canonicalize().ok()].into_iter().flatten()
+}
+
+/// Whether a settings file is there and holds nothing that looks like a credential.
+fn holds_no_credentials(file: &Path) -> bool {
+    let small = file.metadata().is_ok_and(|facts| facts.is_file() && facts.len() <= MAX_SETTINGS_BYTES);
+    small
+        && std::fs::read_to_string(file).is_ok_and(|text| {
+            let lower = text.to_ascii_lowercase();
+            let named = [
+                "token",
+                "password",
+                "passwd",
+                "secret",
+                "_auth",
+                "authorization",
+                "credential.helper",
+                "[credential",
+            ];
+            let with_user = lower.split("://").skip(1).any(|rest| {
+                rest.split(['/', '"', '\'', ' ', '\n']).next().is_some_and(|place| place.contains('@'))
+            });
+            !named.iter().any(|name| lower.contains(name)) && !with_user
+        })
+}
+
+/// Files of the system that other users may not read: credentials by evidence. Looked for once for each process.
+fn closed_system_files() -> &'static [PathBuf] {
+    static CLOSED: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    CLOSED.get_or_init(|| {
+        let mut closed = Vec::new();
+        let mut waiting = vec![PathBuf::from("/etc")];
+        let mut left = MAX_SYSTEM_ENTRIES;
+        while let Some(directory) = waiting.pop() {
+            for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
+                left = left.saturating_sub(1);
+                let Ok(facts) = entry.metadata() else { continue };
+                if facts.is_symlink() {
+                    continue;
+                }
+                let needed = if facts.is_dir() { 0o005 } else { 0o004 };
+                if facts.mode() & needed != needed {
+                    closed.push(entry.path());
+                } else if facts.is_dir() && left > 0 {
+                    waiting.push(entry.path());
+                }
+            }
+        }
+        closed
+    })
+}
+
+/// The repository's own directories, where the workspace is a linked worktree. Only those that name the workspace back are
+/// shown: the link in the workspace alone could point anywhere.
+fn git_directories(workspace: &Path) -> Vec<PathBuf> {
+    let link = workspace.join(".git");
+    if !link.symlink_metadata().is_ok_and(|facts| facts.is_file() && facts.len() < 4096) {
+        return Vec::new();
+    }
+    let named = |file: &Path, prefix: &str| {
+        let text = std::fs::read_to_string(file).ok()?;
+        Some(PathBuf::from(text.strip_prefix(prefix)?.trim()))
+    };
+    let Some(own) = named(&link, "gitdir: ").map(|own| workspace.join(own)) else { return Vec::new() };
+    let back = named(&own.join("gitdir"), "").and_then(|back| own.join(back).canonicalize().ok());
+    if back.is_none() || back != link.canonicalize().ok() {
+        return Vec::new();
+    }
+    let common = named(&own.join("commondir"), "").map(|common| own.join(common));
+    common.into_iter().chain([own]).filter_map(|place| place.canonicalize().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_with_credentials_are_hidden() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("config");
+        for (text, plain) in [
+            ("[user]\nname = Ann\nemail = a@b.c\n", true),
+            ("[url \"https://example.com/\"]\ninsteadOf = x:\n", true),
+            ("[url \"https://ann:pw@example.com/\"]\ninsteadOf = x:\n", false),
+            ("//registry/:_authToken=abc\n", false),
+            ("[credential]\nhelper = store\n", false),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            assert_eq!(holds_no_credentials(&file), plain, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_worktree_shows_its_repository_only_when_that_names_it_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let (work, own) = (root.join("work"), root.join("main/.git/worktrees/work"));
+        std::fs::create_dir_all(&work).unwrap();
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::write(work.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
+        assert!(git_directories(&work).is_empty());
+        std::fs::write(own.join("gitdir"), format!("{}\n", work.join(".git").display())).unwrap();
+        std::fs::write(own.join("commondir"), "../..\n").unwrap();
+        assert_eq!(git_directories(&work), [root.join("main/.git"), own]);
+    }
+}
