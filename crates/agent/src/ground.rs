@@ -173,6 +173,7 @@ impl Ground {
             agent: None,
             progress: None,
             approver: None,
+            grant: None,
         }
     }
 }

@@ -6,7 +6,7 @@ use marvin_base::held::Held;
 use marvin_base::layout::Layout;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::Settings;
-use marvin_gate::{Access, Context, Duty, Layers, Workspace};
+use marvin_gate::{Access, Context, Duty, Grant, Layers, Workspace};
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
@@ -45,6 +45,8 @@ pub struct ToolContext {
     pub progress: Option<ProgressSink>,
     /// The person who is asked where the gate does not decide alone; `attended` says whether there is one.
     pub approver: Option<Arc<dyn Approver>>,
+    /// What a person opened of the sandbox for this call.
+    pub grant: Option<Arc<Grant>>,
 }
 
 /// How far a call is.

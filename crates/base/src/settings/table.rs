@@ -227,6 +227,8 @@ settings! {
         "Folders that granted tools may touch";
     CONTAINMENT = "sandbox.commands", Choice(&["auto", "namespaces", "landlock", "bubblewrap", "off"]), "auto", Person, ["MARVIN_SANDBOX"],
         "How the operating system contains commands; auto: the strongest level this machine gives; namespaces: that or nothing";
+    SANDBOX_READABLE = "sandbox.readable", List, "", Person, ["MARVIN_SANDBOX_READABLE"],
+        "Further directories that sandboxed commands may read, for example a toolchain in an unusual place";
     SANDBOX_PROCESSES = "sandbox.processes", Whole(8, 100_000), "512", Person, ["MARVIN_SANDBOX_PROCESSES"],
         "Processes that a command may have at the same time; with more it is ended";
     SANDBOX_FILE = "sandbox.file_mb", Whole(1, 1_000_000_000), "10240", Person, ["MARVIN_SANDBOX_FILE_MB"],

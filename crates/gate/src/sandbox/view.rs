@@ -195,12 +195,15 @@ impl View {
         let cargo = cargo.iter().flat_map(|cargo| ["bin", "git", "registry"].map(|part| cargo.join(part)));
         extra.extend(named.chain(environment.get("PATH").unwrap_or_default().split(':')).map(PathBuf::from));
         extra.extend(cargo);
-        let extra = extra.into_iter().filter(|place| place.is_absolute() && is_narrow(place));
-        let listed = policy.readable.iter().cloned();
-        for place in extra.chain(listed) {
+        let is_shown = |place: &PathBuf| {
+            place.is_absolute() && is_narrow(place) && place.canonicalize().is_ok_and(|real| is_narrow(&real))
+        };
+        let extra = extra.into_iter().filter(is_shown);
+        // What a person listed is shown even where a rule would not have chosen it, short of the whole disk.
+        let listed = policy.readable.iter().filter(|place| place.parent().is_some());
+        for place in extra.chain(listed.cloned()) {
             let Ok(place) = place.canonicalize() else { continue };
-            let is_known = |known: &PathBuf| place.starts_with(known);
-            if !view.readable.iter().any(is_known) && is_narrow_or_listed(&place, policy, &is_narrow) {
+            if !view.readable.iter().any(|known| place.starts_with(known)) {
                 view.readable.push(place);
             }
         }
@@ -246,12 +249,6 @@ impl View {
         self.protected
             .retain(|place| writable.iter().any(|shown| place.starts_with(shown) && place != shown));
     }
-}
-
-/// What a person listed is shown even where a rule would not have chosen it, short of the whole disk.
-fn is_narrow_or_listed(place: &Path, policy: &Policy, is_narrow: &dyn Fn(&Path) -> bool) -> bool {
-    is_narrow(place)
-        || (place.parent().is_some() && policy.readable.iter().any(|listed| place.ends_with(listed)))
 }
 
 /// A place by the name it was given and by the one it has.

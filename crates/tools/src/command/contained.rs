@@ -9,7 +9,7 @@ use marvin_base::redact;
 use marvin_base::settings::table;
 use marvin_gate::sandbox::{self, Policy, Wanted};
 use marvin_gate::secrets;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Variables that would make bash run or find something else than the line says.
@@ -48,7 +48,15 @@ impl Room {
         let mut policy = Policy::new(root, self.path());
         policy.home = Some(context.layout.home().to_path_buf());
         policy.hidden = secrets::places(context.layout.home());
+        policy.readable =
+            context.settings.list(&table::SANDBOX_READABLE).into_iter().map(PathBuf::from).collect();
         policy.protected = sandbox::PROTECTED.iter().map(|place| root.join(place)).collect();
+        if let Some(grant) = &context.grant {
+            policy.network |= grant.network;
+            policy.writable.extend(grant.write.iter().cloned());
+            policy.readable.extend(grant.read.iter().cloned());
+            policy.closed.retain(|closed| !grant.read.contains(closed));
+        }
         Ok(policy)
     }
 }

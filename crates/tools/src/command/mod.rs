@@ -8,6 +8,7 @@ mod guard;
 mod host;
 mod install;
 mod run;
+mod sandbox_hint;
 mod testing;
 
 pub(crate) use contained::{Done, Room, contain, contained};

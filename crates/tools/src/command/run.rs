@@ -3,6 +3,7 @@
 //! The verdict comes from the registry, which puts the line to the gate before this tool is called.
 
 use super::contained::{Done, Room, contained, seconds};
+use super::sandbox_hint;
 use crate::context::ToolContext;
 use crate::result::{Confidence, Output, ToolError};
 use crate::tool::Tool;
@@ -253,6 +254,12 @@ impl Said {
         }
         if !done.tampered.is_empty() {
             part(&done.warning());
+        }
+        if done.code() != Some(0)
+            && let Some(hint) = sandbox_hint::hint(done.sandbox, &stderr)
+                .or_else(|| sandbox_hint::hint(done.sandbox, &stdout))
+        {
+            part(&hint);
         }
         let whole =
             cut.then(|| if stderr.is_empty() { stdout } else { format!("{stdout}\nSTDERR:\n{stderr}") });

@@ -20,7 +20,7 @@ use marvin_base::settings::nearest_of;
 use marvin_base::truncate;
 use marvin_gate::layers::{Place, learn};
 use marvin_gate::meaning::Grounds;
-use marvin_gate::{Access, Decision, Intent, Verdict, decide, judge};
+use marvin_gate::{Access, Decision, Grant, Intent, Verdict, decide, judge};
 use marvin_model::{Arguments, ToolSpec};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -197,15 +197,23 @@ impl Toolbox {
                     let mut verdict = decided(slot, &prepared.intents, context).await;
                     context.duty.heard(&verdict);
                     let mut answered = approved && verdict.decision == Decision::Ask;
+                    let grant = if verdict.decision == Decision::Ask {
+                        needed(&prepared.intents, context)
+                    } else {
+                        Grant::default()
+                    };
                     if !answered && verdict.decision == Decision::Ask {
                         (verdict, answered) =
-                            asked(slot, &prepared.intents, arguments, verdict, context).await;
+                            asked(slot, &prepared.intents, arguments, verdict, &grant, context).await;
                     }
                     let (result, notice) = if verdict.is_allowed() || answered {
                         if answered {
                             suggest(&prepared.intents, context);
+                            let opened = ToolContext { grant: Some(Arc::new(grant)), ..context.clone() };
+                            start(slot.tool.as_ref(), prepared, &opened).await
+                        } else {
+                            start(slot.tool.as_ref(), prepared, context).await
                         }
-                        start(slot.tool.as_ref(), prepared, context).await
                     } else {
                         (ToolResult::failed(verdict.for_model(), 0), None)
                     };
@@ -271,6 +279,7 @@ async fn asked(
     intents: &[Intent],
     arguments: &Arguments,
     verdict: Verdict,
+    grant: &Grant,
     context: &ToolContext,
 ) -> (Verdict, bool) {
     let Some(approver) = &context.approver else { return (verdict, false) };
@@ -282,7 +291,10 @@ async fn asked(
         })
         .collect();
     let what = if lines.is_empty() { format!("{:#}", arguments.to_value()) } else { lines.join("\n") };
-    let what = context.redactor.text(&what);
+    let mut what = context.redactor.text(&what).into_owned();
+    if !grant.is_empty() {
+        what.push_str(&format!("\n(a yes opens for this command only: {})", grant.describe()));
+    }
     let question = Question::new(slot.tool.name(), &what, context.agent.as_deref(), &verdict);
     let said = tokio::select! {
         said = approver.ask(question) => said,
@@ -290,6 +302,24 @@ async fn asked(
     };
     let yes = said == Said::Yes;
     (approval::settled(verdict, &said), yes)
+}
+
+/// What the commands of a call need beyond the sandbox.
+fn needed(intents: &[Intent], context: &ToolContext) -> Grant {
+    let Some(workspace) = context.workspace.as_deref() else { return Grant::default() };
+    let home = context.layout.home();
+    let (directory, home_text) = (workspace.root().display().to_string(), home.display().to_string());
+    let place = Place { folder: &directory, grounds: Grounds { workspace: &directory, home: &home_text } };
+    let mut all = Grant::default();
+    for intent in intents {
+        let Intent::Command { line } = intent else { continue };
+        let judgement = context.layers.judge(line, place).judgement;
+        let Grant { network, write, read } = Grant::needed_by(&judgement, workspace.root(), home);
+        all.network |= network;
+        all.write.extend(write);
+        all.read.extend(read);
+    }
+    all
 }
 
 /// Notes what a person approved, so that they may make a rule of it later. Nothing is learned by this.

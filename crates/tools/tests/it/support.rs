@@ -55,6 +55,7 @@ impl House {
             agent: None,
             progress: None,
             approver: None,
+            grant: None,
         };
         House { _folder: folder, home, root, toolbox: Toolbox::new(mode, access), context }
     }
