@@ -5,6 +5,7 @@
 //! module beside this one. `--sample N` takes every Nth case of each group, always the same ones.
 
 mod gate_lines;
+mod sandbox;
 
 use crate::tools;
 use std::path::PathBuf;
@@ -34,14 +35,18 @@ pub(crate) struct Arena {
 impl Arena {
     /// The cases of `attacks/GROUP.toml`, sampled.
     pub(crate) fn cases(&self, group: &str) -> Result<Vec<toml::Table>, String> {
+        Ok(self.every_case(group)?.into_iter().step_by(self.every.max(1)).collect())
+    }
+
+    /// All cases of `attacks/GROUP.toml`.
+    pub(crate) fn every_case(&self, group: &str) -> Result<Vec<toml::Table>, String> {
         let path = tools::root().join("attacks").join(format!("{group}.toml"));
         let text = std::fs::read_to_string(&path)
             .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         let table: toml::Table =
             text.parse().map_err(|error| format!("cannot parse {}: {error}", path.display()))?;
         let cases = table.get("case").and_then(toml::Value::as_array).cloned().unwrap_or_default();
-        let cases = cases.into_iter().filter_map(|case| case.try_into().ok());
-        Ok(cases.step_by(self.every.max(1)).collect())
+        Ok(cases.into_iter().filter_map(|case| case.try_into().ok()).collect())
     }
 }
 
@@ -53,7 +58,7 @@ pub(crate) fn text<'a>(case: &'a toml::Table, key: &str) -> &'a str {
 type Run = fn(&Arena) -> Result<Vec<Trial>, String>;
 
 /// The groups, in the order in which they run.
-const GROUPS: &[(&str, Run)] = &[("gate_lines", gate_lines::run)];
+const GROUPS: &[(&str, Run)] = &[("gate_lines", gate_lines::run), ("sandbox", sandbox::run)];
 
 /// Runs the groups named, or all, and prints one line per group and per failed trial.
 pub(crate) fn run(words: &[&str]) -> Result<(), String> {
