@@ -11,6 +11,7 @@ mod hook;
 mod judged;
 mod listing;
 mod remembered;
+mod sandboxed;
 mod start;
 mod stream;
 mod timing;
@@ -20,7 +21,7 @@ use serde_json::Value;
 /// A benchmark: measures, and says by `ok` whether its targets hold.
 type Bench = fn() -> Result<Value, String>;
 
-const ALL: [(&str, Bench); 11] = [
+const ALL: [(&str, Bench); 12] = [
     ("start", start::run),
     ("stream", stream::run),
     ("grep", grep::run),
@@ -32,6 +33,7 @@ const ALL: [(&str, Bench); 11] = [
     ("engine", engine::run),
     ("memory", remembered::run),
     ("faces", faces::run),
+    ("sandbox", sandboxed::run),
 ];
 
 /// The names of all.

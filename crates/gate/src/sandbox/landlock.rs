@@ -167,8 +167,6 @@ impl Inner {
             rules.push((c_path(Path::new(place)), write));
         }
         rules.extend(DEVICES.map(|device| (c_path(Path::new(device)), file)));
-        // Its own processes only; kernel settings are mounted read-only.
-        rules.push((c"/proc".to_owned(), read | BitFlags::from(AccessFs::WriteFile).bits()));
         for place in &view.writable {
             rules.push((c_path(place), if place.is_dir() { write } else { file }));
         }

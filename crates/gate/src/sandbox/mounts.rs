@@ -12,11 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// Devices that programs use without harm.
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
-/// Kernel settings that are readable for programs which look at them, and nothing more.
-const PROC_READ_ONLY: [&str; 6] = ["bus", "fs", "irq", "sys", "sysrq-trigger", "acpi"];
-/// Kernel state that no program needs.
-const PROC_CLOSED: [&str; 8] =
-    ["kcore", "keys", "key-users", "latency_stats", "timer_list", "sched_debug", "scsi", "kallsyms"];
+/// Kernel settings that root could write by its user ID alone. Landlock refuses that too.
+const PROC_READ_ONLY: [&str; 2] = ["sys", "sysrq-trigger"];
 
 /// `MOUNT_ATTR_RDONLY`, `MOUNT_ATTR_NOSUID` and `MOUNT_ATTR_NODEV` of the kernel.
 const READ_ONLY: u64 = 1;
@@ -219,9 +216,6 @@ impl Plan {
         });
         for name in PROC_READ_ONLY {
             self.bind(&proc.join(name), &proc.join(name), READ_ONLY, false)?;
-        }
-        for name in PROC_CLOSED {
-            self.bind(&stage.join(".closed"), &proc.join(name), READ_ONLY, false)?;
         }
         Ok(())
     }
