@@ -293,7 +293,15 @@ impl Shell<'_> {
 
     /// A number, if the expression can be computed. Commands hidden in it are walked in any case.
     pub(super) fn arithmetic(&mut self, source: &str) -> Word {
-        let expanded = if source.contains(['$', '`']) { self.single(source) } else { Word::known(source) };
+        let expanded = if source.contains(['$', '`']) {
+            self.check_references(source);
+            self.single(source)
+        } else {
+            Word::known(source)
+        };
+        if !is_constant(source) {
+            self.evaluate(&expanded);
+        }
         let Some(text) = expanded.text() else { return Word::unknown(Why::Arithmetic, expanded.taint()) };
         let text = text.into_owned();
         if text.len() > 200 || !text::is_plain_arithmetic(&text) {
@@ -304,6 +312,11 @@ impl Shell<'_> {
             None => Word::unknown(Why::Arithmetic, Taint::NONE),
         }
     }
+}
+
+/// Does the expression hold neither names nor values?
+fn is_constant(source: &str) -> bool {
+    source.chars().all(|char| char.is_ascii_digit() || " \t\n+-*/%<>=!&|^~?:,()".contains(char))
 }
 
 /// Neighbours that are known and quoted alike become one piece.

@@ -57,6 +57,7 @@ impl Shell<'_> {
                 }
             }
         }
+        let numbers = super::numbers::are_printed(&base, &words, around.input.as_ref());
         self.copied(&base, &words);
         let taint = (self.taints)(&base, &words, &self.state.folders);
         self.downloaded(&base, &words);
@@ -70,7 +71,7 @@ impl Shell<'_> {
         let flowing = around.input.as_ref().map_or(Taint::NONE, |stream| stream.taint);
         match output {
             Some(output) => Stream { taint: output.taint.and(taint), ..output },
-            None => Stream::unknown(flowing.and(taint)),
+            None => Stream::unknown(flowing.and(taint).numeric(numbers)),
         }
     }
 
@@ -200,11 +201,8 @@ impl Shell<'_> {
                 self.through.push(name.to_string());
                 self.apart(|shell| shell.script(&text, &Around::default()));
                 self.through.pop();
-            } else if matches!(name, "PS1" | "PS4") && text.contains(['$', '`']) {
-                match super::bounds::obstacle(&text) {
-                    Some(obstacle) => self.doubt(obstacle),
-                    None => drop(self.single(&text)),
-                }
+            } else if matches!(name, "PS0" | "PS1" | "PS2" | "PS4") {
+                self.prompt(&value);
             }
         }
     }

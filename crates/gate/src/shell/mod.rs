@@ -9,10 +9,12 @@ mod braces;
 mod builtin;
 mod choice;
 mod disguise;
+mod evaluated;
 mod expand;
 mod fold;
 mod launch;
 mod launchers;
+mod numbers;
 mod parameter;
 pub(crate) mod pattern;
 mod plain;
@@ -48,7 +50,7 @@ const MOST_STEPS: usize = 800;
 pub(crate) const DEEPEST: usize = 24;
 
 /// Variables that make other programs run or load something, or look for programs elsewhere.
-const NOTABLE: [&str; 54] = [
+const NOTABLE: [&str; 56] = [
     "PATH",
     "LD_PRELOAD",
     "LD_LIBRARY_PATH",
@@ -57,7 +59,9 @@ const NOTABLE: [&str; 54] = [
     "BASH_ENV",
     "ENV",
     "PROMPT_COMMAND",
+    "PS0",
     "PS1",
+    "PS2",
     "PS4",
     "SHELLOPTS",
     "BASHOPTS",
