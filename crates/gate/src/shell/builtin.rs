@@ -101,6 +101,7 @@ impl Shell<'_> {
                 if let Some(word) = rest.iter().find(|word| word.is_unknown()) {
                     self.hidden(word.taint(), "a script that is not known");
                 }
+                self.spliced(rest);
                 let decoded = rest.iter().any(|word| word.taint().has(Taint::DECODED));
                 let text = self.source(rest);
                 if decoded || self.was_encoded(&text) {
@@ -220,7 +221,7 @@ impl Shell<'_> {
     }
 
     /// `cd`: where the next commands run.
-    fn enter(&mut self, words: &[Word]) {
+    pub(super) fn enter(&mut self, words: &[Word]) {
         let target = words.iter().find(|word| !word.beginning().starts_with('-') || word.is("-"));
         let entered = match target {
             None => Word::known(self.home),

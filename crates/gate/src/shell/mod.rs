@@ -17,13 +17,17 @@ mod launchers;
 mod numbers;
 mod parameter;
 pub(crate) mod pattern;
+mod peel;
+mod per_item;
 mod plain;
 mod proof;
 mod recent;
 mod redirect;
 mod run;
 mod salvage;
+mod scripts;
 mod second;
+mod split;
 mod starters;
 mod state;
 mod text;
@@ -267,6 +271,8 @@ pub fn unescaped(text: &str) -> String {
 pub fn is_notable(name: &str) -> bool {
     NOTABLE.contains(&name)
         || is_command_variable(name)
+        || name.starts_with("LD_")
+        || name.starts_with("DYLD_")
         || name.starts_with("BASH_FUNC_")
         || name.starts_with("GIT_CONFIG_KEY")
 }

@@ -4,7 +4,7 @@ use super::evaluated::is_numeric;
 use super::value::{Stream, Word};
 
 /// Commands that print numbers, word by word: `*` is any word that is certain, `*…` any number of them.
-const PRINTERS: [&str; 35] = [
+const PRINTERS: [&str; 30] = [
     "nproc",
     "nproc --all",
     "arch -n",
@@ -32,11 +32,6 @@ const PRINTERS: [&str; 35] = [
     "stat -f %m *",
     "git rev-list --count *…",
     "git rev-list * --count",
-    "date +%s",
-    "date +%s%N",
-    "date +%s%3N",
-    "date -d * +%s",
-    "date --date=* +%s",
     "sysctl -n hw.ncpu",
     "jq length *",
     "jq length",
@@ -54,6 +49,9 @@ pub(super) fn are_printed(name: &str, words: &[Word], input: Option<&Stream>) ->
                 is_numeric(word) || word.is("-n") || word.is("%d\\n") || word.is("%d") || word.is("%s\\n")
             };
             return !rest.is_empty() && rest.iter().all(text);
+        }
+        "date" | "gdate" => {
+            return rest.last().is_some_and(|word| word.text().is_some_and(|text| is_numeric_date(&text)));
         }
         "expr" => return rest.iter().all(|word| is_numeric(word) || is_operator(word)),
         "wc" => return is_count(rest),
@@ -95,6 +93,18 @@ fn fits(row: &str, name: &str, rest: &[String]) -> bool {
         }
     }
     rest.next().is_none()
+}
+
+/// `+%Y%m%d`: a format of digits alone.
+fn is_numeric_date(format: &str) -> bool {
+    let Some(format) = format.strip_prefix('+') else { return false };
+    let letters = format.split('%').skip(1);
+    format.starts_with('%')
+        && letters.map(|part| part.trim_start_matches(['-', '_', '0', '3', '6', '9'])).all(|part| {
+            part.len() == 1
+                && part
+                    .starts_with(['s', 'N', 'd', 'm', 'Y', 'y', 'H', 'I', 'M', 'S', 'j', 'u', 'w', 'V', 'U'])
+        })
 }
 
 fn is_operator(word: &Word) -> bool {
