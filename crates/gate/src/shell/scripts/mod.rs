@@ -7,6 +7,7 @@
 
 mod awk;
 mod debugger;
+mod flags;
 mod sed;
 mod small;
 
@@ -154,7 +155,7 @@ impl Shell<'_> {
             "gdb" | "gdb-multiarch" => self.gdb(base, rest),
             "lldb" => self.lldb(base, rest),
             "emacs" | "tclsh" | "wish" | "expect" | "gnuplot" => self.program_file(base, rest, around),
-            _ => {}
+            _ => self.doubted_words(base, rest, around),
         }
     }
 
