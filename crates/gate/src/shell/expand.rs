@@ -252,7 +252,13 @@ impl Shell<'_> {
     fn tilde(&self, tilde: &TildeExpr) -> (Piece, bool) {
         let known = |text: String| (Piece::Known { text, quoted: true }, false);
         match tilde {
-            TildeExpr::Home => known(self.home.to_string()),
+            TildeExpr::Home => match self.state.variables.get("HOME").and_then(|home| home.first()) {
+                Some(home) => match home.text() {
+                    Some(home) => known(home.into_owned()),
+                    None => (Piece::Unknown { why: Why::Variable, taint: Taint::NONE, splits: false }, false),
+                },
+                None => known(self.home.to_string()),
+            },
             TildeExpr::UserHome(user) if user == "root" => known("/root".into()),
             TildeExpr::UserHome(user) => known(format!("/home/{user}")),
             TildeExpr::WorkingDir => match self.folder().text() {

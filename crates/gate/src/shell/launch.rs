@@ -191,6 +191,9 @@ impl Shell<'_> {
 
     /// A variable that changes what later programs do is noted on its own.
     pub(super) fn notable(&mut self, name: &str, values: &[Word]) {
+        if name == "PATH" {
+            values.iter().for_each(|value| self.check_search_path(value));
+        }
         let options = |value: &Word| value.shown().contains(['!', '+', '|', 'k', 'o', 'O', 'T', '…']);
         if matches!(name, "LESS" | "MORE" | "MANOPT") && values.iter().any(options) {
             self.doubt("options of a pager that run commands or write files");
