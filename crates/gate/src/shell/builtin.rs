@@ -180,7 +180,12 @@ impl Shell<'_> {
                 Some(Stream::empty())
             }
             "complete" | "compgen" | "bind" => {
-                let runs = |word: &&Word| matches!(word.text().as_deref(), Some("-C" | "-F" | "-x" | "-W"));
+                // A list of words is expanded; the others are commands.
+                if let Some(at) = rest.iter().position(|word| word.is("-W")) {
+                    let list = rest.get(at + 1).cloned().unwrap_or_default();
+                    self.prompt(&list);
+                }
+                let runs = |word: &&Word| matches!(word.text().as_deref(), Some("-C" | "-F" | "-x"));
                 if let Some(at) = rest.iter().position(|word| runs(&word)) {
                     let text = self.source(rest.get(at + 1..=at + 1).unwrap_or_default());
                     let text = text

@@ -176,16 +176,16 @@ impl Shell<'_> {
         }
     }
 
-    /// A text in which bash expands a prompt: `PS4`, `${x@P}`. Octal escapes can write a substitution, too.
+    /// A text that bash expands: `PS4`, `${x@P}`, `compgen -W`. Octal escapes can write a substitution, too.
     pub(super) fn prompt(&mut self, value: &Word) {
         let Some(text) = value.text() else {
-            return self.doubt("a prompt that is not known, in which commands are run");
+            return self.doubt("a text that is not known, in which commands are run");
         };
         let octal =
             text.split('\\').skip(1).any(|part| part.starts_with(|digit: char| digit.is_ascii_digit()));
         if octal || text.contains("$(") || text.contains('`') {
             let text = super::text::ansi_c(&text);
-            self.doubt("a prompt in which commands are run");
+            self.doubt("a text in which commands are run");
             match super::bounds::obstacle(&text) {
                 Some(obstacle) => self.doubt(obstacle),
                 None => drop(self.deeper(|shell| shell.apart(|shell| shell.single(&text)))),

@@ -365,3 +365,5 @@ fn is_mixed(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_lines;
