@@ -365,7 +365,7 @@ fn source(look: &mut Look<'_>, text: &Word, language: &str) {
                     look.act(Act::DeleteTree, &word);
                 }
                 Place::Outside | Place::InHome if changes || shown.contains("connect(") => {
-                    look.act(Act::Write, &word)
+                    look.act(Act::Write, &word);
                 }
                 _ => {}
             }

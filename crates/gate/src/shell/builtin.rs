@@ -102,6 +102,10 @@ impl Shell<'_> {
                     self.hidden(word.taint(), "a script that is not known");
                 }
                 self.spliced(rest);
+                let environment = |piece: &Piece| matches!(piece, Piece::Unknown { why: Why::Variable, .. });
+                if rest.iter().flat_map(|word| &word.pieces).any(environment) {
+                    self.doubt("a script into which a value from outside is put");
+                }
                 let decoded = rest.iter().any(|word| word.taint().has(Taint::DECODED));
                 let text = self.source(rest);
                 if decoded || self.was_encoded(&text) {
@@ -112,8 +116,16 @@ impl Shell<'_> {
             "source" | "." => match rest {
                 [] => None,
                 [path, arguments @ ..] => {
-                    let content = self.script_file(path, around)?;
                     let arguments = arguments.to_vec();
+                    let Some(content) = self.script_file(path, around) else {
+                        // Judged as a shell that is given the file: where it lies decides. What a tool chain or the
+                        // person's own start-up put into the home is theirs.
+                        if path.text().is_some_and(|path| self.is_own_script(&path)) {
+                            return Some(Stream::unknown(Taint::NONE));
+                        }
+                        self.emit(vec![Word::known("bash"), path.clone()], Vec::new(), around);
+                        return Some(Stream::unknown(Taint::NONE));
+                    };
                     Some(self.run_text(&content, arguments, around, false))
                 }
             },

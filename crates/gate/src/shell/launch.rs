@@ -280,12 +280,9 @@ impl Shell<'_> {
         }
         let mut environment = environment.to_vec();
         let folders = self.state.folders.clone();
-        let inner = match self.peel(launcher, rest, &mut environment) {
-            Some(inner) => inner,
-            None => {
-                self.state.folders = folders;
-                return None;
-            }
+        let Some(inner) = self.peel(launcher, rest, &mut environment) else {
+            self.state.folders = folders;
+            return None;
         };
         if launcher.joins {
             let text = self.source(&inner);

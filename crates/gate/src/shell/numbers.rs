@@ -67,8 +67,12 @@ pub(super) fn are_printed(name: &str, words: &[Word], input: Option<&Stream>) ->
         let flags = |word: &Word| word.beginning().starts_with('-') || is_numeric(word);
         return rest.iter().all(flags) && input.is_some_and(Stream::is_numeric);
     }
+    let starts = |row: &&str| row.split(' ').next() == Some(name);
+    if !PRINTERS.iter().any(starts) {
+        return false;
+    }
     let texts: Option<Vec<String>> =
-        words.iter().map(|word| word.text().map(|text| text.into_owned())).collect();
+        words.iter().map(|word| word.text().map(std::borrow::Cow::into_owned)).collect();
     let Some(texts) = texts else { return false };
     PRINTERS.iter().any(|row| fits(row, name, texts.get(1..).unwrap_or_default()))
 }

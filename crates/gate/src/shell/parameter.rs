@@ -15,6 +15,12 @@ const MOST_CHANGED: usize = 512;
 impl Shell<'_> {
     /// The values of a parameter: one, or several for arrays and `"$@"`. `None` when it is not set.
     fn values(&mut self, parameter: &Parameter, indirect: bool) -> Option<Vec<Word>> {
+        if indirect
+            && let Parameter::Named(name) | Parameter::NamedWithIndex { name, .. } = parameter
+            && self.named(name).is_none()
+        {
+            self.doubt("a variable whose name is not known");
+        }
         let values = match parameter {
             Parameter::Positional(number) => match number {
                 0 => Some(vec![Word::known("bash")]),

@@ -63,6 +63,15 @@ impl Shell<'_> {
         }
     }
 
+    /// Is this a script that a tool chain or the person put into the home for shells to read?
+    pub(super) fn is_own_script(&self, path: &str) -> bool {
+        const START_UP: [&str; 5] = [".bashrc", ".profile", ".bash_profile", ".zshrc", ".zprofile"];
+        let path = super::normal(path);
+        let own = path.strip_prefix(self.home).and_then(|rest| rest.strip_prefix('/'));
+        own.and_then(|rest| rest.split('/').next())
+            .is_some_and(|first| START_UP.contains(&first) || TOOL_DIRECTORIES.contains(&first))
+    }
+
     fn is_usual(&self, entry: &Word) -> bool {
         let start = entry.beginning();
         let end = entry.end();
@@ -80,7 +89,7 @@ impl Shell<'_> {
             path == start.trim_end_matches('/')
                 || path.starts_with(&format!("{}/", start.trim_end_matches('/')))
         };
-        if SYSTEM_DIRECTORIES.iter().any(|start| below(&start)) {
+        if SYSTEM_DIRECTORIES.iter().any(below) {
             return true;
         }
         if PROJECT_DIRECTORIES.iter().any(|end| path.ends_with(&format!("/{end}"))) {

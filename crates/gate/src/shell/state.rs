@@ -279,8 +279,15 @@ impl<'a> Shell<'a> {
         if choices.is_empty() {
             choices.push(vec![Word::default()]);
         }
+        let integer = self.state.variables.get(name).is_some_and(|variable| variable.integer);
+        for value in choices.iter().flatten() {
+            self.check_value(value);
+            if integer || super::evaluated::is_integer_variable(name) {
+                self.evaluate(value);
+            }
+        }
         Rc::make_mut(&mut self.state.variables)
-            .insert(name.to_string(), Variable { choices, ..Variable::default() });
+            .insert(name.to_string(), Variable { choices, integer, ..Variable::default() });
     }
 
     /// The value of arithmetic over known numbers.

@@ -114,6 +114,10 @@ pub(super) fn judge(look: &mut Look<'_>, language: &str) {
             if lists(options.flags, &name) {
                 continue;
             }
+            if name.starts_with("--inspect") {
+                one(look, options, &name, attached.as_deref().unwrap_or_default());
+                continue;
+            }
             let mut value = || attached.clone().or_else(|| rest.next().map(Word::shown)).unwrap_or_default();
             if lists(options.code, &name) {
                 // What follows a module or a text are its arguments, except for languages that take several texts.

@@ -90,7 +90,7 @@ fn read(program: &str) -> Vec<Effect> {
                 effects.push(Effect::Doubt("a program of awk that changes how it runs"));
             }
             Token::Sign("@") => {
-                effects.push(Effect::Doubt("a program of awk that loads code or calls by name"))
+                effects.push(Effect::Doubt("a program of awk that loads code or calls by name"));
             }
             Token::Sign("|" | "|&") => {
                 let before = at.checked_sub(1).and_then(|at| tokens.get(at));
@@ -249,7 +249,7 @@ fn pattern(text: &str) -> Option<(&str, &str)> {
             '/' => return Some((text.get(..at)?, text.get(at + 1..)?)),
             '[' if bracket.is_none() => bracket = Some(at),
             ']' if bracket.is_some_and(|open| at > open + 1 && text.get(open + 1..at) != Some("^")) => {
-                bracket = None
+                bracket = None;
             }
             _ => {}
         }

@@ -3,6 +3,8 @@
 use super::super::run::Around;
 use super::super::state::Shell;
 use super::super::value::Word;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// Programs and the beginnings of words that make them load code, run commands, or read their options elsewhere.
 struct Row {
@@ -286,6 +288,19 @@ const ROWS: &[Row] = &[
     },
 ];
 
+/// The rows by the names of their programs; those that end in a star are looked for one by one.
+static BY_NAME: LazyLock<BTreeMap<&'static str, &'static Row>> = LazyLock::new(|| {
+    let names = |row: &'static Row| row.programs.split_whitespace().map(move |name| (name, row));
+    ROWS.iter().flat_map(names).collect()
+});
+
+fn find(base: &str) -> Option<&'static Row> {
+    BY_NAME.get(base).copied().or_else(|| {
+        let versioned = base.starts_with("gcc-") || base.starts_with("clang-");
+        versioned.then(|| ROWS.iter().find(|row| named(row.programs, base))).flatten()
+    })
+}
+
 fn named(programs: &str, base: &str) -> bool {
     programs.split_whitespace().any(|name| match name.strip_suffix('*') {
         Some(start) => base.starts_with(start),
@@ -316,7 +331,7 @@ fn is_found(row: &Row, words: &[Word]) -> bool {
 impl Shell<'_> {
     /// Doubts words by which a program of the table loads or runs something.
     pub(super) fn doubted_words(&mut self, base: &str, rest: &[Word], around: &Around) {
-        let Some(row) = ROWS.iter().find(|row| named(row.programs, base)) else { return };
+        let Some(row) = find(base) else { return };
         let input = around.input.as_ref().and_then(|stream| stream.text.as_deref()).unwrap_or_default();
         let lines: Vec<Word> = if row.inside.is_empty() {
             Vec::new()

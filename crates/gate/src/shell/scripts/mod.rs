@@ -88,7 +88,7 @@ impl Options {
                     None => (text.to_string(), None),
                 };
                 let name = self.whole(&name);
-                self.sort(name, attached, &mut rest, &mut found);
+                self.sort(name, attached.as_ref(), &mut rest, &mut found);
                 continue;
             }
             // A cluster of letters, of which the first that takes a value takes the rest of the word.
@@ -102,7 +102,7 @@ impl Options {
                 let attached = tail(word, at);
                 let attached = attached.text().is_none_or(|text| !text.is_empty()).then_some(attached);
                 if !Options::lists(self.suffixed, &name) {
-                    self.sort(&name, attached, &mut rest, &mut found);
+                    self.sort(&name, attached.as_ref(), &mut rest, &mut found);
                 }
                 break;
             }
@@ -113,14 +113,14 @@ impl Options {
     fn sort<'w>(
         &self,
         name: &str,
-        attached: Option<Word>,
+        attached: Option<&Word>,
         rest: &mut impl Iterator<Item = &'w Word>,
         found: &mut Invocation,
     ) {
         if Options::lists(self.flags, name) || Options::lists(self.suffixed, name) {
             return;
         }
-        let mut value = || attached.clone().or_else(|| rest.next().cloned()).unwrap_or_default();
+        let mut value = || attached.or_else(|| rest.next()).cloned().unwrap_or_default();
         if Options::lists(self.scripts, name) {
             found.scripts.push(value());
         } else if Options::lists(self.files, name) {
@@ -139,15 +139,14 @@ impl Shell<'_> {
     /// Reads the script of a tool that has one.
     pub(super) fn tool_script(&mut self, base: &str, words: &[Word], around: &Around) {
         let rest = words.get(1..).unwrap_or_default();
-        if rest.iter().all(|word| matches!(word.text().as_deref(), Some("--version" | "--help")))
-            && !rest.is_empty()
-        {
+        let looks = |word: &Word| matches!(word.text().as_deref(), Some("--version" | "--help"));
+        if rest.first().is_some_and(looks) && rest.iter().all(looks) {
             return;
         }
         match base {
             "sed" | "gsed" | "ssed" => self.sed(base, rest, around),
             "awk" | "gawk" | "mawk" | "nawk" | "goawk" | "frawk" | "original-awk" => {
-                self.awk(base, rest, around)
+                self.awk(base, rest, around);
             }
             "jq" | "gojq" | "jaq" => self.jq(base, rest),
             "dc" => self.dc(base, rest, around),
@@ -191,7 +190,7 @@ impl Shell<'_> {
             match piece {
                 Piece::Known { text: part, .. } => text.push_str(part),
                 Piece::Unknown { why, taint, .. } if super::evaluated::is_number(*why, *taint) => {
-                    text.push('1')
+                    text.push('1');
                 }
                 Piece::Unknown { .. } => {
                     self.doubt("a script of a tool that is not known");
