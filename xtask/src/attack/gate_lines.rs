@@ -35,7 +35,11 @@ pub(crate) fn run(arena: &Arena) -> Result<Vec<Trial>, String> {
 }
 
 /// The verdicts of `marvin gate judge` on these lines, in order.
-fn judge(arena: &Arena, directory: &std::path::Path, lines: &[&str]) -> Result<Vec<String>, String> {
+pub(super) fn judge(
+    arena: &Arena,
+    directory: &std::path::Path,
+    lines: &[&str],
+) -> Result<Vec<String>, String> {
     let mut child = Command::new(&arena.marvin)
         .args(["gate", "judge"])
         .current_dir(directory)

@@ -1,5 +1,8 @@
 //! Interpreters: programs given as text, and what such a text starts, reads and sends.
 
+mod languages;
+mod options;
+
 use super::arguments::Arguments;
 use super::{Act, Look, Place};
 use crate::shell::{Taint, Word};
@@ -12,10 +15,10 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
     let (flags, values): (&[&str], &[&str]) = match plain {
         "python" | "pypy" | "ipython" | "jython" => (&["-c"], &["-W", "-X", "-m", "-c", "-Q"]),
         "node" | "nodejs" | "deno" | "bun" | "tsx" | "ts-node" => (
-            &["-e", "-p", "--eval", "--print", "-pe", "eval"],
+            &["-e", "-p", "--eval", "--print", "-pe", "eval", "-ep"],
             &["-e", "-p", "-pe", "-r", "--require", "--eval", "--print", "--import", "--loader"],
         ),
-        "perl" => (&["-e", "-E"], &["-e", "-E", "-I", "-M", "-i", "-F", "-l", "-0"]),
+        "perl" => (&["-e", "-E"], &["-e", "-E", "-I", "-M", "-m", "-F"]),
         "ruby" | "irb" | "jruby" => (&["-e"], &["-e", "-I", "-r", "-C", "-E"]),
         "php" => (&["-r"], &["-r", "-d", "-c", "-S", "-t", "-f", "-B", "-R", "-E"]),
         "lua" | "luajit" | "texlua" => (&["-e"], &["-e", "-l"]),
@@ -25,9 +28,43 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
         | "emacs" | "octave" | "gnuplot" | "tclsh" | "wish" | "expect" | "elixir" | "iex" | "erl"
         | "groovy" | "scala" | "kotlin" | "jshell" | "jrunscript" | "swipl" | "gprolog" | "maxima" | "gp"
         | "sage" | "ghci" | "runghc" | "ocaml" | "dotnet-script" | "pwsh" | "powershell" | "nu" | "xonsh"
-        | "rlwrap" | "jjs" => {
-            (&["-e", "-E", "--eval", "-c", "-x", "--execute"], &["-e", "-E", "--eval", "-c", "-x"])
-        }
+        | "rlwrap" | "jjs" | "ghc" | "clojure" | "clj" | "scala-cli" | "janet" | "fennel" | "crystal"
+        | "kotlinc" => (
+            &[
+                "-e",
+                "-E",
+                "--eval",
+                "-c",
+                "-x",
+                "--execute",
+                "-eval",
+                "-g",
+                "-s",
+                "-C",
+                "--command",
+                "-Command",
+                "--load",
+                "-L",
+                "-l",
+            ],
+            &[
+                "-e",
+                "-E",
+                "--eval",
+                "-c",
+                "-x",
+                "--execute",
+                "-eval",
+                "-g",
+                "-s",
+                "-C",
+                "--command",
+                "-Command",
+                "--load",
+                "-L",
+                "-l",
+            ],
+        ),
         _ => return false,
     };
     // These have verbs of their own too.
@@ -38,7 +75,15 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
     }
     let arguments = Arguments::new(look.rest(), values);
     served(look, plain, &arguments);
-    let mut texts: Vec<Word> = arguments.values(flags).cloned().collect();
+    // Behind a module or a script the words belong to it.
+    let of_module = |word: &Word| {
+        let text = word.beginning();
+        text.starts_with('-') && !text.starts_with("--") && text.contains('m') && !text.contains('c')
+    };
+    let module_first = matches!(plain, "python" | "pypy")
+        && look.rest().iter().take_while(|word| word.beginning().starts_with('-')).any(of_module);
+    let mut texts: Vec<Word> =
+        if module_first { Vec::new() } else { arguments.values(flags).cloned().collect() };
     if base == "deno" && arguments.operands.first().is_some_and(|word| word.is("eval")) {
         texts.extend(arguments.operands.get(1).cloned());
     }
@@ -46,7 +91,7 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
         source(look, text, plain);
     }
     super::words::generic(look, true);
-    preloads(look, &arguments);
+    options::judge(look, plain);
     if !texts.is_empty() {
         // `perl -ne`, `ruby -pe`: the operands are files.
         let changes = arguments.has(&["-i"]);
@@ -62,6 +107,10 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
     }
     if let Some(module) = arguments.values(&["-m"]).next() {
         let module = module.shown();
+        let behind =
+            look.rest().iter().position(|word| word.shown().ends_with(&module)).map_or(0, |at| at + 1);
+        let words = look.rest().get(behind..).unwrap_or_default().to_vec();
+        options::module(look, &module, &words, source);
         super::habit::tested(look, &module);
         match module.as_str() {
             "pytest" | "unittest" | "doctest" | "compileall" | "py_compile" | "json.tool" | "timeit"
@@ -121,6 +170,8 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
             }
             if script.is("-") || script.is("/dev/stdin") {
                 from_input(look, plain);
+            } else if name.starts_with("/dev/fd/") || name.starts_with("/proc/") {
+                look.ask("code.unknown", "it runs a program that cannot be seen");
             }
             let network = arguments
                 .operands
@@ -143,27 +194,6 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
         }
     }
     true
-}
-
-/// Code that is loaded before the program: that of the project, or well known.
-fn preloads(look: &mut Look<'_>, arguments: &Arguments) {
-    for flag in &arguments.flags {
-        if !matches!(flag.name.as_str(), "--import" | "--require" | "--loader" | "--experimental-loader") {
-            continue;
-        }
-        let value = flag.value.as_ref().map(Word::shown).unwrap_or_default();
-        let known = [
-            "dotenv/config",
-            "tsx",
-            "ts-node/register",
-            "esm",
-            "source-map-support/register",
-            "@swc-node/register",
-        ];
-        if !value.starts_with("./") && !known.contains(&value.as_str()) {
-            look.ask("interpreter", format!("`{}` loads `{value}` before the program", flag.name));
-        }
-    }
 }
 
 /// A server that shows files to whoever asks.
@@ -212,6 +242,14 @@ fn runtime(look: &mut Look<'_>, base: &str) -> bool {
                     look.deny("code.network", "it runs code from an address that nobody vouches for");
                     true
                 };
+            }
+            let outside = look.rest().iter().skip(1).find(|word| {
+                word.shown().contains('/')
+                    && !word.beginning().starts_with('-')
+                    && !matches!(look.place(word), Place::Inside | Place::Regenerable | Place::Workspace)
+            });
+            if let Some(script) = outside.cloned() {
+                look.act(Act::Run, &script);
             }
             let remote = words.iter().any(|word| word.contains("://"));
             let permitted = words.iter().any(|word| {
@@ -326,7 +364,9 @@ fn source(look: &mut Look<'_>, text: &Word, language: &str) {
                 Place::Root | Place::Home | Place::System | Place::Repository | Place::Record if changes => {
                     look.act(Act::DeleteTree, &word);
                 }
-                Place::Outside | Place::InHome if changes => look.act(Act::Write, &word),
+                Place::Outside | Place::InHome if changes || shown.contains("connect(") => {
+                    look.act(Act::Write, &word);
+                }
                 _ => {}
             }
         }
@@ -352,6 +392,9 @@ fn source(look: &mut Look<'_>, text: &Word, language: &str) {
     }
     if look.carries(Taint::SECRET) && sends {
         look.deny("send.secret", "the program sends secrets to another machine");
+    }
+    if languages::is_doubted(language, &shown) {
+        look.ask("code.doubt", "the program may do more than compute and print");
     }
     if !whole {
         look.ask("code.unknown", "the program's text cannot be known");

@@ -134,6 +134,14 @@ impl Look<'_> {
     pub(crate) fn act(&mut self, act: Act, word: &Word) {
         let place = self.place(word);
         self.act_at(act, place, &word.shown());
+        // Of several directories that it may run in, the one with credentials counts beside the largest.
+        if act == Act::Read && place != Place::Secret && self.segment.folders.len() > 1 {
+            let secret =
+                |folder| Place::of(word, std::slice::from_ref(folder), self.grounds) == Place::Secret;
+            if self.segment.folders.iter().any(secret) {
+                self.act_at(act, Place::Secret, &word.shown());
+            }
+        }
     }
 
     /// Notes an act at a place that is known already.

@@ -5,6 +5,12 @@ use super::state::{Shell, Variable};
 use super::value::{Piece, Stream, Taint, Why, Word};
 use std::rc::Rc;
 
+/// Does a part of a format, behind its `%`, ask for a number?
+fn is_numeric_conversion(part: &str) -> bool {
+    let part = part.trim_start_matches(|char: char| char.is_ascii_digit() || "-+ #.'*".contains(char));
+    part.starts_with(['d', 'i', 'u', 'o', 'x', 'X', 'e', 'f', 'g'])
+}
+
 /// Does this command take `NAME=value` words as assignments?
 pub(super) fn declares(word: &Word) -> bool {
     word.text().is_some_and(|name| matches!(&*name, "export" | "declare" | "typeset" | "local" | "readonly"))
@@ -32,6 +38,9 @@ impl Shell<'_> {
                 if rest.iter().any(|word| word.beginning().starts_with("HIST")) {
                     self.emit(words.to_vec(), Vec::new(), around);
                 }
+                for name in rest.iter().filter(|word| !word.beginning().starts_with('-')) {
+                    self.check_name(name);
+                }
                 for name in rest.iter().filter_map(Word::text) {
                     Rc::make_mut(&mut self.state.variables).remove(&*name);
                     Rc::make_mut(&mut self.state.functions).remove(&*name);
@@ -48,6 +57,7 @@ impl Shell<'_> {
             }
             "printf" => match rest {
                 [flag, variable, arguments @ ..] if flag.is("-v") => {
+                    self.check_name(variable);
                     let plain: Option<Vec<_>> = arguments.iter().map(Word::text).collect();
                     let plain = plain.and_then(|words| {
                         super::fold::printf(&words.iter().map(|word| &**word).collect::<Vec<_>>())
@@ -63,11 +73,38 @@ impl Shell<'_> {
                     }
                     Some(Stream::empty())
                 }
-                _ => None,
+                [flag, ..] if flag.beginning().starts_with("-v") => {
+                    self.doubt("a variable whose name is not known");
+                    None
+                }
+                [format, arguments @ ..] => {
+                    // Some shells evaluate the argument of `%d`.
+                    if format.shown().split('%').skip(1).any(is_numeric_conversion) {
+                        self.check_numbers(arguments);
+                    }
+                    None
+                }
+                [] => None,
             },
+            "test" | "[" => {
+                for pair in rest.windows(2) {
+                    if let [flag, name] = pair
+                        && (flag.is("-v") || flag.is("-R"))
+                    {
+                        self.check_name(name);
+                    }
+                }
+                self.check_numbers(rest);
+                None
+            }
             "eval" => {
                 if let Some(word) = rest.iter().find(|word| word.is_unknown()) {
                     self.hidden(word.taint(), "a script that is not known");
+                }
+                self.spliced(rest);
+                let environment = |piece: &Piece| matches!(piece, Piece::Unknown { why: Why::Variable, .. });
+                if rest.iter().flat_map(|word| &word.pieces).any(environment) {
+                    self.doubt("a script into which a value from outside is put");
                 }
                 let decoded = rest.iter().any(|word| word.taint().has(Taint::DECODED));
                 let text = self.source(rest);
@@ -79,8 +116,16 @@ impl Shell<'_> {
             "source" | "." => match rest {
                 [] => None,
                 [path, arguments @ ..] => {
-                    let content = self.script_file(path, around)?;
                     let arguments = arguments.to_vec();
+                    let Some(content) = self.script_file(path, around) else {
+                        // Judged as a shell that is given the file: where it lies decides. What a tool chain or the
+                        // person's own start-up put into the home is theirs.
+                        if path.text().is_some_and(|path| self.is_own_script(&path)) {
+                            return Some(Stream::unknown(Taint::NONE));
+                        }
+                        self.emit(vec![Word::known("bash"), path.clone()], Vec::new(), around);
+                        return Some(Stream::unknown(Taint::NONE));
+                    };
                     Some(self.run_text(&content, arguments, around, false))
                 }
             },
@@ -136,20 +181,23 @@ impl Shell<'_> {
                 Some(Stream::empty())
             }
             "shift" => {
+                self.check_numbers(rest);
                 let count = rest.first().and_then(|word| word.text()?.parse().ok()).unwrap_or(1);
                 let kept = self.state.positional.split_off(count.min(self.state.positional.len()));
                 self.state.positional = kept;
                 Some(Stream::empty())
             }
             "let" => {
-                for word in rest {
-                    let text = word.shown();
-                    self.arithmetic(&text);
-                }
+                rest.iter().for_each(|word| self.evaluate(word));
                 Some(Stream::empty())
             }
             "complete" | "compgen" | "bind" => {
-                let runs = |word: &&Word| matches!(word.text().as_deref(), Some("-C" | "-F" | "-x" | "-W"));
+                // A list of words is expanded; the others are commands.
+                if let Some(at) = rest.iter().position(|word| word.is("-W")) {
+                    let list = rest.get(at + 1).cloned().unwrap_or_default();
+                    self.prompt(&list);
+                }
+                let runs = |word: &&Word| matches!(word.text().as_deref(), Some("-C" | "-F" | "-x"));
                 if let Some(at) = rest.iter().position(|word| runs(&word)) {
                     let text = self.source(rest.get(at + 1..=at + 1).unwrap_or_default());
                     let text = text
@@ -158,14 +206,30 @@ impl Shell<'_> {
                         .map_or(text.clone(), |(_, action)| action.to_string());
                     self.script(&text, &Around::default());
                 }
+                if name == "bind" && rest.iter().any(|word| word.shown().contains(':')) {
+                    self.doubt("a key that is bound to a command");
+                }
                 Some(Stream::unknown(Taint::NONE))
             }
-            "enable" if rest.iter().any(|word| word.is("-f")) => {
+            "enable"
+                if rest
+                    .iter()
+                    .any(|word| word.beginning().starts_with('-') && word.beginning().contains('f')) =>
+            {
                 self.doubt("a builtin that is loaded from a file");
                 None
             }
             "exit" | "return" | "break" | "continue" | ":" | "true" | "false" | "wait" | "times" | "jobs"
-            | "getopts" | "shopt" | "umask" | "caller" | "suspend" | "logout" => {
+            | "getopts" | "shopt" | "umask" | "caller" | "suspend" | "logout" | "ulimit" => {
+                self.check_numbers(rest);
+                let named = match name {
+                    "getopts" => rest.get(1),
+                    "wait" => rest.iter().position(|word| word.is("-p")).and_then(|at| rest.get(at + 1)),
+                    _ => None,
+                };
+                if let Some(word) = named {
+                    self.check_name(word);
+                }
                 self.emit(words.to_vec(), Vec::new(), around);
                 Some(Stream::empty())
             }
@@ -174,7 +238,7 @@ impl Shell<'_> {
     }
 
     /// `cd`: where the next commands run.
-    fn enter(&mut self, words: &[Word]) {
+    pub(super) fn enter(&mut self, words: &[Word]) {
         let target = words.iter().find(|word| !word.beginning().starts_with('-') || word.is("-"));
         let entered = match target {
             None => Word::known(self.home),
@@ -204,7 +268,16 @@ impl Shell<'_> {
         let flags: String = words.iter().map(Word::beginning).filter(|text| text.starts_with('-')).collect();
         for word in words.iter().filter(|word| !word.beginning().starts_with(['-', '+'])) {
             let text = word.beginning();
-            let Some((name, begun)) = text.split_once('=') else { continue };
+            let Some((name, begun)) = text.split_once('=') else {
+                self.check_name(word);
+                if let Some(name) = word.text() {
+                    self.attribute(&name, &flags);
+                }
+                continue;
+            };
+            if name.contains('[') {
+                self.check_name(&Word::known(name.trim_end_matches('+')));
+            }
             let (name, append) = match name.strip_suffix('+') {
                 Some(name) => (name.to_string(), true),
                 None => (name.to_string(), false),
@@ -215,7 +288,9 @@ impl Shell<'_> {
                 .extend(word.pieces.iter().skip_while(|piece| matches!(piece, Piece::Known { .. })).cloned());
             self.notable(&name, std::slice::from_ref(&value));
             if flags.contains('n') {
-                let variable = Variable { choices: vec![vec![value]], reference: true };
+                self.check_name(&value);
+                let variable =
+                    Variable { choices: vec![vec![value]], reference: true, ..Variable::default() };
                 Rc::make_mut(&mut self.state.variables).insert(name, variable);
             } else {
                 let value = match (flags.contains('l'), flags.contains('u'), value.text()) {
@@ -223,8 +298,33 @@ impl Shell<'_> {
                     (_, true, Some(text)) => Word::known(text.to_uppercase()),
                     _ => value,
                 };
+                self.attribute(&name, &flags);
+                // `declare -a a='([x]=1)'` is read as a list again.
+                if flags.contains(['a', 'A']) && value.beginning().starts_with('(') {
+                    self.doubt("a list that is read from a text");
+                }
                 self.assign(&name, vec![value], append);
             }
+        }
+    }
+
+    /// `declare -i NAME`: attributes that change what later assignments mean.
+    fn attribute(&mut self, name: &str, flags: &str) {
+        if !flags.contains(['i', 'A', 'n']) {
+            return;
+        }
+        let variables = Rc::make_mut(&mut self.state.variables);
+        let known = variables.contains_key(name);
+        let variable = variables.entry(name.to_string()).or_default();
+        variable.integer |= flags.contains('i');
+        variable.associative |= flags.contains('A');
+        variable.reference |= flags.contains('n');
+        if !known && flags.contains('i') {
+            variable.choices = vec![vec![Word::known("0")]];
+        }
+        let values: Vec<Word> = variable.choices.iter().flatten().cloned().collect();
+        if flags.contains('n') {
+            values.iter().for_each(|value| self.check_name(value));
         }
     }
 
@@ -242,6 +342,7 @@ impl Shell<'_> {
             } else if takes(word) {
                 index += 1;
             } else if !word.beginning().starts_with('-') {
+                self.check_name(word);
                 names.extend(word.text().map(std::borrow::Cow::into_owned));
             }
             index += 1;
@@ -292,13 +393,20 @@ impl Shell<'_> {
                     self.script(&format!("{text} 0 \"$__line\""), &Around::default());
                     index += 1;
                 }
-                Some("-c" | "-d" | "-n" | "-O" | "-s" | "-u") => index += 1,
+                Some("-c" | "-d" | "-n" | "-O" | "-s" | "-u") => {
+                    index += 1;
+                    self.check_numbers(words.get(index..=index).unwrap_or_default());
+                }
                 Some(text) if text.starts_with("-C") => {
                     let callback = text.trim_start_matches("-C").to_string();
                     self.doubt("a command that runs for every line");
                     self.script(&format!("{callback} 0 \"$__line\""), &Around::default());
                 }
-                Some(text) if !text.starts_with('-') => name = text.to_string(),
+                Some(text) if !text.starts_with('-') => {
+                    self.check_name(word);
+                    name = text.to_string();
+                }
+                None => self.check_name(word),
                 _ => {}
             }
             index += 1;

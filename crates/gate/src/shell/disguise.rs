@@ -13,7 +13,8 @@ impl Shell<'_> {
     /// A name that the shell puts together on the way hides what runs.
     pub(super) fn disguised(&mut self, name: &str) {
         let plain = name.trim_matches('"');
-        let array = plain.starts_with("${") && (plain.contains("[@]") || plain.contains("[*]"));
+        let array = plain.starts_with("${") && (plain.contains("[@]") || plain.contains("[*]"))
+            || plain == "$@" && !self.calls.is_empty();
         let variable = plain
             .strip_prefix("${")
             .and_then(|rest| rest.strip_suffix('}'))

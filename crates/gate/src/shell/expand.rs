@@ -252,7 +252,13 @@ impl Shell<'_> {
     fn tilde(&self, tilde: &TildeExpr) -> (Piece, bool) {
         let known = |text: String| (Piece::Known { text, quoted: true }, false);
         match tilde {
-            TildeExpr::Home => known(self.home.to_string()),
+            TildeExpr::Home => match self.state.variables.get("HOME").and_then(|home| home.first()) {
+                Some(home) => match home.text() {
+                    Some(home) => known(home.into_owned()),
+                    None => (Piece::Unknown { why: Why::Variable, taint: Taint::NONE, splits: false }, false),
+                },
+                None => known(self.home.to_string()),
+            },
             TildeExpr::UserHome(user) if user == "root" => known("/root".into()),
             TildeExpr::UserHome(user) => known(format!("/home/{user}")),
             TildeExpr::WorkingDir => match self.folder().text() {
@@ -293,7 +299,15 @@ impl Shell<'_> {
 
     /// A number, if the expression can be computed. Commands hidden in it are walked in any case.
     pub(super) fn arithmetic(&mut self, source: &str) -> Word {
-        let expanded = if source.contains(['$', '`']) { self.single(source) } else { Word::known(source) };
+        let expanded = if source.contains(['$', '`']) {
+            self.check_references(source);
+            self.single(source)
+        } else {
+            Word::known(source)
+        };
+        if !is_constant(source) {
+            self.evaluate(&expanded);
+        }
         let Some(text) = expanded.text() else { return Word::unknown(Why::Arithmetic, expanded.taint()) };
         let text = text.into_owned();
         if text.len() > 200 || !text::is_plain_arithmetic(&text) {
@@ -304,6 +318,11 @@ impl Shell<'_> {
             None => Word::unknown(Why::Arithmetic, Taint::NONE),
         }
     }
+}
+
+/// Does the expression hold neither names nor values?
+fn is_constant(source: &str) -> bool {
+    source.chars().all(|char| char.is_ascii_digit() || " \t\n+-*/%<>=!&|^~?:,()".contains(char))
 }
 
 /// Neighbours that are known and quoted alike become one piece.

@@ -1,6 +1,6 @@
 //! Programs that start other programs: what they start is judged as if it stood alone.
 
-use super::launchers::{self, Launcher};
+use super::launchers;
 use super::run::Around;
 use super::state::{Segment, Shell};
 use super::value::{Piece, Stream, Taint, Why, Word};
@@ -46,6 +46,7 @@ impl Shell<'_> {
             }
             return output;
         }
+        self.tool_script(&base, &words, around);
         if let Some(output) = self.launch(&base, &words, &environment, around) {
             return output;
         }
@@ -57,6 +58,7 @@ impl Shell<'_> {
                 }
             }
         }
+        let numbers = super::numbers::are_printed(&base, &words, around.input.as_ref());
         self.copied(&base, &words);
         let taint = (self.taints)(&base, &words, &self.state.folders);
         self.downloaded(&base, &words);
@@ -70,7 +72,7 @@ impl Shell<'_> {
         let flowing = around.input.as_ref().map_or(Taint::NONE, |stream| stream.taint);
         match output {
             Some(output) => Stream { taint: output.taint.and(taint), ..output },
-            None => Stream::unknown(flowing.and(taint)),
+            None => Stream::unknown(flowing.and(taint).numeric(numbers)),
         }
     }
 
@@ -189,6 +191,13 @@ impl Shell<'_> {
 
     /// A variable that changes what later programs do is noted on its own.
     pub(super) fn notable(&mut self, name: &str, values: &[Word]) {
+        if name == "PATH" {
+            values.iter().for_each(|value| self.check_search_path(value));
+        }
+        let options = |value: &Word| value.shown().contains(['!', '+', '|', 'k', 'o', 'O', 'T', '…']);
+        if matches!(name, "LESS" | "MORE" | "MANOPT") && values.iter().any(options) {
+            self.doubt("options of a pager that run commands or write files");
+        }
         if super::is_notable(name) {
             let value = values.first().cloned().unwrap_or_default();
             self.emit(Vec::new(), vec![(name.to_string(), value.clone())], &Around::default());
@@ -200,11 +209,8 @@ impl Shell<'_> {
                 self.through.push(name.to_string());
                 self.apart(|shell| shell.script(&text, &Around::default()));
                 self.through.pop();
-            } else if matches!(name, "PS1" | "PS4") && text.contains(['$', '`']) {
-                match super::bounds::obstacle(&text) {
-                    Some(obstacle) => self.doubt(obstacle),
-                    None => drop(self.single(&text)),
-                }
+            } else if matches!(name, "PS0" | "PS1" | "PS2" | "PS4") {
+                self.prompt(&value);
             }
         }
     }
@@ -273,9 +279,14 @@ impl Shell<'_> {
             return Some(Stream::empty());
         }
         let mut environment = environment.to_vec();
-        let inner = self.peel(launcher, rest, &mut environment)?;
+        let folders = self.state.folders.clone();
+        let Some(inner) = self.peel(launcher, rest, &mut environment) else {
+            self.state.folders = folders;
+            return None;
+        };
         if launcher.joins {
             let text = self.source(&inner);
+            self.spliced(&inner);
             self.emit(words.to_vec(), environment, around);
             let elsewhere = self.elsewhere;
             self.elsewhere |= launcher.elsewhere;
@@ -288,9 +299,15 @@ impl Shell<'_> {
             }
             self.through.pop();
             self.elsewhere = elsewhere;
+            self.state.folders = folders;
             return Some(Stream::unknown(output.taint));
         }
-        Some(self.nested(base, inner, &environment, around, launcher.elsewhere, words))
+        let entered = self.state.folders != folders;
+        let output = self.nested(base, inner, &environment, around, launcher.elsewhere, words);
+        if entered {
+            self.state.folders = folders;
+        }
+        Some(output)
     }
 
     /// Options that a variable adds to a program's own: the command is noted with them too.
@@ -310,63 +327,6 @@ impl Shell<'_> {
         let options = text.split_whitespace().map(Word::known);
         let all = [name.clone()].into_iter().chain(options).chain(rest.iter().cloned()).collect();
         self.emit(all, Vec::new(), around);
-    }
-
-    /// The command behind a launcher's own words; `None` when there is none.
-    fn peel(
-        &mut self,
-        launcher: &Launcher,
-        rest: &[Word],
-        environment: &mut Vec<(String, Word)>,
-    ) -> Option<Vec<Word>> {
-        let mut index = 0;
-        let mut before = launcher.before;
-        while let Some(word) = rest.get(index) {
-            let text = word.beginning();
-            if word.is("--") {
-                index += 1;
-                if before == 0 {
-                    break;
-                }
-            } else if launcher.is_env()
-                && (word.is("-S") || text.starts_with("--split-string") || text.starts_with("-S"))
-            {
-                // `env -S 'a b'` splits its word itself.
-                let attached =
-                    text.trim_start_matches("--split-string=").trim_start_matches("-S").to_string();
-                let source = if attached.is_empty() {
-                    self.source(rest.get(index + 1..=index + 1).unwrap_or_default())
-                } else {
-                    attached
-                };
-                let mut words: Vec<Word> =
-                    shlex::split(&source).unwrap_or_default().into_iter().map(Word::known).collect();
-                let used = if word.is("-S") || word.is("--split-string") { 2 } else { 1 };
-                words.extend(rest.get(index + used..).unwrap_or_default().iter().cloned());
-                let assigned = words.iter().take_while(|word| is_assignment(&word.beginning())).count();
-                return Some(words.split_off(assigned));
-            } else if text.starts_with('-') && (text.len() > 1 || launcher.is_env()) {
-                let takes = word.text().is_some_and(|text| launcher.takes_next(&text));
-                index += if takes { 2 } else { 1 };
-            } else if launcher.assigns && is_assignment(&text) {
-                let (name, value) = text.split_once('=').unwrap_or((&text, ""));
-                let mut whole = Word::known(value);
-                whole.pieces.extend(word.pieces.iter().skip(1).cloned());
-                self.notable(name, std::slice::from_ref(&whole));
-                environment.push((name.to_string(), whole));
-                index += 1;
-            } else if before > 0 {
-                before -= 1;
-                index += 1;
-            } else {
-                break;
-            }
-        }
-        let inner = rest.get(index..).unwrap_or_default();
-        let inner = inner
-            .get(usize::from(launcher.is_machine() && names_machine(inner.first()))..)
-            .unwrap_or_default();
-        (!inner.is_empty()).then(|| inner.to_vec())
     }
 
     /// Runs the command behind a launcher, and notes the launcher itself.
@@ -429,6 +389,7 @@ impl Shell<'_> {
                 if script.is_unknown() {
                     self.hidden(script.taint(), "a script that is not known");
                 }
+                self.spliced(std::slice::from_ref(script));
                 self.run_text(&content, arguments.get(1..).unwrap_or_default().to_vec(), around, true)
             }
             [] => {
@@ -496,6 +457,19 @@ impl Shell<'_> {
         if apart { self.apart(run) } else { run(self) }
     }
 
+    /// Words that become a script: what came from outside stands in it as code, not as a value.
+    pub(super) fn spliced(&mut self, words: &[Word]) {
+        let outside = |piece: &Piece| match piece {
+            Piece::Known { .. } => false,
+            Piece::Unknown { why, taint, .. } => {
+                matches!(why, Why::Output | Why::Input) && !super::evaluated::is_number(*why, *taint)
+            }
+        };
+        if words.iter().flat_map(|word| &word.pieces).any(outside) {
+            self.doubt("a script into which a value from outside is put");
+        }
+    }
+
     /// A script that cannot be seen runs; where it came from decides how bad that is.
     pub(super) fn hidden(&mut self, taint: Taint, what: &'static str) {
         let word = Word { pieces: vec![Piece::Unknown { why: Why::Output, taint, splits: true }] };
@@ -533,15 +507,6 @@ pub(super) fn is_assignment(text: &str) -> bool {
             && !name.starts_with(|char: char| char.is_ascii_digit())
             && name.chars().all(|char| char.is_ascii_alphanumeric() || char == '_')
     })
-}
-
-/// `setarch` may name a machine before its command.
-fn names_machine(word: Option<&Word>) -> bool {
-    const MACHINES: [&str; 14] = [
-        "linux", "x86", "i386", "i486", "i586", "i686", "aarch64", "arm", "ppc", "uname", "sparc", "mips",
-        "s390", "ia64",
-    ];
-    word.and_then(Word::text).is_some_and(|name| MACHINES.iter().any(|start| name.starts_with(start)))
 }
 
 /// Variables whose value is a command line.

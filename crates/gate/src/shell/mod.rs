@@ -9,19 +9,26 @@ mod braces;
 mod builtin;
 mod choice;
 mod disguise;
+mod evaluated;
 mod expand;
 mod fold;
 mod launch;
 mod launchers;
+mod numbers;
 mod parameter;
 pub(crate) mod pattern;
+mod peel;
+mod per_item;
 mod plain;
 mod proof;
 mod recent;
 mod redirect;
 mod run;
 mod salvage;
+mod scripts;
+mod search_path;
 mod second;
+mod split;
 mod starters;
 mod state;
 mod text;
@@ -48,8 +55,12 @@ const MOST_STEPS: usize = 800;
 pub(crate) const DEEPEST: usize = 24;
 
 /// Variables that make other programs run or load something, or look for programs elsewhere.
-const NOTABLE: [&str; 54] = [
+const NOTABLE: [&str; 60] = [
     "PATH",
+    "HOME",
+    "CDPATH",
+    "GLOBIGNORE",
+    "XDG_CONFIG_HOME",
     "LD_PRELOAD",
     "LD_LIBRARY_PATH",
     "LD_AUDIT",
@@ -57,7 +68,9 @@ const NOTABLE: [&str; 54] = [
     "BASH_ENV",
     "ENV",
     "PROMPT_COMMAND",
+    "PS0",
     "PS1",
+    "PS2",
     "PS4",
     "SHELLOPTS",
     "BASHOPTS",
@@ -106,7 +119,26 @@ const NOTABLE: [&str; 54] = [
 ];
 
 /// Variables whose value is a command, or flags with which a program is started.
-const COMMANDS: [&str; 30] = [
+const COMMANDS: [&str; 49] = [
+    "LESSEDIT",
+    "LUA_INIT",
+    "LUA_PATH",
+    "LUA_CPATH",
+    "MAKEFILES",
+    "PERLLIB",
+    "PYTHONUSERBASE",
+    "OPENSSL_CONF",
+    "OPENSSL_MODULES",
+    "OPENSSL_ENGINES",
+    "AWKPATH",
+    "AWKLIBPATH",
+    "GCC_EXEC_PREFIX",
+    "COMPILER_PATH",
+    "LOCPATH",
+    "RIPGREP_CONFIG_PATH",
+    "GREP_OPTIONS",
+    "VIMINIT",
+    "EXINIT",
     "AUTOM4TE",
     "AUTOCONF",
     "AUTOMAKE",
@@ -214,6 +246,14 @@ pub fn is_shell(name: &str) -> bool {
     launch::SHELLS.contains(&name)
 }
 
+/// The words of every command of a line, as far as they are known: without quotes, and behind whatever starts it.
+#[must_use]
+pub fn commands(line: &str) -> Vec<Vec<String>> {
+    begin();
+    let reading = read_once(line, "/", "/root", &|_, _, _| Taint::NONE);
+    reading.segments.iter().map(|segment| segment.words.iter().map(Word::shown).collect()).collect()
+}
+
 /// Is this a program whose only work is to start another?
 #[must_use]
 pub fn is_launcher(name: &str) -> bool {
@@ -263,6 +303,8 @@ pub fn unescaped(text: &str) -> String {
 pub fn is_notable(name: &str) -> bool {
     NOTABLE.contains(&name)
         || is_command_variable(name)
+        || name.starts_with("LD_")
+        || name.starts_with("DYLD_")
         || name.starts_with("BASH_FUNC_")
         || name.starts_with("GIT_CONFIG_KEY")
 }
@@ -270,7 +312,8 @@ pub fn is_notable(name: &str) -> bool {
 /// Is the value of this variable a command, or flags of one?
 #[must_use]
 pub fn is_command_variable(name: &str) -> bool {
-    COMMANDS.contains(&name)
+    const ENDS: [&str; 6] = ["_ASKPASS", "_RUNNER", "_LINKER", "_WRAPPER", "_BROWSER", "_SSH_COMMAND"];
+    COMMANDS.contains(&name) || !NOTABLE.contains(&name) && ENDS.iter().any(|end| name.ends_with(end))
 }
 
 /// An absolute path without `.`, `..` and doubled slashes.
@@ -322,3 +365,5 @@ fn is_mixed(word: &str) -> bool {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_lines;

@@ -15,6 +15,12 @@ const MOST_CHANGED: usize = 512;
 impl Shell<'_> {
     /// The values of a parameter: one, or several for arrays and `"$@"`. `None` when it is not set.
     fn values(&mut self, parameter: &Parameter, indirect: bool) -> Option<Vec<Word>> {
+        if indirect
+            && let Parameter::Named(name) | Parameter::NamedWithIndex { name, .. } = parameter
+            && self.named(name).is_none()
+        {
+            self.doubt("a variable whose name is not known");
+        }
         let values = match parameter {
             Parameter::Positional(number) => match number {
                 0 => Some(vec![Word::known("bash")]),
@@ -40,7 +46,7 @@ impl Shell<'_> {
                 })
             }
             Parameter::NamedWithIndex { name, index } => {
-                let index = self.arithmetic(index);
+                let index = self.subscript(name, index);
                 let (list, ways) = self.list_of(name)?;
                 let at = index.text().and_then(|text| text.trim().parse::<i64>().ok());
                 match at {
@@ -61,7 +67,9 @@ impl Shell<'_> {
         if !indirect {
             return values;
         }
-        let name = values?.first().and_then(|word| word.text().map(std::borrow::Cow::into_owned));
+        let target = values?.into_iter().next().unwrap_or_default();
+        self.check_name(&target);
+        let name = target.text().map(std::borrow::Cow::into_owned);
         match name {
             Some(name) => {
                 self.named(&name).and_then(|variable| variable.first().cloned()).map(|word| vec![word])
@@ -88,7 +96,7 @@ impl Shell<'_> {
             SpecialParameter::ShellName => vec![Word::known("bash")],
             SpecialParameter::CurrentOptionFlags => vec![Word::known("hB")],
             SpecialParameter::ProcessId | SpecialParameter::LastBackgroundProcessId => {
-                vec![Word::unknown(Why::Variable, Taint::NONE)]
+                vec![Word::unknown(Why::Variable, Taint::NUMBER)]
             }
         }
     }
@@ -162,7 +170,7 @@ impl Shell<'_> {
                     }),
                 };
                 vec![length.map_or_else(
-                    || Word::unknown(Why::Variable, Taint::NONE),
+                    || Word::unknown(Why::Variable, Taint::NUMBER),
                     |length| Word::known(length.to_string()),
                 )]
             }
@@ -225,15 +233,7 @@ impl Shell<'_> {
                     }
                     // A prompt can hold a substitution, which this form runs.
                     ParameterTransformOp::PromptExpand => {
-                        for value in &values {
-                            if let Some(text) = value.text() {
-                                let text = text.into_owned();
-                                match super::bounds::obstacle(&text) {
-                                    Some(obstacle) => self.doubt(obstacle),
-                                    None => drop(self.single(&text)),
-                                }
-                            }
-                        }
+                        values.iter().for_each(|value| self.prompt(value));
                         vec![Word::unknown(Why::Variable, Taint::NONE)]
                     }
                     _ => vec![Word::unknown(Why::Variable, Taint::NONE)],
@@ -267,9 +267,12 @@ impl Shell<'_> {
                     _ => vec![Word::unknown(Why::Variable, Taint::NONE)],
                 }
             }
-            Form::VariableNames { .. } | Form::MemberKeys { .. } => {
-                vec![Word::unknown(Why::Variable, Taint::NONE)]
+            Form::MemberKeys { variable_name, .. } => {
+                let list = self.state.variables.get(variable_name);
+                let taint = Taint::NONE.numeric(list.is_some_and(|list| !list.associative));
+                vec![Word::unknown(Why::Variable, taint)]
             }
+            Form::VariableNames { .. } => vec![Word::unknown(Why::Variable, Taint::NONE)],
         }
     }
 

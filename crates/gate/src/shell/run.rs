@@ -3,8 +3,9 @@
 use super::state::{Redirect, RedirectKind, Shell};
 use super::value::{Stream, Taint, Why, Word};
 use brush_parser::ast::{
-    self, AndOr, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem as Item,
-    CompoundCommand, CompoundList, ExtendedTestExpr, Pipeline, SeparatorOperator, SimpleCommand,
+    self, AndOr, AssignmentName, AssignmentValue, BinaryPredicate, Command,
+    CommandPrefixOrSuffixItem as Item, CompoundCommand, CompoundList, ExtendedTestExpr, Pipeline,
+    SeparatorOperator, SimpleCommand, UnaryPredicate,
 };
 use std::rc::Rc;
 
@@ -264,23 +265,38 @@ impl Shell<'_> {
             ExtendedTestExpr::Not(inner) | ExtendedTestExpr::Parenthesized(inner) => {
                 self.test(inner, depth + 1);
             }
-            ExtendedTestExpr::UnaryTest(_, word) => {
-                self.tested(&word.value);
+            ExtendedTestExpr::UnaryTest(predicate, word) => {
+                let word = self.tested(&word.value);
+                let names = matches!(
+                    predicate,
+                    UnaryPredicate::ShellVariableIsSetAndAssigned
+                        | UnaryPredicate::ShellVariableIsSetAndNameRef
+                );
+                if names {
+                    self.check_name(&word);
+                }
             }
-            ExtendedTestExpr::BinaryTest(_, left, right) => {
-                self.tested(&left.value);
-                self.tested(&right.value);
+            ExtendedTestExpr::BinaryTest(predicate, left, right) => {
+                let words =
+                    [(&left.value, self.tested(&left.value)), (&right.value, self.tested(&right.value))];
+                if is_arithmetic(predicate) {
+                    for (source, word) in words {
+                        self.check_references(source);
+                        self.evaluate(&word);
+                    }
+                }
             }
         }
     }
 
     /// A word of a test. `a[$(id)]` as a name runs what stands in its index, even in quotes.
-    fn tested(&mut self, source: &str) {
+    fn tested(&mut self, source: &str) -> Word {
         let word = self.single(source);
         let indexed = |text: &str| text.contains('[') && text.contains("$(") || text.contains('`');
         if word.text().is_some_and(|text| indexed(&text)) {
             self.doubt("a name with a command as its index");
         }
+        word
     }
 
     /// The command with one choice of each variable that has several.
@@ -371,6 +387,14 @@ impl Shell<'_> {
             };
             return self.keep(&written, content);
         }
+        for (name, values, _) in &environment {
+            for value in values {
+                self.check_value(value);
+                if super::evaluated::is_integer_variable(name) {
+                    self.evaluate(value);
+                }
+            }
+        }
         let environment = environment
             .into_iter()
             .map(|(name, values, _)| (name, values.into_iter().next().unwrap_or_default()))
@@ -407,7 +431,7 @@ impl Shell<'_> {
         let (name, element) = match &assignment.name {
             AssignmentName::VariableName(name) => (name.clone(), false),
             AssignmentName::ArrayElementName(name, index) => {
-                self.arithmetic(index);
+                self.subscript(name, index);
                 (name.clone(), true)
             }
         };
@@ -419,13 +443,16 @@ impl Shell<'_> {
                 } else {
                     self.plain.remove(&name);
                 }
-                vec![self.single(&word.value)]
+                let outer = self.counter.replace(name.clone());
+                let value = self.single(&word.value);
+                self.counter = outer;
+                vec![value]
             }
             AssignmentValue::Array(items) => {
                 let mut values = Vec::new();
                 for (index, word) in items {
                     if let Some(index) = index {
-                        self.single(&index.value);
+                        self.subscript(&name, &index.value);
                     }
                     values.extend(self.fields(&word.value));
                 }
@@ -490,6 +517,20 @@ fn both(mut first: Vec<Word>, second: Vec<Word>) -> Vec<Word> {
         }
     }
     first
+}
+
+/// Does this test evaluate both sides as arithmetic?
+fn is_arithmetic(predicate: &BinaryPredicate) -> bool {
+    use BinaryPredicate as Test;
+    matches!(
+        predicate,
+        Test::ArithmeticEqualTo
+            | Test::ArithmeticNotEqualTo
+            | Test::ArithmeticLessThan
+            | Test::ArithmeticLessThanOrEqualTo
+            | Test::ArithmeticGreaterThan
+            | Test::ArithmeticGreaterThanOrEqualTo
+    )
 }
 
 /// Does this end the line: `|| exit 1`?

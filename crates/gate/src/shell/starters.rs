@@ -5,158 +5,7 @@ use super::state::Shell;
 use super::value::{Piece, Stream, Taint, Why, Word};
 use std::borrow::Cow;
 
-/// How often a command is followed that runs for each of some lines.
-const MOST_RUNS: usize = 16;
-
 impl Shell<'_> {
-    pub(super) fn xargs(&mut self, words: &[Word], around: &Around) -> Stream {
-        const VALUES: [&str; 20] = [
-            "-I",
-            "-n",
-            "-P",
-            "-d",
-            "-L",
-            "-a",
-            "-E",
-            "-s",
-            "--max-args",
-            "--max-procs",
-            "--delimiter",
-            "--arg-file",
-            "--max-lines",
-            "--max-chars",
-            "--replace",
-            "-J",
-            "-R",
-            "-S",
-            "--process-slot-var",
-            "--eof",
-        ];
-        let rest = words.get(1..).unwrap_or_default();
-        let mut index = 0;
-        let mut replace = None;
-        let mut separator = None;
-        while let Some(word) = rest.get(index) {
-            let flag = word.beginning();
-            if !flag.starts_with('-') {
-                break;
-            }
-            if word.is("--") {
-                index += 1;
-                break;
-            }
-            if word.is("-I") || word.is("-J") {
-                replace = rest.get(index + 1).and_then(Word::text).map(Cow::into_owned);
-            } else if let Some(text) = flag.strip_prefix("-I") {
-                replace = Some(text.to_string());
-            } else if word.is("-i") || word.is("--replace") {
-                replace = Some("{}".to_string());
-            }
-            if word.is("-d") || word.is("--delimiter") {
-                separator = rest.get(index + 1).and_then(|word| word.text()?.chars().next());
-            } else if let Some(text) = flag.strip_prefix("-d").or_else(|| flag.strip_prefix("--delimiter=")) {
-                separator = super::text::ansi_c(text).chars().next();
-            } else if word.is("--null")
-                || !flag.starts_with("--") && flag.contains('0') && !flag.contains(['n', 'P', 'L', 's', 'I'])
-            {
-                separator = Some('\0');
-            }
-            index += if VALUES.contains(&&*flag) { 2 } else { 1 };
-        }
-        let command = rest.get(index..).unwrap_or_default();
-        let command = if command.is_empty() { vec![Word::known("echo")] } else { command.to_vec() };
-        let known = around.input.as_ref().and_then(|stream| stream.text.clone());
-        let taint = around.input.as_ref().map_or(Taint::NONE, |stream| stream.taint);
-        let items: Vec<Word> = match &known {
-            Some(text) => {
-                let items = items(text, separator);
-                if items.len() > super::MOST_WORDS {
-                    self.doubt("more words from a pipe than can be followed");
-                }
-                items.into_iter().take(super::MOST_WORDS).map(Word::known).collect()
-            }
-            None => vec![Word { pieces: vec![Piece::Unknown { why: Why::Output, taint, splits: true }] }],
-        };
-        let quiet = Around { input: None, redirects: around.redirects.clone() };
-        let Some(mark) = replace else {
-            let inner = command.into_iter().chain(items).collect();
-            return self.nested_list("xargs", inner, &quiet, words);
-        };
-        // The command runs once for each line.
-        let lines: Vec<Word> = match &known {
-            Some(text) => text.lines().map(|line| Word::known(line.trim_start())).collect(),
-            None => items,
-        };
-        if lines.len() > MOST_RUNS {
-            self.doubt("a command for more lines than can be followed");
-        }
-        let mut output = Stream::empty();
-        for item in lines.iter().take(MOST_RUNS) {
-            let inner = command.iter().map(|word| replaced(word, &mark, item)).collect();
-            output = output.then(self.nested_list("xargs", inner, &quiet, words));
-        }
-        output
-    }
-
-    pub(super) fn parallel(&mut self, words: &[Word], around: &Around) -> Stream {
-        let rest = words.get(1..).unwrap_or_default();
-        let is_list = |word: &Word| word.text().is_some_and(|text| text.starts_with(":::"));
-        let split = rest.iter().position(is_list).unwrap_or(rest.len());
-        let command: Vec<Word> = rest
-            .get(..split)
-            .unwrap_or_default()
-            .iter()
-            .skip_while(|word| {
-                word.beginning().starts_with('-')
-                    || word.text().is_some_and(|text| text.parse::<u32>().is_ok())
-            })
-            .cloned()
-            .collect();
-        let lists: Vec<Vec<Word>> = match rest.get(split + 1..) {
-            Some(items) => items.split(is_list).map(<[Word]>::to_vec).collect(),
-            None => {
-                let taint = around.input.as_ref().map_or(Taint::NONE, |stream| stream.taint);
-                vec![match around.input.as_ref().and_then(|stream| stream.text.as_ref()) {
-                    Some(text) => text.lines().map(Word::known).collect(),
-                    None => {
-                        let any = Piece::Unknown { why: Why::Output, taint, splits: true };
-                        vec![Word { pieces: vec![any] }]
-                    }
-                }]
-            }
-        };
-        let rounds = lists.iter().map(Vec::len).max().unwrap_or(0);
-        if rounds > MOST_RUNS {
-            self.doubt("a command for more lines than can be followed");
-        }
-        self.emit(words.to_vec(), Vec::new(), around);
-        self.through.push("parallel".into());
-        let mut taint = Taint::NONE;
-        for round in 0..rounds.min(MOST_RUNS) {
-            // Each item is taken with the last of the lists that are shorter.
-            let items: Vec<Word> =
-                lists.iter().filter_map(|list| list.get(round).or(list.last())).cloned().collect();
-            let first = items.first().cloned().unwrap_or_default();
-            let fill = |word: &Word| {
-                let filled = replaced(word, "{}", &first);
-                items
-                    .iter()
-                    .enumerate()
-                    .fold(filled, |word, (at, item)| replaced(&word, &format!("{{{}}}", at + 1), item))
-            };
-            let mut line: Vec<Word> = command.iter().map(fill).collect();
-            if line == command {
-                line.extend(items);
-            }
-            // Its words are joined and read by a shell again, unless it is told to keep them.
-            let text = self.source(&line);
-            taint = taint.and(self.apart(|shell| shell.script(&text, &Around::default())).taint);
-            self.deeper(|shell| shell.apart(|shell| shell.call(line, Vec::new(), &Around::default())));
-        }
-        self.through.pop();
-        Stream::unknown(taint)
-    }
-
     /// `make -f -` and files that this line wrote: the recipes are scripts.
     pub(super) fn make(&mut self, words: &[Word], around: &Around) {
         let rest = words.get(1..).unwrap_or_default();
@@ -193,9 +42,21 @@ impl Shell<'_> {
         }
         for word in rest {
             let text = word.beginning();
-            if text.starts_with("--eval") || text.starts_with("SHELL=") {
+            let assigned = text.split_once('=').filter(|_| !text.starts_with('-'));
+            let own = assigned.is_some_and(|(name, _)| {
+                let name = name.trim_end_matches([':', '+', '?', '!']);
+                matches!(name, "SHELL" | ".SHELLFLAGS" | "MAKEFLAGS" | "MAKEFILES" | "MAKE")
+            });
+            if text.starts_with("--eval") || text.starts_with("-E") || own {
                 self.doubt("recipes that stand in the command");
                 texts.extend(text.split_once(['=', ';']).map(|(_, run)| run.to_string()));
+            }
+            // A variable is put into recipes as it stands.
+            if let Some((_, value)) = assigned
+                && value.contains([';', '|', '&', '`', '\n', '<', '>'])
+            {
+                self.doubt("a variable that holds commands");
+                texts.push(value.to_string());
             }
             texts.extend(text.split_once("$(shell ").map(|(_, run)| run.trim_end_matches(')').to_string()));
         }
@@ -210,12 +71,27 @@ impl Shell<'_> {
     /// `find … -exec COMMAND {} ;`: the command runs on something below the start.
     pub(super) fn find(&mut self, base: &str, words: &[Word], around: &Around) -> Option<Stream> {
         let rest = words.get(1..).unwrap_or_default();
+        let finds = matches!(base, "find" | "gfind");
         let starts = |word: &Word| {
-            matches!(
-                word.text().as_deref(),
-                Some("-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec" | "--exec-batch")
-            )
+            let text = word.text();
+            if finds {
+                matches!(text.as_deref(), Some("-exec" | "-execdir" | "-ok" | "-okdir"))
+            } else {
+                matches!(text.as_deref(), Some("-x" | "-X" | "--exec" | "--exec-batch"))
+            }
         };
+        // The name of the command may be joined to its flag, alone or behind letters of other flags.
+        let joined = |word: &Word| {
+            let text = word.beginning();
+            text.starts_with("--exec") && text.contains('=')
+                || text.starts_with('-')
+                    && !text.starts_with("--")
+                    && text.len() > 2
+                    && text.contains(['x', 'X'])
+        };
+        if !finds && rest.iter().take_while(|word| !starts(word)).any(joined) {
+            self.doubt("a command that is joined to its option");
+        }
         if !rest.iter().any(starts) {
             return None;
         }
@@ -287,6 +163,7 @@ impl Shell<'_> {
         self.through.push(base.to_string());
         let output = match (base, at) {
             (_, Some(at)) => {
+                self.spliced(rest.get(at + 1..=at + 1).unwrap_or_default());
                 let text = self.source(rest.get(at + 1..=at + 1).unwrap_or_default());
                 self.apart(|shell| shell.script(&text, &Around::default()))
             }
@@ -317,8 +194,11 @@ impl Shell<'_> {
             }
             ("tmux" | "screen", None) => {
                 // The words that are commands for a shell cannot be told from others: each with a blank is read as one.
-                for text in rest.iter().filter_map(Word::text).filter(|text| text.contains(' ')) {
+                for text in rest.iter().filter_map(Word::text).filter(|text| text.contains([' ', '('])) {
                     let text = text.into_owned();
+                    if text.contains("#(") {
+                        self.doubt("a format that runs a command");
+                    }
                     self.apart(|shell| shell.script(&text, &Around::default()));
                 }
                 Stream::unknown(Taint::NONE)
@@ -399,6 +279,11 @@ impl Shell<'_> {
                 "-ex" | "-iex" | "--eval-command" => commands.push(next().replacen("shell ", "!", 1)),
                 "-c" | "--cmd" | "-S" if base != "less" && base != "man" => commands.push(next()),
                 "-P" | "--pager" | "-H" if base == "man" => commands.push(format!("!{}", next())),
+                text if base == "man"
+                    && (text.starts_with("-H") || text.starts_with("-P") || text.starts_with("--html")) =>
+                {
+                    self.doubt("a pager or a browser of the command's own");
+                }
                 _ => {}
             }
             commands.extend(text.strip_prefix("--pager=").map(|pager| format!("!{pager}")));
@@ -438,18 +323,30 @@ impl Shell<'_> {
         ];
         for (index, word) in words.iter().enumerate().skip(1) {
             let text = self.source(std::slice::from_ref(word));
-            let value = FLAGS.iter().find_map(|flag| {
-                if text == *flag {
-                    return Some(self.source(words.get(index + 1..index + 2).unwrap_or_default()));
-                }
-                text.strip_prefix(flag)?.strip_prefix('=').map(str::to_string)
-            });
+            let (name, attached) = match text.split_once('=').filter(|_| text.starts_with("--")) {
+                Some((name, value)) => (name.to_string(), Some(value.to_string())),
+                None => (text.clone(), None),
+            };
+            // Long options may be abbreviated, and `-I` may be joined to its value.
+            let long =
+                name.len() > 4 && FLAGS.iter().any(|flag| flag.starts_with("--") && flag.starts_with(&name));
+            let value = if long || matches!(name.as_str(), "-I" | "-F") {
+                Some(
+                    attached
+                        .unwrap_or_else(|| self.source(words.get(index + 1..index + 2).unwrap_or_default())),
+                )
+            } else {
+                text.strip_prefix("-I").or_else(|| text.strip_prefix("-F")).map(str::to_string)
+            };
             let Some(value) = value else { continue };
             let run = value.strip_prefix("exec=").map_or_else(
-                || (!text.contains("checkpoint-action")).then(|| value.clone()),
+                || (!text.starts_with("--ch")).then(|| value.clone()),
                 |run| Some(run.to_string()),
             );
             if let Some(run) = run {
+                if !is_compressor(&run) {
+                    self.doubt("a program that an archiver starts");
+                }
                 self.through.push("tar".into());
                 self.apart(|shell| shell.script(&run, &Around::default()));
                 self.through.pop();
@@ -460,9 +357,18 @@ impl Shell<'_> {
     /// `git -c alias.x='!…'`, `-c core.pager=…`, `rebase --exec …`, `bisect run …`: what git starts.
     pub(super) fn git(&mut self, words: &[Word]) {
         let mut runs: Vec<String> = Vec::new();
+        let mut kept: Vec<Vec<Word>> = Vec::new();
         for (index, word) in words.iter().enumerate().skip(1) {
             let text = word.beginning();
+            if text.contains("ext::") {
+                self.doubt("an address of git that runs a command");
+            }
             let next = || self.source(words.get(index + 1..index + 2).unwrap_or_default());
+            let (text, value) = match text.split_once('=').filter(|_| text.starts_with("--")) {
+                Some((flag, value)) => (Cow::Owned(flag.to_string()), Some(value.to_string())),
+                None => (text.clone(), None),
+            };
+            let next = || value.clone().unwrap_or_else(next);
             match &*text {
                 "-c" | "--config" => {
                     let setting = next();
@@ -476,6 +382,9 @@ impl Shell<'_> {
                 | "--receive-pack"
                 | "--extcmd"
                 | "--open-files-in-pager"
+                | "--to-cmd"
+                | "--cc-cmd"
+                | "--sendmail-cmd"
                 | "--tree-filter"
                 | "--index-filter"
                 | "--msg-filter"
@@ -484,10 +393,17 @@ impl Shell<'_> {
                     runs.push(next());
                 }
                 "run" if words.get(index - 1).is_some_and(|word| word.is("bisect")) => {
-                    runs.push(self.source(words.get(index + 1..).unwrap_or_default()));
+                    // Versions of git join the words or keep them: both are walked.
+                    let own = words.get(index + 1..).unwrap_or_default().to_vec();
+                    runs.push(self.source(&own));
+                    kept.push(own);
                 }
                 "foreach" if words.get(index - 1).is_some_and(|word| word.is("submodule")) => {
-                    runs.push(self.source(words.get(index + 1..).unwrap_or_default()));
+                    let own =
+                        words.iter().skip(index + 1).skip_while(|word| word.beginning().starts_with('-'));
+                    let own: Vec<Word> = own.cloned().collect();
+                    runs.push(self.source(&own));
+                    kept.push(own);
                 }
                 "config" => {
                     let rest: Vec<&Word> = words
@@ -502,8 +418,14 @@ impl Shell<'_> {
                         ));
                     }
                 }
-                _ => runs.extend(text.strip_prefix("--exec=").map(str::to_string)),
+                _ => {}
             }
+        }
+        for own in kept.into_iter().filter(|own| !own.is_empty()) {
+            self.spliced(&own);
+            self.through.push("git".into());
+            self.deeper(|shell| shell.apart(|shell| shell.call(own, Vec::new(), &Around::default())));
+            self.through.pop();
         }
         for run in runs {
             self.through.push("git".into());
@@ -511,18 +433,20 @@ impl Shell<'_> {
             self.through.pop();
         }
     }
+}
 
-    fn nested_list(&mut self, base: &str, inner: Vec<Word>, around: &Around, words: &[Word]) -> Stream {
-        self.emit(words.to_vec(), Vec::new(), around);
-        self.through.push(base.to_string());
-        let output = self.deeper(|shell| shell.apart(|shell| shell.call(inner, Vec::new(), around)));
-        self.through.pop();
-        output.unwrap_or_else(|| Stream::unknown(Taint::NONE))
-    }
+/// Is this a program that compresses, with its own flags?
+fn is_compressor(command: &str) -> bool {
+    let mut words = command.split_whitespace();
+    let known = [
+        "gzip", "pigz", "bzip2", "pbzip2", "lbzip2", "xz", "pixz", "zstd", "zstdmt", "lz4", "lzma", "lzip",
+        "brotli",
+    ];
+    words.next().is_some_and(|name| known.contains(&name)) && words.all(|word| word.starts_with('-'))
 }
 
 /// The word with a mark replaced by another word.
-fn replaced(word: &Word, mark: &str, item: &Word) -> Word {
+pub(super) fn replaced(word: &Word, mark: &str, item: &Word) -> Word {
     let mut result = Word::default();
     for piece in &word.pieces {
         match piece {
@@ -540,18 +464,6 @@ fn replaced(word: &Word, mark: &str, item: &Word) -> Word {
         }
     }
     result
-}
-
-/// The words that `xargs` makes of its input.
-fn items(text: &str, separator: Option<char>) -> Vec<String> {
-    let parts = |text: &str, is: &dyn Fn(char) -> bool| -> Vec<String> {
-        text.split(is).filter(|part| !part.is_empty()).map(str::to_string).collect()
-    };
-    match separator {
-        Some(separator) => parts(text.strip_suffix('\n').unwrap_or(text), &|char| char == separator),
-        None => shlex::split(&text.replace('\0', " "))
-            .unwrap_or_else(|| parts(text, &|char| char.is_whitespace() || char == '\0')),
-    }
 }
 
 /// The command that a setting of git makes it run.

@@ -18,11 +18,15 @@ pub(super) struct Variable {
     pub(super) choices: Vec<Vec<Word>>,
     /// `declare -n`: its value is the name of another.
     pub(super) reference: bool,
+    /// `declare -i`: what it is set to is evaluated.
+    pub(super) integer: bool,
+    /// `declare -A`: its subscripts are text.
+    pub(super) associative: bool,
 }
 
 impl Variable {
     pub(super) fn one(word: Word) -> Self {
-        Variable { choices: vec![vec![word]], reference: false }
+        Variable { choices: vec![vec![word]], ..Variable::default() }
     }
 
     /// The first value of the first choice.
@@ -120,6 +124,8 @@ pub(super) struct Shell<'a> {
     pub(super) perhaps: usize,
     /// Texts that substitutions decoded.
     pub(super) decoded: Vec<String>,
+    /// The variable that is being set, which an expression may count up.
+    pub(super) counter: Option<String>,
     /// Variables that the line set to a plain word.
     pub(super) plain: std::collections::BTreeSet<String>,
     /// Whether pieces of a text that cannot be read are being walked.
@@ -148,6 +154,7 @@ impl<'a> Shell<'a> {
             piped: false,
             perhaps: 0,
             decoded: Vec::new(),
+            counter: None,
             plain: std::collections::BTreeSet::new(),
             salvaging: false,
         }
@@ -221,6 +228,18 @@ impl<'a> Shell<'a> {
                 return self.assign(&target, values, append);
             }
         }
+        if reference {
+            // A nameref without a target: the value is the name that it stands for.
+            values.iter().for_each(|value| self.check_name(value));
+        }
+        let integer = old.as_ref().is_some_and(|variable| variable.integer);
+        let associative = old.as_ref().is_some_and(|variable| variable.associative);
+        for value in &values {
+            self.check_value(value);
+            if integer || super::evaluated::is_integer_variable(name) {
+                self.evaluate(value);
+            }
+        }
         let values = match (&old, append) {
             (Some(variable), true) => appended(variable, values),
             _ => values,
@@ -233,7 +252,12 @@ impl<'a> Shell<'a> {
         if perhaps {
             match old {
                 Some(variable) => choices.extend(variable.choices),
-                None => choices.push(vec![Word::unknown(super::value::Why::Variable, Taint::NONE)]),
+                None => {
+                    // A name in lower case that is not set yet is hardly one of the environment.
+                    let own = !name.contains(|letter: char| letter.is_ascii_uppercase());
+                    let taint = Taint::NONE.numeric(own);
+                    choices.push(vec![Word::unknown(super::value::Why::Variable, taint)]);
+                }
             }
             choices.dedup();
             if choices.len() > MOST_CHOICES {
@@ -242,7 +266,7 @@ impl<'a> Shell<'a> {
             }
         }
         Rc::make_mut(&mut self.state.variables)
-            .insert(name.to_string(), Variable { choices, reference: false });
+            .insert(name.to_string(), Variable { choices, reference, integer, associative });
     }
 
     /// Sets a variable to each of some values in turn (`for`).
@@ -255,8 +279,15 @@ impl<'a> Shell<'a> {
         if choices.is_empty() {
             choices.push(vec![Word::default()]);
         }
+        let integer = self.state.variables.get(name).is_some_and(|variable| variable.integer);
+        for value in choices.iter().flatten() {
+            self.check_value(value);
+            if integer || super::evaluated::is_integer_variable(name) {
+                self.evaluate(value);
+            }
+        }
         Rc::make_mut(&mut self.state.variables)
-            .insert(name.to_string(), Variable { choices, reference: false });
+            .insert(name.to_string(), Variable { choices, integer, ..Variable::default() });
     }
 
     /// The value of arithmetic over known numbers.

@@ -15,11 +15,20 @@ impl Taint {
     pub const SECRET: Taint = Taint(2);
     /// It came out of a decoder: somebody hid it.
     pub const DECODED: Taint = Taint(4);
+    /// It consists of numbers, so evaluating it runs nothing. Unlike the others this is a merit: it holds only for all.
+    pub const NUMBER: Taint = Taint(8);
 
     /// Both.
     #[must_use]
     pub const fn and(self, other: Taint) -> Taint {
-        Taint(self.0 | other.0)
+        let merit = self.0 & other.0 & Taint::NUMBER.0;
+        Taint((self.0 | other.0) & !Taint::NUMBER.0 | merit)
+    }
+
+    /// The same, with numbers or not.
+    #[must_use]
+    pub const fn numeric(self, numbers: bool) -> Taint {
+        Taint(if numbers { self.0 | Taint::NUMBER.0 } else { self.0 & !Taint::NUMBER.0 })
     }
 
     /// Is this among them?
@@ -243,15 +252,25 @@ impl Stream {
         Stream::known("")
     }
 
+    /// Does it hold nothing but numbers?
+    #[must_use]
+    pub fn is_numeric(&self) -> bool {
+        match &self.text {
+            Some(text) => text.chars().all(|char| char.is_ascii_digit() || " \t\n-".contains(char)),
+            None => self.taint.has(Taint::NUMBER),
+        }
+    }
+
     /// This, then that.
     #[must_use]
     pub fn then(self, other: Stream) -> Stream {
+        let numbers = self.is_numeric() && other.is_numeric();
         let text = match (self.text, other.text) {
             (Some(first), Some(second)) if first.len() + second.len() <= super::MOST_TEXT => {
                 Some(first + &second)
             }
             _ => None,
         };
-        Stream { text, taint: self.taint.and(other.taint) }
+        Stream { text, taint: self.taint.and(other.taint).numeric(numbers) }
     }
 }

@@ -60,8 +60,8 @@ pub(super) fn before_merge(line: &str, session: &Session) -> Option<Verdict> {
 }
 
 fn merges(line: &str) -> bool {
-    let parts = line.split(['\n', ';', '|', '&', '(', ')', '`']);
-    parts.map(|part| part.split_whitespace().collect::<Vec<_>>()).any(|words| {
+    marvin_gate::shell::commands(line).iter().any(|words| {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let at = words.iter().position(|word| *word == "gh" || word.ends_with("/gh"));
         let rest = at.and_then(|at| words.get(at + 1..)).unwrap_or_default();
         match rest {
@@ -106,6 +106,11 @@ mod tests {
             "true && gh pr merge 3",
             "gh api -X PUT repos/a/b/pulls/3/merge",
             "/usr/bin/gh pr merge",
+            "g\"\"h pr merge 3",
+            "g\\h p'r' \"merge\" 3",
+            "x=gh; $x pr merge 3",
+            "bash -c 'gh pr merge 3'",
+            "env timeout 9 gh pr merge 3",
         ] {
             assert!(merges(line), "{line}");
         }

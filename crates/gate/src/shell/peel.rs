@@ -1,0 +1,114 @@
+//! The words of a launcher before its command: flags, their values, variables.
+
+use super::launch::is_assignment;
+use super::launchers::{FlagEffect, Launcher};
+use super::run::Around;
+use super::state::Shell;
+use super::value::Word;
+use std::borrow::Cow;
+
+/// Texts that one `env` splits, in texts that it split.
+const MAX_ENV_SPLITS: usize = 8;
+
+impl Shell<'_> {
+    /// The command behind a launcher's own words; `None` when there is none.
+    pub(super) fn peel(
+        &mut self,
+        launcher: &Launcher,
+        rest: &[Word],
+        environment: &mut Vec<(String, Word)>,
+    ) -> Option<Vec<Word>> {
+        let mut words = Cow::Borrowed(rest);
+        let mut splits = 0;
+        let mut index = 0;
+        let mut before = launcher.before;
+        while let Some(word) = words.get(index).cloned() {
+            let text = word.beginning();
+            if word.is("--") {
+                index += 1;
+                if before == 0 {
+                    break;
+                }
+            } else if launcher.is_env()
+                && let Some((split, used)) = self.env_split(&word, words.get(index + 1))
+            {
+                // What it splits are words of its own again: options, variables, and perhaps another `-S`.
+                splits += 1;
+                if splits > MAX_ENV_SPLITS {
+                    self.doubt("words that are split again and again");
+                    return None;
+                }
+                let behind = words.get(index + used..).unwrap_or_default();
+                let all = split.into_iter().chain(behind.iter().cloned()).collect();
+                words = Cow::Owned(all);
+                index = 0;
+            } else if text.starts_with('-') && (text.len() > 1 || launcher.is_env()) {
+                let takes = word.text().is_some_and(|text| launcher.takes_next(&text));
+                self.launcher_flag(launcher, &word, words.get(index + 1).filter(|_| takes));
+                index += if takes { 2 } else { 1 };
+            } else if launcher.assigns && is_assignment(&text) {
+                let (name, _) = text.split_once('=').unwrap_or((&text, ""));
+                let whole = super::scripts::tail(&word, name.len() + 1);
+                self.notable(name, std::slice::from_ref(&whole));
+                self.check_value(&whole);
+                environment.push((name.to_string(), whole));
+                index += 1;
+            } else if before > 0 {
+                before -= 1;
+                index += 1;
+            } else {
+                break;
+            }
+        }
+        let inner = words.get(index..).unwrap_or_default();
+        let inner = inner
+            .get(usize::from(launcher.is_machine() && names_machine(inner.first()))..)
+            .unwrap_or_default();
+        (!inner.is_empty()).then(|| inner.to_vec())
+    }
+
+    /// A flag of a launcher: the file that it writes, the directory that it enters, the command that it runs.
+    fn launcher_flag(&mut self, launcher: &Launcher, word: &Word, next: Option<&Word>) {
+        let text = word.beginning();
+        if !launcher.knows(&text) {
+            return self.doubt("an option of a launcher that is not known");
+        }
+        let Some((effect, from)) = launcher.effect(&text) else { return };
+        let attached = super::scripts::tail(word, from);
+        let value = match next {
+            Some(next) => next.clone(),
+            None => attached,
+        };
+        match effect {
+            FlagEffect::Enters => self.enter(&[value]),
+            FlagEffect::Sets => {
+                let text = value.beginning().into_owned();
+                if let Some((name, _)) = text.split_once('=') {
+                    let whole = super::scripts::tail(&value, name.len() + 1);
+                    self.notable(name, &[whole]);
+                }
+            }
+            FlagEffect::Writes => {
+                // `strace -o '|command'` and `-o '!command'` write into a command.
+                let start = value.beginning().into_owned();
+                if let Some(command) = start.strip_prefix(['|', '!']) {
+                    self.doubt("output that goes into a command");
+                    let command = command.to_string();
+                    self.apart(|shell| shell.script(&command, &Around::default()));
+                } else {
+                    self.touch(super::RedirectKind::Write, value);
+                }
+            }
+            FlagEffect::Doubts => self.doubt("an option of a launcher that changes what it starts"),
+        }
+    }
+}
+
+/// `setarch` may name a machine before its command.
+fn names_machine(word: Option<&Word>) -> bool {
+    const MACHINES: [&str; 14] = [
+        "linux", "x86", "i386", "i486", "i586", "i686", "aarch64", "arm", "ppc", "uname", "sparc", "mips",
+        "s390", "ia64",
+    ];
+    word.and_then(Word::text).is_some_and(|name| MACHINES.iter().any(|start| name.starts_with(start)))
+}

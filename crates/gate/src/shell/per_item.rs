@@ -1,0 +1,242 @@
+//! Launchers that run a command for each item of a list: `xargs` and `parallel`.
+
+use super::run::Around;
+use super::starters::replaced;
+use super::state::Shell;
+use super::value::{Piece, Stream, Taint, Why, Word};
+use std::borrow::Cow;
+
+/// How often a command is followed that runs for each of some lines.
+const MOST_RUNS: usize = 16;
+
+impl Shell<'_> {
+    pub(super) fn xargs(&mut self, words: &[Word], around: &Around) -> Stream {
+        const VALUES: [&str; 19] = [
+            "-I",
+            "-n",
+            "-P",
+            "-d",
+            "-L",
+            "-a",
+            "-E",
+            "-s",
+            "--max-args",
+            "--max-procs",
+            "--delimiter",
+            "--arg-file",
+            "--max-lines",
+            "--max-chars",
+            "-J",
+            "-R",
+            "-S",
+            "--process-slot-var",
+            "--eof",
+        ];
+        let rest = words.get(1..).unwrap_or_default();
+        let mut index = 0;
+        let mut replace = None;
+        let mut separator = None;
+        let mut from_file = false;
+        while let Some(word) = rest.get(index) {
+            let flag = word.beginning();
+            if !flag.starts_with('-') {
+                break;
+            }
+            if word.is("--") {
+                index += 1;
+                break;
+            }
+            if word.is("-I") || word.is("-J") {
+                replace = rest.get(index + 1).and_then(Word::text).map(Cow::into_owned);
+            } else if let Some(text) = flag.strip_prefix("-I") {
+                replace = Some(text.to_string());
+            } else if let Some(text) = flag.strip_prefix("--replace=").or_else(|| flag.strip_prefix("-i")) {
+                replace = Some(if text.is_empty() { "{}".to_string() } else { text.to_string() });
+            } else if flag
+                .strip_prefix("--")
+                .is_some_and(|name| name.len() > 1 && "replace".starts_with(name))
+            {
+                replace = Some("{}".to_string());
+            }
+            if !is_xargs_flag(&flag) {
+                self.doubt("an option of a launcher that is not known");
+            }
+            if let Some(file) = flag.strip_prefix("--arg-file=").or_else(|| flag.strip_prefix("-a")) {
+                let next = rest.get(index + 1).filter(|_| file.is_empty()).cloned();
+                self.touch(super::state::RedirectKind::Read, next.unwrap_or_else(|| Word::known(file)));
+                from_file = true;
+            }
+            if word.is("-d") || word.is("--delimiter") {
+                separator = rest.get(index + 1).and_then(|word| word.text()?.chars().next());
+            } else if let Some(text) = flag.strip_prefix("-d").or_else(|| flag.strip_prefix("--delimiter=")) {
+                separator = super::text::ansi_c(text).chars().next();
+            } else if word.is("--null")
+                || !flag.starts_with("--") && flag.contains('0') && !flag.contains(['n', 'P', 'L', 's', 'I'])
+            {
+                separator = Some('\0');
+            }
+            index += if VALUES.contains(&&*flag) { 2 } else { 1 };
+        }
+        let command = rest.get(index..).unwrap_or_default();
+        let command = if command.is_empty() { vec![Word::known("echo")] } else { command.to_vec() };
+        let input = around.input.as_ref().filter(|_| !from_file);
+        let known = input.and_then(|stream| stream.text.clone());
+        let taint = input.map_or(Taint::NONE, |stream| stream.taint);
+        let items: Vec<Word> = match &known {
+            Some(text) => {
+                let items = items(text, separator);
+                if items.len() > super::MOST_WORDS {
+                    self.doubt("more words from a pipe than can be followed");
+                }
+                items.into_iter().take(super::MOST_WORDS).map(Word::known).collect()
+            }
+            None => vec![Word { pieces: vec![Piece::Unknown { why: Why::Output, taint, splits: true }] }],
+        };
+        let quiet = Around { input: None, redirects: around.redirects.clone() };
+        let Some(mark) = replace else {
+            let inner = command.into_iter().chain(items).collect();
+            return self.nested_list("xargs", inner, &quiet, words);
+        };
+        // The command runs once for each line.
+        let lines: Vec<Word> = match &known {
+            Some(text) => text.lines().map(|line| Word::known(line.trim_start())).collect(),
+            None => items,
+        };
+        if lines.len() > MOST_RUNS {
+            self.doubt("a command for more lines than can be followed");
+        }
+        let mut output = Stream::empty();
+        for item in lines.iter().take(MOST_RUNS) {
+            let inner = command.iter().map(|word| replaced(word, &mark, item)).collect();
+            output = output.then(self.nested_list("xargs", inner, &quiet, words));
+        }
+        output
+    }
+
+    pub(super) fn parallel(&mut self, words: &[Word], around: &Around) -> Stream {
+        let rest = words.get(1..).unwrap_or_default();
+        let is_list = |word: &Word| word.text().is_some_and(|text| text.starts_with(":::"));
+        let split = rest.iter().position(is_list).unwrap_or(rest.len());
+        let before = rest.get(..split).unwrap_or_default();
+        let command: Vec<Word> = before.get(self.parallel_options(before)..).unwrap_or_default().to_vec();
+        // `{= perl =}`, and every form that a version of it knows beside the plain ones.
+        let known = |text: &str| {
+            text.split('{').skip(1).all(|part| {
+                let name = part.split('}').next().unwrap_or_default();
+                let name = name.trim_start_matches(|digit: char| digit.is_ascii_digit());
+                !part.contains('}')
+                    || matches!(name, "" | "." | "/" | "//" | "/." | "#" | "%")
+                    || part.contains([' ', ';', ','])
+            }) && !text.contains("{=")
+        };
+        if command.iter().any(|word| !known(&word.shown())) {
+            self.doubt("a replacement that runs code");
+        }
+        let lists: Vec<Vec<Word>> = match rest.get(split + 1..) {
+            Some(items) => items.split(is_list).map(<[Word]>::to_vec).collect(),
+            None => {
+                let taint = around.input.as_ref().map_or(Taint::NONE, |stream| stream.taint);
+                vec![match around.input.as_ref().and_then(|stream| stream.text.as_ref()) {
+                    Some(text) => text.lines().map(Word::known).collect(),
+                    None => {
+                        let any = Piece::Unknown { why: Why::Output, taint, splits: true };
+                        vec![Word { pieces: vec![any] }]
+                    }
+                }]
+            }
+        };
+        let rounds = lists.iter().map(Vec::len).max().unwrap_or(0);
+        if rounds > MOST_RUNS {
+            self.doubt("a command for more lines than can be followed");
+        }
+        self.emit(words.to_vec(), Vec::new(), around);
+        self.through.push("parallel".into());
+        let mut taint = Taint::NONE;
+        for round in 0..rounds.min(MOST_RUNS) {
+            // Each item is taken with the last of the lists that are shorter.
+            let items: Vec<Word> =
+                lists.iter().filter_map(|list| list.get(round).or(list.last())).cloned().collect();
+            let first = items.first().cloned().unwrap_or_default();
+            let fill = |word: &Word| {
+                let filled = replaced(word, "{}", &first);
+                items
+                    .iter()
+                    .enumerate()
+                    .fold(filled, |word, (at, item)| replaced(&word, &format!("{{{}}}", at + 1), item))
+            };
+            let mut line: Vec<Word> = command.iter().map(fill).collect();
+            if line == command {
+                line.extend(items);
+            }
+            // Its words are joined and read by a shell again, unless it is told to keep them.
+            self.spliced(&line);
+            let text = self.source(&line);
+            taint = taint.and(self.apart(|shell| shell.script(&text, &Around::default())).taint);
+            self.deeper(|shell| shell.apart(|shell| shell.call(line, Vec::new(), &Around::default())));
+        }
+        self.through.pop();
+        Stream::unknown(taint)
+    }
+
+    /// How many words before the command are options of `parallel`.
+    fn parallel_options(&mut self, words: &[Word]) -> usize {
+        const VALUES: &str = "-j --jobs -P --max-procs -n -N --max-args --max-replace-args -L --delay --timeout --retries \
+            --halt -d --delimiter --colsep -C --load --memfree --nice -s --max-chars --block --shuf-seed";
+        const FLAGS: &str = "-k --keep-order --bar --progress --eta --tag -q --quote -0 --null -X -m --xargs --dry-run \
+            --line-buffer --lb --linebuffer --ungroup -u --group --will-cite --no-notice --verbose -t -v --silent \
+            --shuf --link -r --no-run-if-empty --dryrun";
+        let lists = |list: &str, name: &str| list.split_whitespace().any(|own| own == name);
+        let mut index = 0;
+        while let Some(word) = words.get(index) {
+            let text = word.beginning();
+            if !text.starts_with('-') {
+                break;
+            }
+            let name = text.split('=').next().unwrap_or(&text).to_string();
+            let letter: String = text.chars().take(2).collect();
+            if lists(FLAGS, &name) || name.len() < text.len() && lists(VALUES, &name) {
+                index += 1;
+            } else if lists(VALUES, &name) {
+                index += 2;
+            } else if !text.starts_with("--") && lists(VALUES, &letter) {
+                index += 1;
+            } else {
+                self.doubt("an option of parallel that is not known");
+                index += 1;
+            }
+        }
+        index
+    }
+
+    fn nested_list(&mut self, base: &str, inner: Vec<Word>, around: &Around, words: &[Word]) -> Stream {
+        self.emit(words.to_vec(), Vec::new(), around);
+        self.through.push(base.to_string());
+        let output = self.deeper(|shell| shell.apart(|shell| shell.call(inner, Vec::new(), around)));
+        self.through.pop();
+        output.unwrap_or_else(|| Stream::unknown(Taint::NONE))
+    }
+}
+
+/// Options of `xargs` that are known; values may be joined to them.
+fn is_xargs_flag(flag: &str) -> bool {
+    const LETTERS: &str = "0rtpxonPLIdaEsiJReSl";
+    const LONG: &str = "--null --no-run-if-empty --verbose --interactive --exit --open-tty --max-args --max-procs --max-lines \
+        --replace --delimiter --arg-file --eof --max-chars --process-slot-var --show-limits --help --version";
+    if flag.starts_with("--") {
+        let name = flag.split('=').next().unwrap_or(flag);
+        return LONG.split_whitespace().any(|own| own.starts_with(name) && name.len() > 3);
+    }
+    flag.chars().nth(1).is_some_and(|letter| LETTERS.contains(letter))
+}
+
+/// The words that `xargs` makes of its input.
+fn items(text: &str, separator: Option<char>) -> Vec<String> {
+    let parts = |text: &str, is: &dyn Fn(char) -> bool| -> Vec<String> {
+        text.split(is).filter(|part| !part.is_empty()).map(str::to_string).collect()
+    };
+    match separator {
+        Some(separator) => parts(text.strip_suffix('\n').unwrap_or(text), &|char| char == separator),
+        None => shlex::split(&text.replace('\0', " "))
+            .unwrap_or_else(|| parts(text, &|char| char.is_whitespace() || char == '\0')),
+    }
+}
