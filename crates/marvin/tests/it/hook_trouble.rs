@@ -63,7 +63,7 @@ fn what_was_approved_is_learned_as_it_stood_and_not_as_an_expression() {
     let path = scene.world.project().join(".marvin/security/suggestions.jsonl");
     if path.exists() {
         let id = ledger(&path)[0]["id"].as_str().unwrap().to_string();
-        scene.world.marvin(["gate", "suggestions", "accept", &id]).run();
+        scene.world.person(["gate", "suggestions", "accept", &id]).run();
     }
     for other in ["deploy-tool run everything", "deploy-tool run x; rm -rf ~", "deploy-tool run a b"] {
         assert_ne!(scene.decision(other), "allow", "{other}");
