@@ -550,3 +550,24 @@ fn only_a_person_begins_the_count_anew() {
     let answer = scene.raw("Stop", told.replace("MARK", "done \\ud83d")).exits(0).json();
     assert_eq!(answer["decision"], "block");
 }
+
+#[test]
+fn s12_a_daemon_with_other_settings_is_not_believed() {
+    let scene = Scene::new();
+    // Another home for the settings, in which everything of this program is allowed, and its socket where the person's daemon would be.
+    let evil = scene.world.root().join("evil");
+    let rule = json!({"id": "all", "kind": "prefix", "pattern": "some-program", "reason": "test",
+        "examples": {"match": ["some-program"], "no_match": ["other"]}});
+    put(&evil.join("security/allowlist.json"), &json!({"version": 1, "rules": [rule]}).to_string());
+    let project = scene.world.project().canonicalize().unwrap();
+    let serve = ["daemon", "serve", "--project", project.to_str().unwrap()];
+    let foreign = scene.world.marvin(serve).env("MARVIN_HOME", &evil).start();
+    until("it listens", || !scene.daemon_files("sock").is_empty());
+    let socket = scene.daemon_files("sock").remove(0);
+    let status = scene.world.marvin(["daemon", "status", "--json"]).run().exits(0).json();
+    let expected = socket.with_file_name(format!("p-{}.sock", status["id"].as_str().unwrap()));
+    assert_ne!(socket, expected);
+    fs::rename(&socket, &expected).unwrap();
+    assert_eq!(scene.decision("some-program --unknown"), "ask");
+    drop(foreign);
+}
