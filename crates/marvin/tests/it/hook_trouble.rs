@@ -556,9 +556,11 @@ fn s12_a_daemon_with_other_settings_is_not_believed() {
     let scene = Scene::new();
     // Another home for the settings, in which everything of this program is allowed, and its socket where the person's daemon would be.
     let evil = scene.world.root().join("evil");
-    let rule = json!({"id": "all", "kind": "prefix", "pattern": "some-program", "reason": "test",
-        "examples": {"match": ["some-program"], "no_match": ["other"]}});
-    put(&evil.join("security/allowlist.json"), &json!({"version": 1, "rules": [rule]}).to_string());
+    let rule =
+        json!({"id": "all", "type": "prefix", "pattern": "some-program", "reason": "the attacker says so"});
+    put(&evil.join("security/allowlist.json"), &json!({ "rules": [rule] }).to_string());
+    let explain = scene.world.marvin(["gate", "explain", "--json", "some-program --unknown"]);
+    assert_eq!(explain.env("MARVIN_HOME", &evil).run().exits(0).json()["verdict"], "allow");
     let project = scene.world.project().canonicalize().unwrap();
     let serve = ["daemon", "serve", "--project", project.to_str().unwrap()];
     let foreign = scene.world.marvin(serve).env("MARVIN_HOME", &evil).start();
