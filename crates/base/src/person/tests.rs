@@ -137,7 +137,7 @@ fn s10_what_lost_its_ancestry_is_refused() {
             at(rows, 20).parent = 1;
         }),
         ("script below the first process", |rows| {
-            program(at(rows, 20), "/usr/bin/script", &["script", "-c", "bash"])
+            program(at(rows, 20), "/usr/bin/script", &["script", "-c", "bash"]);
         }),
         ("a terminal program of one's own", |rows| {
             program(at(rows, 20), "/tmp/xterm", &["xterm"]);
@@ -149,7 +149,7 @@ fn s10_what_lost_its_ancestry_is_refused() {
         }),
         ("a login that runs as an ordinary user", |rows| program(at(rows, 20), "/usr/bin/login", &["login"])),
         ("a shell with a command", |rows| {
-            at(rows, 30).arguments = vec!["bash".into(), "-c".into(), "marvin".into()]
+            at(rows, 30).arguments = vec!["bash".into(), "-c".into(), "marvin".into()];
         }),
         ("a shell with a script", |rows| at(rows, 30).arguments = vec!["bash".into(), "/tmp/x.sh".into()]),
         ("a shell with a start file", |rows| {
