@@ -18,6 +18,7 @@ pub mod layout;
 pub mod ledger;
 pub mod memory;
 pub mod names;
+pub mod person;
 pub mod redact;
 pub mod run;
 pub mod settings;

@@ -19,15 +19,17 @@ pub fn is_hidden(char: char) -> bool {
         || (char.is_control() && !matches!(char, '\n' | '\t'))
 }
 
-/// Text in which everything can be seen; lines stay lines.
+/// Text in which everything can be seen; lines stay lines, also those that end with a carriage return and a line feed.
 #[must_use]
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
-    for char in text.chars() {
-        if is_hidden(char) {
+    let mut chars = text.chars().peekable();
+    while let Some(char) = chars.next() {
+        let ends_line = char == '\r' && chars.peek() == Some(&'\n');
+        if is_hidden(char) && !ends_line {
             shown.extend(char.escape_unicode());
         } else {
             shown.push(char);
@@ -45,6 +47,7 @@ mod tests {
         assert_eq!(visible("a\u{1b}[31mb\r\u{7f}\u{9b}2J"), "a\\u{1b}[31mb\\u{d}\\u{7f}\\u{9b}2J");
         assert_eq!(visible("x\u{202e}gpj.exe\u{2066}\u{200b}"), "x\\u{202e}gpj.exe\\u{2066}\\u{200b}");
         assert_eq!(visible("\u{e0041}\u{feff}"), "\\u{e0041}\\u{feff}");
+        assert_eq!(visible("a\r\nb\rc\r"), "a\r\nb\\u{d}c\\u{d}");
         let plain = "naïve 日本 👩‍👩‍👧 \u{fe0f}\n\tعربي";
         assert!(matches!(visible(plain), Cow::Borrowed(_)));
     }

@@ -175,7 +175,7 @@ impl Hook {
             Line::Nothing => return Heard::Nothing,
         };
         let own = std::fs::metadata("/proc/self/exe").ok();
-        match peer(&stream, own.as_ref()) {
+        match peer(&stream, own.as_ref(), &self.environment) {
             Peer::Own => {}
             Peer::Other => {
                 // Another build is asked to end; whoever else listens there learns nothing.
@@ -265,25 +265,36 @@ fn connect(socket: &Path) -> Result<UnixStream, Errno> {
 
 /// Who listens.
 enum Peer {
-    /// This very program, of this person.
+    /// This very program, of this person, with the same settings.
     Own,
-    /// Another program of this person, perhaps another build.
+    /// Another program of this person, perhaps another build, or one that was started with other settings.
     Other,
     /// Somebody else.
     Stranger,
 }
 
 /// Who listens; `own` is what is known of this program's file.
-fn peer(stream: &UnixStream, own: Option<&Metadata>) -> Peer {
+fn peer(stream: &UnixStream, own: Option<&Metadata>, environment: &Environment) -> Peer {
     let Ok(peer) = rustix::net::sockopt::socket_peercred(stream) else { return Peer::Stranger };
     if peer.uid != rustix::process::getuid() {
         return Peer::Stranger;
     }
     let identity = |facts: &Metadata| (facts.dev(), facts.ino());
-    let process = ["/proc/", DecInt::new(peer.pid.as_raw_nonzero().get()).as_str(), "/exe"].concat();
-    let theirs = std::fs::metadata(process).ok();
+    let process = ["/proc/", DecInt::new(peer.pid.as_raw_nonzero().get()).as_str()].concat();
+    let theirs = std::fs::metadata([&process, "/exe"].concat()).ok();
     let same = theirs.is_some() && theirs.as_ref().map(identity) == own.map(identity);
-    if same { Peer::Own } else { Peer::Other }
+    if same && has_same_settings(&process, environment) { Peer::Own } else { Peer::Other }
+}
+
+/// Whether a process was started with the variables that decide about settings as this one has them (S12): the kernel keeps them, so
+/// that a daemon cannot say otherwise.
+fn has_same_settings(process: &str, environment: &Environment) -> bool {
+    let Ok(bytes) = std::fs::read([process, "/environ"].concat()) else { return false };
+    let theirs: Environment = bytes
+        .split(|byte| *byte == 0)
+        .filter_map(|variable| std::str::from_utf8(variable).ok()?.split_once('='))
+        .collect();
+    daemon::setting_variables().all(|name| theirs.get(name) == environment.get(name))
 }
 
 /// Is this a hook of a program that judges a command for us?

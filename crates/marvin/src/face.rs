@@ -187,7 +187,9 @@ impl Face {
         if self.reader.is_gone() {
             return;
         }
-        if let Err(failure) = output::raw(text) {
+        let written =
+            if self.format == OutputFormat::Text { output::raw(text) } else { output::json_line(text) };
+        if let Err(failure) = written {
             self.reader.gone.store(true, Ordering::Relaxed);
             output::error(&failure.message);
             self.cancel.cancel();

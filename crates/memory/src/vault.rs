@@ -21,7 +21,7 @@ pub(crate) use scan::{parse, short};
 use crate::decision::{Line, Word};
 use crate::error::MemoryError;
 use crate::lines;
-use crate::person::Person;
+use crate::person::{Person, record};
 use crate::places::Places;
 use marvin_base::files::{self, Links};
 use marvin_base::redact::Redactor;
@@ -319,6 +319,7 @@ impl Vault {
     /// # Errors
     /// When a file cannot be read or written.
     pub fn adopt(&self, person: &Person) -> Result<Scan, MemoryError> {
+        record(person, "memory audit --adopt", &self.places.approvals.display().to_string())?;
         let lock = self.lock()?;
         self.finish(&lock)?;
         let mut seal = self.first_seal();

@@ -1,14 +1,15 @@
-// Asking the server. The token comes with the link, behind the #, which browsers do not send (one behind ? is taken too); it is
-// kept for this tab and sent as a header, which no other page can do.
+// Asking the server. The link holds a code behind the #, which browsers do not send; it is exchanged once for the token. A program may
+// give the token itself (#token=…). The token is kept for this tab and sent as a header, which no other page can do.
 
 const KEY = "marvin-token";
 
-/** Takes the token out of the address. */
-export function takeToken() {
-  const match = /^[#?]token=([A-Za-z0-9_-]+)/.exec(location.hash || location.search);
+/** Takes the token, or the code for it, out of the address. */
+export async function takeToken() {
+  const match = /^[#?](token|code)=([A-Za-z0-9_-]+)/.exec(location.hash || location.search);
   if (match) {
-    sessionStorage.setItem(KEY, match[1]);
     history.replaceState(null, "", `${location.pathname}#/chat`);
+    const token = match[1] === "token" ? match[2] : (await post("/api/session", { code: match[2] })).token;
+    sessionStorage.setItem(KEY, token);
   }
   return Boolean(sessionStorage.getItem(KEY));
 }

@@ -78,8 +78,15 @@ function connection(there, why) {
 }
 
 async function start() {
-  if (!takeToken()) {
-    show(main, h("div", { class: "page" }, h("h1", {}, "Marvin"), notice("Open the link that `marvin chat-ui` printed: it carries the token of this server.")));
+  let known = false;
+  try {
+    known = await takeToken();
+  } catch (error) {
+    show(main, h("div", { class: "page" }, h("h1", {}, "Marvin"), notice(error.message, true)));
+    return;
+  }
+  if (!known) {
+    show(main, h("div", { class: "page" }, h("h1", {}, "Marvin"), notice("Open the link that `marvin chat-ui` printed: it opens this server once.")));
     return;
   }
   try {

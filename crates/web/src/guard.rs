@@ -3,9 +3,10 @@
 //! 1. `Host` must name this server: a page elsewhere whose name was made to lead here (rebinding) names itself instead.
 //!    An address in digits cannot be made to lead anywhere, so beyond this machine digits are taken, names are not.
 //! 2. `Origin`, where a browser sends it, must be this server, and so must `Sec-Fetch-Site` for data. There is no CORS.
-//! 3. Not more requests than a person with a few programs makes.
-//! 4. The token, as `Authorization: Bearer …`, for everything that is data or changes something. It is in no cookie, so
+//! 3. The token, as `Authorization: Bearer …`, for everything that is data or changes something. It is in no cookie, so
 //!    no other page can make a browser send it.
+//! 4. Not more requests than a person with a few programs makes. Requests with the token, without it, and with a wrong one are
+//!    counted apart, so that others cannot use up the person's share; the page's own files are not counted.
 //!
 //! And what every answer says: nothing but this server's own files may run or be loaded, nobody may frame it.
 
@@ -49,7 +50,8 @@ const ALWAYS: [(HeaderName, &str); 8] = [
 pub(crate) struct Guard {
     address: SocketAddr,
     key: Key,
-    all: Mutex<Bucket>,
+    with_token: Mutex<Bucket>,
+    open: Mutex<Bucket>,
     wrong: Mutex<Bucket>,
 }
 
@@ -91,23 +93,23 @@ impl Guard {
         Guard {
             address,
             key: Key::new(token),
-            all: Bucket::new(BURST, A_SECOND),
+            with_token: Bucket::new(BURST, A_SECOND),
+            open: Bucket::new(BURST, A_SECOND),
             wrong: Bucket::new(WRONG_BURST, WRONG_A_SECOND),
         }
     }
 
     /// Lets a request in, or says why not. `open`: it needs no token.
     pub(crate) fn admit(&self, uri: &Uri, headers: &HeaderMap, open: bool) -> Result<(), Refusal> {
-        if !locked(&self.all).take() {
-            return Err(too_many());
-        }
         if uri.path_and_query().is_some_and(|whole| whole.as_str().len() > LONGEST_ADDRESS) {
             return Err(Refusal::new(StatusCode::URI_TOO_LONG, "the address is too long"));
         }
         let host = self.host(uri, headers)?;
         self.origin(headers, &host)?;
         if open {
-            return Ok(());
+            // Cheap to serve, and the first thing that a person's browser asks for.
+            let is_file = uri.path() == "/" || uri.path().starts_with("/assets/");
+            return if is_file || locked(&self.open).take() { Ok(()) } else { Err(too_many()) };
         }
         let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
         if site.is_some_and(|site| site != b"same-origin" && site != b"none") {
@@ -172,7 +174,7 @@ impl Guard {
         let mut given = headers.get_all(header::AUTHORIZATION).iter();
         let one = given.next().and_then(|value| value.to_str().ok()).filter(|_| given.next().is_none());
         if one.is_some_and(|one| self.key.fits_bearer(one)) {
-            return Ok(());
+            return if locked(&self.with_token).take() { Ok(()) } else { Err(too_many()) };
         }
         if !locked(&self.wrong).take() {
             return Err(too_many());
@@ -245,5 +247,28 @@ mod tests {
             (0..200).map(|_| guard.admit(&uri, &headers, false).unwrap_err().status).collect();
         assert_eq!(codes.first(), Some(&StatusCode::UNAUTHORIZED));
         assert!(codes.iter().filter(|code| **code == StatusCode::TOO_MANY_REQUESTS).count() > 100);
+    }
+
+    #[test]
+    fn s12_requests_without_a_token_leave_the_person_their_share() {
+        let guard = guard("127.0.0.1:1");
+        let headers = |token: &'static str| {
+            HeaderMap::from_iter([
+                (header::HOST, HeaderValue::from_static("127.0.0.1:1")),
+                (header::AUTHORIZATION, HeaderValue::from_static(token)),
+            ])
+        };
+        let uri = |path: &'static str| Uri::from_static(path);
+        for _ in 0..3_000 {
+            guard.admit(&uri("/api/status"), &headers("Bearer guess"), false).unwrap_err();
+            guard.admit(&uri("/healthz"), &headers("Bearer guess"), true).ok();
+        }
+        assert!(guard.admit(&uri("/healthz"), &headers(""), true).is_err(), "their own share is used up");
+        for path in ["/", "/assets/main.js"] {
+            guard.admit(&uri(path), &headers(""), true).unwrap();
+        }
+        for _ in 0..1_000 {
+            guard.admit(&uri("/api/status"), &headers("Bearer secret"), false).unwrap();
+        }
     }
 }

@@ -10,5 +10,6 @@ mod guard;
 mod pages;
 mod routes;
 mod service;
+mod session;
 
 pub use service::{Served, Setup, StartError, serve};

@@ -9,6 +9,7 @@ pub(crate) enum Act {
     Page,
     Asset,
     Health,
+    Session,
     Description,
     Status,
     Messages,
@@ -41,7 +42,7 @@ pub(crate) struct Route {
     /// `{name}` stands for one part of the address.
     pub(crate) path: &'static str,
     pub(crate) act: Act,
-    /// Needs no token: it tells nothing of the person or the project, and changes nothing.
+    /// Needs no token: it tells nothing of the person or the project, and changes nothing; or it is how a code becomes the token.
     pub(crate) open: bool,
 }
 
@@ -58,11 +59,12 @@ const fn post(path: &'static str, act: Act) -> Route {
 }
 
 /// The table.
-pub(crate) static ROUTES: [Route; 26] = [
+pub(crate) static ROUTES: [Route; 27] = [
     open("/", Act::Page),
     open("/assets/{file}", Act::Asset),
     open("/healthz", Act::Health),
     open("/openapi.json", Act::Description),
+    Route { method: "POST", path: "/api/session", act: Act::Session, open: true },
     get("/api/status", Act::Status),
     get("/api/messages", Act::Messages),
     get("/api/events", Act::Events),

@@ -4,6 +4,7 @@ use crate::answer::{Refusal, typed};
 use crate::guard::{self, Guard};
 use crate::pages::House;
 use crate::routes;
+use crate::session::Sessions;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -79,6 +80,7 @@ pub enum StartError {
 #[derive(Debug)]
 pub struct Served {
     address: SocketAddr,
+    sessions: Arc<Sessions>,
     cancel: CancellationToken,
     task: tokio::task::JoinHandle<()>,
 }
@@ -98,12 +100,13 @@ pub async fn serve(setup: Setup, cancel: &CancellationToken) -> Result<Served, S
     })?;
     let address = listener.local_addr().map_err(|error| StartError::Listen(asked, error))?;
     let cancel = cancel.child_token();
+    let sessions = Arc::new(Sessions::new(&setup.token));
     let door = Arc::new(Door {
         guard: Guard::new(address, &setup.token),
-        house: House::new(setup.ground, setup.chat, cancel.clone()),
+        house: House::new(setup.ground, setup.chat, sessions.clone(), cancel.clone()),
     });
     let task = tokio::spawn(accept(listener, door, cancel.clone()));
-    Ok(Served { address, cancel, task })
+    Ok(Served { address, sessions, cancel, task })
 }
 
 impl Served {
@@ -111,6 +114,17 @@ impl Served {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// A link for a person, good once. What stands behind `#` is not sent to any server by a browser.
+    #[must_use]
+    pub fn link(&self) -> String {
+        format!("http://{}/#code={}", self.address, self.sessions.issue())
+    }
+
+    /// Waits until a link was opened.
+    pub async fn opened(&self) {
+        self.sessions.opened().await;
     }
 
     /// Ends open answers and connections.

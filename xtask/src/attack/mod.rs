@@ -4,8 +4,10 @@
 //! must succeed, otherwise the attack proves nothing. Cases are data in `attacks/GROUP.toml`; how a case of a group is run is a
 //! module beside this one. `--sample N` takes every Nth case of each group, always the same ones.
 
+mod escapes;
 mod gate_lines;
 mod ordinary_shell;
+mod person;
 mod sandbox;
 
 use crate::tools;
@@ -63,6 +65,8 @@ const GROUPS: &[(&str, Run)] = &[
     ("gate_lines", gate_lines::run),
     ("ordinary_shell", ordinary_shell::run),
     ("sandbox", sandbox::run),
+    ("person", person::run),
+    ("escapes", escapes::run),
 ];
 
 /// Runs the groups named, or all, and prints one line per group and per failed trial.

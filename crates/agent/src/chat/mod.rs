@@ -314,6 +314,12 @@ impl Chat {
         self.tell_status();
     }
 
+    /// The person who may decide here.
+    #[must_use]
+    pub fn person(&self) -> Option<Person> {
+        self.inner.person.clone()
+    }
+
     /// What waits for the person, oldest first.
     #[must_use]
     pub fn approvals(&self) -> Vec<Approval> {

@@ -34,7 +34,7 @@ impl World {
             Environment::from_iter([("HOME", home.as_str()), ("USER", "ann"), ("PATH", "/usr/bin:/bin")]);
         let mut flags = vec![("model.script", self.path().join("script.jsonl").display().to_string())];
         flags.extend(more.iter().map(|(key, value)| (*key, (*value).to_string())));
-        let person = Person::found(&environment, true, None).ok();
+        let person = marvin_base::person::testing::person("ann", &self.path().join("home")).ok();
         let ground = Ground::find(environment, self.path().join("project"), None, coding, flags).unwrap();
         Chat::open(ChatOptions { ground, person, brings: None }).await.unwrap()
     }

@@ -289,6 +289,11 @@ settings! {
     FLOW_SYNC = "flow.sync", Choice(&["auto", "full", "normal"]), "auto", Person, ["MARVIN_FLOW_SYNC"],
         "When a workflow's commits are forced to the disk: auto (steps with effects at once), full (all), normal (when SQLite likes)";
 
+    PERSON_UNATTENDED = "person.unattended", Text, "", Person, [],
+        "Name under which your own scripts may decide without a terminal; read only from ~/.config/marvin/config.toml; unset: they may not";
+    PERSON_TERMINALS = "person.terminals", List, "", Person, [],
+        "Further programs that count as your terminals, by file name or path; read only from ~/.config/marvin/config.toml";
+
     NTFY_URL = "notify.url", Text, "https://ntfy.sh", Person, ["MARVIN_NTFY_URL"],
         "Server that notifications are pushed to";
 

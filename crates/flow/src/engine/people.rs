@@ -7,11 +7,15 @@ use super::EngineError;
 use super::dispatch::Dispatcher;
 use crate::record::{Data, Record, StepStatus};
 use crate::spec::Step;
+use marvin_base::person::DecidedBy;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
 /// The workers that are people.
 pub(super) const PEOPLE: [&str; 2] = ["approve", "answer"];
+
+/// The key of an answer that names the person.
+const DECIDED_BY: &str = "decided_by";
 
 /// Is this worker a person?
 #[must_use]
@@ -41,12 +45,16 @@ pub enum Said {
 }
 
 impl Said {
-    fn json(&self) -> Value {
-        match self {
+    fn json(&self, by: &DecidedBy) -> Value {
+        let mut said = match self {
             Said::Approve { yes, reason } => json!({"approved": yes, "reason": reason}),
             Said::Answer(value) => json!({ "answer": value }),
             Said::Settle { word, outputs } => json!({"settle": word, "outputs": outputs}),
+        };
+        if let Value::Object(said) = &mut said {
+            said.insert(DECIDED_BY.into(), json!(by));
         }
+        said
     }
 }
 
@@ -65,7 +73,7 @@ pub(super) fn question(step: &Step, inputs: &Map<String, Value>) -> String {
 ///
 /// # Errors
 /// When there is no such step, nobody asked, or the answer does not fit.
-pub fn say(folder: &Path, step_id: &str, said: &Said) -> Result<(), EngineError> {
+pub fn say(folder: &Path, step_id: &str, said: &Said, by: &DecidedBy) -> Result<(), EngineError> {
     let (record, workflow, folded) = Record::look(folder)?;
     let Some(at) = workflow.find(step_id) else {
         return Err(EngineError::Said(format!("there is no step `{step_id}` in this run")));
@@ -110,7 +118,7 @@ pub fn say(folder: &Path, step_id: &str, said: &Said) -> Result<(), EngineError>
             "the outputs do not fit the step's outputs_schema: {why}\n  hint: {hint}"
         )));
     }
-    Ok(record.answer(step, &said.json())?)
+    Ok(record.answer(step, &said.json(by))?)
 }
 
 impl Dispatcher {
@@ -127,13 +135,16 @@ impl Dispatcher {
 
     fn hear(&mut self, step: u32, id: i64, said: &Value) -> Result<(), EngineError> {
         let before = self.last_of(step)?;
-        let said = &self.clean(said);
+        let mut said = self.clean(said);
+        let decided_by = said.as_object_mut().and_then(|said| said.remove(DECIDED_BY));
+        let said = &said;
         let kind = before.blocked.clone().unwrap_or_default();
         let reason = said.get("reason").and_then(Value::as_str).unwrap_or_default().to_string();
         let settle = said.get("settle").and_then(Value::as_str);
         let mut data = Data {
             answer: Some(id),
             said: Some(said.clone()),
+            decided_by,
             inputs: before.inputs.clone(),
             attempt: before.attempt,
             key: before.key.clone(),

@@ -13,6 +13,12 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+fn ann() -> marvin_base::person::DecidedBy {
+    let by =
+        json!({"name": "ann", "uid": 1, "tty": null, "pid": 2, "exe": "", "terminal": "", "via": "command"});
+    serde_json::from_value(by).unwrap()
+}
+
 /// Does what its inputs say, and notes what it was asked.
 #[derive(Debug, Default)]
 struct Hand {
@@ -317,15 +323,18 @@ async fn people_are_waited_for_without_holding_anything() {
     assert_eq!(outcome.counts, [("BLOCKED", 2), ("NEW", 1), ("SUCCEEDED", 1)].into());
     assert_eq!(outcome.waiting[0].text, "May it go out?");
     let path = outcome.run_path;
-    let wrong = say(&path, "name", &Said::Answer(json!(3))).unwrap_err().to_string();
+    let wrong = say(&path, "name", &Said::Answer(json!(3)), &ann()).unwrap_err().to_string();
     assert!(wrong.contains("does not fit"), "{wrong}");
     assert!(
-        say(&path, "other", &Said::Answer(json!(3))).unwrap_err().to_string().contains("waits for nobody")
+        say(&path, "other", &Said::Answer(json!(3)), &ann())
+            .unwrap_err()
+            .to_string()
+            .contains("waits for nobody")
     );
-    assert!(say(&path, "ok", &Said::Answer(json!(3))).is_err());
-    say(&path, "name", &Said::Answer(json!("Marvin"))).unwrap();
+    assert!(say(&path, "ok", &Said::Answer(json!(3)), &ann()).is_err());
+    say(&path, "name", &Said::Answer(json!("Marvin")), &ann()).unwrap();
     assert_eq!(place.resume(&path).await.status, RunStatus::Blocked);
-    say(&path, "ok", &Said::Approve { yes: true, reason: String::new() }).unwrap();
+    say(&path, "ok", &Said::Approve { yes: true, reason: String::new() }, &ann()).unwrap();
     let outcome = place.resume(&path).await;
     assert_eq!(outcome.status, RunStatus::Succeeded);
     assert_eq!(Place::state(&outcome)["state"]["steps"]["end"]["outputs"]["got"], "Marvin");
@@ -341,7 +350,7 @@ async fn a_no_is_a_no() {
         .build()
         .unwrap();
     let path = place.run(workflow, 2).await.run_path;
-    say(&path, "ok", &Said::Approve { yes: false, reason: "not today".into() }).unwrap();
+    say(&path, "ok", &Said::Approve { yes: false, reason: "not today".into() }, &ann()).unwrap();
     let outcome = place.resume(&path).await;
     assert_eq!(outcome.status, RunStatus::Failed);
     assert!(outcome.failed[0].1.contains("not today"));
@@ -354,7 +363,7 @@ async fn a_worker_that_needs_somebody_goes_on_with_the_answer() {
         .run(Workflow::builder("w").step(hand("s").input("status", "BLOCKED")).build().unwrap(), 2)
         .await
         .run_path;
-    say(&path, "s", &Said::Answer(json!("blue"))).unwrap();
+    say(&path, "s", &Said::Answer(json!("blue")), &ann()).unwrap();
     // It says BLOCKED again; what matters is that it was asked again, with the answer.
     assert_eq!(place.resume(&path).await.status, RunStatus::Blocked);
     let asked: Vec<u32> = place.hand.asked.lock().unwrap().iter().map(|one| one.1).collect();
@@ -362,7 +371,7 @@ async fn a_worker_that_needs_somebody_goes_on_with_the_answer() {
     let (record, _, folded) = Record::look(&path).unwrap();
     assert_eq!(folded.tried[&0].said, Some(json!("blue")));
     drop(record);
-    say(&path, "s", &Said::Settle { word: "done".into(), outputs: Map::new() }).unwrap();
+    say(&path, "s", &Said::Settle { word: "done".into(), outputs: Map::new() }, &ann()).unwrap();
     assert_eq!(place.resume(&path).await.status, RunStatus::Succeeded);
 }
 
@@ -389,7 +398,7 @@ async fn stopped_at_once_and_taken_up_later() {
     let outcome = place.resume(&path).await;
     assert_eq!(outcome.status, RunStatus::Blocked, "nobody knows what became of `once`");
     assert_eq!(outcome.waiting[0].kind, "unknown");
-    say(&path, "once", &Said::Settle { word: "again".into(), outputs: Map::new() }).unwrap();
+    say(&path, "once", &Said::Settle { word: "again".into(), outputs: Map::new() }, &ann()).unwrap();
     let outcome = place.resume(&path).await;
     assert_eq!(outcome.status, RunStatus::Succeeded);
     let attempts: Vec<(String, u32)> =

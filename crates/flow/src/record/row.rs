@@ -137,6 +137,9 @@ pub struct Data {
     /// What the person said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<Value>,
+    /// The person who said it, their terminal and process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<Value>,
     /// Taken up again after a process died: the same attempt under the same key.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,

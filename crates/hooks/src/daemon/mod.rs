@@ -12,7 +12,7 @@ pub use serve::serve;
 
 use crate::wire::{self, Place};
 use marvin_base::environment::Environment;
-use marvin_base::settings::{Scope, table};
+use marvin_base::settings::{Kind, Scope, table};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -55,6 +55,14 @@ pub fn start(environment: &Environment, project: &Path, program: &Path) -> Resul
     // It is nobody's child: whoever started it ends long before.
     drop(child);
     Ok(true)
+}
+
+/// Variables by which the settings of a daemon are chosen. Keys of providers are not among them: they change no verdict.
+pub(crate) fn setting_variables() -> impl Iterator<Item = &'static str> {
+    let rows = table::TABLE.iter().filter(|row| row.scope != Scope::Process && row.kind != Kind::Secret);
+    let named = rows.flat_map(|row| row.variables.iter().copied());
+    let places = ["HOME", "MARVIN_HOME", "XDG_CONFIG_HOME", "MARVIN_STATE_DIR", "XDG_STATE_HOME"];
+    named.filter(|name| !is_of_a_session(name)).chain(places)
 }
 
 /// Does a variable belong to one session, or tell one process what it is?

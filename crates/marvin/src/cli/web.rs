@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 /// What `marvin chat-ui --help` ends with.
 pub(super) const CHAT_UI_HELP: &str = "\
-Serves until it is interrupted. The link that it prints carries a token; whoever has it can do what you can do here, so keep it
-to yourself. Only this machine is served unless --host and --expose say otherwise.
+Serves until it is interrupted. The link that it prints opens the page once, in one window; another is printed when it was used. With
+--json the token itself is printed, for programs. Only this machine is served unless --host and --expose say otherwise.
 
 Examples:
   marvin chat-ui --open                                 in this folder, and open the browser

@@ -7,14 +7,18 @@ use crate::output;
 use marvin_agent::Ground;
 use marvin_agent::chat::{Chat, ChatOptions};
 use marvin_base::environment::Environment;
+use marvin_base::person::decisions::state_dir;
+use marvin_base::person::{Person, Via};
 use marvin_base::{Exit, ids};
-use marvin_memory::Person;
 use marvin_web::{Setup, serve};
 use serde_json::json;
+use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::unix::fs::DirBuilderExt;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
+use tempfile::NamedTempFile;
 use tokio_util::sync::CancellationToken;
 
 /// Programs that open a link, the best first.
@@ -68,7 +72,7 @@ pub(super) async fn beside(chat: &Chat) -> Result<String, String> {
         served => served,
     };
     // It serves for as long as the conversation's runtime lives.
-    server.map(|server| link(server.address(), &token)).map_err(|error| error.to_string())
+    server.map(|server| server.link()).map_err(|error| error.to_string())
 }
 
 fn usual() -> SocketAddr {
@@ -81,6 +85,7 @@ fn until_interrupted(ground: Ground, wanted: &Served) -> Result<Exit, Failure> {
         let cancel = cancel_on_signal();
         let mut ground = ground;
         let servers = lend(&mut ground, &cancel).await;
+        let environment = ground.environment.clone();
         let ground = Arc::new(ground);
         let chat = Chat::open(ChatOptions {
             ground: (*ground).clone(),
@@ -100,8 +105,19 @@ fn until_interrupted(ground: Ground, wanted: &Served) -> Result<Exit, Failure> {
             marvin_web::StartError::Beyond(_) => Failure::refused(error.to_string()),
             _ => Failure::failed(error.to_string()),
         })?;
-        tell(wanted, server.address(), &token)?;
-        cancel.cancelled().await;
+        let mut door = tell(wanted, &server, &token, &environment)?;
+        loop {
+            tokio::select! {
+                () = cancel.cancelled() => break,
+                () = server.opened() => {
+                    door.take();
+                    if !wanted.json {
+                        output::talk(&format!("Opened. For another window: {}", server.link()));
+                    }
+                }
+            }
+        }
+        drop(door);
         // The answer that is being given ends first, and its record is closed.
         if chat.cancel() {
             let until = tokio::time::Instant::now() + LAST;
@@ -119,29 +135,30 @@ fn until_interrupted(ground: Ground, wanted: &Served) -> Result<Exit, Failure> {
 
 /// The one who has the link is the one who started this, unless an agent did.
 fn person(environment: &Environment) -> Option<Person> {
-    let name = environment.get("USER").or(environment.get("LOGNAME")).unwrap_or("person");
-    let found = Person::found(environment, false, Some(name));
+    let found = Person::identify(environment, Via::Page, None);
     if let Err(error) = &found {
         output::talk(&format!("note: nothing can be approved here: {error}"));
     }
     found.ok()
 }
 
-/// A page behind `#` is not sent to anybody, so the token stands there.
-fn link(address: SocketAddr, token: &str) -> String {
-    format!("http://{address}/#token={token}")
-}
-
-/// Says where it is.
-fn tell(wanted: &Served, address: SocketAddr, token: &str) -> Result<(), Failure> {
-    let link = link(address, token);
+/// Says where it is. Gives the file that a browser was opened with, which is removed when it is dropped.
+fn tell(
+    wanted: &Served,
+    server: &marvin_web::Served,
+    token: &str,
+    environment: &Environment,
+) -> Result<Option<NamedTempFile>, Failure> {
+    let address = server.address();
     if wanted.json {
+        // For a program, which may open it more than once.
+        let link = format!("http://{address}/#token={token}");
         output::line(
             &json!({ "url": format!("http://{address}"), "token": token, "link": link }).to_string(),
         )?;
     } else {
-        output::line(&link)?;
-        output::talk("Open this link; end with Ctrl-C. Whoever has it can do what you can do here.");
+        output::line(&server.link())?;
+        output::talk("Open this link, which works once; end with Ctrl-C.");
     }
     if !address.ip().is_loopback() {
         output::talk(
@@ -149,19 +166,44 @@ fn tell(wanted: &Served, address: SocketAddr, token: &str) -> Result<(), Failure
              token and everything else, and have commands run as you",
         );
     }
-    if wanted.open && !open(&link) {
-        output::talk("note: no program that opens links was found; open it yourself");
+    if !wanted.open {
+        return Ok(None);
     }
-    Ok(())
+    let door = write_door(environment, &server.link());
+    match door {
+        Ok(door) if open(&format!("file://{}", door.path().display()), environment) => Ok(Some(door)),
+        Ok(_) => {
+            output::talk("note: no program that opens links was found; open it yourself");
+            Ok(None)
+        }
+        Err(error) => {
+            output::talk(&format!("note: cannot open the browser: {error}; open the link yourself"));
+            Ok(None)
+        }
+    }
 }
 
-/// Opens a link with what the machine has for it.
-fn open(url: &str) -> bool {
+/// A page that leads to the link. A browser is started with the name of this file: arguments of processes can be read by everybody on
+/// the machine, and the file only by its owner.
+fn write_door(environment: &Environment, link: &str) -> std::io::Result<NamedTempFile> {
+    let state = state_dir(environment).ok_or_else(|| std::io::Error::other("HOME is not set"))?;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&state)?;
+    let mut door = tempfile::Builder::new().prefix("open-").suffix(".html").tempfile_in(&state)?;
+    write!(
+        door,
+        "<!doctype html><meta http-equiv=\"refresh\" content=\"0;url={link}\"><title>Marvin</title>"
+    )?;
+    door.flush()?;
+    Ok(door)
+}
+
+/// Opens an address with what the machine has for it.
+fn open(url: &str, environment: &Environment) -> bool {
     let start = |program: &str| {
         let mut command = Command::new(program);
         command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.spawn().is_ok()
     };
-    let own = Environment::of_process().get("BROWSER").map(str::to_string);
+    let own = environment.get("BROWSER").map(str::to_string);
     own.iter().map(String::as_str).chain(OPENERS).any(start)
 }

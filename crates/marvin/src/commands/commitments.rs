@@ -1,6 +1,6 @@
 //! `marvin commitments` and `marvin verify`: what must hold before work is done, and whether it does.
 
-use super::{cancel_on_signal, folder, project, runtime};
+use super::{cancel_on_signal, deciding, folder, project, runtime};
 use crate::cli::{CommitmentChoice, CommitmentsCommand, CommitmentsPlace};
 use crate::failure::Failure;
 use crate::output;
@@ -43,14 +43,14 @@ pub(super) fn run(command: CommitmentsCommand) -> Result<Exit, Failure> {
         CommitmentsCommand::Verify { ids, place } => verify(&ids, &place),
         CommitmentsCommand::Drop(choice) => {
             let ground = ground(&choice.place, false)?;
-            agreed(&choice, "Take it back?")?;
+            agreed(&choice, "commitments drop", "Take it back?")?;
             commitments::drop_one(&ground, choice.agent.as_deref(), &choice.id)?;
             done(&choice, "dropped")
         }
         CommitmentsCommand::Rehash(choice) => {
             let ground = ground(&choice.place, false)?;
             commitments::find(&ground, choice.agent.as_deref(), &choice.id)?;
-            agreed(&choice, "Take its files as they are now?")?;
+            agreed(&choice, "commitments rehash", "Take its files as they are now?")?;
             commitments::rehash(&ground, choice.agent.as_deref(), &choice.id)?;
             done(&choice, "rehashed")
         }
@@ -64,10 +64,11 @@ fn ground(place: &CommitmentsPlace, make: bool) -> Result<Ground, Failure> {
     Ok(Ground::find(Environment::of_process(), folder, project.as_deref(), false, Vec::new())?)
 }
 
-/// A person says yes: at a terminal, or by the flag.
-fn agreed(choice: &CommitmentChoice, question: &str) -> Result<(), Failure> {
+/// A person says yes: by an answer, or by the flag.
+fn agreed(choice: &CommitmentChoice, command: &str, question: &str) -> Result<(), Failure> {
+    let person = deciding::person(None)?;
     if choice.yes {
-        return Ok(());
+        return Ok(person.record(command, &choice.id)?);
     }
     if !std::io::stdin().is_terminal() {
         return Err(Failure {
@@ -82,7 +83,7 @@ fn agreed(choice: &CommitmentChoice, question: &str) -> Result<(), Failure> {
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer).ok();
     if matches!(answer.trim(), "y" | "Y" | "yes") {
-        return Ok(());
+        return Ok(person.record(command, &choice.id)?);
     }
     Err(Failure { exit: Exit::Blocked, ..Failure::failed(format!("{} stays as it is", choice.id)) })
 }

@@ -1,7 +1,7 @@
 //! `marvin daemon`: looks after the daemons of hooks.
 
 use crate::cli::{DaemonCommand, DaemonPlace};
-use crate::commands::{cancel_on_signal, folder};
+use crate::commands::{cancel_on_signal, deciding, folder};
 use crate::failure::Failure;
 use crate::output;
 use marvin_base::Exit;
@@ -26,12 +26,14 @@ pub(super) fn run(command: DaemonCommand) -> Result<Exit, Failure> {
         DaemonCommand::Start { place } => start(&environment, &place),
         DaemonCommand::Stop { place } => {
             let (project, at) = find(&environment, &place)?;
+            deciding::decide("daemon stop", &project.display().to_string())?;
             let stopped = daemon::stop(&at);
             let text = if stopped { "Ended." } else { "It did not run." };
             say(&place, &json!({"project": project, "stopped": stopped}), text)
         }
         DaemonCommand::Restart { place } => {
-            let (_, at) = find(&environment, &place)?;
+            let (project, at) = find(&environment, &place)?;
+            deciding::decide("daemon restart", &project.display().to_string())?;
             let _ = daemon::stop(&at);
             start(&environment, &place)
         }

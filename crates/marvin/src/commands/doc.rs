@@ -43,6 +43,13 @@ fn failed(error: &StoreError) -> Failure {
 /// Prints a document byte for byte, whatever its size.
 pub(super) fn print(store: &Store, id: &str) -> Result<Exit, Failure> {
     let mut file = store.open_raw(id).map_err(|error| failed(&error))?;
+    if output::is_terminal() {
+        // Read whole, so that no character is cut in two.
+        let mut text = Vec::new();
+        file.read_to_end(&mut text).map_err(|error| broken(store, id, &error))?;
+        output::bytes(&text)?;
+        return Ok(Exit::Success);
+    }
     let mut buffer = vec![0; PIECE];
     loop {
         let read = file.read(&mut buffer).map_err(|error| broken(store, id, &error))?;

@@ -1,7 +1,7 @@
 //! `marvin init`: shows a plan, or carries it out.
 
 use crate::cli::{ClientChoice, InitArguments};
-use crate::commands::folder;
+use crate::commands::{deciding, folder};
 use crate::failure::Failure;
 use crate::output;
 use marvin_base::Exit;
@@ -26,6 +26,9 @@ pub(super) fn run(arguments: &InitArguments) -> Result<Exit, Failure> {
         remove: arguments.remove,
     };
     let plan = init::plan(&place, &request).map_err(|refusal| Failure::failed(refusal.to_string()))?;
+    if arguments.remove && !arguments.dry_run {
+        deciding::decide("init --remove", &place.top.display().to_string())?;
+    }
     if !arguments.dry_run {
         plan.apply().map_err(|error| Failure::failed(error.to_string()))?;
     }

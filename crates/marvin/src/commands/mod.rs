@@ -6,6 +6,7 @@ mod commitments;
 mod completions;
 mod config;
 mod daemon;
+mod deciding;
 mod doc;
 mod doctor;
 pub(crate) mod gate;

@@ -1,6 +1,6 @@
 //! `marvin servitors`: agents that outlive a process.
 
-use super::{cancel_on_signal, doc, folder, lend, project, runtime};
+use super::{cancel_on_signal, deciding, doc, folder, lend, project, runtime};
 use crate::cli::{CommitmentsPlace, RunArguments, ServitorsCommand, SummonArguments};
 use crate::failure::Failure;
 use crate::output;
@@ -28,10 +28,12 @@ pub(super) fn run(command: ServitorsCommand) -> Result<Exit, Failure> {
         ServitorsCommand::Show { id, place } => show(&id, &place),
         ServitorsCommand::Summon(arguments) => summon(&arguments),
         ServitorsCommand::Message { id, text, place } => {
+            deciding::refuse_agents()?;
             let body = registry(&place, "marvin servitors message")?.message(&id, "the person", &text)?;
             told(&body, &format!("told {}", body.id), place.json)
         }
         ServitorsCommand::Dismiss { id, place } => {
+            deciding::refuse_agents()?;
             let gone = registry(&place, "marvin servitors dismiss")?.dismiss(&By::Person, &id)?;
             if place.json {
                 return output::json(&json!({ "dismissed": gone }));
@@ -102,6 +104,8 @@ fn show(id: &str, place: &CommitmentsPlace) -> Result<Exit, Failure> {
 }
 
 fn summon(arguments: &SummonArguments) -> Result<Exit, Failure> {
+    // An agent has the tool of the same name, which gives no more rights than the agent has itself.
+    deciding::refuse_agents()?;
     let access = arguments.access.as_deref().map(|word| {
         servitors::access_named(word).ok_or_else(|| {
             Failure::usage(format!("--access {word}: write full, readonly, or 'files: a.txt, b.txt'"))

@@ -96,7 +96,7 @@ pub(super) fn result_outside_the_record(failure: &Failure, totals: &Totals) {
     });
     output::environment_redactor().value(&mut result);
     // A reader that is gone was told so already.
-    output::line(&result.to_string()).ok();
+    output::json_line(&format!("{result}\n")).ok();
 }
 
 pub(super) fn format_of(arguments: &TurnArguments) -> OutputFormat {

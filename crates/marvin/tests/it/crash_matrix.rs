@@ -171,7 +171,7 @@ impl Case<'_> {
                 "--outputs",
                 &outputs,
             ];
-            self.marvin(&words).run().exits(0);
+            self.marvin(&words).at_terminal().run().exits(0);
         }
     }
 

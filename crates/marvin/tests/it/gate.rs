@@ -221,7 +221,7 @@ fn a_projects_rules_refuse_at_once_and_allow_only_when_trusted() {
     project_rules(&world, "denylist.json", &json!([rule("no", "prefix", "git status")]));
     project_rules(&world, "allowlist.json", &json!([rule("frob", "prefix", "frobnicate")]));
     assert_eq!((verdict(&world, "git status"), verdict(&world, ASKED)), ("deny".into(), "ask".into()));
-    let trusted = world.marvin(["gate", "trust"]).run().exits(0);
+    let trusted = world.person(["gate", "trust"]).run().exits(0);
     assert!(trusted.text().contains("frobnicate"), "{}", trusted.text());
     let shown = explain(&world, ASKED);
     assert_eq!(
@@ -234,9 +234,9 @@ fn a_projects_rules_refuse_at_once_and_allow_only_when_trusted() {
         &json!([rule("frob", "prefix", "frobnicate"), rule("x", "prefix", "xyzzy")]),
     );
     assert_eq!((verdict(&world, ASKED), verdict(&world, "xyzzy")), ("ask".into(), "ask".into()));
-    world.marvin(["gate", "trust"]).run().exits(0);
+    world.person(["gate", "trust"]).run().exits(0);
     assert_eq!(verdict(&world, "xyzzy"), "allow");
-    world.marvin(["gate", "trust", "--remove"]).run().exits(0);
+    world.person(["gate", "trust", "--remove"]).run().exits(0);
     assert_eq!(verdict(&world, "xyzzy"), "ask");
 }
 
@@ -247,24 +247,24 @@ fn adding_a_list_keeps_what_is_there() {
     let own = json!({"comment": "ours", "rules": [rule("mine", "prefix", "frobnicate"),
         {"id": "rust-run", "type": "prefix", "pattern": "cargo run --example", "reason": "narrower than the list"}]});
     let file = put(&world.user().join("security/allowlist.json"), &own.to_string());
-    let names = world.marvin(["gate", "rules", "add"]).run().exits(0);
+    let names = world.person(["gate", "rules", "add"]).run().exits(0);
     assert!(names.text().contains("rust ") && names.text().contains("terraform"), "{}", names.text());
-    world.marvin(["gate", "rules", "add", "rust", "terraform"]).run().exits(0).quiet();
+    world.person(["gate", "rules", "add", "rust", "terraform"]).run().exits(0).quiet();
     let after = json_file(&file);
     assert_eq!((&after["comment"], &after["rules"][0]), (&json!("ours"), &own["rules"][0]));
     assert_eq!(after["rules"][1], own["rules"][1], "a rule of the same name stays");
     let count = after["rules"].as_array().unwrap().len();
-    world.marvin(["gate", "rules", "add", "rust"]).run().exits(0);
+    world.person(["gate", "rules", "add", "rust"]).run().exits(0);
     assert_eq!(json_file(&file)["rules"].as_array().unwrap().len(), count, "once is enough");
     world.marvin(["gate", "rules", "test"]).run().exits(0);
     assert_eq!(
         (verdict(&world, ASKED), verdict(&world, "terraform destroy")),
         ("allow".into(), "deny".into())
     );
-    let wrong = world.marvin(["gate", "rules", "add", "rusty"]).run().exits(2);
+    let wrong = world.person(["gate", "rules", "add", "rusty"]).run().exits(2);
     assert!(wrong.message().contains("did you mean `rust`"), "{}", wrong.whole());
     put(&file, "{");
-    world.marvin(["gate", "rules", "add", "rust"]).run().exits(1);
+    world.person(["gate", "rules", "add", "rust"]).run().exits(1);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "{", "a broken file is left alone");
 }
 
@@ -274,7 +274,7 @@ fn adding_a_list_keeps_what_is_there() {
 fn a_person_teaches_one_command_and_takes_it_back() {
     let world = World::new();
     assert_eq!(verdict(&world, ASKED), "ask");
-    let added = world.marvin(["gate", "learned", "add", ASKED, "--json"]).run().exits(0).json();
+    let added = world.person(["gate", "learned", "add", ASKED, "--json"]).run().exits(0).json();
     let id = added[0]["id"].as_str().unwrap().to_string();
     assert_eq!((&added[0]["pattern"], &added[0]["folder"]), (&json!(ASKED), &json!("workspace")));
     let shown = explain(&world, ASKED);
@@ -285,7 +285,7 @@ fn a_person_teaches_one_command_and_takes_it_back() {
     let file = world.project().join(".marvin/security/learned.jsonl");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     for line in ["python3 -c 'x'", "curl https://example.com", "rm -rf /", "frobnicate $X", "ls"] {
-        let refused = world.marvin(["gate", "learned", "add", line]).run().exits(5);
+        let refused = world.person(["gate", "learned", "add", line]).run().exits(5);
         assert!(refused.message().contains("nothing can be learned"), "{line}: {}", refused.whole());
     }
     // Somebody else's line in the file is not believed, and is not made one's own by learning more.
@@ -293,11 +293,11 @@ fn a_person_teaches_one_command_and_takes_it_back() {
     let foreign = json!({"id": "learned-1-a", "type": "exact", "pattern": "xyzzy", "reason": "r"});
     put(&file, &format!("{text}{foreign}\n"));
     assert_eq!((verdict(&world, "xyzzy"), verdict(&world, ASKED)), ("ask".into(), "ask".into()));
-    world.marvin(["gate", "learned", "add", "plugh --now"]).run().exits(1);
+    world.person(["gate", "learned", "add", "plugh --now"]).run().exits(1);
     put(&file, &text);
     assert_eq!(verdict(&world, ASKED), "allow");
-    world.marvin(["gate", "learned", "remove", &id]).run().exits(0);
-    world.marvin(["gate", "learned", "remove", &id]).run().exits(2);
+    world.person(["gate", "learned", "remove", &id]).run().exits(0);
+    world.person(["gate", "learned", "remove", &id]).run().exits(2);
     assert_eq!(verdict(&world, ASKED), "ask");
 }
 
@@ -316,13 +316,13 @@ fn a_suggestion_must_fit_its_command() {
     );
     let listed = world.marvin(["gate", "suggestions", "--json"]).run().exits(0).json();
     assert_eq!(listed.as_array().unwrap().len(), 2);
-    world.marvin(["gate", "suggestions", "accept", "s-evil"]).run().exits(5);
+    world.person(["gate", "suggestions", "accept", "s-evil"]).run().exits(5);
     assert_eq!(verdict(&world, ASKED), "ask", "a suggestion is no rule");
-    world.marvin(["gate", "suggestions", "accept", "s-good"]).run().exits(0);
-    world.marvin(["gate", "suggestions", "dismiss", "s-evil"]).run().exits(0);
+    world.person(["gate", "suggestions", "accept", "s-good"]).run().exits(0);
+    world.person(["gate", "suggestions", "dismiss", "s-evil"]).run().exits(0);
     assert!(world.marvin(["gate", "suggestions"]).run().exits(0).text().contains("no suggestions"));
     assert_eq!((verdict(&world, ASKED), verdict(&world, "xyzzy --all")), ("allow".into(), "ask".into()));
-    world.marvin(["gate", "suggestions", "accept", "s-none"]).run().exits(2);
+    world.person(["gate", "suggestions", "accept", "s-none"]).run().exits(2);
 }
 
 // ---- an agent's commands --------------------------------------------------------------------------------------------

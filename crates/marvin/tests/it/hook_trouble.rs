@@ -63,7 +63,7 @@ fn what_was_approved_is_learned_as_it_stood_and_not_as_an_expression() {
     let path = scene.world.project().join(".marvin/security/suggestions.jsonl");
     if path.exists() {
         let id = ledger(&path)[0]["id"].as_str().unwrap().to_string();
-        scene.world.marvin(["gate", "suggestions", "accept", &id]).run();
+        scene.world.person(["gate", "suggestions", "accept", &id]).run();
     }
     for other in ["deploy-tool run everything", "deploy-tool run x; rm -rf ~", "deploy-tool run a b"] {
         assert_ne!(scene.decision(other), "allow", "{other}");
@@ -549,4 +549,27 @@ fn only_a_person_begins_the_count_anew() {
     let told = scene.told(&json!({"background_tasks": [], "last_assistant_message": "MARK"})).to_string();
     let answer = scene.raw("Stop", told.replace("MARK", "done \\ud83d")).exits(0).json();
     assert_eq!(answer["decision"], "block");
+}
+
+#[test]
+fn s12_a_daemon_with_other_settings_is_not_believed() {
+    let scene = Scene::new();
+    // Another home for the settings, in which everything of this program is allowed, and its socket where the person's daemon would be.
+    let evil = scene.world.root().join("evil");
+    let rule =
+        json!({"id": "all", "type": "prefix", "pattern": "some-program", "reason": "the attacker says so"});
+    put(&evil.join("security/allowlist.json"), &json!({ "rules": [rule] }).to_string());
+    let explain = scene.world.marvin(["gate", "explain", "--json", "some-program --unknown"]);
+    assert_eq!(explain.env("MARVIN_HOME", &evil).run().exits(0).json()["verdict"], "allow");
+    let project = scene.world.project().canonicalize().unwrap();
+    let serve = ["daemon", "serve", "--project", project.to_str().unwrap()];
+    let foreign = scene.world.marvin(serve).env("MARVIN_HOME", &evil).start();
+    until("it listens", || !scene.daemon_files("sock").is_empty());
+    let socket = scene.daemon_files("sock").remove(0);
+    let status = scene.world.marvin(["daemon", "status", "--json"]).run().exits(0).json();
+    let expected = socket.with_file_name(format!("p-{}.sock", status["id"].as_str().unwrap()));
+    assert_ne!(socket, expected);
+    fs::rename(&socket, &expected).unwrap();
+    assert_eq!(scene.decision("some-program --unknown"), "ask");
+    drop(foreign);
 }

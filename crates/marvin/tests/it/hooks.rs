@@ -468,7 +468,7 @@ fn a_program_that_judges_a_command_runs_none() {
 #[test]
 fn daemons_are_looked_after() {
     let scene = Scene::new();
-    let daemon = |words: &[&str]| scene.world.marvin([&["daemon"], words].concat()).run().exits(0);
+    let daemon = |words: &[&str]| scene.world.person([&["daemon"], words].concat()).run().exits(0);
     let json = |words: &[&str]| -> Value { serde_json::from_str(daemon(words).text()).unwrap() };
     assert_eq!(json(&["status", "--json"])["state"], "dead");
     assert_eq!(json(&["start", "--json"])["started"], true);

@@ -20,7 +20,7 @@ fn world() -> World {
 
 fn init(world: &World, arguments: &[&str]) -> Marvin {
     let path = format!("{}:/usr/bin:/bin", world.root().join("bin").display());
-    world.marvin(["init"]).args(arguments).env("PATH", path)
+    world.person(["init"]).args(arguments).env("PATH", path)
 }
 
 fn done(world: &World, arguments: &[&str]) -> Ended {
@@ -228,7 +228,7 @@ fn a_program_that_is_not_on_the_path_is_named_by_its_place_in_the_persons_own_se
     let command = hooks["hooks"]["Stop"][0]["hooks"][0]["command"].as_str().unwrap();
     assert_eq!(Path::new(command), Path::new(PROGRAM).canonicalize().unwrap());
     assert!(world.read(".gitignore").contains(".claude/settings.local.json"));
-    world.marvin(["init", "--remove"]).env("PATH", "/usr/bin:/bin").run().exits(0);
+    world.person(["init", "--remove"]).env("PATH", "/usr/bin:/bin").run().exits(0);
     assert!(!world.project().join(".claude").exists());
 }
 

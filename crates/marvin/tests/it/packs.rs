@@ -55,7 +55,7 @@ fn packs_to_begin_with_are_made_listed_and_checked() {
     assert!(again.message().contains("is there already"), "{}", again.message());
     assert_eq!(world.read(".marvin/packs/rust/guardrails.md"), "- our own rule");
     // One of one's own, for every project.
-    let made: Value = world.marvin(["packs", "new", "house-rules", "--user", "--json"]).run().exits(0).json();
+    let made: Value = world.person(["packs", "new", "house-rules", "--user", "--json"]).run().exits(0).json();
     assert_eq!(made["starter"], false);
     assert!(world.user().join("packs/house-rules/pack.json").is_file());
     world.marvin(["packs", "check"]).run().exits(0).quiet();
@@ -215,19 +215,19 @@ fn what_was_said_is_shown_and_promoted_by_consent_only() {
     let id = found[0]["id"].as_str().unwrap();
     let before = files_below(&world.project());
     // Nobody is there to agree: nothing is written.
-    let asked = world.marvin(["lessons", "promote", id]).run().exits(4);
+    let asked = world.person(["lessons", "promote", id]).run().exits(4);
     assert!(
         asked.text().contains("+{\"timestamp\"") && asked.stderr.contains("nothing was written"),
         "{}",
         asked.whole()
     );
-    let asked = world.marvin(["lessons", "promote", id]).input("y\n").run().exits(4);
+    let asked = world.person(["lessons", "promote", id]).input("y\n").run().exits(4);
     assert!(asked.stderr.contains("--yes"), "{}", asked.whole());
-    let dry: Value = world.marvin(["lessons", "promote", id, "--json"]).run().exits(4).json();
+    let dry: Value = world.person(["lessons", "promote", id, "--json"]).run().exits(4).json();
     assert_eq!(dry["written"], false);
     assert_eq!(files_below(&world.project()), before);
     let done: Value =
-        world.marvin(["lessons", "promote", id, "--yes", "--json"]).run().exits(0).quiet().json();
+        world.person(["lessons", "promote", id, "--yes", "--json"]).run().exits(0).quiet().json();
     assert_eq!(done["written"], true);
     let lessons = ledger(&world.project().join(".marvin/packs/api/lessons.jsonl"));
     assert_eq!(lessons[0]["title"], "Use PUT for whole resources");
@@ -238,19 +238,19 @@ fn what_was_said_is_shown_and_promoted_by_consent_only() {
     let other = left["candidates"][0]["id"].as_str().unwrap().to_string();
     assert_eq!(left["candidates"].as_array().unwrap().len(), 1);
     assert!(
-        world.marvin(["lessons", "promote", &other, "--yes"]).run().exits(2).message().contains("--pack")
+        world.person(["lessons", "promote", &other, "--yes"]).run().exits(2).message().contains("--pack")
     );
     assert!(
-        world.marvin(["lessons", "promote", id, "--yes"]).run().exits(2).message().contains("no candidate")
+        world.person(["lessons", "promote", id, "--yes"]).run().exits(2).message().contains("no candidate")
     );
     world
-        .marvin(["lessons", "promote", &other, "--pack", "api", "--title", "Routes have versions", "--yes"])
+        .person(["lessons", "promote", &other, "--pack", "api", "--title", "Routes have versions", "--yes"])
         .run()
         .exits(0);
     let shown = world.marvin(["lessons", "reflect"]).run().exits(0).quiet();
     assert!(shown.text().contains("Nobody said anything"), "{}", shown.text());
     assert_eq!(
-        world.marvin(["lessons", "promote", "--all", "--yes"]).run().exits(0).text(),
+        world.person(["lessons", "promote", "--all", "--yes"]).run().exits(0).text(),
         "There is nothing to promote.\n"
     );
 }
@@ -263,12 +263,16 @@ fn a_person_at_a_terminal_is_asked() {
     // `script` gives the program a terminal.
     let at_terminal = |answer: &str| {
         let line = format!(
-            "'{}' lessons teach api Errors --actionable 'return problem details'",
+            "exec '{}' lessons teach api Errors --actionable 'return problem details'",
             crate::support::PROGRAM
         );
         let mut command = Command::new("script");
         command.args(["-qec", &line, "/dev/null"]).current_dir(world.project());
         world.bare(&mut command);
+        // The window is this test; the shell that `script` starts becomes the program.
+        command
+            .env("MARVIN_TEST_TERMINAL", fs::canonicalize("/usr/bin/script").unwrap_or_default())
+            .env("SHELL", "/bin/sh");
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let Ok(mut child) = child else { return None };
         std::io::Write::write_all(&mut child.stdin.take().unwrap(), answer.as_bytes()).unwrap();
@@ -287,14 +291,14 @@ fn a_person_at_a_terminal_is_asked() {
     }
     world.marvin(teach).run().exits(4);
     assert!(!lessons.exists());
-    world.marvin(teach).args(["--yes"]).run().exits(0);
+    world.person(teach).args(["--yes"]).run().exits(0);
     assert_eq!(ledger(&lessons)[0]["category"], "api");
     assert!(world.marvin(teach).args(["--yes"]).run().exits(2).message().contains("with this title"));
     let alike = ["lessons", "teach", "api", "Failures", "--actionable", "Return problem details!", "--yes"];
     assert!(world.marvin(alike).run().exits(2).message().contains("--force"));
     assert!(
         world
-            .marvin(["lessons", "teach", "nope", "x", "--actionable", "y"])
+            .person(["lessons", "teach", "nope", "x", "--actionable", "y"])
             .run()
             .exits(2)
             .message()
@@ -337,12 +341,12 @@ fn health_reads_and_evolve_asks() {
     assert!(alerts.contains("100 %") && alerts.contains("could become lessons"), "{alerts}");
     let text = world.marvin(["lessons", "health"]).run().exits(0).quiet();
     assert!(text.text().contains("marvin lessons evolve --pack api"), "{}", text.text());
-    world.marvin(["lessons", "evolve"]).run().exits(4);
+    world.person(["lessons", "evolve"]).run().exits(4);
     for (path, bytes) in &before {
         assert_eq!(&fs::read(path).unwrap(), bytes, "{}", path.display());
     }
     assert_eq!(files_below(&world.project()).len(), before.len());
-    let evolved = world.marvin(["lessons", "evolve", "--yes"]).run().exits(0);
+    let evolved = world.person(["lessons", "evolve", "--yes"]).run().exits(0);
     assert!(
         evolved.text().contains("+- do the good thing") && evolved.stderr.contains("goes to the archive"),
         "{}",
@@ -354,7 +358,7 @@ fn health_reads_and_evolve_asks() {
     );
     assert_eq!(world.read(".marvin/packs/api/lessons.jsonl"), "not json\n");
     assert_eq!(ledger(&world.project().join(".marvin/packs/api/lessons.archive.jsonl")).len(), 2);
-    let again = world.marvin(["lessons", "evolve", "--pack", "api"]).run().exits(0);
+    let again = world.person(["lessons", "evolve", "--pack", "api"]).run().exits(0);
     assert!(again.text().contains("No lesson is ready"), "{}", again.text());
-    world.marvin(["lessons", "evolve", "--pack", "nope"]).run().exits(2);
+    world.person(["lessons", "evolve", "--pack", "nope"]).run().exits(2);
 }

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
@@ -69,7 +70,12 @@ impl World {
         let mut command = Command::new(PROGRAM);
         command.args(arguments).current_dir(self.project());
         self.bare(&mut command);
-        Marvin { command, input: None }
+        Marvin { command, input: None, terminal: None }
+    }
+
+    /// The program as a person starts it: at a terminal whose window is this test.
+    pub(crate) fn person<S: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = S>) -> Marvin {
+        self.marvin(arguments).at_terminal()
     }
 
     /// Gives a command an environment of its own.
@@ -180,6 +186,7 @@ pub(crate) fn call(tool: &str, arguments: Value) -> Value {
 pub(crate) struct Marvin {
     command: Command,
     input: Option<Vec<u8>>,
+    terminal: Option<OwnedFd>,
 }
 
 impl Marvin {
@@ -190,6 +197,34 @@ impl Marvin {
 
     pub(crate) fn args<S: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
         self.command.args(arguments);
+        self
+    }
+
+    /// Gives it a session and a controlling terminal of its own. Debug builds take the program that `MARVIN_TEST_TERMINAL` names, this
+    /// test, as the window of that terminal; its standard streams stay what they are.
+    #[expect(unsafe_code, reason = "a terminal becomes the controlling one between fork and exec")]
+    pub(crate) fn at_terminal(mut self) -> Self {
+        use std::os::unix::process::CommandExt;
+        let (mut master, mut slave) = (-1, -1);
+        let none = std::ptr::null_mut();
+        // SAFETY: both places are written before they are read; nothing else is passed.
+        let opened =
+            unsafe { libc::openpty(&raw mut master, &raw mut slave, none, none.cast(), none.cast()) };
+        assert_eq!(opened, 0, "{}", std::io::Error::last_os_error());
+        // SAFETY: the call above opened both, and nothing else owns them.
+        let (master, slave) = unsafe { (OwnedFd::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
+        for end in [&master, &slave] {
+            rustix::io::fcntl_setfd(end, rustix::io::FdFlags::CLOEXEC).unwrap();
+        }
+        self.command.env("MARVIN_TEST_TERMINAL", std::env::current_exe().unwrap());
+        let begin = move || {
+            rustix::process::setsid()?;
+            rustix::process::ioctl_tiocsctty(&slave)?;
+            Ok(())
+        };
+        // SAFETY: two system calls, which are safe after a fork.
+        unsafe { self.command.pre_exec(begin) };
+        self.terminal = Some(master);
         self
     }
 
@@ -214,7 +249,7 @@ impl Marvin {
         }
         let stdout = Some(BufReader::new(child.stdout.take().unwrap()));
         let stderr = Some(gather(child.stderr.take().unwrap()));
-        Running { child, stdout, stderr }
+        Running { child, stdout, stderr, _terminal: self.terminal }
     }
 
     /// Starts it with its standard input open, for a conversation.
@@ -224,11 +259,13 @@ impl Marvin {
         let stdin = child.stdin.take().unwrap();
         let stdout = Some(BufReader::new(child.stdout.take().unwrap()));
         let stderr = Some(gather(child.stderr.take().unwrap()));
-        (Running { child, stdout, stderr }, stdin)
+        (Running { child, stdout, stderr, _terminal: self.terminal }, stdin)
     }
 
     /// The command itself, to be started in another way.
     pub(crate) fn into_command(self) -> Command {
+        // The terminal must outlive the process, whose end is not seen here.
+        std::mem::forget(self.terminal);
         self.command
     }
 
@@ -251,6 +288,8 @@ pub(crate) struct Running {
     child: Child,
     stdout: Option<BufReader<ChildStdout>>,
     stderr: Option<JoinHandle<Vec<u8>>>,
+    /// The window of its terminal, which closes with it.
+    _terminal: Option<OwnedFd>,
 }
 
 impl Running {

@@ -47,7 +47,7 @@ fn turn(world: &World) -> Value {
 }
 
 fn pending(world: &World) -> Vec<Value> {
-    world.marvin(["memory", "pending", "--json"]).run().exits(0).json().as_array().unwrap().clone()
+    world.person(["memory", "pending", "--json"]).run().exits(0).json().as_array().unwrap().clone()
 }
 
 /// Nothing of the mechanics is in a text.
@@ -240,7 +240,7 @@ fn a_page_cannot_speak_for_the_person() {
         let waiting = pending(&world);
         assert_eq!(waiting.len(), 1, "{}", turn(&world));
         assert_eq!(waiting[0]["candidate"]["source"], source, "{claim}: {}", turn(&world));
-        let shown = world.marvin(["memory", "pending"]).run().exits(0);
+        let shown = world.person(["memory", "pending"]).run().exits(0);
         assert!(shown.text().contains(source), "the source is shown: {}", shown.text());
         if source != "user_said" {
             assert_eq!(waiting[0]["claimed_source"], "user_said");
@@ -254,7 +254,7 @@ fn what_was_told_from_memory_is_nothing_new() {
     let tea = [say(&notes("- NONE", &format!("- {CANDIDATE}"))), say("Noted.")];
     ask(&world, &tea, "I prefer tea to coffee").exits(0);
     let id = pending(&world)[0]["fingerprint"].as_str().unwrap().to_string();
-    world.marvin(["memory", "approve", &id, "--reviewer", "ann"]).run().exits(0);
+    world.person(["memory", "approve", &id, "--reviewer", "ann"]).run().exits(0);
     let echo =
         [say(&notes("- NONE", &format!("- {}", claimed("The user prefers tea to coffee")))), say("Tea.")];
     ask(&world, &echo, "which of them do I prefer, coffee or something else?").exits(0);
@@ -330,7 +330,7 @@ fn what_an_agent_starts_cannot_decide() {
     let calls = [crate::support::call("run_command", json!({"command": "python3 decide.py"})), say("done")];
     world.play(&calls, &[]).env("MARVIN_SANDBOX", "off").run();
     let said = world.read("said.txt");
-    assert!(said.contains("ended 5") && said.contains("MARVIN_RUN is set"), "{said}");
+    assert!(said.contains("ended 5") && said.contains("belongs to an agent"), "{said}");
     assert!(world.marvin(["memory", "list", "--json"]).run().exits(0).json().as_array().unwrap().is_empty());
 }
 

@@ -147,8 +147,10 @@ fn a_promise_is_written_listed_and_taken_back_by_a_person() {
     assert_eq!(one["oracles"][0]["path"], "tests");
     // Nobody is here to say yes.
     for word in ["drop", "rehash"] {
-        let message = world.marvin(["commitments", word, &id]).run().exits(4).message();
+        let message = world.person(["commitments", word, &id]).run().exits(4).message();
         assert!(message.contains("--yes"), "{message}");
+        let message = world.marvin(["commitments", word, &id, "--yes"]).run().exits(4).message();
+        assert!(message.contains("no controlling terminal"), "{message}");
         let gate = world
             .marvin(["gate", "explain", "--json", &format!("marvin commitments {word} {id} --yes")])
             .run()
@@ -159,8 +161,8 @@ fn a_promise_is_written_listed_and_taken_back_by_a_person() {
             "an agent may not"
         );
     }
-    world.marvin(["commitments", "drop", "c-none", "--yes"]).run().exits(2);
-    world.marvin(["commitments", "drop", &id, "--yes"]).run().exits(0);
+    world.person(["commitments", "drop", "c-none", "--yes"]).run().exits(2);
+    world.person(["commitments", "drop", &id, "--yes"]).run().exits(0);
     assert!(world.marvin(["verify"]).run().exits(0).text().contains("nothing to verify"));
     let kinds: Vec<Value> = ledger(&world.project().join(".marvin/agents/commitments.jsonl"))
         .iter()

@@ -35,7 +35,7 @@ fn the_example_of_the_documentation_runs() {
     assert_eq!(result["status"], "BLOCKED");
     assert_eq!(result["waiting"][0]["step_id"], "approve");
     let path = result["run_path"].as_str().unwrap();
-    world.marvin(["workflow", "approve", "--run-path", path, "--step", "approve"]).run().exits(0);
+    world.person(["workflow", "approve", "--run-path", path, "--step", "approve"]).run().exits(0);
     let result = world.marvin(["resume-run", "--run-path", path, "--json"]).run().exits(0).json();
     assert_eq!(result["status"], "SUCCEEDED");
     let state = json_file(&Path::new(path).join("workflow_state.json"));
@@ -251,7 +251,7 @@ fn a_person_answers_while_it_runs() {
         })
     });
     let said = world
-        .marvin(["workflow", "answer", "--step", "ask", "--text", "blue", "--json"])
+        .person(["workflow", "answer", "--step", "ask", "--text", "blue", "--json"])
         .run()
         .exits(0)
         .json();
@@ -275,7 +275,7 @@ fn a_damaged_record_and_a_deleted_artifact_stop_it() {
     );
     world.marvin(["run-workflow", "w.json"]).run().exits(4);
     let path = world.run().display().to_string();
-    world.marvin(["workflow", "approve", "--step", "ok"]).run().exits(0);
+    world.person(["workflow", "approve", "--step", "ok"]).run().exits(0);
     fs::remove_file(world.project().join("made.txt")).unwrap();
     let ended = world.marvin(["resume-run"]).run().exits(1);
     assert!(
@@ -295,7 +295,7 @@ fn a_damaged_record_and_a_deleted_artifact_stop_it() {
     let ended = world.marvin(["resume-run", "--run-path", &path]).run().exits(1);
     assert!(ended.stderr.contains("damaged"), "{}", ended.whole());
     fs::write(&database, &whole).unwrap();
-    world.marvin(["workflow", "approve", "--step", "ok"]).run().exits(0);
+    world.person(["workflow", "approve", "--step", "ok"]).run().exits(0);
     world.marvin(["resume-run", "--run-path", &path]).run().exits(0);
 }
 
@@ -412,6 +412,6 @@ fn writers_beside_each_other_have_worktrees() {
         .join("two-1/shared.txt");
     assert_eq!(fs::read_to_string(kept).unwrap(), "two\n", "nothing is lost");
     assert_ne!(world.read("where_a.txt"), world.read("where_b.txt"));
-    world.marvin(["workflow", "settle", "--step", "two", "--as", "done"]).run().exits(0);
+    world.person(["workflow", "settle", "--step", "two", "--as", "done"]).run().exits(0);
     world.marvin(["resume-run"]).run().exits(0);
 }

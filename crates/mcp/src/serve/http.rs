@@ -10,17 +10,30 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use marvin_base::key::Key;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 /// Where the protocol is spoken.
 const PATH: &str = "/mcp";
+/// How long the head of a request may take, and how long a connection may be idle.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
+/// Headers of a request.
+const MAX_HEADERS: usize = 64;
+/// Connections at the same time.
+const MAX_CONNECTIONS: usize = 256;
+/// Pause after a connection that could not be taken.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// How long open answers may take to end.
 const LAST: Duration = Duration::from_secs(3);
 
@@ -68,11 +81,54 @@ pub async fn serve_http(
         .layer(middleware::from_fn_with_state(Key::new(token), admit));
     let stop = cancel.clone();
     let task = tokio::spawn(async move {
-        let served =
-            axum::serve(listener, router).with_graceful_shutdown(async move { stop.cancelled().await });
-        served.await.ok();
+        accept(listener, router, stop).await;
     });
     Ok(Served { address, cancel, handler, task })
+}
+
+/// Takes connections until told to stop. One that does not say what it wants in time is closed (S12).
+async fn accept(listener: TcpListener, router: Router, stop: CancellationToken) {
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let connections = TaskTracker::new();
+    loop {
+        let stream = tokio::select! {
+            () = stop.cancelled() => break,
+            taken = listener.accept() => match taken {
+                Ok((stream, _)) => stream,
+                // Too many open files, mostly: it is tried again.
+                Err(_) => {
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                    continue;
+                }
+            },
+        };
+        // One too many is closed at once.
+        let Ok(place) = places.clone().try_acquire_owned() else { continue };
+        let (router, stop) = (router.clone(), stop.clone());
+        connections.spawn(async move {
+            serve_connection(stream, router, stop).await;
+            drop(place);
+        });
+    }
+    connections.close();
+    connections.wait().await;
+}
+
+async fn serve_connection(stream: TcpStream, router: Router, stop: CancellationToken) {
+    stream.set_nodelay(true).ok();
+    let mut builder = http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT).max_headers(MAX_HEADERS);
+    let service = TowerToHyperService::new(router);
+    let served = builder.serve_connection(TokioIo::new(stream), service);
+    let mut served = std::pin::pin!(served);
+    // Errors of one connection are its own.
+    tokio::select! {
+        ended = served.as_mut() => { ended.ok(); }
+        () = stop.cancelled() => {
+            served.as_mut().graceful_shutdown();
+            tokio::time::timeout(LAST, served).await.ok();
+        }
+    }
 }
 
 impl Served {

@@ -5,7 +5,7 @@ use crate::candidate::Candidate;
 use crate::decision::{Line, Word};
 use crate::error::MemoryError;
 use crate::index::{Document, Kind};
-use crate::person::Person;
+use crate::person::{Person, record};
 use crate::proposal::Proposal;
 use crate::vault::{Change, Entry, short};
 use jiff::Timestamp;
@@ -73,6 +73,7 @@ impl Memory {
         let note = marvin_base::truncate::line(note, LONGEST_NOTE);
         let (candidate, original) = match decision {
             Decision::Reject => {
+                record(person, "memory reject", &fingerprint)?;
                 let mut line = Line::new(Word::Reject, &fingerprint, person.name());
                 line.note = note;
                 let before = self.head()?;
@@ -122,6 +123,7 @@ impl Memory {
             (None, true) => Word::Approve,
             (None, false) => Word::Edit,
         };
+        record(approved.person, "memory approve", &id)?;
         let mut line = Line::new(word, &proposed, approved.person.name());
         line.note.clone_from(&approved.note);
         line.supersedes.clone_from(&approved.supersedes);
@@ -177,6 +179,7 @@ impl Memory {
     /// When there is none, or the record does not fit what was sealed.
     pub fn forget(&mut self, name: &str, note: &str, person: &Person) -> Result<String, MemoryError> {
         let id = self.remembered(name)?;
+        record(person, "memory forget", &id)?;
         let mut line = Line::new(Word::Forget, &id, person.name());
         line.note = marvin_base::truncate::line(note, LONGEST_NOTE);
         let text = self.vault.text(&line);

@@ -37,7 +37,9 @@ impl Scene {
 }
 
 fn ann() -> Person {
-    Person::found(&Environment::default(), false, Some("ann")).unwrap()
+    static HOME: std::sync::OnceLock<tempfile::TempDir> = std::sync::OnceLock::new();
+    let home = HOME.get_or_init(|| tempfile::tempdir().unwrap());
+    marvin_base::person::testing::person("ann", home.path()).unwrap()
 }
 
 fn candidate(text: &str) -> Candidate {

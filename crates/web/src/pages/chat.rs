@@ -16,6 +16,13 @@ const MOST_BYTES: usize = 2 * 1024 * 1024;
 #[serde(deny_unknown_fields)]
 pub(super) struct Nothing {}
 
+/// The code of a link.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Code {
+    pub(super) code: String,
+}
+
 /// A prompt.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -78,11 +78,14 @@ pub(super) fn show(ground: &Ground) -> Answer {
     Ok(json!({ "pending": pending, "remembered": remembered }))
 }
 
-/// Does what the person says. Whoever has the token is the person at this machine, unless an agent started the server.
-pub(super) fn decide(ground: &Ground, id: &str, word: Word) -> Answer {
-    let environment = &ground.environment;
-    let name = environment.get("USER").or(environment.get("LOGNAME")).unwrap_or("person").to_string();
-    let person = Person::found(environment, false, Some(&name)).map_err(|error| refused(&error))?;
+/// Decides about a memory. The request carries the token that the server gave to the person who started it.
+pub(super) fn decide(ground: &Ground, person: Option<Person>, id: &str, word: Word) -> Answer {
+    let person = person.ok_or_else(|| {
+        Refusal::new(
+            StatusCode::FORBIDDEN,
+            "nothing can be decided here: the server was not started by a person\n  hint: start `marvin chat-ui` from a shell in a terminal",
+        )
+    })?;
     let mut memory = open(ground);
     if word.decision != Said::Edit && (word.text.is_some() || word.tags.is_some() || word.ttl_days.is_some())
     {

@@ -10,6 +10,7 @@ mod stream;
 
 use crate::answer::{Answer, Refusal, json_response, typed};
 use crate::routes::{Act, Found};
+use crate::session::Sessions;
 use crate::{assets, service};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
@@ -36,6 +37,7 @@ const LARGEST_NUMBER: u64 = (1 << 53) - 1;
 pub(crate) struct House {
     ground: Arc<Ground>,
     chat: Chat,
+    sessions: Arc<Sessions>,
     cancel: CancellationToken,
     streams: Arc<Semaphore>,
     reads: Semaphore,
@@ -44,9 +46,14 @@ pub(crate) struct House {
 }
 
 impl House {
-    pub(crate) fn new(ground: Arc<Ground>, chat: Chat, cancel: CancellationToken) -> Self {
+    pub(crate) fn new(
+        ground: Arc<Ground>,
+        chat: Chat,
+        sessions: Arc<Sessions>,
+        cancel: CancellationToken,
+    ) -> Self {
         let (streams, reads) = (Arc::new(Semaphore::new(MOST_STREAMS)), Semaphore::new(MOST_READS));
-        House { ground, chat, cancel, streams, reads, alone: tokio::sync::Mutex::default() }
+        House { ground, chat, sessions, cancel, streams, reads, alone: tokio::sync::Mutex::default() }
     }
 
     /// Answers a request that was let in.
@@ -65,6 +72,14 @@ impl House {
             Act::Description => return Ok(typed(StatusCode::OK, "application/json", assets::DESCRIPTION)),
             Act::Events => return self.events(&query, headers),
             Act::Health => json!({ "ok": true }),
+            Act::Session => {
+                let chat::Code { code } = read(body)?;
+                let token = self.sessions.exchange(&code).ok_or_else(|| {
+                    let why = "the code of this link was used already, or is not this server's\n  hint: use the link that `marvin chat-ui` printed last";
+                    Refusal::new(StatusCode::UNAUTHORIZED, why)
+                })?;
+                json!({ "token": token })
+            }
             Act::Status => self.status(),
             Act::Messages => self.messages(&query)?,
             Act::Prompt => self.prompt(&read(body)?)?,
@@ -79,7 +94,8 @@ impl House {
             Act::Memory => self.reading(memory::show).await?,
             Act::Decide => {
                 let decision = read(body)?;
-                self.reading(move |ground| memory::decide(ground, &part, decision)).await?
+                let person = self.chat.person();
+                self.reading(move |ground| memory::decide(ground, person, &part, decision)).await?
             }
             Act::Runs => {
                 let (most, before) = (query.number("limit", 50, 1, 500)?, query.text("before"));

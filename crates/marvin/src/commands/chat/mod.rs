@@ -8,10 +8,10 @@ use crate::failure::Failure;
 use marvin_agent::Ground;
 use marvin_agent::chat::{Chat, ChatOptions};
 use marvin_base::environment::Environment;
+use marvin_base::person::{Person, Via};
 use marvin_base::settings::table;
 use marvin_base::{Exit, names};
 use marvin_mcp::client::Servers;
-use marvin_memory::Person;
 use marvin_tools::turbotime::Selection;
 use marvin_tui::{Opened, Options};
 use std::io::IsTerminal;
@@ -83,7 +83,8 @@ async fn open(
     names::prepare();
     let servers = lend(&mut ground, &CancellationToken::new()).await;
     // Who is not at a terminal cannot be asked: then a question of the gate is a refusal.
-    let person = Person::found(&ground.environment, at_terminal, None).ok();
+    let found = at_terminal.then(|| Person::identify(&ground.environment, Via::Screen, None));
+    let person = found.and_then(Result::ok);
     let chat = Chat::open(ChatOptions { ground, person, brings: Some(Arc::new(packs::brought)) }).await?;
     if let Some(words) = &arguments.turbotime {
         let selection =

@@ -257,7 +257,7 @@ impl Plain {
     /// Shows what happens until nothing is being answered.
     fn follow(&mut self, after: u64) -> Result<(), Failure> {
         let mut events = self.chat.events(Some(after));
-        let mut telling = Telling { at_line_start: true, at_terminal: self.at_terminal };
+        let mut telling = Telling { at_line_start: true };
         let handle = self.runtime.handle().clone();
         let mut interrupt = {
             let _entered = handle.enter();
@@ -356,7 +356,6 @@ async fn pressed(interrupt: Option<&mut tokio::signal::unix::Signal>) {
 /// The answer on standard output.
 struct Telling {
     at_line_start: bool,
-    at_terminal: bool,
 }
 
 impl Telling {
@@ -365,7 +364,7 @@ impl Telling {
             return Ok(());
         }
         self.at_line_start = text.ends_with('\n');
-        if self.at_terminal { output::raw(&output::visible(text)) } else { output::raw(text) }
+        output::raw(text)
     }
 
     fn start_line(&mut self) -> Result<(), Failure> {

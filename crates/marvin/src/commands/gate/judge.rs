@@ -48,11 +48,11 @@ pub(super) fn run(scene: &Scene) -> Result<Exit, Failure> {
         }
         // What is answered is sent off before more is waited for.
         if input.buffer().is_empty() || answers.len() >= GATHERED {
-            output::raw(&answers)?;
+            output::json_line(&answers)?;
             answers.clear();
         }
     }
-    output::raw(&answers)?;
+    output::json_line(&answers)?;
     Ok(if bad { Exit::Failed } else { Exit::Success })
 }
 

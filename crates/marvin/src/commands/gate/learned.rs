@@ -2,6 +2,7 @@
 
 use super::Scene;
 use crate::cli::{LearnedCommand, SuggestionsCommand};
+use crate::commands::deciding;
 use crate::failure::Failure;
 use crate::output;
 use marvin_base::Exit;
@@ -20,10 +21,12 @@ pub(super) fn run(command: LearnedCommand) -> Result<Exit, Failure> {
         LearnedCommand::Add { command, json } => {
             let rules = scene.layers.learnable(&command, scene.place()).map_err(|why| cannot(&why))?;
             let redactor = output::environment_redactor();
+            deciding::decide("gate learned add", &redactor.text(&command))?;
             let new = learn::add(&scene.layout, &command, "command line", &rules, &redactor);
             show(&new.map_err(Failure::failed)?, json)
         }
         LearnedCommand::Remove { id, json } => {
+            deciding::decide("gate learned remove", &id)?;
             if !learn::remove(&scene.layout, &id).map_err(Failure::failed)? {
                 return Err(Failure::usage(format!(
                     "there is no learned rule `{id}`\n  hint: `marvin gate learned list` shows them"
@@ -84,6 +87,8 @@ pub(super) fn suggestions(command: Option<SuggestionsCommand>, as_json: bool) ->
             "there is no suggestion `{id}`\n  hint: `marvin gate suggestions` shows them"
         )));
     };
+    let word = if accepted { "gate suggestions accept" } else { "gate suggestions dismiss" };
+    deciding::decide(word, &id)?;
     let redactor = Arc::new(output::environment_redactor());
     let mut new = Vec::new();
     if accepted {

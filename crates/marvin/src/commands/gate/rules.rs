@@ -2,6 +2,7 @@
 
 use super::Scene;
 use crate::cli::RulesCommand;
+use crate::commands::deciding;
 use crate::failure::Failure;
 use crate::output;
 use marvin_base::Exit;
@@ -121,6 +122,7 @@ fn add(names: &[String], project: bool, scene: &Scene, as_json: bool) -> Result<
         })?;
         rules.extend(found);
     }
+    deciding::decide("gate rules add", &format!("{} {}", folder.display(), names.join(" ")))?;
     let mut added = Vec::new();
     for list in [List::Allowlist, List::Denylist] {
         let new: Vec<Rule> =
@@ -145,6 +147,8 @@ fn add(names: &[String], project: bool, scene: &Scene, as_json: bool) -> Result<
 /// Trusts the rules of a project that allow, or no longer.
 pub(super) fn trust(remove: bool, working_dir: Option<&Path>, as_json: bool) -> Result<Exit, Failure> {
     let scene = Scene::find(working_dir, false)?;
+    let word = if remove { "gate trust --remove" } else { "gate trust" };
+    deciding::decide(word, &scene.layout.security().display().to_string())?;
     let list = scene.layout.trusted();
     let mut rows = Vec::new();
     for status in scene.layers.status() {

@@ -1,7 +1,7 @@
 //! `marvin mcp servers`: which servers the settings name, whether they answer, and which of a project's are trusted.
 
 use crate::cli::{ServersCommand, ServersPlace};
-use crate::commands::{cancel_on_signal, runtime};
+use crate::commands::{cancel_on_signal, deciding, runtime};
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::Ground;
@@ -134,6 +134,7 @@ fn trust(name: &str, remove: bool, yes: bool, place: &ServersPlace) -> Result<Ex
     let (ground, servers, _) = read(place)?;
     let server = find(servers, name)?;
     let shown = output::visible(&server.definition.shown());
+    let person = deciding::person(None)?;
     if !remove && !yes && server.whose == Whose::Project {
         if !std::io::stdin().is_terminal() {
             return Err(Failure {
@@ -157,6 +158,8 @@ fn trust(name: &str, remove: bool, yes: bool, place: &ServersPlace) -> Result<Ex
             });
         }
     }
+    let word = if remove { "mcp servers trust --remove" } else { "mcp servers trust" };
+    person.record(word, &ground.redactor.text(&format!("{name}: {shown}")))?;
     server.trust(&ground.layout, remove).map_err(Failure::failed)?;
     if place.json {
         return output::json(&json!({"name": name, "trusted": !remove}));

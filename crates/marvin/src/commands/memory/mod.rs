@@ -3,7 +3,7 @@
 mod review;
 mod show;
 
-use super::{folder, packs, project};
+use super::{deciding, folder, packs, project};
 use crate::cli::{CommitmentsPlace, MemoryChange, MemoryCommand, MemoryQuestion, Reviewer};
 use crate::failure::Failure;
 use crate::output;
@@ -19,7 +19,7 @@ use marvin_memory::memory::{Decision, From, Memory, Proposed, Recall};
 use marvin_memory::proposal::{Origin, Proposal};
 use marvin_memory::{MemoryError, Person, Places, eval, practice};
 use serde_json::{Value, json};
-use std::io::{IsTerminal, Read};
+use std::io::Read;
 use std::path::Path;
 
 /// Bytes of a file that is imported.
@@ -73,8 +73,7 @@ fn memory(place: &CommitmentsPlace) -> Result<(Memory, Ground), Failure> {
 }
 
 fn person(reviewer: &Reviewer) -> Result<Person, Failure> {
-    let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-    Ok(Person::found(&Environment::of_process(), terminal, reviewer.reviewer.as_deref())?)
+    deciding::person(reviewer.reviewer.as_deref())
 }
 
 fn decide(
@@ -179,7 +178,7 @@ fn export(memory: &Memory) -> Result<Exit, Failure> {
         text.push_str(&value.to_string());
         text.push('\n');
     }
-    output::raw(&text)?;
+    output::json_line(&text)?;
     Ok(Exit::Success)
 }
 

@@ -145,7 +145,7 @@ mod tests {
         let all = ["one", "two", "three", "four", "five"].map(|text| candidate(&format!("fact {text}")));
         memory.propose(all.to_vec(), Origin::Think, &From::default()).unwrap();
         let waiting = memory.pending().unwrap();
-        let person = Person::found(&Environment::default(), false, Some("ann")).unwrap();
+        let person = marvin_base::person::testing::person("ann", folder.path()).unwrap();
         let answers = "y\nwhat?\nn\ne\nfact 3\nnumbers, odd\n10\ns\n";
         let mut said = String::new();
         let decided = review(&mut memory, &waiting, &person, "", &mut answers.as_bytes(), &mut |text| {

@@ -2,6 +2,7 @@
 
 use super::{Shelf, safe};
 use crate::cli::{Consent, LessonsCommand};
+use crate::commands::deciding;
 use crate::failure::Failure;
 use crate::output;
 use marvin_base::{Exit, clock};
@@ -12,7 +13,7 @@ use marvin_hooks::lessons::reflect::{self, Candidate, Edit};
 use marvin_hooks::lessons::teach::{self, Taught};
 use marvin_hooks::lessons::{Change, LESSONS};
 use serde_json::{Value, json};
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{BufRead, IsTerminal};
 
 /// Runs one of the commands about lessons.
 pub(in crate::commands) fn run(command: LessonsCommand) -> Result<Exit, Failure> {
@@ -199,8 +200,13 @@ fn agree(changes: &[&Change], consent: &Consent, facts: &Value) -> Result<Exit, 
     if !consent.json {
         output::raw(&diff)?;
     }
+    // Who may not decide is told so before anything is asked; without a yes nothing is decided.
+    let person =
+        if consent.yes || std::io::stdin().is_terminal() { Some(deciding::person(None)?) } else { None };
     let agreed = consent.yes || (!consent.json && ask("Write this? [y/N] ")?);
-    if agreed {
+    if let (true, Some(person)) = (agreed, &person) {
+        let files: Vec<String> = changes.iter().map(|change| change.path.display().to_string()).collect();
+        person.record("lessons", &files.join(" "))?;
         changes.iter().try_for_each(|change| change.write()).map_err(Failure::failed)?;
     }
     if consent.json {
@@ -230,8 +236,7 @@ fn ask(question: &str) -> Result<bool, Failure> {
     if !stdin.is_terminal() {
         return Ok(false);
     }
-    let mut stderr = std::io::stderr().lock();
-    write!(stderr, "{question}").and_then(|()| stderr.flush()).ok();
+    output::ask(question);
     let mut answer = String::new();
     let read = stdin.lock().read_line(&mut answer);
     read.map_err(|error| Failure::failed(format!("cannot read the answer: {error}")))?;

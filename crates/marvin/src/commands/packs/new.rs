@@ -1,6 +1,7 @@
 //! `marvin packs new NAME`.
 
 use super::Shelf;
+use crate::commands::deciding;
 use crate::failure::Failure;
 use crate::output;
 use marvin_base::{Exit, atomic};
@@ -50,6 +51,10 @@ pub(super) fn run(name: &str, user: bool, shelf: &Shelf, as_json: bool) -> Resul
         files.push((folder.join(lessons), String::new()));
     } else {
         files.extend(own.iter().map(|(file, text)| (folder.join(file), (*text).to_string())));
+    }
+    // What stands in the person's own directory is told to agents of every project.
+    if user {
+        deciding::decide("packs new --user", &folder.display().to_string())?;
     }
     for (path, text) in &files {
         atomic::replace(path, text.as_bytes()).map_err(|error| Failure::failed(error.to_string()))?;

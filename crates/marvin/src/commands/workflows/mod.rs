@@ -9,7 +9,7 @@ pub(super) use inspect::inspect;
 pub(super) use list::list;
 pub(super) use run::{resume, run};
 
-use super::folder;
+use super::{deciding, folder};
 use crate::cli::{WhichRun, WhichStep, WorkflowCommand};
 use crate::failure::Failure;
 use crate::output;
@@ -55,7 +55,8 @@ pub(super) fn about(command: WorkflowCommand) -> Result<Exit, Failure> {
         WorkflowCommand::Check { file, json } => check(&file, json),
         WorkflowCommand::Graph { file, dot, svg, json } => graph(&file, dot, svg, json),
         WorkflowCommand::Approve { step, reject, reason } => {
-            say(&step, &Said::Approve { yes: !reject, reason })
+            let word = if reject { "workflow approve --reject" } else { "workflow approve" };
+            say(&step, &Said::Approve { yes: !reject, reason }, word)
         }
         WorkflowCommand::Answer { step, text, value } => {
             let answer = match (text, value) {
@@ -64,12 +65,12 @@ pub(super) fn about(command: WorkflowCommand) -> Result<Exit, Failure> {
                 })?,
                 (text, None) => Value::from(text.unwrap_or_default()),
             };
-            say(&step, &Said::Answer(answer))
+            say(&step, &Said::Answer(answer), "workflow answer")
         }
         WorkflowCommand::Settle { step, outcome, outputs } => {
             let outputs = serde_json::from_str(&outputs)
                 .map_err(|error| Failure::usage(format!("--outputs is no JSON object: {error}")))?;
-            say(&step, &Said::Settle { word: outcome, outputs })
+            say(&step, &Said::Settle { word: outcome, outputs }, "workflow settle")
         }
     }
 }
@@ -169,9 +170,11 @@ fn find(which: &WhichRun) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-fn say(step: &WhichStep, said: &Said) -> Result<Exit, Failure> {
+fn say(step: &WhichStep, said: &Said, command: &str) -> Result<Exit, Failure> {
+    let person = deciding::person(None)?;
     let path = find(&step.which)?;
-    engine::say(&path, &step.step, said)?;
+    person.record(command, &format!("{} {}", path.display(), step.step))?;
+    engine::say(&path, &step.step, said, person.decided_by())?;
     let held = engine::holder(&path).is_some();
     if step.which.json {
         return output::json(
@@ -187,6 +190,7 @@ fn say(step: &WhichStep, said: &Said) -> Result<Exit, Failure> {
 
 /// Stops a run that another process works on.
 pub(super) fn stop(which: &WhichRun) -> Result<Exit, Failure> {
+    deciding::refuse_agents()?;
     let path = find(which)?;
     let holder = engine::holder(&path).ok_or_else(|| {
         Failure::failed(format!(

@@ -155,10 +155,10 @@ fn a_project_s_server_starts_only_when_a_person_has_trusted_it() {
     assert!(notices(&world.trace()).contains("marvin mcp servers trust p"), "{}", notices(&world.trace()));
     let check = world.marvin(["mcp", "servers", "check", "p"]).run().exits(4);
     assert!(check.message().contains("not trusted"), "{}", check.message());
-    world.marvin(["mcp", "servers", "trust", "p"]).run().exits(4);
+    world.person(["mcp", "servers", "trust", "p"]).run().exits(4);
     assert!(!mark.exists());
 
-    world.marvin(["mcp", "servers", "trust", "p", "--yes"]).run().exits(0).quiet();
+    world.person(["mcp", "servers", "trust", "p", "--yes"]).run().exits(0).quiet();
     let listed = world.marvin(["mcp", "servers", "list", "--json"]).run().exits(0).json();
     assert_eq!(listed[0]["state"], "ready", "{listed}");
     let checked = world.marvin(["mcp", "servers", "check", "--json"]).run().exits(0).json();

@@ -38,10 +38,10 @@ fn a_memory_is_proposed_approved_by_a_person_and_told() {
     // Nobody agreed yet: nothing is told, and nothing is in the store.
     let (_, found) = told(&pipe.call("memory_query", json!({"text": "release tagged"})), false);
     assert_eq!(found["found"], json!([]));
-    let pending = world.marvin(["memory", "pending", "--json"]).run().exits(0).json();
+    let pending = world.person(["memory", "pending", "--json"]).run().exits(0).json();
     assert_eq!(pending[0]["candidate"]["source"], "assistant_inferred", "{pending}");
     let name = pending[0]["fingerprint"].as_str().unwrap().to_string();
-    world.marvin(["memory", "approve", &name, "--reviewer", "ada"]).run().exits(0);
+    world.person(["memory", "approve", &name, "--reviewer", "ada"]).run().exits(0);
 
     let (text, found) = told(&pipe.call("memory_query", json!({"text": "how are releases tagged?"})), false);
     assert!(text.contains("unverified") && text.contains("vMAJOR.MINOR"), "{text}");
@@ -156,7 +156,7 @@ fn a_persons_step_waits_for_a_person() {
     assert_eq!(run["status"], "BLOCKED", "{text}");
     assert!(text.contains("A person is needed"), "{text}");
     let id = run["run"].as_str().unwrap().to_string();
-    world.marvin(["workflow", "approve", "--run-path", &id, "--step", "ok"]).run().exits(0);
+    world.person(["workflow", "approve", "--run-path", &id, "--step", "ok"]).run().exits(0);
     let (_, run) = told(&pipe.call("workflow_run", json!({"run": id})), false);
     assert_eq!(run["status"], "SUCCEEDED");
     close(pipe);

@@ -6,6 +6,7 @@ mod stage;
 use crate::support::{World, json_file, put, say};
 use serde_json::{Value, json};
 use stage::{Screen, is_there};
+use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
 
 /// A question is not answered by a key that comes sooner.
@@ -463,7 +464,7 @@ fn what_waits_is_decided_one_by_one() {
     let kept = |text: &str| list.text().contains(text);
     assert!(kept("alpha is first") && kept("delta is changed"), "{}", list.text());
     assert!(!kept("beta is second") && !kept("gamma is third"), "{}", list.text());
-    let waits = world.marvin(["memory", "pending", "--json"]).run().exits(0).json();
+    let waits = world.person(["memory", "pending", "--json"]).run().exits(0).json();
     assert_eq!(waits.as_array().unwrap().len(), 1, "what was put off still waits: {waits:#}");
 }
 
@@ -540,6 +541,24 @@ fn status_of(url: &str, path: &str, token: Option<&str>) -> String {
     answer.split(' ').nth(1).unwrap_or_default().to_string()
 }
 
+/// The token that a server gives for a code.
+fn exchange(url: &str, code: &str) -> Option<String> {
+    use std::io::{Read, Write};
+    let host = url.trim_start_matches("http://");
+    let body = format!("{{\"code\": \"{code}\"}}");
+    let request = format!(
+        "POST /api/session HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = std::net::TcpStream::connect(host).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let body = answer.split("\r\n\r\n").nth(1)?;
+    let value: serde_json::Value = serde_json::from_str(body).ok()?;
+    value["token"].as_str().map(str::to_string)
+}
+
 #[test]
 fn the_browser_shows_the_same_conversation_where_settings_say_so() {
     if !is_there() {
@@ -551,7 +570,10 @@ fn the_browser_shows_the_same_conversation_where_settings_say_so() {
     let screen = Screen::start_with(&world, (140, 24), &["--script", &script], &beside);
     let text = screen.wait("In the browser: http://127.0.0.1:");
     let link = text.split("In the browser: ").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap();
-    let (url, token) = link.split_once("/#token=").unwrap();
+    let (url, code) = link.split_once("/#code=").unwrap();
+    let token = exchange(url, code).expect("the code of the link is good");
+    let token = token.as_str();
+    assert_eq!(exchange(url, code), None, "once");
     screen.send("hello");
     screen.wait("Said once, shown twice.");
     assert_eq!(status_of(url, "/api/messages", Some(token)), "200");
@@ -567,8 +589,18 @@ fn the_browser_shows_the_same_conversation_where_settings_say_so() {
     let screen = Screen::start_with(&world, (140, 24), &["--script", &script], &first);
     let text = screen.wait("end with Ctrl-C");
     let opened = || std::fs::read_to_string(&seen).unwrap_or_default();
-    screen.wait_until("the browser is opened", |_| opened().contains("#token="));
-    assert!(text.contains(&opened()), "{text}");
+    screen.wait_until("the browser is opened", |_| !opened().is_empty());
+    // The browser is started with a file of this person only: the code in it is another one than that of the printed link.
+    let door = opened().strip_prefix("file://").unwrap().to_string();
+    assert!(!opened().contains("token") && !opened().contains("code"), "{}", opened());
+    assert_eq!(std::fs::metadata(&door).unwrap().permissions().mode() & 0o777, 0o600);
+    let page = std::fs::read_to_string(&door).unwrap();
+    let link = page.split("url=").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+    assert!(!text.contains(link) && !page.contains("token"), "{page}");
+    let (url, code) = link.split_once("/#code=").unwrap();
+    assert!(exchange(url, code).is_some());
+    screen.wait("For another window: http://127.0.0.1:");
+    assert!(!std::path::Path::new(&door).exists(), "the file is gone once it was used");
     screen.press(&["C-c"]);
     assert_eq!(screen.ended(), "0");
 }

@@ -15,6 +15,13 @@ pub(crate) fn is_there() -> bool {
     there
 }
 
+/// The file that tmux is.
+fn program() -> Option<PathBuf> {
+    let directories = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&directories).map(|path| path.join("tmux")).find(|path| path.is_file());
+    found.and_then(|path| path.canonicalize().ok())
+}
+
 /// A terminal with the program in it; it ends with the test.
 pub(crate) struct Screen {
     folder: PathBuf,
@@ -42,6 +49,10 @@ impl Screen {
             quote(&std::env::var("PATH").unwrap()),
             quote(&world.root().join("tmp").display().to_string()),
         );
+        // The server of this test has no client, and counts as a person's window all the same.
+        if let Some(tmux) = program() {
+            line.push_str(&format!(" MARVIN_TEST_TERMINAL={}", quote(&tmux.display().to_string())));
+        }
         for (name, value) in variables {
             line.push_str(&format!(" {name}={}", quote(value)));
         }

@@ -52,7 +52,7 @@ fn what_an_assertion_is_judged_by_must_stay_as_it_was() {
             && oracle == "tests/check.sh"
             && why == "was changed"
         {
-            world.marvin(["commitments", "rehash", &id, "--yes"]).run().exits(0);
+            world.person(["commitments", "rehash", &id, "--yes"]).run().exits(0);
             verified(&world);
         }
     }
@@ -113,7 +113,7 @@ fn a_document_that_promises_less_than_was_promised_is_found_out() {
         assert!(said.contains(why), "{why}: {report:#}");
         // Taken back by a person, it is over.
         if why == "nobody took it back" && !said.contains("xc-") {
-            world.marvin(["commitments", "drop", &id, "--yes"]).run().exits(0);
+            world.person(["commitments", "drop", &id, "--yes"]).run().exits(0);
             verified(&world);
         }
     }
@@ -210,7 +210,7 @@ fn runs_that_end_badly_are_no_success_whatever_they_print() {
         let report = stands(&world, status, why);
         assert!(started.elapsed() < Duration::from_secs(20), "{assertion}");
         assert!(!report["commitments"][0]["reason"].as_str().unwrap().is_empty());
-        world.marvin(["commitments", "drop", &id, "--yes"]).run().exits(0);
+        world.person(["commitments", "drop", &id, "--yes"]).run().exits(0);
     }
 }
 
@@ -268,7 +268,7 @@ fn files_that_lead_elsewhere_or_are_too_large_prove_nothing() {
         let (status, reason) = outcome(&not_verified(&world));
         assert!(status == "failed" || status == "could_not_run", "{assertion}: {status}");
         assert!(!reason.is_empty());
-        world.marvin(["commitments", "drop", &id, "--yes"]).run().exits(0);
+        world.person(["commitments", "drop", &id, "--yes"]).run().exits(0);
     }
 }
 

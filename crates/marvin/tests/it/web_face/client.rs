@@ -49,7 +49,7 @@ impl Face {
     pub(super) fn start_with(world: &World, script: &[Value], with: impl FnOnce(Marvin) -> Marvin) -> Face {
         let script = world.script(script);
         let marvin = world
-            .marvin(["chat-ui", "--port", "0", "--json", "--script", &script])
+            .person(["chat-ui", "--port", "0", "--json", "--script", &script])
             .env("MARVIN_PROVIDER", "mock");
         let mut running = with(marvin).start();
         let line = running.line().unwrap_or_else(|| panic!("it ended before it was ready"));

@@ -58,6 +58,7 @@ fn every_answer_fits_its_description() {
     let post =
         |path: &str, route: &str, body: Value| fits(&face, &described, "post", path, route, Some(&body));
     get("/healthz", "/healthz");
+    post("/api/session", "/api/session", json!({"code": "used"}));
     let sent = post("/api/send", "/api/send", json!({"message": "go"}));
     assert_eq!(sent["status"], "SUCCESS", "{sent}");
     get("/api/status", "/api/status");

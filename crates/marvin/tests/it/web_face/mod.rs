@@ -21,13 +21,13 @@ fn it_says_where_it_is_and_ends_when_told() {
     assert!(face.token.len() >= 32);
     assert_eq!(face.open("GET", "/healthz").json(), json!({"ok": true}));
     let port = face.address.rsplit(':').next().unwrap();
-    let second = world.marvin(["chat-ui", "--port", port]).run().exits(1);
+    let second = world.person(["chat-ui", "--port", port]).run().exits(1);
     assert!(
         second.message().contains("is in use") && second.message().contains("hint"),
         "{}",
         second.message()
     );
-    let beyond = world.marvin(["chat-ui", "--host", "0.0.0.0", "--port", "0"]).run().exits(5);
+    let beyond = world.person(["chat-ui", "--host", "0.0.0.0", "--port", "0"]).run().exits(5);
     assert!(beyond.message().contains("--expose"), "{}", beyond.message());
     face.running.signal(rustix::process::Signal::TERM);
     face.running.end().exits(0);

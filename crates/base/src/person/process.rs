@@ -1,0 +1,337 @@
+//! The process table: what the kernel says about the ancestors of a process.
+//!
+//! A process chooses its own variables, name and arguments; it cannot choose its parent, its session, its terminal, its
+//! namespaces, the file that it executes, or any of these of its ancestors. The table is read from `/proc` once, or made from
+//! given rows for tests.
+
+use super::{known, marks, unix_peers};
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// Ancestors that are followed.
+const MAX_ANCESTORS: usize = 256;
+/// Bytes of one file below `/proc` that are read.
+const MAX_PROC_BYTES: u64 = 256 * 1024;
+/// Places in which only the system's administrator installs programs.
+const SYSTEM_PLACES: [&str; 10] = [
+    "/usr/",
+    "/bin/",
+    "/sbin/",
+    "/lib/",
+    "/lib64/",
+    "/opt/",
+    "/nix/store/",
+    "/gnu/store/",
+    "/snap/",
+    "/app/",
+];
+
+/// One process.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Process {
+    /// Its number.
+    pub pid: i32,
+    /// Its parent; 0 where the parent is outside of this PID namespace.
+    pub parent: i32,
+    /// Its process group.
+    pub group: i32,
+    /// Its session.
+    pub session: i32,
+    /// The device of its controlling terminal; 0 without one.
+    pub terminal: i32,
+    /// The foreground process group of that terminal.
+    pub foreground: i32,
+    /// Clock ticks since boot at which it started.
+    pub started: u64,
+    /// The name that the kernel keeps (`comm`).
+    pub name: String,
+    /// The file that it executes, where that may be seen.
+    pub exe: Option<PathBuf>,
+    /// Device and inode of that file.
+    pub exe_id: Option<(u64, u64)>,
+    /// Whether only root can have put that file there.
+    pub exe_is_system: bool,
+    /// Its arguments, beginning with its name.
+    pub arguments: Vec<String>,
+    /// Real, effective, saved and file-system user.
+    pub users: [u32; 4],
+    /// Numbers that it has in nested PID namespaces, this one included.
+    pub pid_namespaces: usize,
+    /// Its mount, PID and user namespaces, where they may be seen.
+    pub namespaces: Option<[String; 3]>,
+    /// Variables of its start that only a process below an agent has.
+    pub marks: Vec<String>,
+    /// `SSH_CONNECTION` of its start.
+    pub ssh_connection: Option<String>,
+}
+
+impl Process {
+    /// The file names by which the program goes, in lower case: of the file and of `argv[0]`.
+    #[must_use]
+    pub fn program_names(&self) -> Vec<String> {
+        let file_name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().to_lowercase());
+        let exe = self.exe.as_deref().and_then(file_name);
+        let exe = exe.map(|name| name.trim_end_matches(" (deleted)").to_string());
+        let word = self.arguments.first().map(|word| word.trim_start_matches('-').trim_end_matches(':'));
+        // A title has the program's name first: `tmux: server`, `sshd: ann@pts/0`.
+        let word = word.and_then(|word| word.split([' ', ':']).next());
+        exe.into_iter().chain(word.and_then(|word| file_name(Path::new(word)))).collect()
+    }
+
+    /// The file name of the executed file, where it may be seen.
+    #[must_use]
+    pub fn exe_name(&self) -> Option<String> {
+        self.exe.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned())
+    }
+
+    /// Whether it runs as root only.
+    #[must_use]
+    pub fn is_root(&self) -> bool {
+        self.users == [0; 4]
+    }
+
+    /// Name and number, for messages.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        format!("{} (pid {})", crate::truncate::line(&crate::visible::visible(&self.name), 32), self.pid)
+    }
+}
+
+/// Processes by number, and which of them talk to each other.
+#[derive(Debug, Clone, Default)]
+pub struct ProcessTable {
+    rows: BTreeMap<i32, Process>,
+    connected: BTreeSet<(i32, i32)>,
+    this: i32,
+}
+
+impl ProcessTable {
+    /// This process, its ancestors, and the attached clients of the multiplexers among them.
+    #[must_use]
+    pub fn of_system() -> Self {
+        let this = i32::try_from(std::process::id()).unwrap_or_default();
+        let mut table = ProcessTable { this, ..ProcessTable::default() };
+        table.read_line(this);
+        let servers: Vec<i32> =
+            table.rows.values().filter(|row| is_multiplexer(row)).map(|row| row.pid).collect();
+        if !servers.is_empty() {
+            table.read_clients(&servers);
+        }
+        table
+    }
+
+    /// A table of these rows, as process `this` sees it; `connected` pairs have a Unix socket between them.
+    #[must_use]
+    pub fn of_rows(this: i32, rows: impl IntoIterator<Item = Process>, connected: &[(i32, i32)]) -> Self {
+        let rows = rows.into_iter().map(|row| (row.pid, row)).collect();
+        let connected = connected.iter().flat_map(|(one, two)| [(*one, *two), (*two, *one)]).collect();
+        ProcessTable { rows, connected, this }
+    }
+
+    /// The process that asks.
+    #[must_use]
+    pub fn this(&self) -> Option<&Process> {
+        self.rows.get(&self.this)
+    }
+
+    /// A process by its number.
+    #[must_use]
+    pub fn get(&self, pid: i32) -> Option<&Process> {
+        self.rows.get(&pid)
+    }
+
+    /// A process and its ancestors, itself first; none where a link is missing or does not fit.
+    #[must_use]
+    pub fn line(&self, pid: i32) -> Option<Vec<&Process>> {
+        let mut line: Vec<&Process> = vec![self.rows.get(&pid)?];
+        loop {
+            let last = line.last()?;
+            if last.parent == 0 {
+                return Some(line);
+            }
+            let parent = self.rows.get(&last.parent)?;
+            // A number that was given to a younger process is not the parent any more.
+            if parent.started > last.started || line.len() >= MAX_ANCESTORS {
+                return None;
+            }
+            line.push(parent);
+        }
+    }
+
+    /// The processes that have a Unix socket to this one.
+    pub fn connected(&self, pid: i32) -> impl Iterator<Item = &Process> {
+        let pairs = self.connected.range((pid, i32::MIN)..=(pid, i32::MAX));
+        pairs.filter_map(|(_, other)| self.rows.get(other))
+    }
+
+    fn read_line(&mut self, from: i32) {
+        let mut next = from;
+        for _ in 0..MAX_ANCESTORS {
+            if next == 0 || self.rows.contains_key(&next) {
+                return;
+            }
+            let Some(row) = read_process(next) else { return };
+            next = row.parent;
+            self.rows.insert(row.pid, row);
+        }
+    }
+
+    /// Reads the processes that are connected to these servers and run the same program.
+    fn read_clients(&mut self, servers: &[i32]) {
+        let Some(peers) = unix_peers::read() else { return };
+        let user = rustix::process::getuid().as_raw();
+        let mut owners: BTreeMap<u32, i32> = BTreeMap::new();
+        for entry in std::fs::read_dir("/proc").into_iter().flatten().flatten() {
+            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
+                continue;
+            };
+            let name = read_text(pid, "comm").unwrap_or_default();
+            let known = servers.contains(&pid) || name.trim_end().starts_with("tmux");
+            if !known || entry.metadata().map_or(true, |facts| facts.uid() != user) {
+                continue;
+            }
+            for inode in unix_peers::sockets_of(pid) {
+                owners.insert(inode, pid);
+            }
+        }
+        for (one, two) in peers {
+            if let (Some(one), Some(two)) = (owners.get(&one).copied(), owners.get(&two).copied()) {
+                self.connected.extend([(one, two), (two, one)]);
+                for pid in [one, two] {
+                    self.read_line(pid);
+                }
+            }
+        }
+    }
+}
+
+fn is_multiplexer(row: &Process) -> bool {
+    let kind = row.exe_name().and_then(|name| known::find_terminal(&name));
+    kind == Some(known::TerminalKind::Multiplexer)
+}
+
+fn read_bytes(pid: i32, file: &str) -> Option<Vec<u8>> {
+    use std::io::Read;
+    let file = std::fs::File::open(format!("/proc/{pid}/{file}")).ok()?;
+    let mut bytes = Vec::new();
+    file.take(MAX_PROC_BYTES).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+fn read_text(pid: i32, file: &str) -> Option<String> {
+    read_bytes(pid, file).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn split_words(bytes: &[u8]) -> Vec<String> {
+    let words = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+    words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+fn read_process(pid: i32) -> Option<Process> {
+    let mut row = parse_stat(&read_text(pid, "stat")?)?;
+    parse_status(&read_text(pid, "status")?, &mut row)?;
+    row.arguments = split_words(&read_bytes(pid, "cmdline").unwrap_or_default());
+    let link = format!("/proc/{pid}/exe");
+    row.exe = std::fs::read_link(&link).ok();
+    if let (Some(path), Ok(facts)) = (&row.exe, std::fs::metadata(&link)) {
+        row.exe_id = Some((facts.dev(), facts.ino()));
+        let placed = SYSTEM_PLACES.iter().any(|place| path.starts_with(place));
+        row.exe_is_system = placed && facts.uid() == 0 && facts.mode() & 0o022 == 0;
+    }
+    let namespace = |kind: &str| {
+        let link = std::fs::read_link(format!("/proc/{pid}/ns/{kind}")).ok()?;
+        Some(link.display().to_string())
+    };
+    row.namespaces = (|| Some([namespace("mnt")?, namespace("pid")?, namespace("user")?]))();
+    for variable in split_words(&read_bytes(pid, "environ").unwrap_or_default()) {
+        let Some((name, value)) = variable.split_once('=') else { continue };
+        if marks::is_mark(name, value) {
+            row.marks.push(name.to_string());
+        }
+        if name == "SSH_CONNECTION" {
+            row.ssh_connection = Some(value.to_string());
+        }
+    }
+    Some(row)
+}
+
+/// The fields of `/proc/PID/stat`. The name stands in parentheses and may hold anything, so the last one ends it.
+fn parse_stat(text: &str) -> Option<Process> {
+    let (head, rest) = text.rsplit_once(')')?;
+    let (pid, name) = head.split_once('(')?;
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    let number = |at: usize| fields.get(at).and_then(|field| field.parse::<i32>().ok());
+    Some(Process {
+        pid: pid.trim().parse().ok()?,
+        name: name.to_string(),
+        parent: number(1)?,
+        group: number(2)?,
+        session: number(3)?,
+        terminal: number(4)?,
+        foreground: number(5)?,
+        started: fields.get(19)?.parse().ok()?,
+        ..Process::default()
+    })
+}
+
+fn parse_status(text: &str, row: &mut Process) -> Option<()> {
+    for line in text.lines() {
+        let (key, value) = line.split_once(':').unwrap_or_default();
+        let mut numbers = value.split_whitespace();
+        match key {
+            "Uid" => {
+                for user in &mut row.users {
+                    *user = numbers.next()?.parse().ok()?;
+                }
+            }
+            "NSpid" => row.pid_namespaces = numbers.count(),
+            _ => {}
+        }
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_forge_the_fields_behind_it() {
+        let row =
+            parse_stat("12 (a) S 1 1 1 (b)) S 7 8 9 34816 10 0 0 0 0 0 0 0 0 0 20 0 1 0 99 0 0").unwrap();
+        assert_eq!((row.pid, row.parent, row.group, row.session), (12, 7, 8, 9));
+        assert_eq!((row.terminal, row.foreground, row.started), (34816, 10, 99));
+        assert_eq!(row.name, "a) S 1 1 1 (b)");
+        assert!(parse_stat("12 (a S 1").is_none());
+    }
+
+    #[test]
+    fn this_process_and_its_parent_are_seen() {
+        let table = ProcessTable::of_system();
+        let this = table.this().unwrap();
+        assert_eq!(this.exe.as_deref(), Some(std::env::current_exe().unwrap().as_path()));
+        let line = table.line(this.pid).unwrap();
+        assert!(line.len() > 1 && line[1].pid == this.parent);
+    }
+
+    #[test]
+    fn a_missing_or_younger_parent_breaks_the_line() {
+        let row = |pid, parent, started| Process { pid, parent, started, ..Process::default() };
+        let table = ProcessTable::of_rows(3, [row(3, 2, 30), row(2, 1, 20), row(1, 0, 1)], &[]);
+        assert_eq!(table.line(3).unwrap().len(), 3);
+        let table = ProcessTable::of_rows(3, [row(3, 2, 30), row(1, 0, 1)], &[]);
+        assert!(table.line(3).is_none());
+        let table = ProcessTable::of_rows(3, [row(3, 2, 30), row(2, 1, 40), row(1, 0, 1)], &[]);
+        assert!(table.line(3).is_none());
+    }
+
+    #[test]
+    fn titles_name_their_program() {
+        let titled =
+            |word: &str| Process { arguments: vec![word.into()], ..Process::default() }.program_names();
+        assert_eq!(titled("tmux: server"), ["tmux"]);
+        assert_eq!(titled("-bash"), ["bash"]);
+        assert_eq!(titled("sshd: ann@pts/0"), ["sshd"]);
+    }
+}
