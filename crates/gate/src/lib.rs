@@ -21,6 +21,7 @@ pub mod refusal;
 pub mod score;
 pub mod secrets;
 pub mod shell;
+pub mod steering;
 mod stream;
 pub mod ticket;
 pub mod verdict;
