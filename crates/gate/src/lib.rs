@@ -24,6 +24,7 @@ pub mod shell;
 pub mod steering;
 mod stream;
 pub mod ticket;
+pub mod unread_code;
 pub mod verdict;
 pub mod workspace;
 
