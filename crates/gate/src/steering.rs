@@ -106,7 +106,7 @@ impl Row {
             // A directory on the way to it.
             None => names.get(parts.len()..).is_some_and(|rest| rest.iter().all(|name| !name.contains('*'))),
             Some([]) => true,
-            Some([first, ..]) => below && !self.except.contains(first),
+            Some([first, ..]) => below && !self.except.iter().any(|open| is_match(open, first)),
         }
     }
 
@@ -297,6 +297,8 @@ mod tests {
             "docs/CLAUDE.txt",
             ".marvin/notes/a.md",
             ".marvin/spec.md",
+            ".marvin/e2e.json",
+            ".marvin/review-history-1.md",
             ".github/ISSUE_TEMPLATE/bug.md",
             ".github/dependabot.yml",
             ".vscode/extensions.json",
