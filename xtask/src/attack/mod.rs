@@ -4,7 +4,11 @@
 //! must succeed, otherwise the attack proves nothing. Cases are data in `attacks/GROUP.toml`; how a case of a group is run is a
 //! module beside this one. `--sample N` takes every Nth case of each group, always the same ones.
 
+mod clients;
 mod gate_lines;
+mod servers;
+mod steering;
+mod world;
 
 use crate::tools;
 use std::path::PathBuf;
@@ -53,7 +57,12 @@ pub(crate) fn text<'a>(case: &'a toml::Table, key: &str) -> &'a str {
 type Run = fn(&Arena) -> Result<Vec<Trial>, String>;
 
 /// The groups, in the order in which they run.
-const GROUPS: &[(&str, Run)] = &[("gate_lines", gate_lines::run)];
+const GROUPS: &[(&str, Run)] = &[
+    ("gate_lines", gate_lines::run),
+    ("clients", clients::run),
+    ("steering", steering::run),
+    ("servers", servers::run),
+];
 
 /// Runs the groups named, or all, and prints one line per group and per failed trial.
 pub(crate) fn run(words: &[&str]) -> Result<(), String> {
