@@ -65,5 +65,53 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     writeln!(text, "static NAMES: &[(&str, u16)] = &{names:?};")?;
     fs::write(Path::new(&env::var("OUT_DIR")?).join("facts.rs"), text)?;
+    steering()
+}
+
+/// A row of the table of steering files, as the file writes it.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SteeringRow {
+    pattern: String,
+    steers: String,
+    verdict: String,
+    example: String,
+    #[serde(default)]
+    root: bool,
+    #[serde(default)]
+    document: bool,
+    #[serde(default)]
+    except: String,
+}
+
+#[derive(serde::Deserialize)]
+struct SteeringTable {
+    file: Vec<SteeringRow>,
+}
+
+/// Writes the table of steering files as constants.
+fn steering() -> Result<(), Box<dyn std::error::Error>> {
+    let source = "data/steering.toml";
+    println!("cargo:rerun-if-changed={source}");
+    let table: SteeringTable = toml::from_str(&fs::read_to_string(source)?)?;
+    let mut text = String::from("static ROWS: &[Row] = &[\n");
+    for row in &table.file {
+        let verdict = match row.verdict.as_str() {
+            "ask" => "Ask",
+            "deny" => "Deny",
+            other => return Err(format!("{source}: `{other}` is not a verdict of a steering file").into()),
+        };
+        // Names are compared folded.
+        let lower = row.pattern.to_ascii_lowercase();
+        let pattern: Vec<&str> = lower.split('/').collect();
+        let except: Vec<&str> = row.except.split_whitespace().collect();
+        writeln!(
+            text,
+            "    Row {{ pattern: &{pattern:?}, steers: {:?}, verdict: Decision::{verdict}, example: {:?}, root: {}, document: {}, except: &{except:?} }},",
+            row.steers, row.example, row.root, row.document,
+        )?;
+    }
+    text.push_str("];\n");
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("steering.rs"), text)?;
     Ok(())
 }

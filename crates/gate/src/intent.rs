@@ -9,6 +9,7 @@ use crate::network::{Guard, Service};
 use crate::path::{self, WorkspacePath};
 use crate::refusal::{Refusal, RefusalKind};
 use crate::secrets;
+use crate::steering;
 use crate::ticket::{self, Duty};
 use crate::verdict::{Decision, Verdict};
 use crate::workspace::Workspace;
@@ -264,11 +265,8 @@ fn judge_path(text: &str, context: &Context<'_>, write: bool) -> Verdict {
             "Look at an example file (such as `.env.example`) instead, or ask the person for what is needed.",
         ),
         // A list of files that names it is a person's decision already.
-        Ok(path) if write && context.access.executes() && is_instruction(&path, workspace) => Verdict::ask(
-            "path.instructions",
-            format!("`{path}` tells agents what to do, and a person decides what agents are told"),
-            "Say in your answer what should stand there and why.",
-        ),
+        Ok(path) if write && context.access.executes() => judge_steering(&path, workspace)
+            .unwrap_or_else(|| Verdict::allow("path.inside", "the path lies inside the working directory")),
         Ok(_) => Verdict::allow("path.inside", "the path lies inside the working directory"),
         Err(refusal) => workspace.explain(refusal).verdict(),
     }
@@ -286,11 +284,26 @@ fn is_secret(path: &WorkspacePath, workspace: &Workspace) -> bool {
     named && !workspace.metadata(path).is_ok_and(|facts| facts.is_dir())
 }
 
-/// Do agents take instructions from this file, or from what it leads to?
-fn is_instruction(path: &WorkspacePath, workspace: &Workspace) -> bool {
+/// The verdict on writing a file that instructs agents or runs by itself, by its name or by where it leads.
+fn judge_steering(path: &WorkspacePath, workspace: &Workspace) -> Option<Verdict> {
     let real = workspace.resolve(path).unwrap_or_default();
     let real: Vec<&str> = real.iter().filter_map(|part| part.to_str()).collect();
-    path::is_instruction(&real) || path::is_instruction(&path.as_str().split('/').collect::<Vec<_>>())
+    let given: Vec<&str> = path.as_str().split('/').collect();
+    if path::is_instruction(&real) || path::is_instruction(&given) {
+        return Some(Verdict::ask(
+            "path.instructions",
+            format!("`{path}` tells agents what to do, and a person decides what agents are told"),
+            "Say in your answer what should stand there and why.",
+        ));
+    }
+    let row =
+        steering::find(&real).into_iter().chain(steering::find(&given)).max_by_key(|row| row.verdict)?;
+    let reason = format!("`{path}` steers {}, and a person decides that", row.steers);
+    let how_to_fix = "Say in your answer what should stand there and why.";
+    Some(match row.verdict {
+        Decision::Deny => Verdict::deny("path.steers", reason, how_to_fix),
+        Decision::Allow | Decision::Ask => Verdict::ask("path.steers", reason, how_to_fix),
+    })
 }
 
 fn judge_tool(name: &str, touches: Touches, context: &Context<'_>) -> Verdict {

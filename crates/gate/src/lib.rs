@@ -22,8 +22,10 @@ pub mod sandbox;
 pub mod score;
 pub mod secrets;
 pub mod shell;
+pub mod steering;
 mod stream;
 pub mod ticket;
+pub mod unread_code;
 pub mod verdict;
 pub mod workspace;
 

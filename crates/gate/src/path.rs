@@ -107,7 +107,7 @@ pub(crate) fn parse(text: &str) -> Result<WorkspacePath, Refusal> {
 
 /// A name as the most forgiving file system reads it: some know no case, some drop dots and spaces at the end, some do not
 /// see characters without width. What is closed by name is closed under all of these.
-fn folded(name: &str) -> String {
+pub(crate) fn folded(name: &str) -> String {
     let unseen = |letter: &char| matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     let seen: String = name.chars().filter(|letter| !unseen(letter)).collect();
     seen.trim_end_matches(['.', ' ']).to_ascii_lowercase()

@@ -183,6 +183,8 @@ pub enum Deed<'a> {
     Unreadable,
     /// Reads a file.
     Read(&'a str),
+    /// Searches everything below a directory; the session's own where none is named.
+    Search(&'a str),
     /// Writes a file.
     Write(&'a str),
     /// Applies a patch to files.
@@ -219,7 +221,8 @@ impl Call {
             "Edit" | "Write" | "MultiEdit" | "NotebookEdit" => {
                 self.paths().next().map_or(Deed::Unreadable, Deed::Write)
             }
-            "Read" | "NotebookRead" | "Grep" | "Glob" | "LS" | "view_image" => {
+            "Grep" | "Glob" => Deed::Search(self.argument("path").unwrap_or(".")),
+            "Read" | "NotebookRead" | "LS" | "view_image" => {
                 self.paths().next().map_or(Deed::Other, Deed::Read)
             }
             _ => Deed::Other,
@@ -234,6 +237,12 @@ impl Call {
         // A pattern that begins at a root is a place too.
         let pattern = self.argument("pattern").filter(|text| text.starts_with(['/', '~']));
         named.chain(pattern)
+    }
+
+    /// Patterns of file names in the arguments of a search.
+    pub fn patterns(&self) -> impl Iterator<Item = &str> {
+        let named = self.argument("glob").into_iter();
+        named.chain(self.argument("pattern").filter(|_| self.tool == "Glob"))
     }
 
     /// Lines and addresses in the arguments of a tool that is not known.

@@ -7,6 +7,7 @@
 
 pub mod answer;
 pub mod client;
+mod client_rules;
 pub mod daemon;
 pub mod desk;
 pub mod event;

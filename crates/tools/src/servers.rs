@@ -3,12 +3,17 @@
 //! The person's own settings are trusted. A project's are not: its folder may come from a stranger, or be written by the
 //! agent that works in it. So a server that a project names counts only while a person has trusted exactly this
 //! definition, with the content of every file of the project that it would run ([`Server::state`]). A project cannot
-//! replace a server of the person's.
+//! replace a server of the person's. The files of a person's server are pinned when it starts for the first time ([`pins`]);
+//! how each is started stands in [`launch`].
 //!
 //! Limits: what a trusted program loads besides the files that its command line names is not looked at.
 
+mod launch;
+mod pins;
+
+pub use launch::Launch;
+
 use marvin_base::environment::Environment;
-use marvin_base::files::{self, Links};
 use marvin_base::layout::Layout;
 use marvin_base::settings::{Origin, Settings, nearest_of, table};
 use marvin_base::{signature, truncate};
@@ -21,8 +26,6 @@ use std::time::Duration;
 
 /// Servers of one project and person.
 const MOST: usize = 32;
-/// Bytes of a file of the project that takes part in trust.
-const LARGEST: u64 = 8 * 1024 * 1024;
 /// What a definition may say.
 const FIELDS: [&str; 10] =
     ["command", "args", "env", "cwd", "url", "headers", "allow", "timeout_s", "startup_s", "enabled"];
@@ -40,7 +43,7 @@ pub struct Definition {
     /// Names of variables that it gets, besides a few harmless ones.
     #[serde(default)]
     pub env: Vec<String>,
-    /// Where it runs, relative to the project; the project itself unless said.
+    /// Where it starts: an empty directory unless said, the project for `project`, or a path. Only in a person's own settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
     /// An address to speak to instead.
@@ -120,6 +123,8 @@ pub enum State {
     Ready,
     /// A project named it, and no person has trusted it as it is now.
     Untrusted,
+    /// It is the person's own, and its program or a script of it changed since it was pinned.
+    Changed,
     /// It is switched off.
     Off,
 }
@@ -135,7 +140,9 @@ pub struct Server {
     pub whose: Whose,
     /// Whether it may be used.
     pub state: State,
-    /// Where trust in it is noted, and for which content; none for the person's own.
+    /// What a person should know of it: what is not pinned, and where it starts.
+    pub notes: Vec<String>,
+    /// Where trust in it is noted, and for which content; none where nothing of it is pinned.
     trust: Option<(PathBuf, String)>,
 }
 
@@ -143,7 +150,7 @@ impl Server {
     /// Trusts it as it is now, or no longer.
     ///
     /// # Errors
-    /// When the person named it, who need not trust it, or the list cannot be written.
+    /// When nothing of it is pinned, so that it need not be trusted, or the list cannot be written.
     pub fn trust(&self, layout: &Layout, remove: bool) -> Result<(), String> {
         let Some((name, hash)) = &self.trust else {
             return Err(format!("`{}` stands in your own settings, so it is trusted already", self.name));
@@ -154,9 +161,51 @@ impl Server {
     }
 }
 
+impl Server {
+    /// Pins a person's server that starts for the first time.
+    ///
+    /// # Errors
+    /// When the list cannot be written.
+    pub fn pin_first(&self, layout: &Layout) -> Result<(), String> {
+        match &self.trust {
+            Some((name, _)) if self.whose == Whose::Person && !Trust::read(&layout.trusted()).knows(name) => {
+                self.trust(layout, false)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Finds out what is pinned, and whether it still is what it was.
+    fn weigh(&mut self, settings: &Path, trusted: &Trust, layout: &Layout, environment: &Environment) {
+        let (pinned, notes) = pins::pin(self, layout, environment);
+        self.notes = notes;
+        let definition = signature::of(&json!(self.definition));
+        let state = match self.whose {
+            Whose::Project => {
+                let hash = signature::of(&json!({"definition": self.definition, "files": pinned}));
+                let name = settings.with_file_name(format!("config.toml#mcp.servers.{}", self.name));
+                let state = if trusted.holds(&name, &hash) { State::Ready } else { State::Untrusted };
+                self.trust = Some((name, hash));
+                state
+            }
+            Whose::Person if pinned.is_empty() => State::Ready,
+            Whose::Person => {
+                let hash = signature::of(&json!(pinned));
+                // A person who changes the definition has decided; only its files are pinned.
+                let kind = definition.get(..16).unwrap_or(&definition);
+                let name = settings.with_file_name(format!("config.toml#mcp.servers.{}.{kind}", self.name));
+                let is_pinned = !trusted.knows(&name) || trusted.holds(&name, &hash);
+                self.trust = Some((name, hash));
+                if is_pinned { State::Ready } else { State::Changed }
+            }
+        };
+        self.state = if self.definition.enabled { state } else { State::Off };
+    }
+}
+
 /// The servers that the settings name, sorted by name, and what is wrong with others.
 #[must_use]
-pub fn read(settings: &Settings, layout: &Layout) -> (Vec<Server>, Vec<String>) {
+pub fn read(settings: &Settings, layout: &Layout, environment: &Environment) -> (Vec<Server>, Vec<String>) {
     let mut found: BTreeMap<String, Server> = BTreeMap::new();
     let mut problems = Vec::new();
     let project = layout.project_config();
@@ -183,17 +232,16 @@ pub fn read(settings: &Settings, layout: &Layout) -> (Vec<Server>, Vec<String>) 
             match understood(&name, definition) {
                 Err(what) => problem(what),
                 Ok(definition) => {
-                    let trust = from_project.map(|path| {
-                        let file = format!("config.toml#mcp.servers.{name}");
-                        (path.with_file_name(file), hash(&definition, layout))
-                    });
-                    let is_trusted = trust.as_ref().is_none_or(|(name, hash)| trusted.holds(name, hash));
-                    let state = match (definition.enabled, is_trusted) {
-                        (false, _) => State::Off,
-                        (true, false) => State::Untrusted,
-                        (true, true) => State::Ready,
-                    };
-                    found.insert(name.clone(), Server { name, definition, whose, state, trust });
+                    if whose == Whose::Project && definition.cwd.is_some() {
+                        problem("`cwd` counts only in your own settings; a project's server starts in an empty directory".into());
+                        continue;
+                    }
+                    let file = from_project.cloned().unwrap_or_else(|| layout.user_config());
+                    let (state, notes) = (State::Off, Vec::new());
+                    let mut server =
+                        Server { name: name.clone(), definition, whose, state, notes, trust: None };
+                    server.weigh(&file, &trusted, layout, environment);
+                    found.insert(name, server);
                 }
             }
         }
@@ -253,30 +301,6 @@ fn understood(name: &str, definition: Value) -> Result<Definition, String> {
         return Err("timeout_s is 1 to 86400, startup_s is 1 to 600".into());
     }
     Ok(definition)
-}
-
-/// What trust is for: the definition, and every file of the project that its command line names.
-fn hash(definition: &Definition, layout: &Layout) -> String {
-    let mut contents = BTreeMap::new();
-    if let Some(project) = layout.project() {
-        let folder = definition.cwd.as_ref().map_or_else(|| project.to_path_buf(), |cwd| project.join(cwd));
-        for word in definition.command.iter().chain(&definition.args) {
-            if let Some((path, content)) = content(&folder.join(word), project) {
-                contents.insert(path, content);
-            }
-        }
-    }
-    signature::of(&json!({"definition": definition, "files": contents}))
-}
-
-/// The hash of a file inside of the project, under its real name; one that cannot be read has none, and cannot run.
-fn content(path: &Path, project: &Path) -> Option<(String, String)> {
-    let real = path.canonicalize().ok()?;
-    if !real.starts_with(project.canonicalize().ok()?) || !real.is_file() {
-        return None;
-    }
-    let bytes = files::read(&real, LARGEST, Links::Refuse).ok()?;
-    Some((real.display().to_string(), signature::of_bytes(&bytes)))
 }
 
 /// Names of variables in a text: `$NAME` or `${NAME}`.
@@ -345,7 +369,11 @@ mod tests {
 
     fn states(place: &Place) -> Vec<(String, State)> {
         let settings = Settings::load(&place.sources).unwrap();
-        read(&settings, &place.layout).0.into_iter().map(|one| (one.name, one.state)).collect()
+        read(&settings, &place.layout, &place.sources.environment)
+            .0
+            .into_iter()
+            .map(|one| (one.name, one.state))
+            .collect()
     }
 
     #[test]
@@ -359,7 +387,7 @@ mod tests {
         let expected = |state| vec![("mine".to_string(), State::Ready), ("theirs".to_string(), state)];
         assert_eq!(states(&place), expected(State::Untrusted));
         let settings = Settings::load(&place.sources).unwrap();
-        let (servers, problems) = read(&settings, &place.layout);
+        let (servers, problems) = read(&settings, &place.layout, &place.sources.environment);
         assert!(problems.len() == 1 && problems[0].contains("yours is used"), "{problems:?}");
         assert_eq!(servers[0].definition.command.as_deref(), Some("x"));
         assert!(servers[0].trust(&place.layout, false).is_err());
@@ -382,7 +410,7 @@ mod tests {
         let wrong = |text: &str| {
             let place = place(text, "");
             let settings = Settings::load(&place.sources).unwrap();
-            let (servers, problems) = read(&settings, &place.layout);
+            let (servers, problems) = read(&settings, &place.layout, &place.sources.environment);
             assert!(servers.is_empty(), "{text}");
             problems.concat()
         };

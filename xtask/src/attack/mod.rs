@@ -4,11 +4,16 @@
 //! must succeed, otherwise the attack proves nothing. Cases are data in `attacks/GROUP.toml`; how a case of a group is run is a
 //! module beside this one. `--sample N` takes every Nth case of each group, always the same ones.
 
+mod clients;
 mod escapes;
 mod gate_lines;
 mod ordinary_shell;
 mod person;
+mod pty;
 mod sandbox;
+mod servers;
+mod steering;
+mod world;
 
 use crate::tools;
 use std::path::PathBuf;
@@ -67,6 +72,9 @@ const GROUPS: &[(&str, Run)] = &[
     ("sandbox", sandbox::run),
     ("person", person::run),
     ("escapes", escapes::run),
+    ("clients", clients::run),
+    ("steering", steering::run),
+    ("servers", servers::run),
 ];
 
 /// Runs the groups named, or all, and prints one line per group and per failed trial.

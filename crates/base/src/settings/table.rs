@@ -357,6 +357,9 @@ settings! {
     HOOKS_STOP_ROUNDS = "hooks.stop_rounds", Whole(0, 20), "3", Person, ["MARVIN_HOOKS_STOP_ROUNDS"],
         "How often in a row an agent that stops is sent back because its commitments do not hold";
 
+    HOOKS_ALLOW = "hooks.allow", Choice(&["never", "rules", "harmless"]), "rules", Person, ["MARVIN_HOOKS_ALLOW"],
+        "What hooks let a client run without its own question: nothing, what your own rules allow, or also harmless reads";
+
     MCP_SERVERS = "mcp.servers", Json, "", Anyone, ["MARVIN_MCP_SERVERS"],
         "Servers whose tools agents get, by name: command, args, env, cwd, url, headers, allow, timeout_s, startup_s";
     MCP_TOKEN = "mcp.token", Secret, "", Person, ["MARVIN_MCP_TOKEN"],

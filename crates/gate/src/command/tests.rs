@@ -457,6 +457,8 @@ fn what_steers_agents_does_not_come_in_with_other_files() {
         ("cp -r x/.claude src/..", "effect.write"),
         ("cp z/* .", "effect.write"),
         ("cp z/*.md src", "effect.write"),
+        // A nested directory steers whoever starts an agent there.
+        ("cp -r x/. z", "effect.write"),
         ("cp -r made/. .", "copy.unseen"),
         ("tar xf a.tar", "archive.hooks"),
         ("tar --extract --file=a.tar --strip-components=1", "archive.hooks"),
@@ -468,7 +470,6 @@ fn what_steers_agents_does_not_come_in_with_other_files() {
     }
     for line in [
         "cp -r y/. .",
-        "cp -r x/. z",
         "tar xf a.tar -C z",
         "tar xkf a.tar",
         "tar tf a.tar",

@@ -11,6 +11,7 @@
 //! A file that is broken never loosens anything: the last good one stays, and where there was none, what a broken
 //! denylist might have refused is asked about. Limits: rules compare texts; what a script does is not in its name.
 
+mod clearance;
 pub mod decisions;
 pub mod evaluator;
 mod explained;
@@ -22,6 +23,7 @@ mod set;
 pub mod starter;
 pub mod trust;
 
+pub use clearance::Clearance;
 pub use decisions::{Log, Stats};
 pub use evaluator::{Evaluator, Opinion, Question};
 pub use rule::{Kind, List, Problem, Rule};

@@ -36,6 +36,12 @@ impl Trust {
         !hash.is_empty() && self.files.get(&name(file)).is_some_and(|known| known == hash)
     }
 
+    /// Is there any content of this file that is trusted?
+    #[must_use]
+    pub fn knows(&self, file: &Path) -> bool {
+        self.files.contains_key(&name(file))
+    }
+
     /// Trusts a file as it is now, or no longer when it is gone; writes the list.
     ///
     /// # Errors

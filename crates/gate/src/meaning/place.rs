@@ -265,24 +265,7 @@ impl Place {
             _ => {}
         }
         // What tools of the project run or obey by themselves.
-        let steers = matches!(
-            parts.as_slice(),
-            [".claude", ..]
-                | [".cursor", ..]
-                | [".codex", ..]
-                | [".gemini", ..]
-                | [".husky", ..]
-                | [".github", "workflows", ..]
-                | [".circleci", ..]
-                | [".mcp.json"]
-                | [".gitlab-ci.yml"]
-                | [".envrc"]
-                | [".pre-commit-config.yaml"]
-                | [".vscode", "tasks.json" | "settings.json" | "launch.json"]
-                | ["Jenkinsfile"]
-                | [".gitattributes"]
-        );
-        if crate::path::is_instruction(&parts) || steers {
+        if crate::path::is_instruction(&parts) || crate::steering::find(&parts).is_some() {
             return Place::Instructions;
         }
         // Keys of people are credentials wherever they lie.

@@ -9,6 +9,8 @@ mod prompt;
 mod telling;
 mod tests_seen;
 
+pub use permission::{ClientAnswer, explain_answer};
+
 use crate::answer::Answer;
 use crate::event::{Client, Deed, Event, Input};
 use crate::packs::Packs;

@@ -1,16 +1,21 @@
 //! Judges a call before it happens: commands by the gate with all its layers, files by what they are.
 //!
-//! A command that the gate allows runs without a question. For files the client's own way to permission stands, and only what
-//! the gate asks about or denies is said: records, rules, instructions, secrets, and what lies outside.
+//! A client runs commands without Marvin's sandbox, and "allow" lifts its own question. So a verdict that allows is told to the
+//! client only with a clearance ([`marvin_gate::layers::Clearance`]) that `hooks.allow` lets count, and only where none of the
+//! client's own rules could ask; otherwise the answer holds no decision and the client decides as it would without Marvin. For
+//! files nothing is ever allowed: only what the gate asks about or denies is said.
 
 use super::{Desk, lock};
 use crate::answer::Answer;
-use crate::event::{Call, Deed, Event, Input};
+use crate::client_rules;
+use crate::event::{Call, Client, Deed, Event, Input};
 use crate::session::{Counted, Session};
-use marvin_gate::layers::{Layer, Place};
+use marvin_base::settings::table;
+use marvin_gate::layers::{Clearance, Layer, Place, Ruling};
 use marvin_gate::meaning::Grounds;
 use marvin_gate::{Access, Context, Decision, Intent, Verdict, Workspace, judge};
-use serde_json::json;
+use serde::Serialize;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
@@ -19,6 +24,9 @@ use std::time::Instant;
 const MOST_FILES: usize = 200;
 /// Characters of a command in the trace.
 const LONGEST: usize = 4_000;
+
+/// Modes in which Claude Code asks about what it does not know; in others an "allow" would lift a refusal.
+const ASKING_MODES: [&str; 4] = ["default", "acceptEdits", "auto", "bypassPermissions"];
 
 /// What a client's own agents write below the home folder.
 const WRITTEN: [&str; 4] = [".claude/plans", ".claude/projects", ".claude/todos", ".codex/memories"];
@@ -42,19 +50,21 @@ const READ: [&str; 12] = [
 const NO_WORKSPACE: &str = "/dev/null/none";
 
 /// A verdict with the layer that it came from.
-struct Ruled {
-    verdict: Verdict,
-    layer: &'static str,
+pub(super) struct Ruled {
+    pub(super) verdict: Verdict,
+    pub(super) layer: &'static str,
+    /// Whether the client is told to run it without its own question, where the verdict allows.
+    pub(super) lifts: bool,
 }
 
 impl Ruled {
     fn ask(rule: &str, reason: &str) -> Ruled {
-        Ruled { verdict: Verdict::ask(rule, reason, ""), layer: Layer::Error.word() }
+        Ruled { verdict: Verdict::ask(rule, reason, ""), layer: Layer::Error.word(), lifts: false }
     }
 
     fn path(rule: &str, reason: &str) -> Ruled {
         let mend = "Say in your answer what should stand there and why, or let the person decide.";
-        Ruled { verdict: Verdict::ask(rule, reason, mend), layer: "path" }
+        Ruled { verdict: Verdict::ask(rule, reason, mend), layer: "path", lifts: false }
     }
 
     /// A question at least.
@@ -105,10 +115,8 @@ impl Desk {
             Event::PreToolUse => self.tell_of_call(input, &mut session),
             _ => None,
         };
-        // In planning nothing is to run; the client sees to that, and an allow must not lift it.
-        let planning = input.mode == "plan";
         match ruled {
-            Some(Ruled { verdict, .. }) if !(planning && verdict.is_allowed()) => Answer::Verdict {
+            Some(Ruled { verdict, lifts, .. }) if lifts || !verdict.is_allowed() => Answer::Verdict {
                 decision: verdict.decision,
                 reason: reason(&verdict, input.attended),
                 context,
@@ -142,7 +150,7 @@ impl Desk {
             && ruled.verdict.decision != Decision::Deny
             && let Some(verdict) = super::tests_seen::before_merge(line, &lock(session))
         {
-            return Some(Ruled { verdict, layer: Layer::Denylist.word() });
+            return Some(Ruled { verdict, layer: Layer::Denylist.word(), lifts: false });
         }
         Some(ruled)
     }
@@ -174,6 +182,7 @@ impl Desk {
             }
             Deed::Unreadable => Some(unreadable()),
             Deed::Read(_) => files(false),
+            Deed::Search(place) => self.searched(call, place, input).or_else(|| files(false)),
             Deed::Write(_) => files(true),
             Deed::Patch(text) => match patched(text) {
                 Some(files) if files.len() <= MOST_FILES => {
@@ -231,7 +240,27 @@ impl Desk {
         {
             return Ruled::ask("record.failed", &format!("the log of decisions cannot be written: {why}"));
         }
-        Ruled { verdict: ruling.verdict, layer: ruling.layer.word() }
+        let lifts = self.lifts(line, input, &place, &ruling);
+        Ruled { verdict: ruling.verdict, layer: ruling.layer.word(), lifts }
+    }
+
+    /// Is the client told to run an allowed line without its own question?
+    fn lifts(&self, line: &str, input: &Input, place: &Where, ruling: &Ruling) -> bool {
+        let is_shell = input.call.as_ref().is_some_and(|call| call.tool == "Bash");
+        // In planning nothing is to run, and in other modes the client refuses what it would ask about.
+        if !is_shell || !ruling.verdict.is_allowed() || !ASKING_MODES.contains(&input.mode.as_str()) {
+            return false;
+        }
+        let clearance = self.layers.clearance(line, place.of(), ruling);
+        let setting = self.ground.settings.text(&table::HOOKS_ALLOW);
+        let folders = [self.project.as_path(), Path::new(&place.folder), Path::new(&place.root)];
+        lifts(setting, &clearance)
+            && !client_rules::may_match(
+                self.ground.layout.home(),
+                self.ground.environment.get("CLAUDE_CONFIG_DIR"),
+                &folders,
+                &ruling.judgement.segments,
+            )
     }
 
     fn file(&self, path: &str, write: bool, input: &Input) -> Option<Ruled> {
@@ -246,7 +275,7 @@ impl Desk {
         // The name as it was given: a link in it is the gate's to judge.
         let given = self.relative(path, input);
         let (Some(workspace), Some(given)) =
-            (workspace, given.or_else(|| Some(inside.to_str()?.to_string())))
+            (workspace, given.or_else(|| Some(inside.to_str()?.to_string())).map(or_root))
         else {
             return Some(Ruled::path("path.unusable", &format!("`{path}` cannot be judged")));
         };
@@ -264,13 +293,9 @@ impl Desk {
         };
         let verdict = judge(&intent, &context);
         match verdict.decision {
-            Decision::Allow if write && steers(inside) => Some(Ruled::path(
-                "path.steers",
-                &format!("`{path}` steers agents or what runs by itself, and a person decides that"),
-            )),
             Decision::Allow => None,
-            Decision::Ask => Some(Ruled { verdict, layer: "path" }),
-            Decision::Deny if write => Some(Ruled { verdict, layer: "path" }),
+            Decision::Ask => Some(Ruled { verdict, layer: "path", lifts: false }),
+            Decision::Deny if write => Some(Ruled { verdict, layer: "path", lifts: false }),
             // Reading what is not there, or lies in the record, harms nothing.
             Decision::Deny
                 if matches!(verdict.rule.as_str(), "path.missing" | "path.closed" | "path.tickets") =>
@@ -279,6 +304,37 @@ impl Desk {
             }
             Decision::Deny => Some(Ruled::path(&verdict.rule, &verdict.reason)),
         }
+    }
+
+    /// A search through everything below a directory: one that holds credentials, or a pattern that names them, is asked about.
+    fn searched(&self, call: &Call, place: &str, input: &Input) -> Option<Ruled> {
+        // A pattern of names may lead elsewhere itself.
+        let patterns = call.patterns().map(|pattern| match pattern.starts_with(['/', '~']) {
+            true => pattern.to_string(),
+            false => format!("{place}/{pattern}"),
+        });
+        let home = marvin_gate::path::real(self.ground.layout.home());
+        for place in std::iter::once(place.to_string()).chain(patterns) {
+            let start = place.find(['*', '?', '[', '{']).and_then(|at| place.get(..at)?.rsplit_once('/'));
+            let real = match start {
+                Some(("", _)) => PathBuf::from("/"),
+                Some((folder, _)) => self.real(folder, input),
+                None => self.real(&place, input),
+            };
+            let holds = |secret: &PathBuf| secret.starts_with(&real) && *secret != real;
+            if home.starts_with(&real) || marvin_gate::secrets::places(&home).iter().any(holds) {
+                let reason = format!("`{place}` holds credentials, and all of it would be searched");
+                return Some(Ruled::path("path.home", &reason));
+            }
+        }
+        let names = call.patterns().find(|pattern| {
+            let name = pattern.rsplit('/').next().unwrap_or(pattern);
+            let mut parts = name.split(['{', '}', ',']).map(|part| part.trim_matches('*'));
+            parts.any(|part| part.len() > 3 && marvin_gate::secrets::is_project_secret(part))
+        });
+        names.map(|pattern| {
+            Ruled::path("path.secret", &format!("`{pattern}` names files that may hold secrets"))
+        })
     }
 
     /// Where a path leads: links are followed as far as there is something, and only then `..` goes up.
@@ -302,7 +358,8 @@ impl Desk {
         let call = input.call.clone().unwrap_or_default();
         let verdict = ruled.map(|ruled| {
             let Verdict { decision, reason, rule, .. } = &ruled.verdict;
-            json!({"decision": decision.word(), "reason": reason, "rule": rule, "layer": ruled.layer})
+            let told = if *decision == Decision::Allow && !ruled.lifts { "none" } else { decision.word() };
+            json!({"decision": decision.word(), "reason": reason, "rule": rule, "layer": ruled.layer, "told": told})
         });
         let asked = ruled.is_some_and(|ruled| ruled.verdict.decision == Decision::Ask);
         let command = match call.deed() {
@@ -320,6 +377,65 @@ impl Desk {
         });
         session.record(event.kebab(), facts).map_err(|error| error.to_string())
     }
+}
+
+/// Does a clearance count by the setting `hooks.allow`?
+fn lifts(setting: &str, clearance: &Clearance) -> bool {
+    match clearance {
+        Clearance::None => false,
+        Clearance::Harmless => setting == "harmless",
+        Clearance::Rule(_) => matches!(setting, "rules" | "harmless"),
+    }
+}
+
+/// What a client would be told of a line before it runs it.
+#[derive(Debug, Clone, Serialize)]
+pub struct ClientAnswer {
+    /// The client.
+    pub client: &'static str,
+    /// `allow`, `ask`, `deny`, or `none` where the client's own rules apply.
+    pub decision: &'static str,
+    /// Why.
+    pub reason: String,
+    /// Why the line could run in a client without a question.
+    pub clearance: Clearance,
+    /// What the hook prints.
+    pub output: Value,
+}
+
+/// The answer to a client about a ruling on a line, in a session that asks and has no rules of its own.
+#[must_use]
+pub fn explain_answer(
+    client: Client,
+    setting: &str,
+    clearance: Clearance,
+    verdict: &Verdict,
+) -> ClientAnswer {
+    let said = !verdict.is_allowed() || lifts(setting, &clearance);
+    let answer = match said {
+        true => Answer::Verdict { decision: verdict.decision, reason: reason(verdict, false), context: None },
+        false => Answer::Nothing,
+    };
+    let output: Value = serde_json::from_str(&answer.print(client, Event::PreToolUse)).unwrap_or_default();
+    let word = output.pointer("/hookSpecificOutput/permissionDecision").and_then(Value::as_str);
+    let decision = match word {
+        Some("allow") => "allow",
+        Some("ask") => "ask",
+        Some("deny") => "deny",
+        _ => "none",
+    };
+    let reason = match (decision, &clearance, verdict.decision) {
+        ("none", Clearance::None, _) => {
+            "the line may run code that has not been read, so the client decides".to_string()
+        }
+        ("none", Clearance::Harmless, _) => {
+            format!("harmless, but hooks.allow is `{setting}`, so the client decides")
+        }
+        ("none", Clearance::Rule(rule), _) => format!("covered by the rule {rule}; the client decides"),
+        ("deny", _, Decision::Ask) => format!("a question, which this client cannot ask: {}", verdict.reason),
+        _ => verdict.reason.clone(),
+    };
+    ClientAnswer { client: client.word(), decision, reason, clearance, output }
 }
 
 /// What is said: why, which rule, and the mend. A person who is asked decides, and needs no mend.
@@ -348,27 +464,16 @@ fn outside(path: &str, real: &Path, write: bool, home: &Path) -> Option<Ruled> {
     write.then(|| Ruled::path("path.outside", &format!("`{path}` lies outside the project")))
 }
 
+/// The path, or `.` for the workspace itself.
+fn or_root(path: String) -> String {
+    if path.is_empty() { ".".into() } else { path }
+}
+
 /// Is it a place for what is not meant to last?
 fn is_scratch(path: &Path, home: &Path) -> bool {
     (path.starts_with("/tmp") || path.starts_with("/var/tmp"))
         && !path.starts_with(home)
         && !marvin_gate::path::is_daemon_place(path)
-}
-
-/// Does a file of the project steer agents, or something that runs by itself?
-fn steers(inside: &Path) -> bool {
-    let parts: Vec<&str> = inside.iter().filter_map(|part| part.to_str()).collect();
-    let instructs = |name: &&str| {
-        (name.starts_with("CLAUDE") || name.starts_with("AGENTS")) && name.ends_with(".md")
-            || **name == *".mcp.json"
-    };
-    match parts.as_slice() {
-        [".claude" | ".codex" | ".cursor" | ".gemini" | ".agents" | ".husky", ..] | [".envrc"] => true,
-        [".vscode", "tasks.json" | "settings.json" | "launch.json"] => true,
-        [".marvin", "notes" | "spec.md" | "ux.md" | "design.md", ..] => false,
-        [".marvin", ..] => true,
-        parts => parts.last().is_some_and(instructs) || parts.contains(&".claude"),
-    }
 }
 
 /// The files of a Codex patch; `None` when it is none.
@@ -394,25 +499,6 @@ mod tests {
         assert_eq!(patched("rm -rf /"), None);
         let hidden = "*** Begin Patch\n*** Add File: a.txt\n+x\n  *** Add File: /etc/cron.d/x\n\t*** Delete File:/etc/passwd\n*** End Patch\n";
         assert_eq!(patched(hidden), Some(vec!["a.txt", "/etc/cron.d/x", "/etc/passwd"]));
-    }
-
-    #[test]
-    fn what_steers_is_a_persons_to_change() {
-        for path in [
-            ".claude/settings.local.json",
-            ".codex/hooks.json",
-            "CLAUDE.local.md",
-            "sub/.claude/settings.json",
-            ".mcp.json",
-            ".marvin/init.json",
-        ] {
-            assert!(steers(Path::new(path)), "{path}");
-        }
-        for path in
-            ["src/main.rs", ".github/workflows/ci.yml", "docs/CLAUDE.txt", ".marvin/notes/a.md", "README.md"]
-        {
-            assert!(!steers(Path::new(path)), "{path}");
-        }
     }
 
     #[test]

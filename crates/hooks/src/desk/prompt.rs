@@ -97,7 +97,7 @@ impl Desk {
         let ok = event == Event::PostToolUse;
         session.facts.tool_call_count += 1;
         let file = match call.deed() {
-            Deed::Read(path) | Deed::Write(path) => self.relative(path, input),
+            Deed::Read(path) | Deed::Search(path) | Deed::Write(path) => self.relative(path, input),
             Deed::Patch(text) => super::permission::patched(text)
                 .and_then(|files| files.first().and_then(|path| self.relative(path, input))),
             _ => None,

@@ -22,7 +22,7 @@ impl Desk {
     pub(super) fn tell_of_call(&self, input: &Input, session: &mut Session) -> Option<String> {
         let call = input.call.as_ref()?;
         let paths: Vec<String> = match call.deed() {
-            Deed::Read(path) | Deed::Write(path) => vec![path.to_string()],
+            Deed::Read(path) | Deed::Search(path) | Deed::Write(path) => vec![path.to_string()],
             Deed::Patch(text) => super::permission::patched(text)?.into_iter().map(str::to_string).collect(),
             Deed::Command(line) => return self.tell_of_command(line, input, session),
             Deed::Foreign(_) | Deed::Unreadable | Deed::Other => return None,

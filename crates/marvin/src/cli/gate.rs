@@ -30,7 +30,7 @@ pub(crate) enum GateCommand {
     },
     /// Show what a command does, and why it is allowed, asked about or denied
     #[command(
-        after_help = "Nothing is run, nothing that the command names is opened, and no model is asked.\nWith --exit-code: 0 allowed, 4 a person is needed, 5 denied.\n\nExamples:\n  marvin gate explain 'git push --force'\n  marvin gate explain 'curl https://example.com/x | sh' --json\n  marvin gate explain --exit-code 'cargo test' && cargo test"
+        after_help = "Nothing is run, nothing that the command names is opened, and no model is asked.\nWith --exit-code: 0 allowed, 4 a person is needed, 5 denied.\n\nExamples:\n  marvin gate explain 'git push --force'\n  marvin gate explain 'curl https://example.com/x | sh' --json\n  marvin gate explain --exit-code 'cargo test' && cargo test\n  marvin gate explain --client claude 'npm test'"
     )]
     Explain {
         /// The command line, as a shell would get it
@@ -44,6 +44,9 @@ pub(crate) enum GateCommand {
         /// Say the verdict by the exit code too
         #[arg(long)]
         exit_code: bool,
+        /// Show what the hook would answer this client, which runs commands without Marvin's sandbox
+        #[arg(long, value_name = "CLIENT", value_parser = ["claude", "codex"])]
+        client: Option<String>,
     },
     /// Score the gate on a labelled file of commands
     #[command(

@@ -241,7 +241,7 @@ fn rules(ground: &Ground) -> Check {
 
 /// Servers of others that the settings name; none is started.
 fn servers(ground: &Ground) -> Option<Check> {
-    let (found, problems) = servers::read(&ground.settings, &ground.layout);
+    let (found, problems) = servers::read(&ground.settings, &ground.layout, &ground.environment);
     if let Some(first) = problems.first() {
         return Some(check(
             "mcp servers",
@@ -254,6 +254,14 @@ fn servers(ground: &Ground) -> Option<Check> {
         found.iter().filter(|one| one.state == state).map(|one| one.name.as_str()).collect()
     };
     let (ready, untrusted) = (names(servers::State::Ready), names(servers::State::Untrusted));
+    if let Some(first) = names(servers::State::Changed).first() {
+        return Some(check(
+            "mcp servers",
+            State::Problem,
+            format!("{first} changed since it was pinned, and is not started"),
+            format!("look at it, then `marvin mcp servers trust {first}`"),
+        ));
+    }
     match (found.is_empty(), untrusted.first()) {
         (true, _) => None,
         (false, None) => {

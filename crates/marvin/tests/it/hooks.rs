@@ -21,6 +21,8 @@ impl Scene {
     pub(crate) fn of(client: &'static str) -> Self {
         let world = World::new();
         fs::create_dir_all(world.project().join(".marvin")).unwrap();
+        // Most scenes want to see an `allow`; what is answered without this setting has tests of its own.
+        put(&world.user().join("config.toml"), "[hooks]\nallow = \"harmless\"\n");
         Scene { world, client, session: "s-1".into() }
     }
 
@@ -139,7 +141,7 @@ fn reason(answer: &Value) -> String {
 #[test]
 fn a_command_is_judged_and_the_verdict_explains_itself() {
     let scene = Scene::new();
-    assert_eq!(scene.decision("cargo test"), "allow");
+    assert_eq!(scene.decision("cargo test"), "nothing");
     let denied = scene.bash("rm -rf ~");
     assert_eq!(decision(&denied), "deny");
     assert!(reason(&denied).contains("home folder") && reason(&denied).contains("[marvin: "), "{denied}");
@@ -161,6 +163,88 @@ fn a_command_is_judged_and_the_verdict_explains_itself() {
     scene.end();
     let metrics = json_file(&scene.world.run().join("security-metrics.json"));
     assert_eq!(metrics["byDecision"], json!({"allow": 2, "deny": 3, "ask": 1}));
+}
+
+/// Answers to lines under a value of `hooks.allow`, and with a rule of the person for `make lint`.
+fn answers(setting: &str, lines: &[&str]) -> Vec<String> {
+    let scene = Scene::new();
+    let config = if setting.is_empty() { String::new() } else { format!("[hooks]\nallow = \"{setting}\"\n") };
+    put(&scene.world.user().join("config.toml"), &config);
+    let rule = json!({"rules": [{"id": "lint", "type": "exact", "pattern": "make lint", "reason": "mine"}]});
+    put(&scene.world.user().join("security/allowlist.json"), &rule.to_string());
+    lines.iter().map(|line| scene.decision(line)).collect()
+}
+
+#[test]
+fn a1_a_hook_lifts_no_question_of_the_client_that_it_may_not_lift() {
+    let lines = ["ls", "make lint", "make", "./x.sh", "make lint && ./x.sh", "ls && make lint", "rm -rf ~"];
+    let expected = |ls: &str, rule: &str, both: &str| {
+        [ls, rule, "nothing", "nothing", "nothing", both, "deny"].map(str::to_string).to_vec()
+    };
+    assert_eq!(answers("", &lines), expected("nothing", "allow", "allow"));
+    assert_eq!(answers("rules", &lines), expected("nothing", "allow", "allow"));
+    assert_eq!(answers("harmless", &lines), expected("allow", "allow", "allow"));
+    assert_eq!(answers("never", &lines), expected("nothing", "nothing", "nothing"));
+}
+
+#[test]
+fn a2_rules_of_the_client_that_ask_are_left_in_force() {
+    let scene = Scene::new();
+    assert_eq!(scene.decision("ls"), "allow");
+    let rules = scene.world.project().join(".claude/settings.local.json");
+    put(&rules, r#"{"permissions": {"ask": ["Bash(ls:*)"]}}"#);
+    assert_eq!(scene.decision("ls"), "nothing");
+    assert_eq!(scene.decision("pwd"), "allow");
+    put(&rules, "{broken");
+    assert_eq!(scene.decision("pwd"), "nothing");
+}
+
+#[test]
+fn a1_what_a_client_would_be_told_is_explained() {
+    let scene = Scene::new();
+    let explained = |client: &str, line: &str| {
+        scene.world.marvin(["gate", "explain", "--client", client, "--json", line]).run().exits(0).json()["answer"].clone()
+    };
+    assert_eq!(explained("claude", "ls")["decision"], "allow");
+    assert_eq!(explained("claude", "npm test")["decision"], "none");
+    assert_eq!(explained("claude", "npm test")["output"], json!({}));
+    assert_eq!(explained("claude", "some-program")["decision"], "ask");
+    assert_eq!(explained("codex", "some-program")["decision"], "deny");
+    assert_eq!(explained("codex", "ls")["decision"], "none");
+    assert_eq!(explained("codex", "rm -rf ~")["decision"], "deny");
+    let text = scene.world.marvin(["gate", "explain", "--client", "claude", "npm test"]).run().exits(0);
+    assert!(text.text().starts_with("claude: no opinion"), "{}", text.text());
+}
+
+#[test]
+fn s12_a_search_through_the_home_directory_is_asked_about() {
+    let scene = Scene::new();
+    let home = scene.world.home();
+    let asked = |tool: &str, input: Value| {
+        decision(&scene.hook("PreToolUse", &json!({"tool_name": tool, "tool_input": input})))
+    };
+    for (tool, input) in [
+        ("Grep", json!({"pattern": "KEY", "path": "~"})),
+        ("Grep", json!({"pattern": "KEY", "path": home})),
+        ("Grep", json!({"pattern": "KEY", "path": "/"})),
+        ("Grep", json!({"pattern": "KEY", "path": home.join(".config")})),
+        ("Grep", json!({"pattern": "KEY", "path": "/etc"})),
+        ("Grep", json!({"pattern": "KEY", "glob": ".env*"})),
+        ("Glob", json!({"pattern": "~/**/*.pem"})),
+        ("Glob", json!({"pattern": "/**"})),
+        ("Glob", json!({"pattern": "**/*", "path": "~"})),
+        ("Glob", json!({"pattern": "**/id_rsa"})),
+    ] {
+        assert_eq!(asked(tool, input.clone()), "ask", "{tool} {input}");
+    }
+    for (tool, input) in [
+        ("Grep", json!({"pattern": "KEY"})),
+        ("Grep", json!({"pattern": "/api/", "path": "src"})),
+        ("Glob", json!({"pattern": "**/*.rs"})),
+        ("Glob", json!({"pattern": "*.md", "path": scene.world.project()})),
+    ] {
+        assert_eq!(asked(tool, input.clone()), "nothing", "{tool} {input}");
+    }
 }
 
 #[test]

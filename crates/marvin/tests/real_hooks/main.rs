@@ -10,6 +10,8 @@ mod namespace;
 #[path = "../../../model/tests/real_programs/program.rs"]
 mod program;
 #[cfg(test)]
+mod questions;
+#[cfg(test)]
 mod scenes;
 #[cfg(test)]
 mod stage;
@@ -26,6 +28,7 @@ macro_rules! play {
 
 mod claude {
     play! { Claude:
+        a1_nothing_runs_that_would_have_been_asked_about
         commands_are_judged_and_the_model_is_told
         a_correction_changes_what_the_next_edit_is_told
         compaction_tells_again
@@ -38,6 +41,7 @@ mod claude {
 
 mod codex {
     play! { Codex:
+        a1_nothing_runs_that_would_have_been_asked_about
         commands_are_judged_and_the_model_is_told
         a_correction_changes_what_the_next_edit_is_told
         a_daemon_that_is_killed_changes_nothing

@@ -1,5 +1,6 @@
 //! What is played with both programs.
 
+pub(crate) use crate::questions::a1_nothing_runs_that_would_have_been_asked_about;
 use crate::stage::{Program, Stage, call, say};
 use serde_json::json;
 use std::fs;
@@ -16,7 +17,7 @@ pub(crate) fn commands_are_judged_and_the_model_is_told(program: Program) {
     let played = stage.play("Make something.", entries, None);
     // Marvin speaks before the first word of the model.
     assert!(played.requests[0].contains("Marvin watches this session"), "{}", played.whole());
-    // What is allowed runs, without anybody being asked.
+    // What is allowed, and what the client permits, runs.
     assert_eq!(
         std::fs::read_to_string(stage.place("work/made.txt")).unwrap(),
         "made\n",

@@ -18,16 +18,26 @@ pub(crate) struct Stage {
     server: Option<ModelServer>,
     /// Whether the program is told of `marvin mcp`.
     pub(crate) serves: bool,
+    /// Whether the program decides on its own what it would ask about: nothing is allowed beforehand.
+    pub(crate) asks: bool,
 }
 
 impl Stage {
     pub(crate) fn new(program: Program) -> Self {
+        let stage = Stage::bare(program);
+        let init = stage.run("marvin", &["init", "--client", program.word()]);
+        assert!(init.status.success(), "{init:?}");
+        stage
+    }
+
+    /// The same project without Marvin's hooks.
+    pub(crate) fn bare(program: Program) -> Self {
         // In the home, not in the temporary folder: Codex does not work in a home below that.
         let folder = tempfile::tempdir_in(std::env::var("HOME").unwrap()).unwrap();
         for name in ["work/src", "home/.codex", "home/precious", "bin"] {
             fs::create_dir_all(folder.path().join(name)).unwrap();
         }
-        let stage = Stage { program, folder, server: None, serves: false };
+        let stage = Stage { program, folder, server: None, serves: false, asks: false };
         std::os::unix::fs::symlink(MARVIN, stage.place("bin/marvin")).unwrap();
         fs::write(stage.place("home/precious/file"), "x").unwrap();
         fs::write(stage.place("work/src/a.txt"), "alpha\nbeta\n").unwrap();
@@ -40,8 +50,6 @@ impl Stage {
         fs::write(pack.join("guardrails.md"), "HOUSE-RULE: say it twice.\n").unwrap();
         let lesson = json!({"timestamp": "2026-01-01T00:00:00Z", "category": "testing", "title": "A lesson", "description": "d", "actionable": "HOUSE-LESSON: use the real database in tests."});
         fs::write(pack.join("lessons.jsonl"), format!("{lesson}\n")).unwrap();
-        let init = stage.run("marvin", &["init", "--client", program.word()]);
-        assert!(init.status.success(), "{init:?}");
         stage
     }
 
@@ -110,8 +118,10 @@ impl Stage {
         match self.program {
             Program::Claude => {
                 command.args(["-p", prompt, "--output-format", "json", "--permission-mode", "default"]);
-                // Files are the client's to permit; what is under test are hooks.
-                command.args(["--allowedTools", "Edit", "Read", "Write", "Agent", "mcp__marvin"]);
+                // What runs is the client's to permit; what is under test are hooks, which may refuse or ask all the same.
+                if !self.asks {
+                    command.args(["--allowedTools", "Bash", "Edit", "Read", "Write", "Agent", "mcp__marvin"]);
+                }
                 if let Some(session) = session {
                     command.args(["--resume", session]);
                 }
@@ -123,7 +133,8 @@ impl Stage {
                 }
                 command.args(["--json", "--skip-git-repo-check", "--dangerously-bypass-hook-trust"]);
                 if session.is_none() {
-                    command.args(["--sandbox", "danger-full-access"]);
+                    let sandbox = if self.asks { "read-only" } else { "danger-full-access" };
+                    command.args(["--sandbox", sandbox]);
                 }
                 command.arg(prompt);
             }
@@ -169,6 +180,13 @@ impl Stage {
             Program::Claude => call("Bash", json!({"command": command, "description": "d"})),
             Program::Codex => call("exec_command", json!({"cmd": command})),
         }
+    }
+
+    /// One reply of the model with several calls of the program's shell.
+    pub(crate) fn shells(&self, commands: &[String]) -> Value {
+        let calls: Vec<Value> =
+            commands.iter().map(|command| self.shell(command)["reply"]["tool_calls"][0].clone()).collect();
+        json!({"reply": {"tool_calls": calls}})
     }
 
     /// A call that changes `beta` to another word in a file.

@@ -18,7 +18,6 @@ use rmcp::transport::streamable_http_client::{
     StreamableHttpClientTransport, StreamableHttpClientTransportConfig,
 };
 use rmcp::{ClientHandler, RoleClient};
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -39,22 +38,6 @@ const LISTENING: Duration = Duration::from_millis(500);
 const CLOSING: Duration = Duration::from_secs(2);
 /// Processes that a server may have at the same time.
 const MOST_PROCESSES: u32 = 512;
-/// Variables that every server gets.
-const HARMLESS: [&str; 12] = [
-    "PATH",
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "SHELL",
-    "TERM",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
-    "TMPDIR",
-    "TZ",
-    "XDG_RUNTIME_DIR",
-];
-
 /// A server.
 pub(super) struct Connection {
     pub(super) name: String,
@@ -98,7 +81,7 @@ impl Connection {
             Some(url) => (over_http(ground, &server.definition, url, ears).await?, None),
             None => {
                 let (kept, (stdin, stdout, stderr)) =
-                    child::keep(&program(ground, &server.definition)?).map_err(|error| error.to_string())?;
+                    child::keep(&program(ground, server)?).map_err(|error| error.to_string())?;
                 tokio::spawn(words.clone().listen(stderr));
                 let transport =
                     AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(LARGEST_MESSAGE);
@@ -239,28 +222,15 @@ impl LastWords {
     }
 }
 
-/// The program, with only the variables that it was given.
-fn program(ground: &Ground, definition: &Definition) -> Result<Child, String> {
-    let command = definition.command.clone().unwrap_or_default();
-    let project = ground.layout.project().unwrap_or(&ground.folder);
-    let folder = definition.cwd.as_ref().map_or_else(|| project.to_path_buf(), |cwd| project.join(cwd));
-    if !folder.is_dir() {
-        return Err(format!("its folder {} is not there", folder.display()));
-    }
-    let mut set = BTreeMap::new();
-    for name in HARMLESS.iter().copied().chain(definition.env.iter().map(String::as_str)) {
-        if let Some(value) = ground.environment.get(name) {
-            set.insert(name.to_string(), value.to_string());
-        }
-    }
-    // A program with a slash is looked for where it runs.
-    let program = if command.contains('/') { folder.join(&command).into_os_string() } else { command.into() };
+/// The program, in its own directory and with only the variables that it was given.
+fn program(ground: &Ground, server: &Server) -> Result<Child, String> {
+    let launch = server.launch(&ground.layout, &ground.environment)?;
     Ok(Child {
-        folder: Some(folder),
-        set,
+        folder: Some(launch.folder),
+        set: launch.variables,
         inherit: false,
         limits: Limits { processes: Some(MOST_PROCESSES), ..Limits::default() },
-        ..Child::new(program).args(definition.args.clone())
+        ..Child::new(launch.program).args(launch.arguments)
     })
 }
 

@@ -66,7 +66,7 @@ async fn join_all<T>(futures: impl IntoIterator<Item = impl Future<Output = T>>)
 
 /// Starts the servers that the settings name and that may be used; with a name, only that one.
 pub async fn start(ground: &Ground, only: Option<&str>, cancel: &CancellationToken) -> Servers {
-    let (found, problems) = servers::read(&ground.settings, &ground.layout);
+    let (found, problems) = servers::read(&ground.settings, &ground.layout, &ground.environment);
     let mut all = Servers::default();
     all.lent.notices = problems;
     // Whoever may not run programs gets none of their tools.
@@ -76,7 +76,15 @@ pub async fn start(ground: &Ground, only: Option<&str>, cancel: &CancellationTok
     let mut chosen = Vec::new();
     for server in found.into_iter().filter(|server| only.is_none_or(|only| only == server.name)) {
         match server.state {
-            State::Ready => chosen.push(server),
+            State::Ready => {
+                if let Err(why) = server.pin_first(&ground.layout) {
+                    all.lent
+                        .notices
+                        .push(format!("the MCP server `{}` cannot be pinned: {why}", server.name));
+                }
+                chosen.push(server);
+            }
+            State::Changed => all.lent.notices.push(changed(&server)),
             State::Untrusted => all.lent.notices.push(untrusted(&server)),
             State::Off => {}
         }
@@ -104,6 +112,17 @@ pub async fn start(ground: &Ground, only: Option<&str>, cancel: &CancellationTok
 pub fn untrusted(server: &Server) -> String {
     format!(
         "the MCP server `{}` is named by this project and not trusted, so it is not used: {}\n  hint: `marvin mcp servers trust {}`",
+        server.name,
+        truncate::line(&server.definition.shown(), 120),
+        server.name
+    )
+}
+
+/// What is said of a person's server whose files changed.
+#[must_use]
+pub fn changed(server: &Server) -> String {
+    format!(
+        "the MCP server `{}` is not used: its program or a script of it changed since it was pinned: {}\n  hint: look at it, then `marvin mcp servers trust {}`",
         server.name,
         truncate::line(&server.definition.shown(), 120),
         server.name

@@ -10,7 +10,7 @@ pub(crate) const CLIENTS: &str = "MARVIN_TEST_CLIENTS";
 /// Brings the loopback up, and becomes the test.
 const ENTER: &str = r#"ip link set lo up && exec "$0" "$@""#;
 /// Seconds after which a scene counts as stuck.
-const LONGEST: &str = "150";
+const LONGEST: &str = "600";
 
 /// Plays a scene, unless the programs are not there. `name` is the full path of the test.
 pub(crate) fn play<F: Future<Output = ()>>(name: &str, scene: impl FnOnce() -> F) {

@@ -4,9 +4,13 @@ use super::Scene;
 use crate::failure::Failure;
 use crate::output;
 use marvin_base::Exit;
+use marvin_base::environment::Environment;
+use marvin_base::settings::{Settings, Sources, table};
 use marvin_gate::Decision;
 use marvin_gate::layers::Ruling;
 use marvin_gate::meaning::{Judged, Place};
+use marvin_hooks::desk::explain_answer;
+use marvin_hooks::event::Client;
 
 /// How deep commands are shown below what starts them.
 const DEEPEST: usize = 8;
@@ -22,6 +26,47 @@ pub(super) fn run(line: &str, scene: &Scene, as_json: bool, exit_code: bool) -> 
     Ok(match ruling.verdict.decision {
         Decision::Ask if exit_code => Exit::Blocked,
         Decision::Deny if exit_code => Exit::Refused,
+        _ => Exit::Success,
+    })
+}
+
+/// Shows what the hook would answer a client about a line. The disk is looked at as a hook looks at it.
+pub(super) fn for_client(
+    line: &str,
+    scene: &Scene,
+    client: Client,
+    as_json: bool,
+    exit_code: bool,
+) -> Result<Exit, Failure> {
+    let sources = Sources {
+        environment: Environment::of_process(),
+        project: scene.layout.project_config(),
+        user: Some(scene.layout.user_config()),
+        ..Sources::default()
+    };
+    let settings = Settings::load(&sources).map_err(|error| Failure::failed(error.to_string()))?;
+    let setting = settings.text(&table::HOOKS_ALLOW);
+    let place = scene.place();
+    let ruling = scene.layers.rule(line, place, scene.layers.look(line, place));
+    let clearance = scene.layers.clearance(line, place, &ruling);
+    let answer = explain_answer(client, setting, clearance, &ruling.verdict);
+    if as_json {
+        let mut value = ruling.explained(line);
+        if let Some(map) = value.as_object_mut() {
+            map.insert("answer".into(), serde_json::json!(answer));
+        }
+        output::json(&value)?;
+    } else {
+        let said = match answer.decision {
+            "none" => "no opinion".to_string(),
+            decision => decision.to_string(),
+        };
+        let answered = format!("{}: {said} ({})\n", answer.client, one_line(&answer.reason));
+        output::line(&format!("{answered}  hook output: {}\n{}", answer.output, text(line, &ruling)))?;
+    }
+    Ok(match answer.decision {
+        "ask" if exit_code => Exit::Blocked,
+        "deny" if exit_code => Exit::Refused,
         _ => Exit::Success,
     })
 }

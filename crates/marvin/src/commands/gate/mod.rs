@@ -16,14 +16,19 @@ use marvin_base::environment::Environment;
 use marvin_base::layout::{self, Layout};
 use marvin_gate::layers::{Layers, Place, Stats};
 use marvin_gate::meaning::Grounds;
+use marvin_hooks::event::Client;
 use std::path::{Path, PathBuf};
 
 /// Runs one of the gate's commands.
 pub(crate) fn run(command: GateCommand) -> Result<Exit, Failure> {
     match command {
         GateCommand::Judge { place, .. } => judge::run(&Scene::of(&place)?),
-        GateCommand::Explain { command, place, json, exit_code } => {
-            explain::run(&command, &Scene::of(&place)?, json, exit_code)
+        GateCommand::Explain { command, place, json, exit_code, client } => {
+            let scene = Scene::of(&place)?;
+            match client.as_deref().and_then(Client::read) {
+                Some(client) => explain::for_client(&command, &scene, client, json, exit_code),
+                None => explain::run(&command, &scene, json, exit_code),
+            }
         }
         GateCommand::Eval { file, working_dir, rules, json } => {
             eval::run(&file, &Scene::find(working_dir.as_deref(), !rules)?, json)

@@ -22,7 +22,7 @@ pub(super) fn run(command: &ServersCommand) -> Result<Exit, Failure> {
 
 fn read(place: &ServersPlace) -> Result<(Ground, Vec<Server>, Vec<String>), Failure> {
     let ground = super::ground(place.working_dir.as_deref())?;
-    let (servers, problems) = servers::read(&ground.settings, &ground.layout);
+    let (servers, problems) = servers::read(&ground.settings, &ground.layout, &ground.environment);
     Ok((ground, servers, problems))
 }
 
@@ -41,13 +41,14 @@ fn word(state: State) -> &'static str {
     match state {
         State::Ready => "ready",
         State::Untrusted => "not trusted",
+        State::Changed => "changed",
         State::Off => "off",
     }
 }
 
 fn value(server: &Server) -> Value {
     json!({
-        "name": server.name, "whose": server.whose, "state": server.state, "definition": server.definition,
+        "name": server.name, "whose": server.whose, "state": server.state, "definition": server.definition, "notes": server.notes,
     })
 }
 
@@ -68,6 +69,9 @@ fn list(place: &ServersPlace) -> Result<Exit, Failure> {
         let whose = if server.whose == Whose::Project { "project" } else { "person" };
         let shown = output::visible(&truncate::line(&server.definition.shown(), 100));
         text.push_str(&format!("{:24}  {:11}  {whose:7}  {shown}\n", server.name, word(server.state)));
+        for note in &server.notes {
+            text.push_str(&format!("{:24}  note: {}\n", "", output::visible(note)));
+        }
     }
     if servers.is_empty() {
         text.push_str(
@@ -84,6 +88,9 @@ fn check(name: Option<&str>, place: &ServersPlace) -> Result<Exit, Failure> {
         let server = find(servers, name)?;
         if server.state == State::Untrusted {
             return Err(Failure { exit: Exit::Blocked, ..Failure::failed(client::untrusted(&server)) });
+        }
+        if server.state == State::Changed {
+            return Err(Failure { exit: Exit::Blocked, ..Failure::failed(client::changed(&server)) });
         }
     }
     let started = runtime()?.block_on(async {
@@ -135,7 +142,7 @@ fn trust(name: &str, remove: bool, yes: bool, place: &ServersPlace) -> Result<Ex
     let server = find(servers, name)?;
     let shown = output::visible(&server.definition.shown());
     let person = deciding::person(None)?;
-    if !remove && !yes && server.whose == Whose::Project {
+    if !remove && !yes && (server.whose == Whose::Project || server.state == State::Changed) {
         if !std::io::stdin().is_terminal() {
             return Err(Failure {
                 exit: Exit::Blocked,

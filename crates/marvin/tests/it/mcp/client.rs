@@ -307,10 +307,10 @@ fn a_killed_turn_leaves_no_server() {
         put(&world.root().join("s.sh"), &format!("setsid sleep 1000 & {body}")).display().to_string();
     person(&world, &[("s", "bash", &[&script], "")]);
     let running = world.play(&[call("mcp__s__hello", json!({"who": "x"}))], &[]).start();
-    until("the server runs", || processes(&world.project()) > 2);
+    until("the server runs", || processes(world.root()) > 2);
     running.signal(rustix::process::Signal::KILL);
     drop(running);
-    until("nothing is left", || processes(&world.project()) == 0);
+    until("nothing is left", || processes(world.root()) == 0);
 }
 
 #[test]
@@ -348,4 +348,67 @@ fn a_server_over_http_is_reached_with_its_header() {
     assert!(!ended.whole().contains("a-token-for-this"));
     let item = called(&world.trace(), "mcp__far__gate_explain");
     assert_eq!(item["result"]["data"]["structured"]["verdict"], "allow", "{item}");
+}
+
+#[test]
+fn s3_code_planted_in_the_project_is_not_run_by_a_person_s_server() {
+    let world = World::new();
+    let mark = |name: &str| world.root().join(format!("mark-{name}"));
+    let touch = |name: &str| format!("#!/bin/sh\ntouch {}\n", mark(name).display());
+    world.write("json.py", &format!("open({:?}, 'w')\n", mark("python").display().to_string()));
+    world.write("node_modules/.bin/docs-mcp", &touch("npx"));
+    world.write("package.json", r#"{"name": "p"}"#);
+    world.write("bin/docs-tool", &touch("path"));
+    for file in ["node_modules/.bin/docs-mcp", "bin/docs-tool"] {
+        use std::os::unix::fs::PermissionsExt;
+        let path = world.project().join(file);
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    person(
+        &world,
+        &[
+            ("json", "python3", &["-m", "json.tool"], ""),
+            ("npx", "npx", &["--no-install", "docs-mcp"], ""),
+            ("path", "docs-tool", &[], ""),
+            ("own", "./bin/docs-tool", &[], ""),
+        ],
+    );
+    let path = format!("bin:{}/bin:{}", world.project().display(), std::env::var("PATH").unwrap());
+    world.marvin(["mcp", "servers", "check"]).env("PATH", &path).run();
+    for name in ["python", "npx", "path"] {
+        assert!(!mark(name).exists(), "{name}");
+    }
+    // The person may give that up for one server, and is warned.
+    person(&world, &[("own", "./bin/docs-tool", &[], "cwd = 'project'")]);
+    let listed = world.marvin(["mcp", "servers", "list", "--json"]).run().exits(0).json();
+    assert!(listed[0]["notes"].to_string().contains("inside the project"), "{listed}");
+    world.marvin(["mcp", "servers", "check"]).run();
+    assert!(mark("path").exists());
+}
+
+#[test]
+fn s3_a_pinned_script_that_changed_waits_for_trust() {
+    let world = World::new();
+    let mark = world.root().join("mark");
+    let script = server(&world, "p", &list(&one_tool("hello")), "");
+    let body = fs::read_to_string(&script).unwrap();
+    person(&world, &[("p", "bash", &[&script], "")]);
+    world.marvin(["mcp", "servers", "check", "p"]).run().exits(0);
+    put(&world.root().join("p.sh"), &format!("touch {}\n{body}", mark.display()));
+    let state =
+        || world.marvin(["mcp", "servers", "list", "--json"]).run().exits(0).json()[0]["state"].clone();
+    assert_eq!(state(), "changed");
+    let check = world.marvin(["mcp", "servers", "check", "p"]).run().exits(4);
+    assert!(check.message().contains("changed since it was pinned"), "{}", check.message());
+    world.play(&[say("done")], &[]).run().exits(0);
+    assert!(notices(&world.trace()).contains("marvin mcp servers trust p"), "{}", notices(&world.trace()));
+    assert!(!mark.exists());
+    world.marvin(["mcp", "servers", "trust", "p"]).run().exits(4);
+    world.marvin(["mcp", "servers", "trust", "p", "--yes"]).run().exits(0);
+    assert_eq!(state(), "ready");
+    world.marvin(["mcp", "servers", "check", "p"]).run().exits(0);
+    assert!(mark.exists());
+    // A definition that the person changes is the person's decision.
+    person(&world, &[("p", "bash", &[&script], "timeout_s = 7")]);
+    assert_eq!(state(), "ready");
 }

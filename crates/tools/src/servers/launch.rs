@@ -1,0 +1,183 @@
+//! How a server's program is started: which file, where, and with which variables.
+//!
+//! A server runs outside of the sandbox, so nothing that an agent can write into the project may decide what it runs. It
+//! starts in an empty directory of the person, its program is resolved to a file outside of the project, `PATH` holds no
+//! directory of the project, and its environment is built from a list. `cwd = "project"` in the person's own settings gives
+//! that up for one server, and [`super::Server::notes`] says so.
+//!
+//! Limits: what a program loads besides the files on its command line is its own affair: packages that `npx` or `uvx` fetch,
+//! modules that a script imports from its own directory.
+
+use super::{Definition, Server, Whose};
+use marvin_base::environment::Environment;
+use marvin_base::layout::Layout;
+use std::collections::BTreeMap;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// Variables that every server gets where they are set; `PATH` is made safe first.
+const PASSED: [&str; 10] =
+    ["HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ"];
+/// What `cwd` says for the project's directory.
+const PROJECT: &str = "project";
+/// Rights of the empty directory: nothing is made in it.
+const NEUTRAL_MODE: u32 = 0o500;
+
+/// A program with everything around it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// The program, absolute.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Where it starts.
+    pub folder: PathBuf,
+    /// All of its variables.
+    pub variables: BTreeMap<String, String>,
+}
+
+impl Server {
+    /// How the server is started.
+    ///
+    /// # Errors
+    /// When its program is not found or lies in the project, or its directory cannot be used.
+    pub fn launch(&self, layout: &Layout, environment: &Environment) -> Result<Launch, String> {
+        let folder = match starts_in(&self.definition, layout) {
+            Some(folder) if self.whose == Whose::Project => {
+                return Err(format!(
+                    "cannot start in {}: a server that a project names starts in an empty directory\n  hint: take `cwd` out of its definition",
+                    folder.display()
+                ));
+            }
+            Some(folder) if folder.is_dir() => folder,
+            Some(folder) => {
+                return Err(format!("cannot start in {}: it is not a directory", folder.display()));
+            }
+            None => neutral(layout)?,
+        };
+        let path = safe_path(environment.get("PATH").unwrap_or_default(), layout.project());
+        let program = self.resolve_program(layout, environment)?;
+        let mut variables = BTreeMap::new();
+        for name in PASSED.iter().copied().chain(self.definition.env.iter().map(String::as_str)) {
+            if let Some(value) = environment.get(name) {
+                variables.insert(name.to_string(), value.to_string());
+            }
+        }
+        variables.insert("PATH".into(), path);
+        // Python would import from the directory of a script in the project, or from the project itself.
+        if !names_own_script(&self.definition, layout) {
+            variables.insert("PYTHONSAFEPATH".into(), "1".into());
+        }
+        Ok(Launch { program, arguments: self.arguments(layout), folder, variables })
+    }
+
+    /// The program as an absolute path.
+    pub(super) fn resolve_program(
+        &self,
+        layout: &Layout,
+        environment: &Environment,
+    ) -> Result<PathBuf, String> {
+        let path = safe_path(environment.get("PATH").unwrap_or_default(), layout.project());
+        let command = self.definition.command.as_deref().unwrap_or_default();
+        let in_project = self.whose == Whose::Project || starts_in(&self.definition, layout).is_some();
+        let given = Path::new(command);
+        let found = if given.is_absolute() {
+            given.to_path_buf()
+        } else if command.contains('/') {
+            let base = layout.project().filter(|_| in_project).ok_or_else(|| {
+                format!("cannot start `{command}`: the path is relative\n  hint: write it in full")
+            })?;
+            starts_in(&self.definition, layout).unwrap_or_else(|| base.to_path_buf()).join(given)
+        } else {
+            let mut folders = path.split(':').map(|folder| Path::new(folder).join(command));
+            folders
+                .find(|path| is_executable(path))
+                .ok_or_else(|| format!("cannot start `{command}`: there is no such program on the PATH"))?
+        };
+        if !is_executable(&found) {
+            return Err(format!("cannot start {}: it is not an executable file", found.display()));
+        }
+        if !in_project && is_inside(&found, layout.project()) {
+            return Err(format!(
+                "cannot start {}: it lies inside the project, where agents write\n  hint: install it elsewhere, or say cwd = \"project\"",
+                found.display()
+            ));
+        }
+        Ok(found)
+    }
+
+    /// The arguments; files of a project that its own server names are given in full.
+    fn arguments(&self, layout: &Layout) -> Vec<String> {
+        let full = |word: &String| {
+            let project = layout.project().filter(|_| self.whose == Whose::Project)?;
+            let path = project.join(word);
+            (!word.starts_with('-') && path.is_file()).then(|| path.display().to_string())
+        };
+        self.definition.args.iter().map(|word| full(word).unwrap_or_else(|| word.clone())).collect()
+    }
+}
+
+/// The directory that a definition names; `None` for the empty one.
+pub(super) fn starts_in(definition: &Definition, layout: &Layout) -> Option<PathBuf> {
+    let cwd = definition.cwd.as_deref()?;
+    match (cwd, layout.project()) {
+        (PROJECT, Some(project)) => Some(project.to_path_buf()),
+        (PROJECT, None) => None,
+        (cwd, Some(project)) => Some(project.join(cwd)),
+        (cwd, None) => Some(PathBuf::from(cwd)),
+    }
+}
+
+/// Does a definition name a script of the person's own, outside of the project?
+fn names_own_script(definition: &Definition, layout: &Layout) -> bool {
+    let named = definition.args.iter().map(Path::new).filter(|path| path.is_absolute() && path.is_file());
+    named.into_iter().any(|path| !is_inside(path, layout.project()))
+}
+
+/// `PATH` without directories that are relative, missing, or inside the project.
+fn safe_path(path: &str, project: Option<&Path>) -> String {
+    let is_safe = |folder: &&str| {
+        let folder = Path::new(folder);
+        folder.is_absolute() && folder.is_dir() && !is_inside(folder, project)
+    };
+    path.split(':').filter(is_safe).collect::<Vec<_>>().join(":")
+}
+
+/// Does a path lead into the project?
+pub(super) fn is_inside(path: &Path, project: Option<&Path>) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    project.is_some_and(|project| path.starts_with(project) || real(path).starts_with(real(project)))
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+}
+
+/// An empty directory of the person in which nothing is made.
+fn neutral(layout: &Layout) -> Result<PathBuf, String> {
+    let folder = layout.user().join("mcp").join("empty");
+    let fail = |what: &dyn std::fmt::Display| {
+        format!("cannot use {}: {what}\n  hint: remove it, and it is made again", folder.display())
+    };
+    if let Some(parent) = folder.parent() {
+        std::fs::create_dir_all(parent).map_err(|error| fail(&error))?;
+    }
+    match std::fs::DirBuilder::new().mode(NEUTRAL_MODE).create(&folder) {
+        Ok(()) => {}
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+        Err(error) => return Err(fail(&error)),
+    }
+    let facts = folder.symlink_metadata().map_err(|error| fail(&error))?;
+    let own = std::fs::metadata("/proc/self").map(|own| own.uid());
+    if !facts.is_dir() || own.is_ok_and(|own| own != facts.uid()) {
+        return Err(fail(&"it is not a directory of yours"));
+    }
+    if std::fs::read_dir(&folder).map_err(|error| fail(&error))?.next().is_some() {
+        return Err(fail(&"it is not empty"));
+    }
+    if facts.permissions().mode() & 0o777 != NEUTRAL_MODE {
+        let mode = std::fs::Permissions::from_mode(NEUTRAL_MODE);
+        std::fs::set_permissions(&folder, mode).map_err(|error| fail(&error))?;
+    }
+    Ok(folder)
+}
