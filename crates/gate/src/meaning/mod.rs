@@ -21,6 +21,7 @@ mod habit;
 mod keys;
 mod machine;
 mod network;
+mod options;
 mod package;
 mod place;
 mod places;
