@@ -31,11 +31,13 @@ mod safer;
 mod service;
 mod storage;
 mod transfer;
+mod variables;
 mod weigh;
 mod words;
 
 pub use facts::{FactsError, MoreFacts};
 pub use place::{Grounds, Place};
+pub(crate) use variables::steers;
 pub use weigh::{Act, find, weigh};
 
 use crate::shell::{self, Reading, RedirectKind, Segment, Taint, Word};

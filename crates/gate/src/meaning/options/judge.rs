@@ -75,6 +75,16 @@ fn judge_words(look: &mut Look<'_>, base: &str, facts: Option<&Facts>, words: &[
 /// How many programs that start programs are followed in one command.
 const MAX_PASSES: usize = 4;
 
+/// Judges options that stand in a variable's value.
+pub(in crate::meaning) fn judge_text(look: &mut Look<'_>, program: &str, value: &Word) {
+    let Some(words) = value.text().and_then(|text| shlex::split(&text)) else {
+        return look
+            .ask("environment", format!("what options `{}` gives `{program}` is not known", value.shown()));
+    };
+    let words: Vec<Word> = words.into_iter().map(Word::known).collect();
+    judge_words(look, program, None, &words, 1);
+}
+
 fn doubt(look: &mut Look<'_>, base: &str, name: &str) {
     look.ask("option.unknown", format!("option `{name}` of `{base}` is not known"));
 }

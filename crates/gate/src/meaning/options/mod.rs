@@ -9,7 +9,7 @@
 mod judge;
 mod parse;
 
-pub(super) use judge::judge;
+pub(super) use judge::{judge, judge_text};
 
 /// What an option does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
