@@ -31,6 +31,7 @@ mod safer;
 mod service;
 mod storage;
 mod transfer;
+mod trees;
 mod variables;
 mod weigh;
 mod words;
@@ -102,6 +103,8 @@ pub(crate) struct Look<'a> {
     pub(crate) starts: bool,
     /// Whether something on the line is fetched into a substitution.
     pub(crate) fetched: bool,
+    /// Whether a command of the line lists the names in a directory that holds credentials.
+    pub(crate) listed: bool,
     /// What is known beside the line.
     pub(crate) beside: Beside<'a>,
 }
@@ -311,6 +314,8 @@ fn conclude(
         let name = segment.words.first().and_then(Word::text);
         segment.piped && name.is_some_and(|name| network::fetches(shell::base_name(&name)))
     });
+    let listed = reading.segments.len() > 1
+        && reading.segments.iter().any(|segment| segment.piped && trees::lists_credentials(segment, grounds));
     let mut segments: Vec<Judged> = Vec::with_capacity(reading.segments.len());
     for (at, segment) in reading.segments.iter().enumerate() {
         let base = segment.words.first().and_then(Word::text);
@@ -327,6 +332,7 @@ fn conclude(
             depth,
             starts,
             fetched,
+            listed,
             beside,
         };
         segments.push(judge_segment(look));

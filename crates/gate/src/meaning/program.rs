@@ -6,7 +6,7 @@ use super::habit::{built, hunts, rewritten, secrets_by_name, written};
 use super::words::{generic, hidden_shell, is_interactive, is_text};
 use super::{
     Act, Look, Place, archive, cloud, code, container, database, disk, files, forge, git, machine, network,
-    options, package, storage, transfer,
+    options, package, storage, transfer, trees,
 };
 use crate::shell::{self, Taint, Word, base_name};
 use crate::verdict::Verdict;
@@ -111,6 +111,7 @@ pub(super) fn judge(look: &mut Look<'_>) {
     }
     if !shell::is_shell(&base) && !shell::is_launcher(&base) {
         options::judge(look, &base, facts);
+        trees::judge(look, &base);
     }
     if files::judge(look, &base)
         || archive::judge(look, &base)

@@ -65,6 +65,7 @@ fn judge_words(look: &mut Look<'_>, base: &str, facts: Option<&Facts>, words: &[
     if let Some((program, words)) = &parsed.passed
         && let Some(name) = program.text()
         && name != base
+        && !parsed.operands.first().is_some_and(|verb| verb.is("run") || verb.is("run-script"))
         && of(&name).is_some_and(|inner| !inner.options.text().is_empty())
         && depth < MAX_PASSES
     {
