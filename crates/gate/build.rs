@@ -1,15 +1,26 @@
-//! Turns the table of program facts into sorted constants, so that no program that judges one command reads it first.
+//! Turns the tables of programs into sorted constants, so that no program that judges one command parses them first.
 
+#[path = "src/meaning/options/row.rs"]
+mod option_row;
 #[path = "src/meaning/row.rs"]
 mod row;
 
+use option_row::OptionRow;
 use row::Row;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::{env, fs, path::Path};
+
+type Failure = Box<dyn std::error::Error>;
 
 #[derive(serde::Deserialize)]
 struct Table {
     program: Vec<Row<String>>,
+}
+
+#[derive(serde::Deserialize)]
+struct OptionTable {
+    program: Vec<OptionRow>,
 }
 
 fn words(lists: &[&str]) -> String {
@@ -28,11 +39,18 @@ fn phrases(list: &str) -> String {
     format!("Words::Fixed(&[{}])", phrases.join(", "))
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let source = "src/meaning/facts.toml";
-    println!("cargo:rerun-if-changed={source}");
+fn main() -> Result<(), Failure> {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=src/meaning/row.rs");
+    println!("cargo:rerun-if-changed=src/meaning/options/row.rs");
+    println!("cargo:rerun-if-changed=data/programs");
+    write_facts()?;
+    write_options()
+}
+
+fn write_facts() -> Result<(), Failure> {
+    let source = "src/meaning/facts.toml";
+    println!("cargo:rerun-if-changed={source}");
     let table: Table = toml::from_str(&fs::read_to_string(source)?)?;
     let mut names: Vec<(&str, usize)> = Vec::new();
     let mut text = String::from("static ROWS: &[Facts] = &[\n");
@@ -43,8 +61,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         writeln!(
             text,
-            "    Facts {{ class: Class::{class}, why: std::borrow::Cow::Borrowed({:?}), values: {}, reads: {}, writes: {}, runs: {}, asks: {}, denies: {}, skip: {}, allow: {}, ask: {}, deny: {} }},",
+            "    Facts {{ class: Class::{class}, why: std::borrow::Cow::Borrowed({:?}), flags: {}, values: {}, reads: {}, writes: {}, runs: {}, asks: {}, denies: {}, skip: {}, allow: {}, ask: {}, deny: {} }},",
             row.why,
+            words(&[&row.flags]),
             words(&[&row.values, &row.reads, &row.writes, &row.runs]),
             words(&[&row.reads]),
             words(&[&row.writes]),
@@ -113,5 +132,201 @@ fn steering() -> Result<(), Box<dyn std::error::Error>> {
     }
     text.push_str("];\n");
     fs::write(Path::new(&env::var("OUT_DIR")?).join("steering.rs"), text)?;
+    Ok(())
+}
+
+/// The tables of options as text of Rust, while they are collected.
+#[derive(Default)]
+struct Signatures {
+    code: String,
+    text: String,
+    count: usize,
+}
+
+fn write_options() -> Result<(), Failure> {
+    let mut files: Vec<_> = fs::read_dir("data/programs")?.collect::<Result<_, _>>()?;
+    files.sort_by_key(fs::DirEntry::path);
+    let mut rows: Vec<OptionRow> = Vec::new();
+    for file in files.iter().filter(|file| file.path().extension().is_some_and(|end| end == "toml")) {
+        println!("cargo:rerun-if-changed={}", file.path().display());
+        let text = fs::read_to_string(file.path())?;
+        let table: OptionTable =
+            toml::from_str(&text).map_err(|error| format!("{}: {error}", file.path().display()))?;
+        rows.extend(table.program);
+    }
+    rows.iter_mut().for_each(inherit);
+    let mut by_name: BTreeMap<&str, &OptionRow> = BTreeMap::new();
+    for row in &rows {
+        for name in row.names.split_whitespace() {
+            if by_name.insert(name, row).is_some() {
+                return Err(format!("data/programs: `{name}` stands twice").into());
+            }
+        }
+    }
+    let mut signatures = Signatures::default();
+    let mut names: Vec<(&str, usize)> = Vec::new();
+    let mut examples = String::from("static EXAMPLES: &[(&str, bool)] = &[\n");
+    for row in &rows {
+        let at = signatures.add(row, &by_name)?;
+        names.extend(row.names.split_whitespace().map(|name| (name, at)));
+        write_examples(row, &mut examples)?;
+    }
+    let names = signatures.lines(names.into_iter().map(|(name, at)| (name, at.to_string())));
+    let directory = env::var("OUT_DIR")?;
+    let code = format!(
+        "static SIGNATURES: &[Signature] = &[\n{}];\n\nstatic NAMES: Lines = {names};\n",
+        signatures.code
+    );
+    fs::write(Path::new(&directory).join("options.rs"), code)?;
+    fs::write(Path::new(&directory).join("options.txt"), &signatures.text)?;
+    examples.push_str("];\n");
+    fs::write(Path::new(&directory).join("option_examples.rs"), examples)?;
+    Ok(())
+}
+
+/// A subcommand reads its words as its program does.
+fn inherit(row: &mut OptionRow) {
+    for sub in &mut row.sub {
+        if sub.grammar.is_empty() {
+            sub.grammar.clone_from(&row.grammar);
+        }
+        sub.negates |= row.negates;
+        inherit(sub);
+    }
+}
+
+/// The example lines of a row: `true` for those that are allowed.
+fn write_examples(row: &OptionRow, text: &mut String) -> Result<(), Failure> {
+    for line in &row.allow {
+        writeln!(text, "    ({line:?}, true),")?;
+    }
+    for line in &row.ask {
+        writeln!(text, "    ({line:?}, false),")?;
+    }
+    row.sub.iter().try_for_each(|sub| write_examples(sub, text))
+}
+
+impl Signatures {
+    /// Adds sorted `KEY\tVALUE` lines to the text; returns where they are, as code.
+    fn lines<'a>(&mut self, lines: impl Iterator<Item = (&'a str, String)>) -> String {
+        let start = self.text.len();
+        let mut lines: Vec<(&str, String)> = lines.collect();
+        lines.sort_unstable();
+        for (key, value) in lines {
+            self.text.push_str(&format!("{key}\t{value}\n"));
+        }
+        format!("Lines {{ start: {start}, end: {} }}", self.text.len())
+    }
+
+    /// Adds a row and its subcommands; returns its number.
+    fn add(&mut self, row: &OptionRow, by_name: &BTreeMap<&str, &OptionRow>) -> Result<usize, Failure> {
+        let mut options: BTreeMap<String, String> = BTreeMap::new();
+        let mut subs: Vec<(String, usize)> = Vec::new();
+        let mut likes: Vec<&OptionRow> = vec![row];
+        while let Some(name) = likes.last().map(|row| row.like.trim()).filter(|name| !name.is_empty()) {
+            let other =
+                by_name.get(name).ok_or_else(|| format!("data/programs: like = {name:?} is unknown"))?;
+            if likes.len() > 8 {
+                return Err(format!("data/programs: like = {name:?} is a circle").into());
+            }
+            likes.push(other);
+        }
+        // The row's own options come last, so that they stand before those of the row that it is like.
+        for row in likes.iter().rev() {
+            collect(row, &mut options)?;
+        }
+        for sub in likes.iter().flat_map(|row| &row.sub) {
+            let at = self.add(sub, by_name)?;
+            for phrase in sub.names.split(',').map(str::trim).filter(|phrase| !phrase.is_empty()) {
+                if !subs.iter().any(|(known, _)| known == phrase) {
+                    subs.push((phrase.to_string(), at));
+                }
+            }
+        }
+        subs.sort_unstable();
+        let any = |test: fn(&OptionRow) -> bool| likes.iter().any(|row| test(row));
+        let pick = |field: fn(&OptionRow) -> &String| {
+            likes
+                .iter()
+                .map(|row| field(row).as_str())
+                .find(|text| !text.is_empty())
+                .unwrap_or_default()
+                .to_string()
+        };
+        let grammar = match pick(|row| &row.grammar).as_str() {
+            "" | "gnu" => "Gnu",
+            "single" => "Single",
+            "text" => "Text",
+            other => return Err(format!("data/programs: grammar = {other:?} is unknown").into()),
+        };
+        let rest = match pick(|row| &row.rest).as_str() {
+            "" => "Class",
+            "none" => "None",
+            "plus" => "Plus",
+            other => return Err(format!("data/programs: rest = {other:?} is unknown").into()),
+        };
+        let (prefixes, exact): (Vec<_>, Vec<_>) =
+            options.iter().partition(|(name, _)| name.len() > 2 && name.ends_with('*'));
+        let exact = self.lines(exact.into_iter().map(|(name, effect)| (name.as_str(), effect.clone())));
+        let starts = prefixes.into_iter().map(|(name, effect)| (name.trim_end_matches('*'), effect.clone()));
+        let starts = self.lines(starts);
+        let subs = self.lines(subs.iter().map(|(phrase, at)| (phrase.as_str(), at.to_string())));
+        writeln!(
+            self.code,
+            "    Signature {{ grammar: Grammar::{grammar}, rest: Rest::{rest}, numeric: {}, response: {}, bundled: {}, negates: {}, leading: {}, loose: {}, passes: {:?}, options: {exact}, prefixes: {starts}, subs: {subs} }},",
+            any(|row| row.numeric),
+            any(|row| row.response),
+            any(|row| row.bundled),
+            any(|row| row.negates),
+            any(|row| row.leading),
+            any(|row| row.loose),
+            row.passes,
+        )?;
+        self.count += 1;
+        Ok(self.count - 1)
+    }
+}
+
+/// Collects the options of a row with their effects; `-abc` of the GNU grammar is three options.
+fn collect(row: &OptionRow, options: &mut BTreeMap<String, String>) -> Result<(), Failure> {
+    let lists = [
+        (&row.flags, "flag"),
+        (&row.values, "value"),
+        (&row.optional, "optional"),
+        (&row.reads, "read"),
+        (&row.writes, "write"),
+        (&row.deletes, "delete"),
+        (&row.loads, "load"),
+        (&row.runs, "run"),
+        (&row.sends, "send"),
+        (&row.asks, "ask"),
+        (&row.asks_value, "ask-value"),
+    ];
+    let mut own: BTreeMap<String, String> = BTreeMap::new();
+    let mut put = |name: String, effect: String| match own.insert(name.clone(), effect) {
+        Some(_) => Err(format!("data/programs: option `{name}` of `{}` stands twice", row.names)),
+        None => Ok(()),
+    };
+    for (list, effect) in lists {
+        for word in list.split_whitespace() {
+            let letters =
+                word.strip_prefix('-').filter(|rest| !rest.starts_with('-') && rest.chars().count() > 1);
+            match letters.filter(|rest| row.grammar != "single" && !rest.ends_with('*')) {
+                Some(letters) => {
+                    for letter in letters.chars() {
+                        put(format!("-{letter}"), effect.to_string())?;
+                    }
+                }
+                None => put(word.to_string(), effect.to_string())?,
+            }
+        }
+    }
+    for (names, patterns) in &row.only {
+        let patterns: Vec<&str> = patterns.split_whitespace().collect();
+        for name in names.split_whitespace() {
+            put(name.to_string(), format!("={}", patterns.join(" ")))?;
+        }
+    }
+    options.append(&mut own);
     Ok(())
 }

@@ -1,18 +1,109 @@
 //! Variables that change what programs do, and where the output of programs comes from.
 
+use super::facts::{self, Class};
+use super::variables::{self, Variable};
 use super::words::candidates;
-use super::{Grounds, Look, Place, network};
+use super::{Act, Grounds, Look, Place, network, options};
 use crate::shell::{self, Taint, Word};
 
 /// Judges the variables that are set for a command, or for all that follow.
 pub(super) fn judge(look: &mut Look<'_>) {
     for (name, value) in &look.segment.environment {
-        if shell::is_command_variable(name) {
-            command(look, name, value);
-        } else if shell::is_notable(name) {
-            notable(look, name, value);
+        match variables::of(name) {
+            Variable::Harmless => {}
+            Variable::Written => look.act(Act::Write, value),
+            Variable::Options(program) => options::judge_text(look, program, value),
+            Variable::Only(patterns) => only(look, name, value, patterns),
+            Variable::Address if network::is_local(&value.beginning()) || value.is("") => {}
+            Variable::Address => {
+                look.ask("environment", format!("it sets `{name}`, which chooses to whom programs talk"));
+            }
+            Variable::Steering if shell::is_command_variable(name) => command(look, name, value),
+            Variable::Steering => notable(look, name, value),
+            Variable::Unknown if shell::is_notable(name) => notable(look, name, value),
+            Variable::Unknown => unknown(look, name),
         }
     }
+}
+
+/// A variable whose value is a list of options of which only some are harmless.
+fn only(look: &mut Look<'_>, name: &str, value: &Word, patterns: &[&str]) {
+    let known = value.text().is_some_and(|text| {
+        let mut words = text.split_ascii_whitespace();
+        words.all(|word| patterns.iter().any(|own| shell::pattern::matches(own, word)))
+    });
+    if !known {
+        look.ask(
+            "environment",
+            format!("`{name}={}` may make programs run or load something", value.shown()),
+        );
+        look.nested(&value.shown());
+    }
+}
+
+/// A variable of which nothing is known: the project's own code may be told anything, other programs may not.
+fn unknown(look: &mut Look<'_>, variable: &str) {
+    let Some(first) = look.segment.words.first() else { return };
+    let Some(program) = first.text() else { return };
+    let base = shell::base_name(&program);
+    let place = look.place(first);
+    let own = program.contains('/') && matches!(place, Place::Inside | Place::Regenerable);
+    let class = facts::of(base).map(|facts| facts.class);
+    let inert = matches!(class, Some(Class::Ask | Class::Deny) | None);
+    if own || inert || runs_project(base) || super::words::is_text(base) || class == Some(Class::Build) {
+        return;
+    }
+    if shell::is_shell(base) || shell::is_launcher(base) {
+        return;
+    }
+    look.ask("environment.unknown", format!("what the variable `{variable}` means to `{base}` is not known"));
+}
+
+/// Programs that run the project's own code, beside those of the class `build`.
+fn runs_project(base: &str) -> bool {
+    let plain = base.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.');
+    matches!(
+        plain,
+        "npm"
+            | "npx"
+            | "pnpm"
+            | "pnpx"
+            | "yarn"
+            | "bun"
+            | "bunx"
+            | "deno"
+            | "node"
+            | "tsx"
+            | "ts-node"
+            | "cargo"
+            | "go"
+            | "python"
+            | "pypy"
+            | "uv"
+            | "uvx"
+            | "poetry"
+            | "pdm"
+            | "pipenv"
+            | "hatch"
+            | "rye"
+            | "ruby"
+            | "bundle"
+            | "rails"
+            | "php"
+            | "artisan"
+            | "composer"
+            | "java"
+            | "dotnet"
+            | "swift"
+            | "mix"
+            | "manage.py"
+            | "flask"
+            | "django-admin"
+            | "alembic"
+            | "prisma"
+            | "lein"
+            | "perl"
+    )
 }
 
 /// A variable that holds a command or flags.

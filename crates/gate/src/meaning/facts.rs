@@ -66,6 +66,7 @@ impl Words {
 pub(crate) struct Facts {
     pub(crate) class: Class,
     pub(crate) why: Cow<'static, str>,
+    pub(crate) flags: Words,
     pub(crate) values: Words,
     pub(crate) reads: Words,
     pub(crate) writes: Words,
@@ -142,6 +143,7 @@ impl MoreFacts {
             let facts = Facts {
                 class: row.class,
                 why: Cow::Owned(row.why.clone()),
+                flags: words(&row.flags),
                 values: words(&values),
                 reads: words(&row.reads),
                 writes: words(&row.writes),

@@ -157,6 +157,15 @@ fn subcommand(look: &mut Look<'_>, verb: &str, rest: &[Word]) {
             }
             if matches!(verb, "ls-remote" | "archive") {
                 remotes(look, rest);
+                if verb == "ls-remote" {
+                    addresses(look, &operands);
+                }
+            }
+            if verb == "bundle"
+                && operands.first().is_some_and(|word| word.is("create"))
+                && let Some(target) = operands.get(1)
+            {
+                look.act(Act::Write, target);
             }
             for word in &operands {
                 if look.place(word) == Place::Secret {
@@ -262,6 +271,9 @@ fn subcommand(look: &mut Look<'_>, verb: &str, rest: &[Word]) {
         "fetch" | "pull" | "clone" | "remote" | "submodule" | "subtree" => {
             remotes(look, rest);
             let word = operands.first().and_then(|word| word.text()).map(std::borrow::Cow::into_owned);
+            if verb == "fetch" {
+                addresses(look, &operands);
+            }
             match (verb, word.as_deref()) {
                 ("clone", _) => look.ask("git.clone", "it brings code from another machine"),
                 ("fetch", _)
@@ -507,6 +519,22 @@ fn push(look: &mut Look<'_>, rest: &[Word], operands: &[&Word], has: &dyn Fn(&[&
     let with_lease = rest.iter().any(|word| word.beginning().starts_with("--force-with-lease"));
     if !has(&["-n", "--dry-run"]) || with_lease {
         look.ask("git.push", "it publishes commits");
+    }
+}
+
+/// An address in the place of a remote's name: it chooses to whom something is said.
+fn addresses(look: &mut Look<'_>, operands: &[&Word]) {
+    let named = |word: &&&Word| {
+        let text = word.beginning();
+        text.contains("://")
+            || text.contains("::")
+            || text.split('/').next().is_some_and(|host| host.contains(':'))
+    };
+    if operands.iter().take(1).any(|word| named(&word) && !super::network::is_local(&word.beginning())) {
+        look.ask(
+            "git.address",
+            "it talks to an address that stands in the line, not to a remote of the project",
+        );
     }
 }
 

@@ -246,8 +246,18 @@ pub(super) fn built(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
             runs_at(look, value);
         }
         for word in &arguments.operands {
-            if word.text().is_some_and(|text| text.contains("--eval")) {
+            let text = word.beginning();
+            if text.contains("--eval") {
                 look.ask("build.input", "a recipe stands in its words");
+            }
+            // `CC=/tmp/x`, `ARGS='; x'`: values of variables become parts of the recipes' commands.
+            if let Some((_, value)) = text.split_once('=') {
+                if value.contains([';', '|', '&', '`', '$', '<', '>', '\n']) {
+                    look.ask("build.input", format!("`{}` puts shell code into the recipes", word.shown()));
+                }
+                if value.starts_with(['/', '~', '.']) {
+                    runs_at(look, &Word::known(value));
+                }
             }
         }
     }

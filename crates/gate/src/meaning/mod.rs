@@ -21,6 +21,7 @@ mod habit;
 mod keys;
 mod machine;
 mod network;
+mod options;
 mod package;
 mod place;
 mod places;
@@ -30,11 +31,14 @@ mod safer;
 mod service;
 mod storage;
 mod transfer;
+mod trees;
+mod variables;
 mod weigh;
 mod words;
 
 pub use facts::{FactsError, MoreFacts};
 pub use place::{Grounds, Place};
+pub(crate) use variables::steers;
 pub use weigh::{Act, find, weigh};
 
 use crate::shell::{self, Reading, RedirectKind, Segment, Taint, Word};
@@ -99,6 +103,8 @@ pub(crate) struct Look<'a> {
     pub(crate) starts: bool,
     /// Whether something on the line is fetched into a substitution.
     pub(crate) fetched: bool,
+    /// Whether a command of the line lists the names in a directory that holds credentials.
+    pub(crate) listed: bool,
     /// What is known beside the line.
     pub(crate) beside: Beside<'a>,
 }
@@ -316,6 +322,8 @@ fn conclude(
         let name = segment.words.first().and_then(Word::text);
         segment.piped && name.is_some_and(|name| network::fetches(shell::base_name(&name)))
     });
+    let listed = reading.segments.len() > 1
+        && reading.segments.iter().any(|segment| segment.piped && trees::lists_credentials(segment, grounds));
     let mut segments: Vec<Judged> = Vec::with_capacity(reading.segments.len());
     for (at, segment) in reading.segments.iter().enumerate() {
         let base = segment.words.first().and_then(Word::text);
@@ -332,6 +340,7 @@ fn conclude(
             depth,
             starts,
             fetched,
+            listed,
             beside,
         };
         segments.push(judge_segment(look));

@@ -111,7 +111,7 @@ fn host(text: &str) -> Option<String> {
     (!host.is_empty()).then(|| host.to_ascii_lowercase())
 }
 
-fn is_local(text: &str) -> bool {
+pub(super) fn is_local(text: &str) -> bool {
     matches!(host(text).as_deref(), Some("localhost" | "127.0.0.1" | "::1" | "0.0.0.0"))
         || host(text).is_some_and(|host| host.ends_with(".localhost"))
 }

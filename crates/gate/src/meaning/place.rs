@@ -1,8 +1,6 @@
 //! Where a path leads: the same verb is harmless here and a catastrophe there.
 
-use super::places::{
-    HISTORIES, HOME_SECRETS, HOME_STARTUP, MADE, NO_SECRETS, REGENERABLE, STARTUP, SYSTEM, VITAL,
-};
+use super::places::{HISTORIES, HOME_STARTUP, MADE, NO_SECRETS, REGENERABLE, STARTUP, SYSTEM, VITAL};
 use crate::secrets;
 use crate::shell::{Word, normal};
 use std::path::Path;
@@ -138,7 +136,7 @@ impl Place {
             },
             None => (text, Below::Same),
         };
-        let path = normal(text);
+        let path = through_proc(&normal(text));
         let place = Place::of_plain(&path, grounds);
         // A pattern in the middle may stand for any name: `/proc/*/environ`, `/home/*/.ssh/id_rsa`.
         if matches!(below, Below::Some | Below::All) {
@@ -300,7 +298,7 @@ impl Place {
         if is(&NO_SECRETS) || name.ends_with(".pub") {
             return Place::InHome;
         }
-        if is(&secrets::HOME) || is(&HOME_SECRETS) || secrets::is_key_name(name) || is_secret_name(inner) {
+        if is(secrets::HOME) || secrets::is_key_name(name) || is_secret_name(inner) {
             return Place::Secret;
         }
         if inner.starts_with(".cache/") || inner.starts_with(".local/share/Trash") {
@@ -399,6 +397,22 @@ fn device_place(device: &str) -> Place {
         "tcp" | "udp" => Place::Network,
         "shm" => Place::Temporary,
         _ => Place::Device,
+    }
+}
+
+/// `/proc/self/root/etc` is `/etc`, whatever process is named.
+fn through_proc(path: &str) -> String {
+    let rest = path.strip_prefix("/proc/").and_then(|rest| rest.split_once('/')).map(|(_, rest)| rest);
+    let rest = rest.and_then(|rest| match rest.strip_prefix("task/") {
+        Some(task) => task.split_once('/').map(|(_, rest)| rest),
+        None => Some(rest),
+    });
+    match rest
+        .and_then(|rest| rest.strip_prefix("root"))
+        .filter(|rest| rest.is_empty() || rest.starts_with('/'))
+    {
+        Some(rest) => through_proc(&normal(&format!("/{rest}"))),
+        None => path.to_string(),
     }
 }
 

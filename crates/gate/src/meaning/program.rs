@@ -6,7 +6,7 @@ use super::habit::{built, hunts, rewritten, secrets_by_name, written};
 use super::words::{generic, hidden_shell, is_interactive, is_text};
 use super::{
     Act, Look, Place, archive, cloud, code, container, database, disk, files, forge, git, machine, network,
-    package, storage, transfer,
+    options, package, storage, transfer, trees,
 };
 use crate::shell::{self, Taint, Word, base_name};
 use crate::verdict::Verdict;
@@ -108,6 +108,10 @@ pub(super) fn judge(look: &mut Look<'_>) {
     if facts.is_some_and(|facts| facts.class == Class::Deny && !is_help(look, &base)) {
         let why = facts.map_or("", |facts| &*facts.why);
         return refuse(look, &base, why);
+    }
+    if !shell::is_shell(&base) && !shell::is_launcher(&base) {
+        options::judge(look, &base, facts);
+        trees::judge(look, &base);
     }
     if files::judge(look, &base)
         || archive::judge(look, &base)
@@ -300,7 +304,7 @@ fn is_help(look: &Look<'_>, base: &str) -> bool {
                 && !rest.iter().rev().skip(2).any(starts)
                 && !shell::is_shell(base)
                 && !shell::is_launcher(base)
-                && !rest.iter().any(|word| word.is("--"))
+                && rest.iter().rev().skip(1).all(|word| !word.beginning().starts_with('-'))
                 && rest.iter().all(|word| word.text().is_some_and(|text| !text.contains(['/', ' '])))
                 && rest.len() <= 4
         }

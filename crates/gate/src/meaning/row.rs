@@ -9,6 +9,8 @@ pub(super) struct Row<Class> {
     #[serde(default)]
     pub(super) why: String,
     #[serde(default)]
+    pub(super) flags: String,
+    #[serde(default)]
     pub(super) values: String,
     #[serde(default)]
     pub(super) reads: String,

@@ -263,27 +263,7 @@ pub fn is_launcher(name: &str) -> bool {
 /// Could a pattern of files find credentials? They lie at the same places on most machines.
 #[must_use]
 pub fn finds_secrets(pattern: &str, home: &str) -> bool {
-    const IN_HOME: [&str; 14] = [
-        ".ssh",
-        ".ssh/id_rsa",
-        ".ssh/id_ed25519",
-        ".ssh/config",
-        ".aws/credentials",
-        ".netrc",
-        ".git-credentials",
-        ".gnupg",
-        ".npmrc",
-        ".pypirc",
-        ".kube/config",
-        ".docker/config.json",
-        ".config/gh/hosts.yml",
-        ".bash_history",
-    ];
-    const ELSEWHERE: [&str; 6] =
-        ["/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/root/.ssh", "/root/.ssh/id_rsa", "/proc/1/environ"];
-    let pattern = pattern.trim_end_matches('/');
-    ELSEWHERE.iter().any(|path| pattern::finds(pattern, path))
-        || IN_HOME.iter().any(|path| pattern::finds(pattern, &format!("{home}/{path}")))
+    crate::secrets::pattern_finds(pattern, home)
 }
 
 /// The text behind base64.
@@ -307,6 +287,7 @@ pub fn is_notable(name: &str) -> bool {
         || name.starts_with("DYLD_")
         || name.starts_with("BASH_FUNC_")
         || name.starts_with("GIT_CONFIG_KEY")
+        || crate::meaning::steers(name)
 }
 
 /// Is the value of this variable a command, or flags of one?
