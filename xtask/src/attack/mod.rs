@@ -4,7 +4,9 @@
 //! must succeed, otherwise the attack proves nothing. Cases are data in `attacks/GROUP.toml`; how a case of a group is run is a
 //! module beside this one. `--sample N` takes every Nth case of each group, always the same ones.
 
+mod env_files;
 mod gate_lines;
+mod secrets;
 
 use crate::tools;
 use std::path::PathBuf;
@@ -53,7 +55,8 @@ pub(crate) fn text<'a>(case: &'a toml::Table, key: &str) -> &'a str {
 type Run = fn(&Arena) -> Result<Vec<Trial>, String>;
 
 /// The groups, in the order in which they run.
-const GROUPS: &[(&str, Run)] = &[("gate_lines", gate_lines::run)];
+const GROUPS: &[(&str, Run)] =
+    &[("gate_lines", gate_lines::run), ("secrets", secrets::run), ("env_files", env_files::run)];
 
 /// Runs the groups named, or all, and prints one line per group and per failed trial.
 pub(crate) fn run(words: &[&str]) -> Result<(), String> {

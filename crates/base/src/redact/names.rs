@@ -42,6 +42,8 @@ static SCAN: LazyLock<AhoCorasick> = LazyLock::new(|| {
 
 /// The kind of secret that an identifier names, if it names one.
 pub(super) fn kind_of(name: &str) -> Option<NameKind> {
+    // A definition for a compiler: `-DAPI_KEY=X`.
+    let name = name.strip_prefix("-D").unwrap_or(name);
     let words = split(name);
     if name == "OLDPWD" || words.iter().any(|word| word == "public" || word == "pub") {
         return None;
