@@ -5,6 +5,7 @@
 //! still arriving are not events: they are told, not kept; the whole text is kept when it is whole.
 
 use marvin_base::ledger::{Ledger, LedgerError};
+use marvin_base::redact::Scope;
 use marvin_base::{clock, truncate};
 use serde_json::{Map, Value};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -111,8 +112,15 @@ impl Trace {
         if let Value::Object(payload) = payload {
             event.extend(payload);
         }
-        let written = inner.ledger.append(&Value::Object(event))?;
-        (inner.listener)(Notice::Event(&written));
+        let event = Value::Object(event);
+        let written = inner.ledger.append(&event)?;
+        // The result goes to the caller, who needs it as it is; the record keeps the redacted copy.
+        let live = (kind == "result").then(|| {
+            let mut live = event;
+            inner.ledger.redactor().value_for(&mut live, Scope::Caller);
+            live
+        });
+        (inner.listener)(Notice::Event(live.as_ref().unwrap_or(&written)));
         Ok(written)
     }
 

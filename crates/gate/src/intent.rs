@@ -259,10 +259,11 @@ fn judge_path(text: &str, context: &Context<'_>, write: bool) -> Verdict {
         Ok(path)
     });
     match checked {
-        Ok(path) if !write && is_secret(&path, workspace) => Verdict::ask(
+        Ok(path) if !write && secrets::is_closed(workspace, &path, &granted(context)) => Verdict::ask(
             "path.secret",
             format!("`{path}` may hold secrets"),
-            "Look at an example file (such as `.env.example`) instead, or ask the person for what is needed.",
+            "Look at an example file (such as `.env.example`) instead, or ask the person for what is needed; the person \
+             opens a file with the setting secrets.granted.",
         ),
         // A list of files that names it is a person's decision already.
         Ok(path) if write && context.access.executes() => judge_steering(&path, workspace)
@@ -272,16 +273,9 @@ fn judge_path(text: &str, context: &Context<'_>, write: bool) -> Verdict {
     }
 }
 
-/// Is this a file of secrets by its name, or by the name of what it leads to?
-fn is_secret(path: &WorkspacePath, workspace: &Workspace) -> bool {
-    // Links on the way to it leave its name as it is.
-    let named = secrets::is_project_secret(path.name())
-        || (workspace.is_link(path) && {
-            let real = workspace.resolve(path).unwrap_or_default();
-            real.file_name().is_some_and(|name| secrets::is_project_secret(&name.to_string_lossy()))
-        });
-    // A folder of such a name is listed like any other.
-    named && !workspace.metadata(path).is_ok_and(|facts| facts.is_dir())
+/// The files of secrets that the person opened.
+fn granted(context: &Context<'_>) -> secrets::GrantedFiles {
+    secrets::GrantedFiles::from_settings(context.settings)
 }
 
 /// The verdict on writing a file that instructs agents or runs by itself, by its name or by where it leads.

@@ -2,9 +2,19 @@
 //!
 //! Limits: these are places and names by convention. A secret in a file of an ordinary name is an ordinary file.
 
+use crate::path::WorkspacePath;
 use crate::shell::pattern;
+use crate::workspace::Workspace;
 use marvin_base::environment::Environment;
+use marvin_base::redact::Redactor;
+use marvin_base::settings::{Settings, table};
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+mod closed;
+
+pub use closed::closed_in;
 
 /// Credentials below the home directory, shell histories among them because people type keys.
 pub(crate) const HOME: &[&str] = &[
@@ -529,11 +539,54 @@ const OVERRIDES: &[(&str, &[&str])] = &[
 ];
 
 /// Names of private keys, wherever they lie.
-const KEYS: [&str; 4] = ["id_rsa", "id_ed25519", "id_ecdsa", "id_dsa"];
+const KEYS: [&str; 7] =
+    ["id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", "id_ed25519_sk", "id_ecdsa_sk", "id_xmss"];
 /// Names of files that hold credentials, wherever they lie.
-const NAMES: [&str; 4] = [".npmrc", ".pypirc", ".netrc", ".git-credentials"];
+#[rustfmt::skip]
+const NAMES: [&str; 27] = [
+    ".npmrc", ".pypirc", ".netrc", "_netrc", ".git-credentials", ".envrc", ".pgpass", ".my.cnf", ".mylogin.cnf", ".htpasswd", ".dockercfg",
+    ".s3cfg", ".boto", ".vault-token", ".vault_pass", ".vault_password", ".terraformrc", "terraform.rc",
+    "terraform.tfvars", "terraform.tfvars.json", "kubeconfig", "master.key", "credentials.xml", ".rediscli_auth",
+    ".databrickscfg", ".snowsql", "token.json",
+];
+/// Names before `.json`, `.yml`, `.yaml`, `.toml` or `.ini` that say that the file holds secrets.
+const STEMS: [&str; 8] = [
+    "secrets",
+    "secret",
+    "credentials",
+    "credential",
+    "service-account",
+    "service_account",
+    "serviceaccount",
+    "client_secret",
+];
+/// Endings of files of settings.
+const SETTINGS_ENDINGS: [&str; 7] = [".json", ".yml", ".yaml", ".toml", ".ini", ".properties", ".env"];
+/// Endings of files that hold keys or state with secrets.
+const KEY_ENDINGS: [&str; 16] = [
+    ".pem",
+    ".key",
+    ".p12",
+    ".pfx",
+    ".jks",
+    ".keystore",
+    ".kdbx",
+    ".kdb",
+    ".ppk",
+    ".tfstate",
+    ".tfstate.backup",
+    ".auto.tfvars",
+    ".agekey",
+    ".gpg.key",
+    ".pkcs8",
+    ".ovpn",
+];
 /// Endings of files that show the shape of a secret file without the secrets.
-const SAMPLES: [&str; 4] = [".example", ".sample", ".template", ".dist"];
+const SAMPLES: [&str; 6] = [".example", ".sample", ".template", ".dist", ".defaults", ".tpl"];
+/// Files that are closed only when their content holds a secret: most of them are settings or certificates.
+const BY_CONTENT: [&str; 4] = [".npmrc", ".pem", ".key", "token.json"];
+/// Bytes of such a file that are looked at.
+const MAX_CONTENT_BYTES: u64 = 256 * 1024;
 
 /// Does a path lie where credentials lie, or is it named like a private key?
 #[must_use]
@@ -551,16 +604,140 @@ pub(crate) fn is_key_name(name: &str) -> bool {
 #[must_use]
 pub fn is_project_secret(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    if SAMPLES.iter().any(|ending| lower.ends_with(ending)) || lower.ends_with(".pub") {
+    if SAMPLES.iter().any(|ending| lower.ends_with(ending) || lower.contains(&format!("{ending}."))) {
         return false;
     }
-    lower == ".env"
-        || lower.starts_with(".env.")
-        || lower.ends_with(".pem")
-        || lower.ends_with(".key")
-        || KEYS.iter().any(|key| lower.starts_with(key))
+    is_env_name(&lower)
+        || KEY_ENDINGS.iter().any(|ending| lower.ends_with(ending))
+        || KEYS.iter().any(|key| lower.starts_with(key)) && !lower.ends_with(".pub")
         || is_key_name(&lower)
         || NAMES.contains(&lower.as_str())
+        || SETTINGS_ENDINGS.iter().any(|ending| {
+            lower.strip_suffix(ending).is_some_and(|stem| {
+                let stem = stem.trim_start_matches('.');
+                STEMS.contains(&stem)
+                    || stem.starts_with("service-account")
+                    || stem.starts_with("service_account")
+            })
+        })
+}
+
+/// `.env`, `.env.local`, `.env-prod`, `prod.env`, `.env~`, and the swap file of an editor beside one.
+fn is_env_name(lower: &str) -> bool {
+    let bare = lower.trim_start_matches(['#', '.']);
+    let hidden = lower.starts_with('.') || lower.starts_with('#');
+    let behind = bare.strip_prefix("env").filter(|_| hidden);
+    behind.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-', '_', '~', '#', '@']))
+        || lower.ends_with(".env") && lower.len() > 4
+        || lower == ".envrc"
+}
+
+/// Does this path name a file of secrets of a project? The name counts, and for some files the directory it lies in.
+#[must_use]
+pub fn is_env_file(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+    let parent =
+        path.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().to_ascii_lowercase());
+    let in_place = matches!(
+        (parent.as_deref().unwrap_or_default(), name.as_str()),
+        (".aws", "credentials" | "config")
+            | (".docker" | ".kube", "config" | "config.json")
+            | (".cargo", "credentials" | "credentials.toml")
+            | (".ssh", _)
+            | (".gnupg", _)
+            | (".streamlit", "secrets.toml")
+            | (".secrets" | "secrets", _)
+    );
+    // Below a directory called `secrets` lies also code; only settings are closed there.
+    let of_directory = matches!(parent.as_deref(), Some("secrets" | ".secrets"));
+    let settings = SETTINGS_ENDINGS.iter().any(|ending| name.ends_with(ending)) || !name.contains('.');
+    let public = [".pub", "known_hosts", "authorized_keys"].iter().any(|ending| name.ends_with(ending));
+    is_project_secret(&name) || in_place && !public && (!of_directory || settings)
+}
+
+/// Is this a file whose content decides whether it is closed?
+fn is_by_content(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    BY_CONTENT.iter().any(|ending| lower.ends_with(ending))
+}
+
+/// Whether the content of a file of settings or keys holds a secret. What cannot be read counts as one.
+fn holds_secret(file: impl Read) -> bool {
+    let mut bytes = Vec::new();
+    if file.take(MAX_CONTENT_BYTES).read_to_end(&mut bytes).is_err() {
+        return true;
+    }
+    // A key in binary form is no text.
+    match std::str::from_utf8(&bytes) {
+        Ok(text) => text.contains("PRIVATE KEY") || Redactor::patterns_only().finds(text),
+        Err(_) => true,
+    }
+}
+
+/// The files of secrets that the person opened to agents (`secrets.granted`): paths in the workspace, or names.
+#[derive(Debug, Clone, Default)]
+pub struct GrantedFiles(Vec<String>);
+
+impl GrantedFiles {
+    /// The person's list.
+    #[must_use]
+    pub fn from_settings(settings: &Settings) -> Self {
+        let list = settings.list(&table::SECRETS_GRANTED);
+        GrantedFiles(
+            list.into_iter().map(|entry| entry.trim().trim_start_matches("./").to_string()).collect(),
+        )
+    }
+
+    /// Whether the person opened this file; the path is relative to the workspace.
+    #[must_use]
+    pub fn has(&self, path: &Path) -> bool {
+        let name = path.file_name().unwrap_or_default();
+        self.0.iter().any(|entry| Path::new(entry) == path || !entry.contains('/') && name == entry.as_str())
+    }
+}
+
+/// Is a file of the workspace closed to agents: a file of secrets that the person did not open?
+///
+/// The path is relative to the workspace, and judged as it is named and as what it really is: links lead to their target,
+/// and a second name (hard link) of a closed file is closed too.
+#[must_use]
+pub fn is_closed(workspace: &Workspace, path: &WorkspacePath, granted: &GrantedFiles) -> bool {
+    let real = workspace.resolve(path).unwrap_or_default();
+    if granted.has(path.as_path()) && (real.as_path() == path.as_path() || granted.has(&real)) {
+        return false;
+    }
+    let Ok(facts) = workspace.metadata(path) else {
+        // Not there, or not to be opened: the name decides.
+        return is_env_file(path.as_path()) || is_env_file(&real);
+    };
+    // A directory of such a name is listed like any other.
+    if facts.is_dir() {
+        return false;
+    }
+    for name in [path.as_path(), real.as_path()] {
+        if is_env_file(name) && !granted.has(name) {
+            let by_content = is_by_content(&name.to_string_lossy());
+            if !by_content || workspace.open_read(path).map_or(true, holds_secret) {
+                return true;
+            }
+        }
+    }
+    facts.nlink() > 1
+        && closed_in(workspace.root()).iter().any(|closed| {
+            let inside = closed.strip_prefix(workspace.root()).unwrap_or(closed);
+            !granted.has(inside)
+                && std::fs::metadata(closed)
+                    .is_ok_and(|other| other.ino() == facts.ino() && other.dev() == facts.dev())
+        })
+}
+
+/// Is an entry of a walk, which has no link on its way, closed to agents?
+#[must_use]
+pub fn is_closed_entry(workspace: &Workspace, path: &Path, granted: &GrantedFiles) -> bool {
+    is_env_file(path)
+        && !granted.has(path)
+        && (!is_by_content(&path.to_string_lossy())
+            || workspace.open_plain(path).map_or(true, |(file, _)| holds_secret(file)))
 }
 
 /// Every place of credentials that a contained program has no business in, for a person with this home directory.
@@ -666,8 +843,28 @@ mod tests {
             ".npmrc",
             ".pypirc",
             ".netrc",
+            ".envrc",
+            ".env.production.local",
+            ".ENV",
+            ".env~",
+            ".env-prod",
+            "..env.swp",
+            "prod.env",
+            "terraform.tfvars",
+            "terraform.tfstate",
+            "secrets.yml",
+            "secrets.toml",
+            "service-account-prod.json",
+            "vault.kdbx",
+            "cert.p12",
+            "a.pfx",
+            "a.jks",
         ] {
             assert!(is_project_secret(name), "{name}");
+            assert!(is_env_file(&Path::new("deep/er").join(name)), "{name}");
+        }
+        for path in [".aws/credentials", "x/.kube/config", ".ssh/work", "config/secrets/db.yml"] {
+            assert!(is_env_file(Path::new(path)), "{path}");
         }
         for name in [
             ".env.example",
@@ -679,8 +876,25 @@ mod tests {
             "monkey",
             "credentials.md",
             ".environment",
+            ".env.example",
+            ".env.local.example",
+            ".env.dist",
+            ".env.defaults",
+            ".env.example.local",
+            "environment.yml",
+            "env.production.ts",
+            "secrets.md",
+            "secrets.rs",
+            "tokens.json",
+            "package.json",
+            "main.tf",
+            "variables.tf",
         ] {
             assert!(!is_project_secret(name), "{name}");
+            assert!(!is_env_file(&Path::new("src").join(name)), "{name}");
+        }
+        for path in ["src/secrets/mod.rs", ".ssh/known_hosts", ".ssh/id_rsa.pub", "docs/secrets/README.md"] {
+            assert!(!is_env_file(Path::new(path)), "{path}");
         }
     }
 

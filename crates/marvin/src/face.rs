@@ -5,7 +5,7 @@ use crate::cli::OutputFormat;
 use crate::output;
 use marvin_agent::Notice;
 use marvin_agent::trace::Listener;
-use marvin_base::redact::{Redactor, StreamRedactor};
+use marvin_base::redact::{Redactor, Scope, StreamRedactor};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +37,8 @@ pub(crate) fn listener(
 ) -> Listener {
     let mut face = Face {
         format,
-        stream: StreamRedactor::new(redactor.clone()),
+        // The answer goes to the caller: only what is certainly secret is taken out of it.
+        stream: StreamRedactor::with_scope(redactor.clone(), Scope::Caller),
         redactor,
         pending: String::new(),
         at_line_start: true,

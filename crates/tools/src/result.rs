@@ -1,7 +1,7 @@
 //! What comes of a call: for the record, and for the model.
 
 use crate::artifact::Artifact;
-use marvin_base::redact::Redactor;
+use marvin_base::redact::{Redactor, Scope};
 use marvin_base::truncate;
 use marvin_gate::Refusal;
 use serde::Serialize;
@@ -195,9 +195,13 @@ impl ToolResult {
         text
     }
 
-    /// Takes secrets out of what is recorded (summary, facts, error); the text for the model stays as it is. The summary of
-    /// a failure is made anew, since half of a secret would no longer be recognised.
-    pub(crate) fn redact(&mut self, redactor: &Redactor) {
+    /// Takes secrets out of what is recorded (summary, facts, error), and out of the text for the model what it must not
+    /// learn from a tool, unless a person `granted` this call. The summary of a failure is made again from the error,
+    /// since half of a secret would no longer be recognised.
+    pub(crate) fn redact(&mut self, redactor: &Redactor, granted: bool) {
+        if !granted && let Cow::Owned(clean) = redactor.text_for(&self.text, Scope::Model) {
+            self.text = clean;
+        }
         if let Some(error) = &mut self.error {
             if self.summary == short(error) {
                 self.summary = short(&redactor.text(error));

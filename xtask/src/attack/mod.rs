@@ -5,12 +5,14 @@
 //! module beside this one. `--sample N` takes every Nth case of each group, always the same ones.
 
 mod clients;
+mod env_files;
 mod escapes;
 mod gate_lines;
 mod ordinary_shell;
 mod person;
 mod pty;
 mod sandbox;
+mod secrets;
 mod servers;
 mod steering;
 mod world;
@@ -75,6 +77,8 @@ const GROUPS: &[(&str, Run)] = &[
     ("clients", clients::run),
     ("steering", steering::run),
     ("servers", servers::run),
+    ("secrets", secrets::run),
+    ("env_files", env_files::run),
 ];
 
 /// Runs the groups named, or all, and prints one line per group and per failed trial.

@@ -4,7 +4,9 @@
 //! `\ooo`. The last thousand are kept.
 
 use marvin_base::atomic::{self, WriteError};
+use marvin_base::environment::Environment;
 use marvin_base::files::{self, Links};
+use marvin_base::redact::Redactor;
 use std::path::{Path, PathBuf};
 
 const HEAD: &str = "_HiStOrY_V2_";
@@ -48,9 +50,11 @@ impl Typed {
         self.lines.push(line.to_string());
         let excess = self.lines.len().saturating_sub(MOST);
         self.lines.drain(..excess);
+        let redactor = Redactor::new(&Environment::of_process(), []);
         let mut text = format!("{HEAD}\n");
         for line in &self.lines {
-            text.push_str(&encode(line));
+            // The lines stay whole in memory; the file outlives the session.
+            text.push_str(&encode(&redactor.text(line)));
             text.push('\n');
         }
         if let Some(folder) = self.path.parent() {

@@ -5,6 +5,7 @@
 //! as they are, byte for byte.
 
 use super::commitment::{Commitment, LONGEST};
+use marvin_base::redact::Redactor;
 use marvin_base::truncate;
 
 /// Bytes of a document.
@@ -62,7 +63,7 @@ impl Document {
             commitments: Vec::new(),
             fields: Vec::new(),
             rest: String::new(),
-            body: format!("\n## Assignment\n\n{}\n", assignment.trim()),
+            body: format!("\n## Assignment\n\n{}\n", Redactor::patterns_only().text(assignment.trim())),
             newline: "\n",
         };
         for (key, value) in

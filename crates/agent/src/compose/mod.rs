@@ -16,7 +16,7 @@ use crate::roles::Role;
 use marvin_base::files::{self, Links};
 use marvin_base::layout::Layout;
 use marvin_base::signature;
-use marvin_gate::{Access, Duty, Workspace};
+use marvin_gate::{Access, Duty, Workspace, secrets};
 use minijinja::value::Serde;
 use minijinja::{Environment, UndefinedBehavior};
 use piece::Piece;
@@ -236,7 +236,12 @@ fn source(path: &Path, workspace: Option<&Workspace>, cap: usize) -> Option<Sour
         Some((workspace, relative)) => {
             let name = relative.to_str()?;
             let mut bytes = Vec::new();
-            let file = workspace.open_read(&workspace.path(name).ok()?).ok()?;
+            let path = workspace.path(name).ok()?;
+            // A repository must not bring secrets into the prompt by a link from a file of instructions.
+            if secrets::is_closed(workspace, &path, &secrets::GrantedFiles::default()) {
+                return None;
+            }
+            let file = workspace.open_read(&path).ok()?;
             file.take(limit).read_to_end(&mut bytes).ok()?;
             (name.to_string(), bytes)
         }

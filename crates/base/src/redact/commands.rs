@@ -5,6 +5,7 @@
 //!
 //! Limits: a line is not parsed as shell. What a variable holds (`-p "$PASS"`) is no secret, and a path is none.
 
+use super::span::{Evidence, Span};
 use std::ops::Range;
 
 /// How a program takes a password.
@@ -128,32 +129,20 @@ pub(super) fn start(line: &str) -> Option<usize> {
     })
 }
 
-/// The text without the passwords, if there were any.
-pub(super) fn redact(text: &str) -> Option<String> {
-    // A flag, or a setting: whoever takes a password among words has one of them.
+/// Adds a span for every password among the words of programs.
+pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
+    // A flag, or a setting: a program that takes a password among its words has one of them.
     if !text.contains(" -") && !text.contains("\t-") && !text.contains(" set ") && !text.contains(" login ") {
-        return None;
+        return;
     }
-    let mut clean = String::new();
-    let mut done = 0;
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         for found in passwords(line) {
             let range = at + found.start..at + found.end;
-            if range.start < done {
-                continue;
-            }
-            clean.push_str(text.get(done..range.start).unwrap_or_default());
-            clean.push_str("[REDACTED:password]");
-            done = range.end;
+            spans.push(Span { range, kind: "password".into(), evidence: Evidence::Named });
         }
         at += line.len();
     }
-    if done == 0 {
-        return None;
-    }
-    clean.push_str(text.get(done..).unwrap_or_default());
-    Some(clean)
 }
 
 /// What is known while the words of a line are read.
@@ -280,7 +269,7 @@ impl Reading {
             _ => {}
         }
         let value = line.get(range.clone()).unwrap_or_default();
-        if super::patterns::is_value(value) && !value.contains("[REDACTED:") {
+        if is_value(value) && !value.contains("[REDACTED:") {
             self.found.push(range);
         }
     }
@@ -326,7 +315,7 @@ fn printed(line: &str, from: usize) -> Option<Range<usize>> {
     let value = rest.get(..end)?.trim_end();
     let value = value.trim_start();
     let start = start + (rest.get(..end)?.len() - rest.get(..end)?.trim_start().len());
-    (super::patterns::is_value(value) && !value.is_empty() && !value.contains("[REDACTED:"))
+    (is_value(value) && !value.is_empty() && !value.contains("[REDACTED:"))
         .then(|| start..start + value.len())
 }
 
@@ -351,6 +340,13 @@ fn shell_word(line: &str, at: usize) -> Option<Range<usize>> {
         }
     }
     (end > 0).then_some(at..at + end)
+}
+
+/// A path, a variable, a placeholder or an address is not a secret.
+fn is_value(text: &str) -> bool {
+    let value = text.trim_start_matches('\\').trim_matches(['"', '\'', '`']);
+    let innocent = ["/", "./", "../", "~", "$", "<", "{", "http://", "https://", "file:"];
+    !value.is_empty() && !innocent.iter().any(|start| value.starts_with(start))
 }
 
 /// Flags of OpenSSL whose value says where a password is.
@@ -426,7 +422,7 @@ mod tests {
             ("gpg --batch --passphrase hunter -d a", "gpg --batch --passphrase [REDACTED:flag] -d a"),
             ("PGPASSWORD=x psql -h db", "PGPASSWORD=[REDACTED:environment] psql -h db"),
             ("MYSQL_PWD='hunter' mysql", "MYSQL_PWD='[REDACTED:environment]' mysql"),
-            ("export GITHUB_TOKEN=hunter; ls", "export GITHUB_TOKEN=[REDACTED:environment] ls"),
+            ("export GITHUB_TOKEN=hunter; ls", "export GITHUB_TOKEN=[REDACTED:environment]; ls"),
             ("mongosh -u a -p hunter", "mongosh -u a -p [REDACTED:password]"),
             ("zip -r -P hunter a.zip a", "zip -r -P [REDACTED:password] a.zip a"),
             ("smbclient -U bob%hunter //h/s", "smbclient -U bob%[REDACTED:password] //h/s"),

@@ -1,82 +1,107 @@
-//! Secrets never reach a record, a log or standard output.
+//! Redaction: secrets are replaced by evidence before a text is recorded, shown or sent to a model.
 //!
-//! Three nets. *Known values*: whatever the environment, the settings or a key file holds under a name that says it is
-//! secret is looked for literally. *Patterns*: shapes that credentials have (see [`patterns`]) are replaced wherever they
-//! stand. *Commands*: what programs take for a password among their words (see [`commands`]). What is replaced reads
-//! `[REDACTED:kind]`, so that the reader knows something was there.
+//! Evidence, from strong to weak ([`span::Evidence`]):
+//! - *certain*: a known value of the environment, the settings or a key file, in any usual encoding ([`known`]); the
+//!   shape of a provider's credential, with its checksum or structure where it has one ([`shapes`], [`table`]); a
+//!   credential in a header ([`headers`]);
+//! - *generated*: a value that looks generated under a secret's name or in a connection string ([`names`], [`values`]);
+//! - *named*: any other value under a secret's name, or where a program takes a password ([`commands`]).
 //!
-//! Limits: a secret that is short, unknown and looks like a word cannot be told from a word. The reverse also happens:
-//! a long random-looking token that is not secret (a full commit hash) is replaced too; the record errs on that side.
-//! Text that goes to a model or into a file the person asked for is not touched: that is work, not record.
+//! Randomness alone is no evidence: object names of git, digests, ids and encoded data stay. Where a text goes decides
+//! which evidence counts ([`Scope`]). A replaced secret reads `[REDACTED:kind]`.
+//!
+//! Limits: an unknown secret of no provider's shape, without a name beside it, is not found; a short dictionary word
+//! under a secret's name in prose or code is taken for a word.
 
+mod checks;
 mod commands;
-mod patterns;
+mod headers;
+mod known;
+mod names;
+pub mod samples;
+mod shapes;
+mod span;
 mod stream;
+mod table;
+mod values;
 
 pub use stream::StreamRedactor;
 
 use crate::environment::Environment;
-use aho_corasick::{AhoCorasick, MatchKind};
-use serde_json::Value;
+use known::KnownValues;
+use serde_json::{Map, Value};
+use span::{Evidence, Span};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use values::Style;
 
-/// Values shorter than this are not looked for literally: they would match ordinary words.
-const SHORTEST_KNOWN: usize = 6;
+/// Where a text goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Into a record, a log or a document that outlives the turn: all evidence counts.
+    Record,
+    /// From a tool to the model: what is certain or looks generated. Fixtures such as `password = "hunter2"` stay, so
+    /// that a model can work on the code around them.
+    Model,
+    /// Back to the caller who asked: only what is certain, so that answers and schemas stay intact.
+    Caller,
+}
 
-/// A plain word of this length or more under a secret's name is taken for the secret.
-const LONGEST_SWITCH: usize = 10;
-
-/// Keys whose values the shell itself computes: hashes and ids that look like random tokens but are no secrets.
-const STRUCTURAL: [&str; 21] = [
-    "run_id",
-    "runId",
-    "run_path",
-    "id",
-    "call_signature",
-    "signature",
-    "request_signature",
-    "tools_signature",
-    "resultSignature",
-    "workspace_hash",
-    "artifact_delta_hash",
-    "commit",
-    "sha256",
-    "fingerprint",
-    "candidate_fingerprint",
-    "original_fingerprint",
-    "supersedes",
-    "timestamp",
-    "startedAt",
-    "endedAt",
-    "model",
-];
+impl Scope {
+    fn least(self) -> Evidence {
+        match self {
+            Scope::Record => Evidence::Named,
+            Scope::Model => Evidence::Generated,
+            Scope::Caller => Evidence::Certain,
+        }
+    }
+}
 
 /// Does the name of an environment variable say that its value is secret?
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
-    patterns::is_secret_name(name)
+    const WORDS: [&str; 15] = [
+        "KEY",
+        "KEYS",
+        "APIKEY",
+        "SECRETS",
+        "PASS",
+        "PWD",
+        "PW",
+        "PSK",
+        "CREDENTIAL",
+        "CREDENTIALS",
+        "AUTH",
+        "PAT",
+        "WEBHOOK",
+        "COOKIE",
+        "DSN",
+    ];
+    const ENDINGS: [&str; 6] = ["PASSWORD", "PASSWD", "PASSPHRASE", "TOKEN", "SECRET", "APIKEY"];
+    let name = name.to_ascii_uppercase();
+    // The shell's own: where one is and was.
+    if name == "PWD" || name == "OLDPWD" {
+        return false;
+    }
+    name.split('_').any(|part| WORDS.contains(&part) || ENDINGS.iter().any(|ending| part.ends_with(ending)))
 }
 
-/// Is a value under a secret's name only the path of a socket or a file? One that begins at a folder that is there.
-fn is_path(value: &str) -> bool {
-    let first = value.strip_prefix('/').and_then(|rest| rest.split('/').next());
-    first.is_some_and(|first| std::path::Path::new("/").join(first).exists())
+/// Whether a value of an environment variable is or holds a secret, whatever the variable is called.
+#[must_use]
+pub fn is_secret_value(value: &str) -> bool {
+    Redactor::patterns_only().finds(value)
 }
 
 /// Knows what must not be written down.
 #[derive(Debug)]
 pub struct Redactor {
-    known: Option<AhoCorasick>,
-    labels: Vec<String>,
-    values: Vec<String>,
+    known: KnownValues,
 }
 
 impl Redactor {
-    /// A redactor that knows no values, only patterns.
+    /// A redactor that knows no values, only shapes and names.
     #[must_use]
     pub fn patterns_only() -> Self {
-        Redactor { known: None, labels: Vec::new(), values: Vec::new() }
+        Redactor { known: KnownValues::default() }
     }
 
     /// A redactor for the secrets of an environment and further named values (keys from settings and key files).
@@ -85,161 +110,127 @@ impl Redactor {
         environment: &'a Environment,
         further: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Self {
-        let from_environment =
-            environment.iter().filter(|(name, value)| patterns::is_secret_name(name) && !is_path(value));
-        // By value, so that one value under two names is looked for once.
-        let mut known: BTreeMap<String, String> = BTreeMap::new();
-        for (name, value) in from_environment.chain(further) {
-            let value = value.trim();
-            // A short word (`true`, `prompt`, `none`) under such a name is a switch, not a secret.
-            let is_switch = value.len() < LONGEST_SWITCH && patterns::is_plain_word(value);
-            if value.len() >= SHORTEST_KNOWN && !is_switch {
-                // A value may also arrive inside JSON text, where quotes and backslashes look otherwise.
-                let quoted = Value::from(value).to_string();
-                let escaped = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-                known.insert(escaped.unwrap_or(&quoted).to_string(), name.to_string());
-                known.insert(value.to_string(), name.to_string());
-            }
-        }
-        let (values, labels): (Vec<String>, Vec<String>) = known.into_iter().unzip();
-        let matcher = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&values);
-        Redactor { known: matcher.ok().filter(|_| !values.is_empty()), labels, values }
+        Redactor { known: KnownValues::new(environment, further) }
     }
 
-    /// `text` without secrets.
+    /// `text` without secrets, for a record.
     #[must_use]
     pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.redact(text, true)
+        self.text_for(text, Scope::Record)
     }
 
-    /// Is there a secret in it? Random-looking tokens alone are none here: commit hashes stand in many addresses.
+    /// `text` without the secrets that must not go there.
+    #[must_use]
+    pub fn text_for<'a>(&self, text: &'a str, scope: Scope) -> Cow<'a, str> {
+        match span::replace(text, self.spans(text, scope)) {
+            Some(clean) => Cow::Owned(clean),
+            None => Cow::Borrowed(text),
+        }
+    }
+
+    /// Whether the text holds a secret by any evidence.
     #[must_use]
     pub fn finds(&self, text: &str) -> bool {
-        matches!(self.redact(text, false), Cow::Owned(_))
+        !self.spans(text, Scope::Record).is_empty()
     }
 
-    fn redact<'a>(&self, text: &'a str, tokens: bool) -> Cow<'a, str> {
-        let mut clean = self.known_values(text);
-        if let Some(cleaner) = commands::redact(&clean) {
-            clean = Cow::Owned(cleaner);
-        }
-        match clean {
-            Cow::Borrowed(text) => patterns::redact(text, tokens),
-            Cow::Owned(text) => Cow::Owned(patterns::redact(&text, tokens).into_owned()),
-        }
+    /// Whether the text holds a secret that must not go there.
+    #[must_use]
+    pub fn finds_for(&self, text: &str, scope: Scope) -> bool {
+        !self.spans(text, scope).is_empty()
     }
 
-    fn known_values<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let Some(known) = &self.known else { return Cow::Borrowed(text) };
-        if !known.is_match(text) {
-            return Cow::Borrowed(text);
+    fn spans(&self, text: &str, scope: Scope) -> Vec<Span> {
+        let mut spans = Vec::new();
+        // Names of fields and plain words: no evidence is so short and made of small letters only.
+        if text.len() < 16 && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') {
+            self.known.find(text, &mut spans);
+            return spans;
         }
-        let mut clean = String::with_capacity(text.len());
-        known.replace_all_with(text, &mut clean, |found, _, out| {
-            let label = self.labels.get(found.pattern().as_usize()).map_or("secret", String::as_str);
-            out.push_str("[REDACTED:");
-            out.push_str(label);
-            out.push(']');
-            true
-        });
-        Cow::Owned(clean)
+        self.known.find(text, &mut spans);
+        shapes::find(text, &mut spans);
+        headers::find_urls(text, &mut spans);
+        names::find(text, &mut spans);
+        if scope == Scope::Record {
+            commands::find(text, &mut spans);
+        }
+        spans.retain(|span| span.evidence >= scope.least() && !is_redacted(text, span));
+        spans
     }
 
-    /// Cleans every string of a JSON value, keys included.
+    /// Cleans every string of a JSON value, keys included, for a record.
     pub fn value(&self, value: &mut Value) {
-        self.clean(value, true);
+        self.value_for(value, Scope::Record);
     }
 
-    fn clean(&self, value: &mut Value, tokens: bool) {
+    /// Cleans every string of a JSON value, keys included, of the secrets that must not go there.
+    pub fn value_for(&self, value: &mut Value, scope: Scope) {
         match value {
             Value::String(text) => {
-                if let Cow::Owned(clean) = self.redact(text, tokens) {
+                if let Cow::Owned(clean) = self.text_for(text, scope) {
                     *text = clean;
                 }
             }
-            Value::Array(list) => list.iter_mut().for_each(|entry| self.clean(entry, tokens)),
-            Value::Object(map) => {
-                for (key, entry) in map.iter_mut() {
-                    if entry.is_string() && patterns::is_secret_key(key) {
-                        *entry = Value::String(format!("[REDACTED:{key}]"));
-                    } else {
-                        self.clean(entry, !STRUCTURAL.contains(&key.as_str()));
-                    }
-                }
-                if map.keys().any(|key| matches!(self.redact(key, tokens), Cow::Owned(_))) {
-                    let entries = std::mem::take(map);
-                    map.extend(
-                        entries
-                            .into_iter()
-                            .map(|(key, entry)| (self.redact(&key, tokens).into_owned(), entry)),
-                    );
-                }
-            }
+            Value::Array(list) => self.array(list, scope),
+            Value::Object(map) => self.object(map, scope),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
 
-    /// The known values that contain white space or characters beyond ASCII, which the stream must not break at.
-    fn awkward_values(&self) -> impl Iterator<Item = &str> {
-        self.values.iter().map(String::as_str).filter(|value| value.contains(stream::is_break))
+    fn array(&self, list: &mut [Value], scope: Scope) {
+        list.iter_mut().for_each(|entry| self.value_for(entry, scope));
+        // `["--password", "X"]`: words of a command in a list.
+        let mut secret = None;
+        for entry in list {
+            if let (Some(kind), Value::String(text)) = (secret.take(), &mut *entry)
+                && self.is_secret(kind, text, Style::Flag, scope)
+            {
+                *text = "[REDACTED:flag]".to_string();
+            }
+            let flag = entry.as_str().filter(|text| text.starts_with('-') && !text.contains(['=', ' ']));
+            secret = flag.and_then(|flag| names::kind_of(flag));
+        }
     }
+
+    fn object(&self, map: &mut Map<String, Value>, scope: Scope) {
+        // `{"name": "DB_PASSWORD", "value": "X"}`.
+        let named = ["name", "key", "header", "variable"].iter();
+        let pair = named.filter_map(|key| map.get(*key)?.as_str()).find_map(names::kind_of);
+        for (key, entry) in map.iter_mut() {
+            let kind = names::kind_of(key).or(pair.filter(|_| key == "value"));
+            match (kind, &mut *entry) {
+                (Some(kind), Value::String(text)) if self.is_secret(kind, text, Style::Quoted, scope) => {
+                    *text = format!("[REDACTED:{}]", self.text(key));
+                }
+                // The header's value is a credential though no name stands beside it.
+                (_, Value::String(text))
+                    if key.eq_ignore_ascii_case("authorization") || key.eq_ignore_ascii_case("cookie") =>
+                {
+                    let line = format!("{key}: {text}");
+                    if self.finds_for(&line, scope) {
+                        *text = format!("[REDACTED:{key}]");
+                    }
+                }
+                _ => self.value_for(entry, scope),
+            }
+        }
+        if map.keys().any(|key| self.finds_for(key, scope)) {
+            let entries = std::mem::take(map);
+            let clean = |(key, entry): (String, Value)| (self.text_for(&key, scope).into_owned(), entry);
+            map.extend(entries.into_iter().map(clean));
+        }
+    }
+
+    /// Whether a value under a secret's name is a secret for this scope.
+    fn is_secret(&self, kind: values::NameKind, text: &str, style: Style, scope: Scope) -> bool {
+        values::judge(text, kind, style).is_some_and(|evidence| evidence >= scope.least())
+    }
+}
+
+/// Whether the span is the replacement of an earlier pass.
+fn is_redacted(text: &str, span: &Span) -> bool {
+    text.get(span.range.clone()).is_some_and(|part| part.contains("[REDACTED"))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn redactor() -> Redactor {
-        let environment = Environment::from_iter([
-            ("MY_API_KEY", "correct-horse-battery"),
-            ("DB_PASSWORD", "two words"),
-            ("PGPASSWORD", "correcthorsebatterystaple"),
-            ("SSH_AUTH_SOCK", "/tmp/agent"),
-            ("USE_TOKEN", "true"),
-            ("EDITOR", "nano-is-fine"),
-        ]);
-        Redactor::new(&environment, [("file", "from-a-file")])
-    }
-
-    #[test]
-    fn known_values_are_replaced_by_their_name() {
-        let clean = redactor();
-        assert_eq!(
-            clean.text("say correcthorsebatterystaple correct-horse-battery and two words and from-a-file"),
-            "say [REDACTED:PGPASSWORD] [REDACTED:MY_API_KEY] and [REDACTED:DB_PASSWORD] and [REDACTED:file]"
-        );
-        assert_eq!(clean.text("true /tmp/agent nano-is-fine"), "true /tmp/agent nano-is-fine");
-    }
-
-    #[test]
-    fn secrets_are_found_and_hashes_are_none() {
-        let clean = redactor();
-        assert!(clean.finds("https://h/?q=correct-horse-battery"));
-        assert!(clean.finds("https://h/ghp_0123456789abcdefghijABCDEFGHIJ456789"));
-        assert!(!clean.finds("https://h/commit/0a1b2c3d4e5f60718293a4b5c6d7e8f901234567"));
-        assert!(!clean.finds("https://example.com/a?page=2"));
-    }
-
-    #[test]
-    fn values_are_cleaned_all_the_way_down() {
-        let mut value = json!({
-            "a": ["correct-horse-battery"],
-            "password": "x",
-            "AKIAIOSFODNN7EXAMPLE": 1,
-            "id": "0123456789abcdef0123456789abcdef",
-            "text": "0123456789abcdef0123456789abcdef",
-        });
-        redactor().value(&mut value);
-        assert_eq!(
-            value,
-            json!({
-                "a": ["[REDACTED:MY_API_KEY]"],
-                "password": "[REDACTED:password]",
-                "[REDACTED:aws]": 1,
-                "id": "0123456789abcdef0123456789abcdef",
-                "text": "[REDACTED:token]",
-            })
-        );
-    }
-}
+mod tests;

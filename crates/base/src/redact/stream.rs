@@ -1,78 +1,160 @@
 //! Redaction of text that arrives in pieces.
 //!
 //! A secret may be cut in two by the network. So the end of what has arrived is held back until it can no longer be
-//! the beginning of a secret: up to the last white space, further back when the words before it announce one
-//! (`Bearer`, `--token`, `password:`), to the end of the line behind a program that takes passwords among its words
-//! (`mysql`, `curl`), and to its end when a private key has begun. Ordinary prose therefore flows word by word.
+//! part of a secret: up to the last white space; further back when the text ends inside an assignment or a header (the
+//! same reading as for whole texts says so, [`names::find`]); to the end of the line behind a program that takes
+//! passwords among its words, or a shape that spans words; and to its end when a private key has begun. Ordinary prose
+//! therefore flows word by word. What was already shown of the current line stays known, so that a piece is read as
+//! it would be inside the whole.
 
-use super::{Redactor, commands};
+use super::span::{self, Span};
+use super::{Redactor, Scope, commands, names, shapes};
 use std::sync::Arc;
 
 /// A word longer than this is let go (redacted as far as it came): it is a blob, and holding it would hold the stream.
-const LONGEST_WORD: usize = 16 * 1024;
+const MAX_HELD_BYTES: usize = 16 * 1024;
+/// How much of the current line is remembered after it was shown.
+const MAX_CONTEXT_BYTES: usize = 1024;
 
 /// Redacts a stream of text.
 #[derive(Debug)]
 pub struct StreamRedactor {
     redactor: Arc<Redactor>,
-    pending: String,
+    scope: Scope,
+    /// What was shown already of the line that is arriving, then what is held.
+    text: String,
+    /// Where the held part begins.
+    shown: usize,
+    /// Whether a private key was let go before its end arrived.
+    in_key: bool,
 }
 
 impl StreamRedactor {
-    /// A stream that begins here.
+    /// A stream that begins here, for a record or a screen.
     #[must_use]
     pub fn new(redactor: Arc<Redactor>) -> Self {
-        StreamRedactor { redactor, pending: String::new() }
+        StreamRedactor::with_scope(redactor, Scope::Record)
     }
 
-    /// Takes a piece. It costs a copy; the looking is done when somebody wants to show something.
+    /// A stream that goes where `scope` says.
+    #[must_use]
+    pub fn with_scope(redactor: Arc<Redactor>, scope: Scope) -> Self {
+        StreamRedactor { redactor, scope, text: String::new(), shown: 0, in_key: false }
+    }
+
+    /// Takes a piece. It costs a copy; the looking is done by [`StreamRedactor::drain`].
     pub fn push(&mut self, piece: &str) {
-        self.pending.push_str(piece);
+        self.text.push_str(piece);
     }
 
-    /// How much is held.
+    /// How many bytes are held.
     #[must_use]
     pub fn held(&self) -> usize {
-        self.pending.len()
+        self.text.len() - self.shown
     }
 
     /// Appends to `out` what may be shown by now.
     pub fn drain(&mut self, out: &mut String) {
+        if self.in_key && !self.skip_key() {
+            return;
+        }
         let cut = self.safe_length();
-        if let Some(safe) = self.pending.get(..cut).filter(|safe| !safe.is_empty()) {
-            out.push_str(&self.redactor.text(safe));
-            self.pending.drain(..cut);
+        if cut > self.shown {
+            self.show(cut, out);
         }
     }
 
     /// Appends to `out` what was held back; the stream is over.
     pub fn finish(&mut self, out: &mut String) {
-        out.push_str(&self.redactor.text(&self.pending));
-        self.pending.clear();
+        if self.in_key && !self.skip_key() {
+            self.text.clear();
+        } else {
+            self.show(self.text.len(), out);
+            self.text.clear();
+        }
+        self.shown = 0;
+    }
+
+    /// Redacts and shows the held text up to `cut`; keeps the beginning of the line for what follows.
+    fn show(&mut self, cut: usize, out: &mut String) {
+        let Some(whole) = self.text.get(..cut) else { return };
+        let spans = self.redactor.spans(whole, self.scope);
+        let shown = self.shown;
+        let rest = spans
+            .into_iter()
+            .filter(|span| span.range.end > shown)
+            .map(|span| Span { range: span.range.start.max(shown) - shown..span.range.end - shown, ..span });
+        let held = whole.get(shown..).unwrap_or_default();
+        match span::replace(held, rest.collect()) {
+            Some(clean) => out.push_str(&clean),
+            None => out.push_str(held),
+        }
+        let line = whole.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        let context = line.max(whole.ceil_char_boundary(cut.saturating_sub(MAX_CONTEXT_BYTES)));
+        self.text.drain(..context);
+        self.shown = cut - context;
+    }
+
+    /// Drops the rest of a private key whose beginning was let go; gives whether its end has arrived.
+    fn skip_key(&mut self) -> bool {
+        let rest = self.text.get(self.shown..).unwrap_or_default();
+        match rest.find("-----END").and_then(|at| rest.get(at + 8..)?.find("-----").map(|end| at + 13 + end))
+        {
+            Some(end) => {
+                self.text.drain(..self.shown + end);
+                self.shown = 0;
+                self.in_key = false;
+                true
+            }
+            None => {
+                // The end mark itself may be half here.
+                let keep = rest.ceil_char_boundary(rest.len().saturating_sub(64));
+                self.text.drain(..self.shown + keep);
+                self.shown = 0;
+                false
+            }
+        }
     }
 
     /// How many bytes at the beginning cannot be part of a secret that is still arriving.
-    fn safe_length(&self) -> usize {
-        let text = self.pending.as_str();
+    fn safe_length(&mut self) -> usize {
+        let text = self.text.as_str();
         let mut cut = text.rfind(is_break).map_or(0, |at| at + text.get(at..).map_or(1, first_length));
+        let mut key = false;
         if let Some(begin) = text.rfind("-----BEGIN")
             && end_of_key(text, begin).is_none_or(|end| cut < end)
+        {
+            key = text.get(begin..).is_some_and(|rest| rest.contains("PRIVATE KEY"));
+            cut = cut.min(begin);
+        }
+        if let Some(begin) = text.rfind("Private-Lines:")
+            && text.get(begin..).is_some_and(|rest| !rest.contains("Private-MAC"))
+        {
+            cut = cut.min(begin);
+        }
+        if let Some(begin) = text.rfind("machine ")
+            && text.len() - begin < 512
+            && !text.get(begin..).is_some_and(|rest| rest.contains("password ") && rest.ends_with('\n'))
         {
             cut = cut.min(begin);
         }
         let line = text.rfind(['\n', '\r']).map_or(0, |at| at + 1);
-        if let Some(start) = text.get(line..).and_then(commands::start) {
+        let last = text.get(line..).unwrap_or_default();
+        for start in [commands::start(last), shapes::open_line(last)].into_iter().flatten() {
             cut = cut.min(line + start);
         }
-        cut = cut.min(before_announcement(text.get(..cut).unwrap_or_default()));
-        for value in self.redactor.awkward_values() {
+        if let Some(start) = names::find(text, &mut Vec::new()) {
+            cut = cut.min(start);
+        }
+        for value in self.redactor.known.with_breaks() {
             cut = cut.min(before_prefix_of(value, text));
             let inside = |(start, _): &(usize, &str)| *start < cut && cut < *start + value.len();
             if let Some((start, _)) = text.match_indices(value).find(inside) {
                 cut = start;
             }
         }
-        if text.len() - cut > LONGEST_WORD {
+        if text.len() - cut > MAX_HELD_BYTES {
+            self.in_key = key;
             return text.len();
         }
         cut
@@ -95,31 +177,6 @@ fn first_length(text: &str) -> usize {
     text.chars().next().map_or(1, char::len_utf8)
 }
 
-/// Where the words at the end of `text` begin, if they announce a secret; else its length.
-fn before_announcement(text: &str) -> usize {
-    let trimmed = text.trim_end();
-    let Some(last) = trimmed.split(is_break).next_back() else { return text.len() };
-    let start = trimmed.len() - last.len();
-    let word = last.trim_start_matches(['"', '\'', '(', '{', '`']).to_ascii_lowercase();
-    // `password` `:` with a space between: the sign alone is the last word.
-    if matches!(word.as_str(), ":" | "=" | "=>") {
-        return trimmed.get(..start).unwrap_or_default().trim_end().rfind(is_break).unwrap_or(0);
-    }
-    let announces = word == "bearer"
-        || word == "basic"
-        || (word.starts_with('-') && !word.contains('='))
-        || word.ends_with([':', '='])
-        || word.ends_with("=>");
-    if announces {
-        return start;
-    }
-    // A word that a sign may still follow.
-    const NAMES: [&str; 9] =
-        ["password", "passwd", "pwd", "secret", "key", "token", "credential", "authorization", "basic"];
-    let bare = word.trim_end_matches(['"', '\'']);
-    if NAMES.iter().any(|name| bare.ends_with(name)) { start } else { text.len() }
-}
-
 /// Where the longest end of `text` that is a beginning of `value` starts; else its length.
 fn before_prefix_of(value: &str, text: &str) -> usize {
     let longest = value.len().min(text.len());
@@ -134,6 +191,7 @@ fn before_prefix_of(value: &str, text: &str) -> usize {
 mod tests {
     use super::*;
     use crate::environment::Environment;
+    use crate::redact::samples;
     use proptest::prelude::*;
 
     fn redactor() -> Arc<Redactor> {
@@ -171,6 +229,54 @@ mod tests {
         stream.push("日本語");
         stream.drain(&mut out);
         assert_eq!(out, "Hello world, 日本語");
+    }
+
+    /// Streams a text in pieces of this many characters.
+    fn streamed(text: &str, size: usize) -> String {
+        let mut stream = StreamRedactor::new(redactor());
+        let mut out = String::new();
+        for piece in text.chars().collect::<Vec<_>>().chunks(size) {
+            stream.push(&piece.iter().collect::<String>());
+            stream.drain(&mut out);
+        }
+        stream.finish(&mut out);
+        out
+    }
+
+    #[test]
+    fn s11_every_secret_is_caught_in_pieces_of_any_size() {
+        for (seed, (kind, template)) in samples::list(samples::SECRETS).enumerate() {
+            let (text, _) = samples::secret(template, seed as u64);
+            let text = format!("Look at this:\n{text}\nand then at the rest of it.");
+            let whole = redactor().text(&text).into_owned();
+            for size in [1, 2, 3, 5, 8, 13, 40] {
+                assert_eq!(streamed(&text, size), whole, "{kind} in pieces of {size}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn harmless_lines_stay_in_pieces() {
+        for (seed, (kind, template)) in samples::list(samples::HARMLESS).enumerate() {
+            let text = format!("{}\n", samples::expand(template, seed as u64));
+            for size in [1, 4, 11] {
+                assert_eq!(streamed(&text, size), text, "{kind}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_endless_private_key_never_shows() {
+        let mut stream = StreamRedactor::new(redactor());
+        let mut out = String::new();
+        stream.push("-----BEGIN RSA PRIVATE KEY-----\n");
+        for _ in 0..600 {
+            stream.push("c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0\n");
+            stream.drain(&mut out);
+        }
+        stream.push("-----END RSA PRIVATE KEY-----\nafter it\n");
+        stream.finish(&mut out);
+        assert!(!out.contains("c2Vjcm") && out.ends_with("after it\n"), "{}", out.len());
     }
 
     proptest! {

@@ -233,6 +233,10 @@ settings! {
         "Processes that a command may have at the same time; with more it is ended";
     SANDBOX_FILE = "sandbox.file_mb", Whole(1, 1_000_000_000), "10240", Person, ["MARVIN_SANDBOX_FILE_MB"],
         "Megabytes of the largest file that a command may write";
+    SANDBOX_ENVIRONMENT = "sandbox.environment", List, "", Person, ["MARVIN_SANDBOX_ENVIRONMENT"],
+        "Names of further environment variables that sandboxed commands get; the usual ones are built in";
+    SECRETS_GRANTED = "secrets.granted", List, "", Person, ["MARVIN_SECRETS_GRANTED"],
+        "Files of secrets that agents may read, as paths in the workspace or as file names";
     SANDBOX_INSTALL = "sandbox.install", Choice(&["ask", "allow", "deny"]), "ask", Person, ["MARVIN_SANDBOX_INSTALL"],
         "Whether packages may be installed; ask: where nobody can be asked, they are not";
     GATE_EVALUATOR = "gate.evaluator", Switch, "false", Person, ["MARVIN_GATE_EVALUATOR"],

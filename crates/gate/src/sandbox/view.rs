@@ -177,12 +177,12 @@ impl View {
             }
         }
         let closed: Vec<PathBuf> = policy.hidden.iter().flat_map(|place| both_names(place)).collect();
-        // A place that holds the home directory, or credentials, is too much to show for one toolchain.
+        // A place that holds the home directory, or lies among credentials, is not shown for a toolchain.
         let home = policy.home.as_deref().filter(|home| home.parent().is_some());
         let is_narrow = |place: &Path| {
             place.parent().is_some()
                 && home.is_none_or(|home| !home.starts_with(place))
-                && !closed.iter().any(|closed| place.starts_with(closed) || closed.starts_with(place))
+                && !closed.iter().any(|closed| place.starts_with(closed))
         };
         let mut extra: Vec<PathBuf> = Vec::new();
         if let Some(home) = home {

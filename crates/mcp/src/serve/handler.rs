@@ -10,7 +10,7 @@ use super::toolbox::Offer;
 use super::{GRACE, spec};
 use marvin_agent::session::Quarters;
 use marvin_agent::{Desk, Ground, Notice};
-use marvin_base::redact::Redactor;
+use marvin_base::redact::{Redactor, Scope};
 use marvin_flow::tools::Workflows;
 use marvin_model::{Arguments, ToolCall};
 use marvin_tools::{ProgressSink, Step, Toolbox};
@@ -190,7 +190,7 @@ impl House {
             let message = format!("the call cannot be recorded, so it does not count: {error}");
             ErrorData::internal_error(self.redactor.text(&message).into_owned(), None)
         })?;
-        let mut text = self.redactor.text(&called.text).into_owned();
+        let mut text = self.redactor.text_for(&called.text, Scope::Caller).into_owned();
         if let Some(notice) = &called.notice {
             text.push_str(&format!("\nnote: {}", self.redactor.text(notice)));
         }

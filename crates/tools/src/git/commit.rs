@@ -222,7 +222,7 @@ async fn add(
 }
 
 fn is_secret(path: &str) -> bool {
-    secrets::is_project_secret(path.rsplit('/').next().unwrap_or(path))
+    secrets::is_env_file(std::path::Path::new(path))
 }
 
 /// Would this change of the index put a secret file into the history?

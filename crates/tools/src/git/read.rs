@@ -10,6 +10,7 @@ use marvin_base::truncate;
 use marvin_gate::{Intent, Touches, secrets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// Commits that one call shows at most.
 const MOST_COMMITS: u64 = 200;
@@ -161,11 +162,18 @@ impl Tool for GitDiff {
 
     async fn call(&self, input: DiffInput, context: &ToolContext) -> Result<Output<DiffData>, ToolError> {
         let repository = Repository::open(context).await?;
-        let mut words =
-            vec!["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all"];
+        let mut words = vec![
+            "diff",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-color",
+            "--no-renames",
+            "--ignore-submodules=all",
+        ];
         if input.staged {
             words.push("--cached");
         }
+        let granted = secrets::GrantedFiles::from_settings(&context.settings);
         let place = input.path.as_deref().filter(|path| !path.is_empty() && *path != ".");
         let place = match place {
             Some(path) => format!(":(literal){}", context.workspace()?.path(path)?.as_str()),
@@ -174,9 +182,11 @@ impl Tool for GitDiff {
         let names = [words.as_slice(), &["--numstat", "-z", "--no-renames", "--", &place]].concat();
         let (secret, files): (Vec<DiffFile>, Vec<DiffFile>) =
             numbers(&repository.ask(&names, context).await?).into_iter().partition(|file| {
-                let name = file.path.rsplit('/').next().unwrap_or_default();
+                let path = Path::new(&file.path);
                 // A person agreed to the one that was named.
-                input.path.as_deref() != Some(file.path.as_str()) && secrets::is_project_secret(name)
+                input.path.as_deref() != Some(file.path.as_str())
+                    && secrets::is_env_file(path)
+                    && !granted.has(path)
             });
         let left_out: Vec<String> = secret.into_iter().map(|file| file.path).collect();
         let excludes: Vec<String> = left_out.iter().map(|path| format!(":(exclude,literal){path}")).collect();

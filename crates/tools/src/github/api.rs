@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use marvin_base::settings::table;
 use marvin_base::truncate;
 use marvin_gate::network::{Destination, Host, Service};
-use marvin_gate::{Intent, Touches};
+use marvin_gate::{Intent, Touches, secrets};
 use reqwest::Url;
 use reqwest::header::AUTHORIZATION;
 use schemars::JsonSchema;
@@ -290,6 +290,14 @@ fn read_address(input: &ReadInput, context: &ToolContext) -> Result<(Url, Reposi
     let parts: Vec<&str> = input.path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     if parts.contains(&"..") {
         return Err(ToolError::Usage("`path` is a path in the repository, without `..`.".into()));
+    }
+    let path = std::path::Path::new(&input.path);
+    if secrets::is_env_file(path) && !secrets::GrantedFiles::from_settings(&context.settings).has(path) {
+        return Err(ToolError::Failed(format!(
+            "cannot read `{}`: it may hold secrets. Look at an example file instead; the person opens a file with the \
+             setting secrets.granted.",
+            input.path
+        )));
     }
     let mut all = vec!["repos", &repository.owner, &repository.name, "contents"];
     all.extend(parts);

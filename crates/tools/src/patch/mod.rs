@@ -17,6 +17,7 @@ use crate::result::{Output, ToolError};
 use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
 use hunk::Hunk;
+use marvin_base::redact::{Redactor, Scope};
 use marvin_gate::{Change, Intent, Refusal, RefusalKind, Touches, Workspace, WorkspacePath};
 use parse::FilePatch;
 use schemars::JsonSchema;
@@ -163,6 +164,9 @@ impl Tool for ApplyPatch {
             }
             None => vec![replacement(&input, workspace, context)?],
         };
+        for edit in &edits {
+            refuse_placeholders(edit, &context.redactor)?;
+        }
         workspace.change(&edits.iter().flat_map(Edit::changes).collect::<Vec<_>>())?;
         let done = |edit: &Edit| match (&edit.new, &edit.moved) {
             (None, _) => format!("{} (deleted)", edit.path),
@@ -173,6 +177,21 @@ impl Tool for ApplyPatch {
         let files = edits.iter().map(Edit::fact).collect();
         Ok(Output::line(format!("Patched {}", names.join(", ")), PatchData { files }))
     }
+}
+
+/// Refuses a change that would write the placeholder of a secret over the secret, which the model was not shown.
+fn refuse_placeholders(edit: &Edit, redactor: &Redactor) -> Result<(), ToolError> {
+    const PLACEHOLDER: &str = "[REDACTED:";
+    let (Some(old), Some(new)) = (&edit.old, &edit.new) else { return Ok(()) };
+    let count = |text: &str| text.matches(PLACEHOLDER).count();
+    if count(new) > count(old) && count(&redactor.text_for(old, Scope::Model)) > count(old) {
+        return Err(ToolError::Failed(format!(
+            "cannot write `{}`: the new text holds {PLACEHOLDER}…], which stands for a secret that is not shown. Change the \
+             other lines only. Nothing was changed.",
+            edit.path
+        )));
+    }
+    Ok(())
 }
 
 /// The files of a patch, if the input is one.

@@ -20,12 +20,13 @@ use marvin_base::settings::nearest_of;
 use marvin_base::truncate;
 use marvin_gate::layers::{Place, learn};
 use marvin_gate::meaning::Grounds;
-use marvin_gate::{Access, Decision, Grant, Intent, Verdict, decide, judge};
+use marvin_gate::{Access, Decision, Grant, Intent, Verdict, decide, judge, secrets};
 use marvin_model::{Arguments, ToolSpec};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -189,6 +190,7 @@ impl Toolbox {
     ) -> Called {
         let started = Instant::now();
         let arguments = &*aliases::settled(name, arguments);
+        let mut granted = false;
         let mut called = match self.slot(name) {
             Err(error) => refused(name, &error, context),
             Ok(slot) => match arguments::prepare(slot, arguments, context) {
@@ -207,6 +209,7 @@ impl Toolbox {
                             asked(slot, &prepared.intents, arguments, verdict, &grant, context).await;
                     }
                     let (result, notice) = if verdict.is_allowed() || answered {
+                        granted = reads_granted(&prepared.intents, answered, context);
                         if answered {
                             suggest(&prepared.intents, context);
                             let opened = ToolContext { grant: Some(Arc::new(grant)), ..context.clone() };
@@ -229,9 +232,21 @@ impl Toolbox {
             .into_iter()
             .flatten()
             .reduce(|a, b| format!("{a}; {b}"));
-        called.result.redact(&context.redactor);
+        called.result.redact(&context.redactor, granted);
         called
     }
+}
+
+/// Whether a person opened the files of secrets that this call reads: by an answer now, or by the setting.
+fn reads_granted(intents: &[Intent], answered: bool, context: &ToolContext) -> bool {
+    let granted = secrets::GrantedFiles::from_settings(&context.settings);
+    intents.iter().any(|intent| match intent {
+        Intent::Read { path } => {
+            let path = Path::new(path);
+            secrets::is_env_file(path) && (answered || granted.has(path.strip_prefix("./").unwrap_or(path)))
+        }
+        _ => false,
+    })
 }
 
 fn verdict(slot: &Slot, prepared: &Prepared, context: &ToolContext) -> Verdict {

@@ -52,6 +52,8 @@ pub(super) struct Finder<'a> {
     pub(super) limit: usize,
     pub(super) cancel: &'a CancellationToken,
     pub(super) redactor: &'a Redactor,
+    /// Files of secrets that the person opened.
+    pub(super) granted: &'a secrets::GrantedFiles,
 }
 
 /// Some files to search, and what was left out on the way to them.
@@ -152,8 +154,7 @@ fn walk(finder: &Finder<'_>, files: &Files, progress: &Progress, give: &SyncSend
                 if !files.wants(&entry.path) {
                     continue;
                 }
-                let name = entry.path.file_name().unwrap_or_default();
-                if secrets::is_project_secret(&name.to_string_lossy()) {
+                if secrets::is_closed_entry(finder.workspace, &entry.path, finder.granted) {
                     batch.counts.secret += 1;
                     continue;
                 }

@@ -1,7 +1,7 @@
 //! Matches: as one file gives them, and as they are put together.
 
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkMatch};
-use marvin_base::redact::Redactor;
+use marvin_base::redact::{Redactor, Scope};
 use marvin_base::truncate;
 use tokio_util::sync::CancellationToken;
 
@@ -93,7 +93,8 @@ impl Collector<'_> {
         let mark = if matches!(kind, Kind::First | Kind::Match) { ':' } else { '-' };
         let place = format!("{}{mark}{}{mark}", self.path, number.unwrap_or(0));
         let line = format!("{place} {}\n", truncate::head_whole(text, LINE));
-        let record = format!("{place} {}\n", truncate::head(&self.redactor.text(text), LINE));
+        let record =
+            format!("{place} {}\n", truncate::head(&self.redactor.text_for(text, Scope::Model), LINE));
         self.into.bytes += line.len();
         self.into.hits.push(Hit { kind, line, record });
         !self.into.full(self.most, self.limit)

@@ -23,6 +23,7 @@ use hits::Found;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::table;
 use marvin_base::truncate;
+use marvin_gate::secrets::GrantedFiles;
 use marvin_gate::{Intent, Touches, Workspace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -127,8 +128,9 @@ impl Tool for CodeGrep {
         let cancel = context.cancel.child_token();
         let _guard = cancel.clone().drop_guard();
         let redactor = Arc::clone(&context.redactor);
+        let granted = GrantedFiles::from_settings(&context.settings);
         // Searching a large tree takes the processor for a while: not on a thread that others wait for.
-        tokio::task::spawn_blocking(move || search(&input, &workspace, limit, &cancel, &redactor))
+        tokio::task::spawn_blocking(move || search(&input, &workspace, limit, &cancel, &redactor, &granted))
             .await
             .map_err(|_| ToolError::Failed("the search failed inside".into()))?
     }
@@ -141,6 +143,7 @@ fn search(
     limit: usize,
     cancel: &CancellationToken,
     redactor: &Redactor,
+    granted: &GrantedFiles,
 ) -> Result<Output<GrepData>, ToolError> {
     let matcher = RegexMatcherBuilder::new()
         .case_insensitive(true)
@@ -180,7 +183,7 @@ fn search(
         .binary_detection(BinaryDetection::quit(0))
         .heap_limit(Some(HEAP));
     let most = input.max_results.clamp(1, 10_000);
-    let finder = Finder { workspace, matcher, searcher, most, limit, cancel, redactor };
+    let finder = Finder { workspace, matcher, searcher, most, limit, cancel, redactor, granted };
     let found = engine::run(&finder, &files);
     if cancel.is_cancelled() {
         return Err(ToolError::Failed("the search was cancelled".into()));

@@ -9,11 +9,15 @@ use super::draft::Draft;
 use super::format::{Damage, STATUSES, Ticket};
 use super::id::{self, Prefix};
 use marvin_base::clock;
+use marvin_base::environment::Environment;
 use marvin_base::layout::{self, TICKETS};
+use marvin_base::redact::Redactor;
 use marvin_gate::{Held, RefusalKind, Workspace, WorkspacePath};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// How long others may hold the folder.
@@ -31,6 +35,8 @@ const EXTENSION: &str = ".md";
 pub struct Store {
     folder: Workspace,
     prefix: Prefix,
+    /// Keeps secrets out of what is written; tickets are read by every agent of the project.
+    redactor: Arc<Redactor>,
 }
 
 /// A file of the folder that is not a ticket, or says something else than its name.
@@ -85,7 +91,8 @@ impl Store {
         // Ids are called after the project; a folder named by the person may lie anywhere.
         let project = if named.is_some() { from } else { folder.root().parent().unwrap_or(from) };
         let prefix = Prefix::of(project);
-        Ok(Store { folder, prefix })
+        let redactor = Arc::new(Redactor::new(&Environment::of_process(), []));
+        Ok(Store { folder, prefix, redactor })
     }
 
     /// The tickets of a workspace and no others, for tools.
@@ -94,7 +101,14 @@ impl Store {
     /// When there are none, or `.tickets` is not a folder of the workspace.
     pub fn of_workspace(workspace: &Workspace, make: bool) -> Result<Store, TicketError> {
         let folder = workspace.tickets(make)?.ok_or_else(|| TicketError::Failed(NONE_HERE.into()))?;
-        Ok(Store { folder, prefix: Prefix::of(workspace.root()) })
+        let redactor = Arc::new(Redactor::patterns_only());
+        Ok(Store { folder, prefix: Prefix::of(workspace.root()), redactor })
+    }
+
+    /// The same tickets, written without the secrets that this redactor knows.
+    #[must_use]
+    pub fn redacting(self, redactor: Arc<Redactor>) -> Store {
+        Store { redactor, ..self }
     }
 
     /// Where the tickets lie.
@@ -180,6 +194,11 @@ impl Store {
     /// When the draft is wrong, the parent is not there, or the disk refuses.
     pub fn create(&self, draft: Draft) -> Result<(String, Ticket), TicketError> {
         let mut draft = draft.checked()?;
+        for text in [&mut draft.title, &mut draft.description, &mut draft.design, &mut draft.acceptance] {
+            if let Cow::Owned(clean) = self.redactor.text(text) {
+                *text = clean;
+            }
+        }
         let _held = self.hold()?;
         if !draft.parent.is_empty() {
             draft.parent = self.resolve(&draft.parent)?;
@@ -299,6 +318,7 @@ impl Store {
         if text.trim().is_empty() {
             return Err(TicketError::Usage("no note provided".into()));
         }
+        let text = &*self.redactor.text(text);
         let _held = self.hold()?;
         let id = self.resolve(id)?;
         self.change(&id, |ticket| ticket.add_note(&stamp(), text))?;

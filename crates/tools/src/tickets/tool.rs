@@ -375,7 +375,9 @@ fn answer_now(command: Command, context: &ToolContext) -> Result<Output<Data>, T
         Command::Create(draft) => Some(parent(&draft.parent, context)),
         _ => None,
     };
-    let reply = run(command, &Surroundings::default(), &|make| Store::of_workspace(workspace, make));
+    let reply = run(command, &Surroundings::default(), &|make| {
+        Store::of_workspace(workspace, make).map(|store| store.redacting(Arc::clone(&context.redactor)))
+    });
     let reply = reply.map_err(|error| hint(error, asked.as_ref(), context))?;
     // Only a ticket that exists counts, and only one below the right parent.
     if let (Some(Some(parent)), Some(made)) = (&asked, reply.data.ticket())

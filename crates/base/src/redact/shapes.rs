@@ -1,0 +1,253 @@
+//! Shapes of provider credentials: finding them in a text.
+//!
+//! The shapes are data ([`super::table`]). One Aho-Corasick scan over the literal anchors of all rows says where a shape
+//! may begin; only there the row's regex is tried, anchored. Regexes are compiled when they are first needed, so that a
+//! process that meets no anchor pays for none.
+//!
+//! Limits: a row knows a provider's format of today. A checksum, where the format has one, is proof even without the word
+//! boundaries that the other rows need.
+
+use super::checks;
+use super::span::{Evidence, Span};
+use super::table::SHAPES;
+use aho_corasick::{AhoCorasick, MatchKind};
+use regex::Regex;
+use std::sync::{LazyLock, OnceLock};
+
+/// A row of the table.
+pub(super) struct Shape {
+    /// Name in the replacement: `[REDACTED:kind]`.
+    pub(super) kind: &'static str,
+    /// Literals one of which every match contains; a match begins at it, or before it by [`Shape::edge`].
+    pub(super) anchors: &'static [&'static str],
+    /// Regex of the credential from its beginning; only a group named `value` is replaced, if there is one.
+    pub(super) pattern: &'static str,
+    /// What else must hold.
+    pub(super) check: Check,
+    /// What may stand before the anchor.
+    pub(super) edge: Edge,
+    /// Templates of texts that hold the shape (see [`super::samples`]), and of texts that look like it and are harmless.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests check every row by its examples"))]
+    pub(super) finds: &'static [&'static str],
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests check every row by its examples"))]
+    pub(super) spares: &'static [&'static str],
+}
+
+/// A condition beyond the regex.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Check {
+    /// The regex says enough.
+    Always,
+    /// Not a placeholder such as `xxxx` (see [`checks::is_varied`]).
+    Varied,
+    /// Varied, with at least one digit and one letter.
+    Mixed,
+    /// Varied, and one run of letters and digits that has both and at least ten of them.
+    Run,
+    /// Mixed case and digits, and not hexadecimal: an AWS secret key.
+    AwsSecret,
+    /// Varied, or proved by its CRC-32.
+    Crc,
+    /// The header decodes to JSON with `alg`.
+    Jwt,
+    /// The first part decodes to a decimal id.
+    Discord,
+    /// The base58 checksum holds.
+    Base58,
+    /// The bech32 checksum holds.
+    Bech32,
+}
+
+/// What may stand before an anchor.
+#[derive(Clone, Copy)]
+pub(super) enum Edge {
+    /// Nothing that belongs to the same word.
+    Word,
+    /// Anything.
+    Any,
+    /// The match begins further left, behind the bytes of this class.
+    Back(fn(u8) -> bool),
+}
+
+impl Check {
+    /// Whether the condition holds; `Some(true)` is proof.
+    fn holds(self, text: &str) -> Option<bool> {
+        let digit = || text.bytes().any(|byte| byte.is_ascii_digit());
+        let letter = || text.bytes().any(|byte| byte.is_ascii_alphabetic());
+        let plain = |holds: bool| holds.then_some(false);
+        let proof = |holds: bool| holds.then_some(true);
+        match self {
+            Check::Always => plain(true),
+            Check::Varied => plain(checks::is_varied(text)),
+            Check::Mixed => plain(checks::is_varied(text) && digit() && letter()),
+            Check::Run => plain(checks::is_varied(text) && has_mixed_run(text)),
+            Check::AwsSecret => {
+                let hex = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+                let cases = text.bytes().any(|byte| byte.is_ascii_lowercase())
+                    && text.bytes().any(|byte| byte.is_ascii_uppercase());
+                plain(!hex && cases && digit())
+            }
+            Check::Crc if checks::has_crc32(text) => Some(true),
+            Check::Crc => plain(checks::is_varied(text) && digit()),
+            Check::Jwt => proof(checks::is_jwt(text)),
+            Check::Discord => proof(checks::is_discord(text)),
+            Check::Base58 => proof(checks::is_base58check(text)),
+            Check::Bech32 => proof(checks::is_bech32(text)),
+        }
+    }
+}
+
+/// Whether one run of letters and digits has at least ten bytes, two digits and two letters.
+fn has_mixed_run(text: &str) -> bool {
+    text.split(|c: char| !c.is_ascii_alphanumeric()).any(|run| {
+        let digits = run.bytes().filter(u8::is_ascii_digit).count();
+        run.len() >= 10 && digits >= 2 && run.len() - digits >= 2
+    })
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// The anchors of all rows, and which row each belongs to.
+struct Anchors {
+    scan: AhoCorasick,
+    rows: Vec<usize>,
+}
+
+#[expect(clippy::expect_used, reason = "the anchors are constants; the tests build them")]
+static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| {
+    let pairs =
+        SHAPES.iter().enumerate().flat_map(|(row, shape)| shape.anchors.iter().map(move |a| (row, a)));
+    let (rows, literals): (Vec<usize>, Vec<&&str>) = pairs.unzip();
+    let scan = AhoCorasick::builder().match_kind(MatchKind::Standard).build(literals);
+    Anchors { scan: scan.expect("constant anchors"), rows }
+});
+
+static REGEXES: LazyLock<Vec<OnceLock<Regex>>> =
+    LazyLock::new(|| SHAPES.iter().map(|_| OnceLock::new()).collect());
+
+#[expect(clippy::expect_used, reason = "the patterns are constants; the tests compile every one")]
+fn regex(row: usize, shape: &Shape) -> Option<&'static Regex> {
+    let compile = || Regex::new(&format!(r"\A(?:{})", shape.pattern)).expect("a constant pattern");
+    REGEXES.get(row).map(|cell| cell.get_or_init(compile))
+}
+
+/// Adds a span for every shape in the text.
+pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
+    let anchors = &*ANCHORS;
+    for hit in anchors.scan.find_overlapping_iter(text) {
+        let Some(row) = anchors.rows.get(hit.pattern().as_usize()).copied() else { continue };
+        let Some(shape) = SHAPES.get(row) else { continue };
+        if let Some(span) = try_shape(text, hit.start(), row, shape) {
+            spans.push(span);
+        }
+    }
+    find_discord(text, spans);
+}
+
+fn try_shape(text: &str, at: usize, row: usize, shape: &Shape) -> Option<Span> {
+    let before = text.as_bytes().get(..at)?;
+    let (start, bound) = match shape.edge {
+        Edge::Any => (at, true),
+        Edge::Word => (at, !before.last().is_some_and(|byte| is_word(*byte))),
+        Edge::Back(class) => {
+            let start = at - before.iter().rev().take_while(|byte| class(**byte)).count();
+            (start, start < at)
+        }
+    };
+    // A checksum proves also what is glued to a word.
+    if !bound && shape.check != Check::Crc {
+        return None;
+    }
+    let captures = regex(row, shape)?.captures(text.get(start..)?)?;
+    let found = captures.name("value").or_else(|| captures.get(0))?;
+    let proved = shape.check.holds(found.as_str())?;
+    (bound || proved).then(|| Span {
+        range: start + found.start()..start + found.end(),
+        kind: shape.kind.into(),
+        evidence: Evidence::Certain,
+    })
+}
+
+/// Discord bot tokens have no literal: `ID.TIME.MAC`, where TIME has six characters.
+fn find_discord(text: &str, spans: &mut Vec<Span>) {
+    static TOKEN: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"\A[A-Za-z0-9_-]{20,30}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}").ok());
+    let bytes = text.as_bytes();
+    for at in memchr_dots(bytes) {
+        if bytes.get(at + 7) != Some(&b'.') {
+            continue;
+        }
+        let of_token = |byte: &&u8| is_word(**byte) || **byte == b'-';
+        let head = bytes.iter().take(at).rev().take(31).take_while(of_token).count();
+        let Some(candidate) = at.checked_sub(head).and_then(|start| text.get(start..)) else { continue };
+        if let Some(found) = TOKEN.as_ref().and_then(|token| token.find(candidate))
+            && Check::Discord.holds(found.as_str()).is_some()
+        {
+            let start = at - head;
+            let range = start..start + found.end();
+            spans.push(Span { range, kind: "discord".into(), evidence: Evidence::Certain });
+        }
+    }
+}
+
+fn memchr_dots(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    bytes.iter().enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at)
+}
+
+/// Where the last anchor of a shape that may hold blanks or line ends begins in `line`, for text that still arrives.
+pub(super) fn open_line(line: &str) -> Option<usize> {
+    const LINE_ANCHORS: [&str; 13] = [
+        "AKIA",
+        "ASIA",
+        "machine ",
+        "default login",
+        "nemonic",
+        "NEMONIC",
+        "phrase",
+        "Phrase",
+        "PHRASE",
+        "seed words",
+        "FlyV1",
+        "SSWS ",
+        "Private-Lines",
+    ];
+    LINE_ANCHORS.iter().filter_map(|anchor| line.find(anchor)).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::redact::samples;
+
+    fn found(text: &str) -> Vec<String> {
+        let mut spans = Vec::new();
+        find(text, &mut spans);
+        spans.into_iter().map(|span| span.kind.into_owned()).collect()
+    }
+
+    #[test]
+    fn every_row_finds_its_examples_and_spares_the_others() {
+        assert!(SHAPES.len() >= 60, "{} rows", SHAPES.len());
+        for (row, shape) in SHAPES.iter().enumerate() {
+            assert!(!shape.finds.is_empty() && regex(row, shape).is_some(), "{}", shape.kind);
+            for template in shape.finds {
+                let text = samples::expand(template, row as u64);
+                assert!(found(&text).iter().any(|kind| kind == shape.kind), "{}: {text}", shape.kind);
+            }
+            for template in shape.spares {
+                let text = samples::expand(template, row as u64);
+                assert_eq!(found(&text), Vec::<String>::new(), "{}: {text}", shape.kind);
+            }
+        }
+    }
+
+    #[test]
+    fn a_checksum_proves_what_is_glued_to_a_word() {
+        let token = samples::expand("ghp_«b62:30»«crc»", 1);
+        assert_eq!(found(&format!("x{token}")), ["github"]);
+        let wrong = token.replace("ghp_", "ghp_0");
+        assert_eq!(found(&format!("x{wrong}")), Vec::<String>::new());
+    }
+}
