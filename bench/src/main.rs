@@ -93,6 +93,7 @@ fn context(home: &Path, root: &Path) -> Result<ToolContext, Box<dyn Error>> {
         agent: None,
         progress: None,
         approver: None,
+        grant: None,
     })
 }
 

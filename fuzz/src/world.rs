@@ -68,6 +68,7 @@ fn make() -> Result<World, Box<dyn std::error::Error>> {
         agent: None,
         progress: None,
         approver: None,
+        grant: None,
     };
     Ok(World { toolbox: Toolbox::new(Mode::Coding, &Access::Full), context, workspace })
 }

@@ -392,14 +392,5 @@ fn try_namespaces() -> Result<(), String> {
     ))
 }
 
-/// Places of a workspace that commands must not write: what git runs by itself, the record, the tickets. Relative.
-pub const PROTECTED: [&str; 8] = [
-    ".git/config",
-    ".git/config.worktree",
-    ".git/hooks",
-    ".git/commondir",
-    ".git/info/attributes",
-    ".git/objects/info/alternates",
-    ".marvin",
-    ".tickets",
-];
+/// Places of a workspace that commands must not write besides [`crate::steering::protected`]: Marvin's own directory and the tickets.
+pub const PROTECTED: [&str; 2] = [".marvin", ".tickets"];

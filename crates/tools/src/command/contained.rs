@@ -4,22 +4,15 @@ use super::guard::Guard;
 use crate::context::ToolContext;
 use crate::result::ToolError;
 use marvin_base::child::{self, Child, Ending, Limits, Outcome};
-use marvin_base::environment::Environment;
-use marvin_base::redact;
+use marvin_base::environment::{self, Environment};
 use marvin_base::settings::table;
 use marvin_gate::sandbox::{self, Policy, Wanted};
-use marvin_gate::secrets;
+use marvin_gate::{secrets, steering};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Variables that would make bash run or find something else than the line says.
-const SHELL_VARIABLES: [&str; 5] = ["BASH_ENV", "ENV", "CDPATH", "SHELLOPTS", "BASHOPTS"];
-/// How the names of variables begin that bash makes functions of, which go before programs: `BASH_FUNC_pytest%%`.
-const FUNCTIONS: &str = "BASH_FUNC_";
-/// Variables of git that say who somebody is; all others say which repository and which programs, and are taken away.
-const IDENTITY: [&str; 2] = ["GIT_AUTHOR_", "GIT_COMMITTER_"];
-/// Variables that name the folder in which cargo builds.
-const BUILD_FOLDERS: [&str; 2] = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"];
+/// Variables that name the directory in which cargo builds.
+const BUILD_DIRECTORIES: [&str; 2] = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"];
 /// The longest that a call may ask for.
 const LONGEST: u64 = 86_400;
 
@@ -47,10 +40,12 @@ impl Room {
         let root = context.workspace()?.root();
         let mut policy = Policy::new(root, self.path());
         policy.home = Some(context.layout.home().to_path_buf());
-        policy.hidden = secrets::places(context.layout.home());
+        policy.hidden = secrets::places_in(context.layout.home(), &Environment::of_process());
+        policy.closed = closed_files(root, context);
         policy.readable =
             context.settings.list(&table::SANDBOX_READABLE).into_iter().map(PathBuf::from).collect();
-        policy.protected = sandbox::PROTECTED.iter().map(|place| root.join(place)).collect();
+        policy.protected = steering::protected(root);
+        policy.protected.extend(sandbox::PROTECTED.iter().map(|place| root.join(place)));
         if let Some(grant) = &context.grant {
             policy.network |= grant.network;
             policy.writable.extend(grant.write.iter().cloned());
@@ -59,6 +54,14 @@ impl Room {
         }
         Ok(policy)
     }
+}
+
+/// The files of secrets in the workspace that the person did not open.
+fn closed_files(root: &Path, context: &ToolContext) -> Vec<PathBuf> {
+    let granted = secrets::GrantedFiles::from_settings(&context.settings);
+    let mut closed = secrets::closed_in(root);
+    closed.retain(|path| !granted.has(path.strip_prefix(root).unwrap_or(path)));
+    closed
 }
 
 /// What came of a program.
@@ -150,21 +153,20 @@ fn mark(child: &mut Child, run: Option<&Path>, context: &ToolContext) {
     child.set.insert("MARVIN_DEPTH".into(), depth.to_string());
 }
 
-/// Takes from a child what it must not have of this process, and says what it may use; gives its most processes.
+/// Gives a child the environment that it may have, and says what it may use; returns its most processes.
 pub(super) fn bound(child: &mut Child, root: &Path, context: &ToolContext) -> u32 {
     child.folder.get_or_insert_with(|| root.to_path_buf());
     let environment = Environment::of_process();
-    let of_git = |name: &str| {
-        name.starts_with("GIT_") && !IDENTITY.iter().any(|beginning| name.starts_with(beginning))
-    };
-    let names = environment.iter().map(|(name, _)| name);
-    let names = names.chain(environment.unreadable().iter().map(String::as_str));
-    let is_taken = |name: &&str| redact::is_secret_name(name) || of_git(name) || name.starts_with(FUNCTIONS);
-    child.remove.extend(names.filter(is_taken).chain(SHELL_VARIABLES).map(str::to_string));
-    // Builds into a folder elsewhere could not be written; the usual one lies in the workspace.
-    let elsewhere =
-        |name: &&str| environment.get(name).is_some_and(|folder| !Path::new(folder).starts_with(root));
-    child.remove.extend(BUILD_FOLDERS.into_iter().filter(elsewhere).map(str::to_string));
+    let further = context.settings.list(&table::SANDBOX_ENVIRONMENT);
+    let mut allowed = environment::for_child(&environment, further.iter().map(String::as_str));
+    // Builds into a directory elsewhere could not be written; the usual one lies in the workspace.
+    allowed.retain(|name, value| {
+        !BUILD_DIRECTORIES.contains(&name.as_str()) || Path::new(value).starts_with(root)
+    });
+    // What the caller set counts.
+    allowed.extend(std::mem::take(&mut child.set));
+    child.set = allowed;
+    child.inherit = false;
     let run = context.artifacts.as_ref().and_then(|artifacts| artifacts.path().parent());
     mark(child, run, context);
     let processes = u32::try_from(context.settings.whole(&table::SANDBOX_PROCESSES)).unwrap_or(u32::MAX);
