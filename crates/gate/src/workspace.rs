@@ -318,12 +318,6 @@ impl Workspace {
         Ok(entries)
     }
 
-    /// Is the last part of the path a symbolic link? Nothing is opened, so nothing is told about where it leads.
-    pub(crate) fn is_link(&self, path: &WorkspacePath) -> bool {
-        let mut room = [MaybeUninit::uninit(); 1];
-        rustix::fs::readlinkat_raw(self.folder.as_fd(), path.as_path(), &mut room).is_ok()
-    }
-
     /// Is there such a file or folder (a link that leads out counts as none)?
     #[must_use]
     pub fn exists(&self, path: &WorkspacePath) -> bool {
