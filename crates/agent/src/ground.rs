@@ -86,14 +86,13 @@ impl Ground {
             None => layout::find_project(&folder, &home).and_then(|path| Workspace::open(&path, &home).ok()),
         };
         let layout = Layout::new(&environment, workspace.as_ref().map(Workspace::root));
-        for path in layout
-            .record()
-            .into_iter()
-            .flat_map(|record| [record.join("runs"), record.join("security"), record])
-        {
+        for path in layout.record().into_iter().flat_map(|record| [record.join("security"), record]) {
             if path.is_symlink() {
                 return Err(SessionError::LinkedRecord(path.display().to_string()));
             }
+        }
+        if let Some(workspace) = &workspace {
+            layout.check_state(workspace.root())?;
         }
         let settings = Settings::load(&Sources {
             flags: flags.into_iter().collect(),

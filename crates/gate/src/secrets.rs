@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 /// Credentials below the home folder, the shells' histories among them: people type keys.
-pub(crate) const HOME: [&str; 34] = [
+pub(crate) const HOME: [&str; 35] = [
     ".ssh",
     ".aws",
     ".gnupg",
@@ -17,6 +17,7 @@ pub(crate) const HOME: [&str; 34] = [
     ".config/gcloud",
     ".config/gh",
     ".config/marvin",
+    ".local/state/marvin",
     ".config/op",
     ".config/git/credentials",
     ".npmrc",

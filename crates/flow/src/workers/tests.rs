@@ -48,7 +48,8 @@ impl World {
         let run = self.run.get_or_insert_with(|| RunFolder::create(&ground.layout.runs()).unwrap()).clone();
         fs::remove_file(run.script_state()).ok();
         let ledger =
-            Ledger::open(&run.trace(), Durability::System, Arc::new(Redactor::patterns_only())).unwrap();
+            Ledger::open_chained(&run.trace(), Durability::System, Arc::new(Redactor::patterns_only()))
+                .unwrap();
         let trace = Trace::new(ledger, Box::new(|_| {}));
         Arc::new(Crew::open(&ground, &run, &trace, &CancellationToken::new()).unwrap())
     }

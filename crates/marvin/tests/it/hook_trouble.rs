@@ -60,7 +60,7 @@ fn what_was_approved_is_learned_as_it_stood_and_not_as_an_expression() {
     let command = "deploy-tool run .*";
     assert_eq!(scene.decision(command), "ask");
     scene.hook("PostToolUse", &bash(command));
-    let path = scene.world.project().join(".marvin/security/suggestions.jsonl");
+    let path = scene.world.state().join("security/suggestions.jsonl");
     if path.exists() {
         let id = ledger(&path)[0]["id"].as_str().unwrap().to_string();
         scene.world.marvin(["gate", "suggestions", "accept", &id]).run();

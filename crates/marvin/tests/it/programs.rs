@@ -300,7 +300,7 @@ fn bubblewrap_on_request_or_not_at_all() {
     assert_eq!(world.read(".git/config"), "[core]\n");
     assert!(!world.project().join(".marvin/config.toml").exists());
     assert!(shown["data"].get("tampered").is_none() && !shown.to_string().contains("s3cret"), "{shown}");
-    let runs = fs::read_dir(world.project().join(".marvin/runs")).unwrap().flatten();
+    let runs = fs::read_dir(world.state().join("runs")).unwrap().flatten();
     let trace = runs.map(|entry| entry.path()).filter(|path| path.is_dir()).last().unwrap();
     assert!(fs::read_to_string(trace.join("trace.jsonl")).unwrap().contains("bubblewrap+seccomp"));
     // Inside the other box it cannot be had, and nothing runs instead.

@@ -39,7 +39,7 @@ fn a_recorded_run_is_the_same_again_and_touches_nothing() {
     let ended = world.marvin(["replay", &run]).run().exits(0).quiet();
     assert_eq!(ended.text(), "same: 3 of 3 exchanges and the result\n");
     assert!(contents(world.root()) == before, "a replay changes no file, not even what things cost so far");
-    let path = world.project().join(".marvin/runs").join(&run).display().to_string();
+    let path = world.state().join("runs").join(&run).display().to_string();
     let report = world.marvin(["replay", &path, "--json"]).run().exits(0).json();
     assert_eq!((&report["same"], &report["exchanges"]), (&json!(true), &json!(3)));
 }

@@ -405,7 +405,7 @@ fn a_killed_parent_leaves_no_child_and_no_grandchild() {
             json!({"when": {"role": "Research"}, "delay_ms": 120_000, "reply": {"text": "never"}}),
         ];
         let running = world.play(&script, &[]).start();
-        let record = world.project().join(".marvin/runs");
+        let record = world.state().join("runs");
         until("the grandchild asks its model", || {
             let mut traces = files_below(&record).into_iter().filter(|path| path.ends_with("trace.jsonl"));
             let deep = |path: std::path::PathBuf| {

@@ -48,6 +48,27 @@ impl World {
         self.root().join("project")
     }
 
+    /// The project's directory in the state directory.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.state_of(&self.project())
+    }
+
+    /// The state of another project of the same person.
+    pub(crate) fn state_of(&self, project: &Path) -> PathBuf {
+        let home = self.home().display().to_string();
+        let environment = marvin_base::environment::Environment::from_iter([("HOME", home)]);
+        marvin_base::layout::Layout::new(&environment, Some(project)).project_state()
+    }
+
+    /// Writes a file of the project's state.
+    pub(crate) fn write_state(&self, name: &str, text: &str) -> PathBuf {
+        put(&self.state().join(name), text)
+    }
+
+    pub(crate) fn read_state(&self, name: &str) -> String {
+        fs::read_to_string(self.state().join(name)).unwrap()
+    }
+
     /// Writes a file of the project.
     pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
         put(&self.project().join(name), text)
@@ -98,7 +119,7 @@ impl World {
 
     /// The folders of all runs of the project, oldest first.
     pub(crate) fn runs(&self) -> Vec<PathBuf> {
-        runs_below(&self.project().join(".marvin/runs"))
+        runs_below(&self.state().join("runs"))
     }
 
     /// The only run of the project.

@@ -26,7 +26,6 @@ pub(super) struct Guard {
     marks: BTreeMap<PathBuf, Mark>,
     /// The ledger of this run, to which the shell itself goes on appending.
     ledger: Option<(PathBuf, Ledger)>,
-    runs: usize,
 }
 
 /// The facts of a file that change with it.
@@ -50,7 +49,7 @@ impl Guard {
     pub(super) fn begin(root: &Path, run: Option<&Path>) -> Self {
         let ledger = run.map(|run| run.join("trace.jsonl"));
         let ledger = ledger.and_then(|path| Some((path.clone(), look_at_ledger(&path, None)?)));
-        Guard { marks: look(root), runs: runs(root), ledger, root: root.to_path_buf() }
+        Guard { marks: look(root), ledger, root: root.to_path_buf() }
     }
 
     /// What is no longer as it was, relative to the workspace.
@@ -66,9 +65,6 @@ impl Guard {
             && look_at_ledger(path, Some(before.size)).as_ref() != Some(before)
         {
             changed.push(shown(path));
-        }
-        if runs(&self.root) < self.runs {
-            changed.push(".marvin/runs".to_string());
         }
         changed
     }
@@ -99,10 +95,6 @@ fn mark(facts: &std::fs::Metadata) -> Mark {
     Mark { inode: facts.ino(), size: facts.size(), changed: (facts.ctime(), facts.ctime_nsec()) }
 }
 
-fn runs(root: &Path) -> usize {
-    std::fs::read_dir(root.join(".marvin/runs")).map_or(0, Iterator::count)
-}
-
 /// A ledger up to a length: lines may be added to it, but what is there stays.
 fn look_at_ledger(path: &Path, size: Option<u64>) -> Option<Ledger> {
     // Something else may stand in its place by now: it is not waited for, and no link is followed.
@@ -126,10 +118,12 @@ mod tests {
     fn changes_are_seen_and_the_shells_own_lines_are_none() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
-        let run = root.join(".marvin/runs/run_1");
+        let state = tempfile::tempdir().unwrap();
+        let run = state.path().join("runs/run_1");
         std::fs::create_dir_all(root.join(".git/hooks")).unwrap();
         std::fs::create_dir_all(&run).unwrap();
-        std::fs::create_dir_all(root.join(".marvin/runs/run_0")).unwrap();
+        std::fs::create_dir_all(root.join(".marvin")).unwrap();
+        std::os::unix::fs::symlink(state.path().join("runs"), root.join(".marvin/runs")).unwrap();
         std::fs::write(root.join(".git/config"), "[core]\n").unwrap();
         std::fs::write(root.join(".git/hooks/pre-commit"), "true").unwrap();
         std::fs::write(root.join(".marvin/config.toml"), "").unwrap();
@@ -167,8 +161,10 @@ mod tests {
         assert_eq!(guard.changed(), [".marvin/security/denylist.json", ".marvin/security/learned.jsonl"]);
         let guard = begin();
         std::fs::write(run.join("trace.jsonl"), "{\"x\":1}\n{\"b\":2}\n{\"c\":3}\n").unwrap();
-        std::fs::remove_dir(root.join(".marvin/runs/run_0")).unwrap();
-        assert_eq!(guard.changed(), [".marvin/runs/run_1/trace.jsonl", ".marvin/runs"]);
+        std::fs::remove_file(root.join(".marvin/runs")).unwrap();
+        std::fs::create_dir(root.join(".marvin/runs")).unwrap();
+        let trace = run.join("trace.jsonl").display().to_string();
+        assert_eq!(guard.changed(), [".marvin/runs".to_string(), trace]);
     }
 
     #[test]

@@ -108,7 +108,7 @@ fn add(names: &[String], project: bool, scene: &Scene, as_json: bool) -> Result<
         let rows: Vec<String> = known.iter().map(|(name, what)| format!("{name:12} {what}")).collect();
         return output::line(&rows.join("\n"));
     }
-    let folder = if project { scene.layout.security() } else { scene.layout.user_security() };
+    let folder = if project { scene.layout.rules() } else { scene.layout.user_security() };
     let trusted = scene.layout.trusted();
     let mut rules: Vec<(List, Rule)> = Vec::new();
     for name in names {

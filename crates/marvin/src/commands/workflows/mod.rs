@@ -156,6 +156,14 @@ fn find(which: &WhichRun) -> Result<PathBuf, Failure> {
         Some(_) => runs::find(which.named(), &places).map_err(|error| Failure::usage(error.to_string()))?,
         None => list::newest(&places).ok_or_else(|| Failure::usage("there is no run of a workflow here"))?,
     };
+    if !Layout::new(&Environment::of_process(), None).is_own_run(&path) {
+        return Err(Failure::refused(format!(
+            "{} is not in the state directory, so its approvals and results count for nothing\n  \
+             hint: `marvin inspect-run --run-path` shows it; runs of this project are in {}",
+            path.display(),
+            places.first().map(|place| place.display().to_string()).unwrap_or_default()
+        )));
+    }
     if list::is_without_plan(&path) {
         return Err(Failure::usage(format!(
             "{} has no plan: it ended while its goal was made into one, or is still at it\n  \

@@ -293,7 +293,7 @@ fn what_is_served_is_asked_for() {
     assert!(listed.contains("gate_explain") && !listed.contains("\"verify\""), "{listed}");
     drop(stdin);
     running.end().exits(0);
-    assert!(!world.project().join(".marvin/runs").exists() || world.runs().len() == 1);
+    assert!(!world.state().join("runs").exists() || world.runs().len() == 1);
 }
 
 /// A commitment that takes long.

@@ -94,8 +94,8 @@ fn a_document_that_promises_less_than_was_promised_is_found_out() {
             |world| edit(world, "\"assertion\":\"./check.sh\"", "\"assertion\":\"./check.sh || true\""),
             "changed by hand",
         ),
-        (|world| drop(world.write(DOCUMENT, "---\nid: project\n---\n")), "nobody took it back"),
-        (|world| fs::remove_file(world.project().join(DOCUMENT)).unwrap(), "nobody took it back"),
+        (|world| drop(world.write_state(DOCUMENT, "---\nid: project\n---\n")), "nobody took it back"),
+        (|world| fs::remove_file(world.state().join(DOCUMENT)).unwrap(), "nobody took it back"),
         (|world| edit(world, "\"id\":\"", "\"id\":\"x"), "nobody took it back"),
     ];
     for (lie, why) in lies {
@@ -396,7 +396,7 @@ fn a_check_that_fails_is_never_verified_however_it_is_written() {
         if assertion.starts_with("shell:") {
             stands(&world, "could_not_run", "the assertion is refused");
         }
-        fs::remove_file(world.project().join(DOCUMENT)).unwrap();
+        fs::remove_file(world.state().join(DOCUMENT)).unwrap();
     }
     add(&world, &project, &[]);
     stands(&world, "could_not_run", "absolute path");
