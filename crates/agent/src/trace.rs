@@ -6,8 +6,19 @@
 
 use marvin_base::ledger::{Ledger, LedgerError};
 use marvin_base::{clock, truncate};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// The kind of notice that tells of tampering.
+pub const TAMPERING: &str = "tampering";
+
+/// The paths that an event tells of, if it tells of tampering.
+fn tampered_paths(event: &Value) -> Vec<String> {
+    let is_notice = event.get("kind").and_then(Value::as_str) == Some(TAMPERING);
+    let paths = event.get("paths").and_then(Value::as_array).filter(|_| is_notice);
+    paths.into_iter().flatten().filter_map(|path| path.as_str().map(str::to_string)).collect()
+}
 
 /// What a face is told.
 #[derive(Debug)]
@@ -46,6 +57,8 @@ struct Inner {
     listener: Listener,
     sequence: u64,
     items: u64,
+    /// Paths that programs changed and should not have, as the trace tells.
+    tampered: BTreeSet<String>,
 }
 
 impl std::fmt::Debug for Trace {
@@ -58,7 +71,7 @@ impl Trace {
     /// A trace that is kept in `ledger` and told to `listener`.
     #[must_use]
     pub fn new(ledger: Ledger, listener: Listener) -> Self {
-        Trace::of(Inner { ledger, listener, sequence: 0, items: 0 })
+        Trace::of(Inner { ledger, listener, sequence: 0, items: 0, tampered: BTreeSet::new() })
     }
 
     /// A trace that goes on after what was written before.
@@ -71,7 +84,8 @@ impl Trace {
         };
         let sequence = before.iter().filter_map(|event| number(event.get("seq"))).max().unwrap_or(0);
         let items = before.iter().filter_map(item).max().unwrap_or(0);
-        Trace::of(Inner { ledger, listener, sequence, items })
+        let tampered = before.iter().flat_map(tampered_paths).collect();
+        Trace::of(Inner { ledger, listener, sequence, items, tampered })
     }
 
     fn of(inner: Inner) -> Self {
@@ -112,8 +126,31 @@ impl Trace {
             event.extend(payload);
         }
         let written = inner.ledger.append(&Value::Object(event))?;
+        inner.tampered.extend(tampered_paths(&written));
         (inner.listener)(Notice::Event(&written));
         Ok(written)
+    }
+
+    /// Records what a program changed and should not have, and tells the person at once; the result of the run says it
+    /// again.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn tampering(&self, tool: &str, item: Option<&str>, paths: &[String]) -> Result<(), LedgerError> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let text = format!("`{tool}` changed what it should not: {}", paths.join(", "));
+        self.event(
+            "notice",
+            json!({"kind": TAMPERING, "text": text, "tool": tool, "item_id": item, "paths": paths}),
+        )
+    }
+
+    /// Every path that programs of this run changed and should not have.
+    #[must_use]
+    pub fn tampered(&self) -> Vec<String> {
+        self.inner().tampered.iter().cloned().collect()
     }
 
     /// A value for an event, its texts within `characters`. Redacted before it is cut: half a secret would no longer be

@@ -1,6 +1,7 @@
 //! Where things live: the only module that knows a path.
 
 pub mod clients;
+pub mod migrate;
 pub mod state;
 
 use crate::environment::Environment;
@@ -284,6 +285,30 @@ impl Layout {
     pub fn documents(&self) -> Vec<(&'static str, PathBuf)> {
         let Some(record) = self.record() else { return Vec::new() };
         ["spec.md", "ux.md", "design.md"].into_iter().map(|name| (name, record.join(name))).collect()
+    }
+
+    /// Files of the project whose text agents are told: instructions, documents, packs. They are data of the
+    /// repository until a person trusts them.
+    #[must_use]
+    pub fn steering_files(&self) -> Vec<PathBuf> {
+        let Some(project) = &self.project else { return Vec::new() };
+        let instructions = self.instructions().into_iter().filter(|path| path.starts_with(project));
+        let documents = self.documents().into_iter().map(|(_, path)| path);
+        let texts = instructions.chain(self.common_instructions()).chain(documents);
+        let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|facts| facts.is_file());
+        texts.chain(self.pack_files()).filter(is_file).collect()
+    }
+
+    /// Files of the project's packs whose text agents are told.
+    #[must_use]
+    pub fn pack_files(&self) -> Vec<PathBuf> {
+        const FILES: [&str; 3] = ["pack.json", "guardrails.md", "lessons.jsonl"];
+        let Some(packs) = self.record().map(|record| record.join("packs")) else { return Vec::new() };
+        let entries = std::fs::read_dir(packs).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut packs: Vec<PathBuf> = entries.filter(|path| path.is_dir() && !path.is_symlink()).collect();
+        packs.sort();
+        let files = packs.iter().flat_map(|pack| FILES.map(|name| pack.join(name)));
+        files.filter(|path| path.symlink_metadata().is_ok_and(|facts| facts.is_file())).collect()
     }
 
     /// How far the pipeline of the project is.

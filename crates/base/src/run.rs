@@ -2,7 +2,7 @@
 
 use crate::atomic::{self, WriteError};
 use crate::held::Held;
-use crate::layout::Layout;
+use crate::layout::{Layout, migrate};
 use crate::{clock, ids};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -72,6 +72,14 @@ impl RunFolder {
             ));
         };
         let folder = Held::open(&runs.join(id))?;
+        if folder.place().join(migrate::IMPORTED).symlink_metadata().is_ok() {
+            return Err(std::io::Error::new(
+                std::io::ErrorKind::PermissionDenied,
+                format!(
+                    "`{id}` was made by an older version, where agents could write its record; it is for reading only"
+                ),
+            ));
+        }
         let inner = |name: &str| match folder.inner(name) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 Held::open(&folder.path().join(name))

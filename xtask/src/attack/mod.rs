@@ -4,6 +4,7 @@
 //! must succeed, otherwise the attack proves nothing. Cases are data in `attacks/GROUP.toml`; how a case of a group is run is a
 //! module beside this one. `--sample N` takes every Nth case of each group, always the same ones.
 
+mod authority;
 mod gate_lines;
 
 use crate::tools;
@@ -53,7 +54,7 @@ pub(crate) fn text<'a>(case: &'a toml::Table, key: &str) -> &'a str {
 type Run = fn(&Arena) -> Result<Vec<Trial>, String>;
 
 /// The groups, in the order in which they run.
-const GROUPS: &[(&str, Run)] = &[("gate_lines", gate_lines::run)];
+const GROUPS: &[(&str, Run)] = &[("gate_lines", gate_lines::run), ("authority", authority::run)];
 
 /// Runs the groups named, or all, and prints one line per group and per failed trial.
 pub(crate) fn run(words: &[&str]) -> Result<(), String> {

@@ -194,6 +194,19 @@ impl Layout {
         }
     }
 
+    /// The project that a directory belongs to: the nearest one upwards that holds `.marvin` or has a state directory,
+    /// short of the home directory.
+    #[must_use]
+    pub fn find_project(&self, from: &Path) -> Option<PathBuf> {
+        let projects = self.state.join("projects");
+        let has_state = |folder: &Path| projects.join(project_id(folder)).is_dir();
+        let is_any = projects.is_dir();
+        from.ancestors()
+            .take_while(|folder| *folder != self.home && folder.parent().is_some())
+            .find(|folder| folder.join(super::clients::RECORD).is_dir() || is_any && has_state(folder))
+            .map(Path::to_path_buf)
+    }
+
     /// What `project.json` says of the project's state directory, if it is there.
     #[must_use]
     pub fn project_note(&self) -> Option<ProjectNote> {

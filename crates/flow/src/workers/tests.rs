@@ -128,7 +128,7 @@ async fn a_success_is_proved_and_everything_is_counted_by_the_shell() {
     assert_eq!((&last["type"], &last["status"]), (&json!("worker.completed"), &json!("SUCCESS")));
     // Nothing of it is left among what must hold in the project.
     assert_eq!(
-        fs::read_dir(world.project().join(".marvin/agents"))
+        fs::read_dir(world.run().path().parent().unwrap().with_file_name("agents"))
             .unwrap()
             .flatten()
             .filter(|entry| entry.file_name().to_string_lossy().ends_with(".md"))

@@ -310,7 +310,7 @@ fn a_suggestion_must_fit_its_command() {
             "suggestions": {"allow": [{"type": "exact", "pattern": pattern, "folder": "workspace",
                 "reason": format!("User approved: {pattern}")}]}})
     };
-    world.write_state(
+    world.write_ledger(
         "security/suggestions.jsonl",
         &format!("{}\n{}\n", entry("s-good", ASKED), entry("s-evil", "xyzzy --all")),
     );

@@ -19,7 +19,10 @@ fn conversation() -> Vec<Value> {
 
 /// What the files of a folder hold, runs excepted: every command that runs something has a record of its own.
 fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let files = files_below(folder).into_iter().filter(|path| !path.to_string_lossy().contains("/runs/"));
+    let files = files_below(folder).into_iter().filter(|path| {
+        // The link to the runs is for people.
+        !path.to_string_lossy().contains("/runs/") && !path.is_symlink()
+    });
     files.map(|path| (path.clone(), fs::read(&path).unwrap())).collect()
 }
 

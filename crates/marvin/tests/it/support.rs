@@ -65,6 +65,13 @@ impl World {
         put(&self.state().join(name), text)
     }
 
+    /// Writes a ledger of the project's state, with its hash chain.
+    pub(crate) fn write_ledger(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.write_state(name, text);
+        marvin_base::ledger::chain::adopt(&path).unwrap();
+        path
+    }
+
     pub(crate) fn read_state(&self, name: &str) -> String {
         fs::read_to_string(self.state().join(name)).unwrap()
     }

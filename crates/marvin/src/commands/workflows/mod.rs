@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::output;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
-use marvin_base::layout::{self, Layout};
+use marvin_base::layout::Layout;
 use marvin_flow::drive::DriveError;
 use marvin_flow::engine::{self, EngineError, Said};
 use marvin_flow::spec::{self, SpecError, Workflow};
@@ -145,7 +145,7 @@ fn places(working_dir: Option<&Path>) -> Result<[PathBuf; 2], Failure> {
     let bare = Layout::new(&environment, None);
     let here = folder()?;
     let named = working_dir.map_or(here.clone(), |path| here.join(path));
-    let project = layout::find_project(&named, bare.home()).unwrap_or(named);
+    let project = bare.find_project(&named).unwrap_or(named);
     Ok([Layout::new(&environment, Some(&project)).runs(), bare.runs()])
 }
 
