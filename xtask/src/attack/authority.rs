@@ -24,12 +24,12 @@ const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "commitments",
         setup: &[&["commitments", "add", "file_exists:done.txt"]],
-        shown: &[&["commitments", "list", "--json"], &["verify"]],
+        shown: &[&["commitments", "list"], &["verify"]],
         honest: &[&["commitments", "add", "file_exists:README.md"]],
     },
     Scenario {
         name: "rights",
-        setup: &[&["servitors", "summon", "begin", "--name", "Ann", "--readonly"]],
+        setup: &[&["servitors", "summon", "begin", "--name", "Ann"]],
         shown: &[&["servitors", "list", "--json"], &["doc", "show", "ann"]],
         honest: &[&["servitors", "summon", "begin", "--name", "Bob"]],
     },
@@ -71,10 +71,16 @@ const FILES: [(&str, &str); 7] = [
     ("README.md", "A project.\n"),
     (
         "workflow.json",
-        r#"{"steps":[{"id":"ok","worker":"approve"},{"id":"end","worker":"Command","command":"touch published","depends_on":["ok"]}]}"#,
+        r#"{"steps":[{"id":"ok","worker":"approve"},{"id":"end","worker":"Command","inputs":{"command":"touch published"},"depends_on":["ok"]}]}"#,
     ),
-    ("import.jsonl", "{\"text\":\"the build needs pnpm\",\"kind\":\"fact\"}\n"),
-    ("more.jsonl", "{\"text\":\"tests run under bash\",\"kind\":\"fact\"}\n"),
+    (
+        "import.jsonl",
+        "{\"text\":\"the build needs pnpm\",\"type\":\"fact\",\"tags\":[],\"ttl_days\":null,\"source\":\"user_said\",\"why_store\":\"x\"}\n",
+    ),
+    (
+        "more.jsonl",
+        "{\"text\":\"tests run under bash\",\"type\":\"fact\",\"tags\":[],\"ttl_days\":null,\"source\":\"user_said\",\"why_store\":\"x\"}\n",
+    ),
     (
         "script.jsonl",
         "{\"repeat\":true,\"reply\":{\"text\":\"done\",\"usage\":{\"input\":100,\"output\":10}}}\n",
@@ -109,7 +115,7 @@ fn trial(arena: &Arena, case: &toml::Table) -> Result<Trial, String> {
         }
     }
     let before = look(arena, place, scenario)?;
-    marvin(arena, place, &["tools", "call", "run_command", r#"{"command":"make attack"}"#])?;
+    marvin(arena, place, &["tools", "call", "run_command", "--args", r#"{"command":"make attack"}"#])?;
     let ran = place.join("project/ran").exists();
     if !ran {
         problems.push("the script did not run".to_string());

@@ -359,19 +359,19 @@ fn a_disk_that_fills_up() {
 #[test]
 fn a_disk_that_is_full_from_the_start() {
     let world = World::new();
-    let line = "mount -t tmpfs -o size=16k tmpfs ../project && cd ../project && \
-         head -c 100000 /dev/zero > filler 2> /dev/null; \"$MARVIN\" --non-interactive --prompt x";
+    let line = "mkdir -p ../home/.local/state && mount -t tmpfs -o size=16k tmpfs ../home/.local/state && \
+         head -c 100000 /dev/zero > ../home/.local/state/filler 2> /dev/null; \"$MARVIN\" --non-interactive --prompt x";
     let Some(ended) = with_mounts(&world, line) else { return };
     let ended = ended.exits(1);
     assert!(
-        ended.message().contains("disk is full") && ended.message().contains(".marvin"),
+        ended.message().contains("disk is full") && ended.message().contains("marvin"),
         "{}",
         ended.whole()
     );
     ended.cost();
     // A user folder without room costs the lifetime count, not the work.
     let line = "mount -t tmpfs -o size=16k tmpfs ../home && head -c 100000 /dev/zero > ../home/filler 2> /dev/null; \
-         \"$MARVIN\" --non-interactive --prompt help";
+         MARVIN_STATE_DIR=\"$PWD/../tmp/state\" \"$MARVIN\" --non-interactive --prompt help";
     let ended = with_mounts(&world, line).unwrap().exits(0);
     let told = ended.stderr.lines().any(|line| {
         line.starts_with("note: ") && line.contains("usage.json") && line.contains("not updated")
@@ -383,12 +383,12 @@ fn a_disk_that_is_full_from_the_start() {
 #[test]
 fn a_folder_that_is_read_only() {
     let world = World::new();
-    let line = "mount -t tmpfs tmpfs ../project && mount -o remount,ro ../project && cd ../project && \
-         \"$MARVIN\" --non-interactive --prompt x";
+    let line = "mkdir -p ../home/.local/state && mount -t tmpfs tmpfs ../home/.local/state && \
+         mount -o remount,ro ../home/.local/state && \"$MARVIN\" --non-interactive --prompt x";
     let Some(ended) = with_mounts(&world, line) else { return };
     let ended = ended.exits(1);
     assert!(
-        ended.message().contains("project/.marvin") && ended.message().contains("read-only"),
+        ended.message().contains(".local/state/marvin") && ended.message().contains("ead-only"),
         "{}",
         ended.whole()
     );

@@ -292,10 +292,11 @@ fn hook_in(scene: &Scene, folder: &Path, project: &Path, command: &str) -> Value
     hook.env("CLAUDE_PROJECT_DIR", project).input(told.to_string()).run().exits(0).json()
 }
 
-/// Runs a hook where `.marvin` is a file system of its own.
+/// Runs a hook where the state directory is a file system of its own.
 fn hook_on(scene: &Scene, mount: &str, command: &str) -> Value {
     let told = scene.told(&bash(command)).to_string();
-    let record = scene.world.project().join(".marvin");
+    let record = scene.world.home().join(".local/state");
+    fs::create_dir_all(&record).unwrap();
     let flags = if rustix::process::getuid().is_root() { "-m" } else { "-rm" };
     let script = format!(
         "mount -t tmpfs -o {mount} none '{}' && exec '{PROGRAM}' hook PreToolUse --client claude",
