@@ -1,7 +1,7 @@
 //! The one trace: every event is appended to `trace.jsonl` before anybody is told of it.
 //!
 //! A face (text, JSON, terminal, browser) is told through [`Notice`]s. What it is told is what was written, byte for
-//! byte, so the stream that a program reads and the file that an auditor reads never disagree. Pieces of text that are
+//! byte but for the hash that links its lines, so the stream that a program reads and the file that an auditor reads never disagree. Pieces of text that are
 //! still arriving are not events: they are told, not kept; the whole text is kept when it is whole.
 
 use marvin_base::ledger::{Ledger, LedgerError};

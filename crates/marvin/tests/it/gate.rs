@@ -135,7 +135,10 @@ fn judging_opens_nothing_that_a_command_names() {
         .map(|line| explain(&world, line))
         .collect();
     assert_eq!(first, second, "the verdict does not depend on what lies there");
-    assert!(!world.project().join(".marvin").exists(), "nothing is written either");
+    assert!(
+        !world.project().join(".marvin").exists() && !world.state().exists(),
+        "nothing is written either"
+    );
 }
 
 #[test]

@@ -185,7 +185,12 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(&next).into_iter().flatten() {
             let path = entry.unwrap().path();
-            if path.is_dir() && !path.is_symlink() { folders.push(path) } else { files.push(path) }
+            match path.is_dir() {
+                // A link to a directory is neither.
+                true if path.is_symlink() => {}
+                true => folders.push(path),
+                false => files.push(path),
+            }
         }
     }
     files.sort();

@@ -42,7 +42,7 @@ fn broken_documents_are_named_with_file_and_line_and_the_others_are_verified() {
     fs::write(agents.join("x.txt"), "---\n").unwrap();
     verified(&world);
     fs::write(agents.join("commitments.jsonl"), "nonsense\n").unwrap();
-    assert!(not_verified(&world)["problems"][0].as_str().unwrap().contains("damaged"));
+    assert!(not_verified(&world)["problems"][0].as_str().unwrap().contains("hash chain"));
 }
 
 #[test]
