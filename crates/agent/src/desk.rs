@@ -79,9 +79,9 @@ impl Desk {
             return Ok(open.clone());
         }
         let ground = &self.ground;
-        let run = RunFolder::create(&ground.layout.runs())?;
+        let run = RunFolder::create_in(&ground.layout)?;
         let durability = Durability::from_setting(ground.settings.text(&table::DURABILITY));
-        let ledger = Ledger::open(&run.trace(), durability, ground.redactor.clone())?;
+        let ledger = Ledger::open_chained(&run.trace(), durability, ground.redactor.clone())?;
         let listener = state.listener.take().unwrap_or_else(|| Box::new(|_| {}));
         let trace = Trace::new(ledger, listener);
         let limit = ground.settings.amount(&table::MAX_COST).map(price::nanos);

@@ -145,7 +145,7 @@ fn terms(ground: &Ground) -> Terms {
             confidence: choose(&table::GATE_EVALUATOR_CONFIDENCE, own.confidence, set.confidence),
         };
     }
-    match read(ground.layout.security(), Links::Refuse) {
+    match read(ground.layout.rules(), Links::Refuse) {
         Ok(text) if ground.layout.record().is_some() => terms.after(&text, false),
         _ => terms,
     }
@@ -318,7 +318,9 @@ impl ModelEvaluator {
             return;
         }
         // The decision itself is in the log of decisions; this is what the model said besides.
-        if let Ok(mut ledger) = Ledger::open_shared(&self.log, Durability::Turn, self.redactor.clone()) {
+        if let Ok(mut ledger) =
+            Ledger::open_shared_chained(&self.log, Durability::Turn, self.redactor.clone())
+        {
             ledger.append(&entry).ok();
         }
     }

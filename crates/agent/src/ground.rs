@@ -8,7 +8,7 @@ use crate::servitors::Servitors;
 use crate::session::{self, SessionError};
 use marvin_base::environment::Environment;
 use marvin_base::held::Held;
-use marvin_base::layout::{self, Layout};
+use marvin_base::layout::Layout;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::{Settings, Sources, table};
 use marvin_gate::layers::Log;
@@ -75,7 +75,8 @@ impl Ground {
         flags: Vec<(&'static str, String)>,
     ) -> Result<Self, SessionError> {
         let coding = coding || working_dir.is_some();
-        let home = Layout::new(&environment, None).home().to_path_buf();
+        let bare = Layout::new(&environment, None);
+        let home = bare.home().to_path_buf();
         let workspace = match working_dir {
             Some(path) if !folder.join(path).is_dir() => {
                 return Err(SessionError::NoFolder(path.display().to_string()));
@@ -83,17 +84,16 @@ impl Ground {
             Some(path) => Some(Workspace::open(&folder.join(path), &home)?),
             // Without --working-dir: the folder itself when coding, else the project around it; never `/` or home.
             None if coding => Workspace::open(&folder, &home).ok(),
-            None => layout::find_project(&folder, &home).and_then(|path| Workspace::open(&path, &home).ok()),
+            None => bare.find_project(&folder).and_then(|path| Workspace::open(&path, &home).ok()),
         };
         let layout = Layout::new(&environment, workspace.as_ref().map(Workspace::root));
-        for path in layout
-            .record()
-            .into_iter()
-            .flat_map(|record| [record.join("runs"), record.join("security"), record])
-        {
+        for path in layout.record().into_iter().flat_map(|record| [record.join("security"), record]) {
             if path.is_symlink() {
                 return Err(SessionError::LinkedRecord(path.display().to_string()));
             }
+        }
+        if let Some(workspace) = &workspace {
+            layout.check_state(workspace.root())?;
         }
         let settings = Settings::load(&Sources {
             flags: flags.into_iter().collect(),

@@ -28,6 +28,14 @@ pub struct Called {
     pub progress: Option<Progress>,
 }
 
+impl Called {
+    /// What it changed and should not have: git's configuration and hooks, the project's rules, the record.
+    pub(crate) fn tampered(&self) -> Vec<String> {
+        let paths = self.record.pointer("/data/tampered").and_then(Value::as_array);
+        paths.into_iter().flatten().filter_map(|path| path.as_str().map(str::to_string)).collect()
+    }
+}
+
 impl From<marvin_tools::Called> for Called {
     fn from(called: marvin_tools::Called) -> Self {
         Called {

@@ -193,7 +193,7 @@ impl Session {
         let broken = resume.map(|id| Broken::find(&layout, id)).transpose()?;
         let run = match &broken {
             Some(broken) => broken.run.clone(),
-            None => RunFolder::create(&layout.runs())?,
+            None => RunFolder::create_in(&layout)?,
         };
         let script_state =
             settings.given(&table::SCRIPT_STATE).map_or_else(|| run.script_state(), PathBuf::from);
@@ -218,7 +218,7 @@ impl Session {
             options.manner == Manner::Unattended,
             options.replay.as_ref().map(|replay| replay.verifications.as_slice()),
         );
-        let ledger = Ledger::open(&run.trace(), durability, redactor.clone())?;
+        let ledger = Ledger::open_chained(&run.trace(), durability, redactor.clone())?;
         let before = broken.as_ref().map(|broken| broken.events.as_slice()).unwrap_or_default();
         let trace = Arc::new(Trace::going_on(ledger, options.listener, before));
         let cost_path = settings.given(&table::COST_LEDGER).map_or_else(|| run.cost(), PathBuf::from);

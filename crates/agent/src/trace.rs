@@ -1,14 +1,25 @@
 //! The one trace: every event is appended to `trace.jsonl` before anybody is told of it.
 //!
 //! A face (text, JSON, terminal, browser) is told through [`Notice`]s. What it is told is what was written, byte for
-//! byte, so the stream that a program reads and the file that an auditor reads never disagree. Pieces of text that are
+//! byte but for the hash that links its lines, so the stream that a program reads and the file that an auditor reads never disagree. Pieces of text that are
 //! still arriving are not events: they are told, not kept; the whole text is kept when it is whole.
 
 use marvin_base::ledger::{Ledger, LedgerError};
 use marvin_base::redact::Scope;
 use marvin_base::{clock, truncate};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// The kind of notice that tells of tampering.
+pub const TAMPERING: &str = "tampering";
+
+/// The paths that an event tells of, if it tells of tampering.
+fn tampered_paths(event: &Value) -> Vec<String> {
+    let is_notice = event.get("kind").and_then(Value::as_str) == Some(TAMPERING);
+    let paths = event.get("paths").and_then(Value::as_array).filter(|_| is_notice);
+    paths.into_iter().flatten().filter_map(|path| path.as_str().map(str::to_string)).collect()
+}
 
 /// What a face is told.
 #[derive(Debug)]
@@ -47,6 +58,8 @@ struct Inner {
     listener: Listener,
     sequence: u64,
     items: u64,
+    /// Paths that programs changed and should not have, as the trace tells.
+    tampered: BTreeSet<String>,
 }
 
 impl std::fmt::Debug for Trace {
@@ -59,7 +72,7 @@ impl Trace {
     /// A trace that is kept in `ledger` and told to `listener`.
     #[must_use]
     pub fn new(ledger: Ledger, listener: Listener) -> Self {
-        Trace::of(Inner { ledger, listener, sequence: 0, items: 0 })
+        Trace::of(Inner { ledger, listener, sequence: 0, items: 0, tampered: BTreeSet::new() })
     }
 
     /// A trace that goes on after what was written before.
@@ -72,7 +85,8 @@ impl Trace {
         };
         let sequence = before.iter().filter_map(|event| number(event.get("seq"))).max().unwrap_or(0);
         let items = before.iter().filter_map(item).max().unwrap_or(0);
-        Trace::of(Inner { ledger, listener, sequence, items })
+        let tampered = before.iter().flat_map(tampered_paths).collect();
+        Trace::of(Inner { ledger, listener, sequence, items, tampered })
     }
 
     fn of(inner: Inner) -> Self {
@@ -114,6 +128,7 @@ impl Trace {
         }
         let event = Value::Object(event);
         let written = inner.ledger.append(&event)?;
+        inner.tampered.extend(tampered_paths(&written));
         // The result goes to the caller, who needs it as it is; the record keeps the redacted copy.
         let live = (kind == "result").then(|| {
             let mut live = event;
@@ -122,6 +137,28 @@ impl Trace {
         });
         (inner.listener)(Notice::Event(live.as_ref().unwrap_or(&written)));
         Ok(written)
+    }
+
+    /// Records what a program changed and should not have, and tells the person at once; the result of the run says it
+    /// again.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn tampering(&self, tool: &str, item: Option<&str>, paths: &[String]) -> Result<(), LedgerError> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let text = format!("`{tool}` changed what it should not: {}", paths.join(", "));
+        self.event(
+            "notice",
+            json!({"kind": TAMPERING, "text": text, "tool": tool, "item_id": item, "paths": paths}),
+        )
+    }
+
+    /// Every path that programs of this run changed and should not have.
+    #[must_use]
+    pub fn tampered(&self) -> Vec<String> {
+        self.inner().tampered.iter().cloned().collect()
     }
 
     /// A value for an event, its texts within `characters`. Redacted before it is cut: half a secret would no longer be

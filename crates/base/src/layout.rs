@@ -1,19 +1,26 @@
 //! Where things live: the only module that knows a path.
 
 pub mod clients;
+pub mod migrate;
+pub mod state;
 
 use crate::environment::Environment;
 use std::path::{Path, PathBuf};
 
 /// The folder of a project's tickets.
 pub const TICKETS: &str = ".tickets";
+/// The directory of worktrees, below `.marvin`.
+const WORKTREES: &str = "worktrees";
 
 /// The folders of one invocation.
 #[derive(Debug, Clone)]
 pub struct Layout {
     home: PathBuf,
     user: PathBuf,
+    state: PathBuf,
     project: Option<PathBuf>,
+    /// The id of the project in the state directory.
+    project_id: Option<String>,
 }
 
 impl Layout {
@@ -29,7 +36,9 @@ impl Layout {
         } else {
             home.join(".config/marvin")
         };
-        Layout { home, user, project: project.map(Path::to_path_buf) }
+        let state = state::find(environment, &home);
+        let project_id = project.map(state::project_id);
+        Layout { home, user, state, project: project.map(Path::to_path_buf), project_id }
     }
 
     /// The person's home folder.
@@ -56,10 +65,26 @@ impl Layout {
         self.project.as_ref().map(|project| project.join(".marvin"))
     }
 
-    /// Where runs are kept: in the project, else in the user folder.
+    /// The person's state directory: `MARVIN_STATE_DIR`, else `$XDG_STATE_HOME/marvin`, else `~/.local/state/marvin`.
+    #[must_use]
+    pub fn state(&self) -> &Path {
+        &self.state
+    }
+
+    /// The authority of the project, `state()/projects/<id>`: whatever decides lies here, and no agent writes it.
+    /// Without a project it is the user folder.
+    #[must_use]
+    pub fn project_state(&self) -> PathBuf {
+        match &self.project_id {
+            Some(id) => self.state.join("projects").join(id),
+            None => self.user.clone(),
+        }
+    }
+
+    /// Where runs are kept: in the project's state directory, else in the user folder.
     #[must_use]
     pub fn runs(&self) -> PathBuf {
-        self.record().unwrap_or_else(|| self.user.clone()).join("runs")
+        self.project_state().join("runs")
     }
 
     /// Where runs are kept that have no project, or whose project cannot keep them.
@@ -71,7 +96,7 @@ impl Layout {
     /// Worktrees of a run's steps, relative to the project.
     #[must_use]
     pub fn worktree(run_id: &str, step_id: &str, attempt: u32) -> PathBuf {
-        Path::new(".marvin/worktrees").join(run_id).join(format!("{step_id}-{attempt}"))
+        Path::new(".marvin").join(WORKTREES).join(run_id).join(format!("{step_id}-{attempt}"))
     }
 
     /// Folders with packs of knowledge: the project's, then the person's own.
@@ -179,10 +204,23 @@ impl Layout {
         self.record().unwrap_or_else(|| self.user.clone()).join("tools_cache")
     }
 
-    /// The folder of the gate's rules and logs: in the project, else the person's own.
+    /// Copies of long tool results that agents may read, relative to the project.
+    #[must_use]
+    pub fn tool_outputs() -> PathBuf {
+        Path::new(".marvin/tools_cache/outputs").to_path_buf()
+    }
+
+    /// The project's rule files (`config.json`, `allowlist.json`, `denylist.json`, `programs.toml`), which are data
+    /// of the repository until a person trusts them; without a project, the person's own.
+    #[must_use]
+    pub fn rules(&self) -> PathBuf {
+        self.record().unwrap_or_else(|| self.user.clone()).join("security")
+    }
+
+    /// What the gate decided, learned and is waiting for: in the project's state directory, else the person's own.
     #[must_use]
     pub fn security(&self) -> PathBuf {
-        self.record().unwrap_or_else(|| self.user.clone()).join("security")
+        self.project_state().join("security")
     }
 
     /// The folder of the person's own rules; what stands there is trusted.
@@ -200,7 +238,7 @@ impl Layout {
     /// The documents of agents, and the project's own with its commitments; none without a project.
     #[must_use]
     pub fn agents(&self) -> Option<PathBuf> {
-        self.record().map(|record| record.join("agents"))
+        self.project.is_some().then(|| self.project_state().join("agents"))
     }
 
     /// What agents said and did, one file each; none without a project.
@@ -209,10 +247,10 @@ impl Layout {
         self.agents().map(|agents| agents.join("records"))
     }
 
-    /// What is remembered: in the project, else in the user folder.
+    /// What is remembered: in the project's state directory, else in the user folder.
     #[must_use]
     pub fn memory(&self) -> PathBuf {
-        self.record().unwrap_or_else(|| self.user.clone()).join("memory")
+        self.project_state().join("memory")
     }
 
     /// What was sealed of a memory, outside of everything that a contained program can write to.
@@ -247,6 +285,30 @@ impl Layout {
     pub fn documents(&self) -> Vec<(&'static str, PathBuf)> {
         let Some(record) = self.record() else { return Vec::new() };
         ["spec.md", "ux.md", "design.md"].into_iter().map(|name| (name, record.join(name))).collect()
+    }
+
+    /// Files of the project whose text agents are told: instructions, documents, packs. They are data of the
+    /// repository until a person trusts them.
+    #[must_use]
+    pub fn steering_files(&self) -> Vec<PathBuf> {
+        let Some(project) = &self.project else { return Vec::new() };
+        let instructions = self.instructions().into_iter().filter(|path| path.starts_with(project));
+        let documents = self.documents().into_iter().map(|(_, path)| path);
+        let texts = instructions.chain(self.common_instructions()).chain(documents);
+        let is_file = |path: &PathBuf| path.symlink_metadata().is_ok_and(|facts| facts.is_file());
+        texts.chain(self.pack_files()).filter(is_file).collect()
+    }
+
+    /// Files of the project's packs whose text agents are told.
+    #[must_use]
+    pub fn pack_files(&self) -> Vec<PathBuf> {
+        const FILES: [&str; 3] = ["pack.json", "guardrails.md", "lessons.jsonl"];
+        let Some(packs) = self.record().map(|record| record.join("packs")) else { return Vec::new() };
+        let entries = std::fs::read_dir(packs).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut packs: Vec<PathBuf> = entries.filter(|path| path.is_dir() && !path.is_symlink()).collect();
+        packs.sort();
+        let files = packs.iter().flat_map(|pack| FILES.map(|name| pack.join(name)));
+        files.filter(|path| path.symlink_metadata().is_ok_and(|facts| facts.is_file())).collect()
     }
 
     /// How far the pipeline of the project is.

@@ -7,10 +7,18 @@
 //! A process that dies in the middle of a write leaves a last line without a newline. Such a tail was never
 //! acknowledged: it is never parsed as data. Whoever opens the ledger next moves it to `<file>.torn` and says so.
 //!
+//! Ledgers that decide something are opened with [`Ledger::open_chained`] or [`Ledger::open_shared_chained`] and read
+//! with [`read_chained`]: their lines are a hash chain ([`chain`]), and one that is broken is not used.
+//!
 //! Limits: a line that was acknowledged survives the death of the process. Whether it survives a power cut depends on
 //! the [`Durability`] that was asked for.
 
+pub mod chain;
+#[cfg(test)]
+mod tests;
+
 use crate::redact::Redactor;
+use chain::{Break, Head, Walk};
 use serde::Serialize;
 use serde_json::Value;
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
@@ -78,6 +86,16 @@ pub enum LedgerError {
         /// The file.
         path: String,
     },
+    /// Its hash chain is broken.
+    #[error(
+        "cannot trust the record {path}: {found}\n  hint: something other than Marvin changed it; look at the file, restore it from a copy, or move it and its run away"
+    )]
+    Broken {
+        /// The file.
+        path: String,
+        /// Where it is broken.
+        found: Break,
+    },
     /// The entry cannot be written as JSON.
     #[error("an entry for {path} cannot be written as JSON: {source}")]
     Entry {
@@ -100,6 +118,16 @@ pub struct Ledger {
     torn: Option<TornTail>,
     /// Its length after the last line that was written here; zero where that is not known.
     end: u64,
+    /// The hash chain, where it has one.
+    chain: Option<Chained>,
+}
+
+/// The hash chain of an open ledger.
+#[derive(Debug)]
+struct Chained {
+    head: File,
+    /// The hash of the last line, as of [`Ledger::end`].
+    last: String,
 }
 
 impl Ledger {
@@ -108,6 +136,27 @@ impl Ledger {
     /// # Errors
     /// When the file cannot be opened or another process holds it.
     pub fn open(path: &Path, durability: Durability, redactor: Arc<Redactor>) -> Result<Self, LedgerError> {
+        Ledger::open_alone(path, durability, redactor, false)
+    }
+
+    /// The same for a ledger with a hash chain.
+    ///
+    /// # Errors
+    /// When the file cannot be opened, another process holds it, or its end does not fit its head.
+    pub fn open_chained(
+        path: &Path,
+        durability: Durability,
+        redactor: Arc<Redactor>,
+    ) -> Result<Self, LedgerError> {
+        Ledger::open_alone(path, durability, redactor, true)
+    }
+
+    fn open_alone(
+        path: &Path,
+        durability: Durability,
+        redactor: Arc<Redactor>,
+        chained: bool,
+    ) -> Result<Self, LedgerError> {
         let mut ledger = Ledger::open_file(path, durability, redactor, false)?;
         match ledger.file.try_lock() {
             Ok(()) => {}
@@ -117,6 +166,9 @@ impl Ledger {
             Err(TryLockError::Error(source)) => return Err(ledger.io("lock", source)),
         }
         ledger.torn = ledger.repair()?;
+        if chained {
+            ledger.begin_chain()?;
+        }
         Ok(ledger)
     }
 
@@ -129,9 +181,35 @@ impl Ledger {
         durability: Durability,
         redactor: Arc<Redactor>,
     ) -> Result<Self, LedgerError> {
+        Ledger::open_together(path, durability, redactor, false)
+    }
+
+    /// The same for a ledger with a hash chain.
+    ///
+    /// # Errors
+    /// When the file cannot be opened, or its end does not fit its head.
+    pub fn open_shared_chained(
+        path: &Path,
+        durability: Durability,
+        redactor: Arc<Redactor>,
+    ) -> Result<Self, LedgerError> {
+        Ledger::open_together(path, durability, redactor, true)
+    }
+
+    fn open_together(
+        path: &Path,
+        durability: Durability,
+        redactor: Arc<Redactor>,
+        chained: bool,
+    ) -> Result<Self, LedgerError> {
         let mut ledger = Ledger::open_file(path, durability, redactor, true)?;
         ledger.lock()?;
-        let torn = ledger.repair();
+        let torn = ledger.repair().and_then(|torn| {
+            if chained {
+                ledger.begin_chain()?;
+            }
+            Ok(torn)
+        });
         ledger.file.unlock().map_err(|source| ledger.io("unlock", source))?;
         ledger.torn = torn?;
         Ok(ledger)
@@ -157,7 +235,40 @@ impl Ledger {
             Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no regular file"))
         };
         let file = open().map_err(|source| io("open", path, source))?;
-        Ok(Ledger { path: path.to_path_buf(), file, durability, redactor, shared, torn: None, end: 0 })
+        Ok(Ledger {
+            path: path.to_path_buf(),
+            file,
+            durability,
+            redactor,
+            shared,
+            torn: None,
+            end: 0,
+            chain: None,
+        })
+    }
+
+    /// Opens the head and compares it with the end of the ledger. The lock is held, and the last line is whole.
+    fn begin_chain(&mut self) -> Result<(), LedgerError> {
+        let head = chain::open_head(&self.path).map_err(|source| self.io("open the head of", source))?;
+        self.chain = Some(Chained { head, last: String::new() });
+        self.follow_chain()
+    }
+
+    /// Reads the head again, since another process may have written. The lock is held.
+    fn follow_chain(&mut self) -> Result<(), LedgerError> {
+        let length = self.length();
+        let Some(chained) = &mut self.chain else { return Ok(()) };
+        let known = Head::of(&chained.head);
+        let checked = chain::check_end(&mut self.file, known.as_ref(), length);
+        let last = checked.map_err(|source| io("read", &self.path, source))?;
+        let broken = |found| LedgerError::Broken { path: self.path.display().to_string(), found };
+        chained.last = last.map_err(broken)?;
+        if known.is_none_or(|head| head.bytes != length) {
+            Head::write(&chained.head, length, &chained.last)
+                .map_err(|source| io("write the head of", &self.path, source))?;
+        }
+        self.end = length;
+        Ok(())
     }
 
     /// What a former writer left unfinished, if anything.
@@ -200,15 +311,19 @@ impl Ledger {
         let mut value = serde_json::to_value(entry)
             .map_err(|source| LedgerError::Entry { path: self.path.display().to_string(), source })?;
         self.redactor.value(&mut value);
-        let mut line = value.to_string();
-        line.push('\n');
-        self.append_line(line.as_bytes())?;
+        self.append_line(&value.to_string())?;
         Ok(value)
     }
 
-    fn append_line(&mut self, line: &[u8]) -> Result<(), LedgerError> {
+    fn append_line(&mut self, line: &str) -> Result<(), LedgerError> {
         if !self.shared {
-            return self.write_whole(line).map_err(|source| self.io("append to", source));
+            let length = self.length();
+            if self.chain.is_some() && length != self.end {
+                // The only writer knows how long its ledger is.
+                let found = Break::Shorter { expected: self.end, found: length };
+                return Err(LedgerError::Broken { path: self.path.display().to_string(), found });
+            }
+            return self.write_linked(line);
         }
         self.lock()?;
         let appended = self.append_to_whole_lines(line);
@@ -216,14 +331,32 @@ impl Ledger {
         appended
     }
 
+    /// Writes a line, linked to the last one where there is a chain; then the head.
+    fn write_linked(&mut self, line: &str) -> Result<(), LedgerError> {
+        let line = match &self.chain {
+            Some(chained) => chain::link(line, &chained.last),
+            None => format!("{line}\n"),
+        };
+        self.write_whole(line.as_bytes()).map_err(|source| self.io("append to", source))?;
+        if let Some(chained) = &mut self.chain {
+            chained.last = chain::hash(line.trim_end_matches('\n').as_bytes());
+            // Where this fails the head is behind, which the next writer makes good.
+            Head::write(&chained.head, self.end, &chained.last).ok();
+        }
+        Ok(())
+    }
+
     /// Appends behind what others may have left. The lock is held.
-    fn append_to_whole_lines(&mut self, line: &[u8]) -> Result<(), LedgerError> {
+    fn append_to_whole_lines(&mut self, line: &str) -> Result<(), LedgerError> {
         // Where nobody else has written since, the last line is whole.
         let known = self.end > 0 && self.length() == self.end;
         if !known && let Some(torn) = self.repair()? {
             self.torn = Some(torn);
         }
-        self.write_whole(line).map_err(|source| self.io("append to", source))
+        if !known {
+            self.follow_chain()?;
+        }
+        self.write_linked(line)
     }
 
     /// Takes the lock, and does not wait for ever: whoever holds it for long does not write a line.
@@ -361,11 +494,50 @@ pub struct Contents {
     pub torn_bytes: usize,
 }
 
-/// Reads a ledger without taking it: whole lines only.
+/// Reads a ledger without taking it: whole lines only. What links its lines is left out of the entries.
 ///
 /// # Errors
 /// When the file cannot be read.
 pub fn read(path: &Path) -> Result<Contents, LedgerError> {
+    read_lines(path, |_| Ok(()))
+}
+
+/// Reads a ledger that something is decided by.
+///
+/// # Errors
+/// When the file cannot be read, or its hash chain is broken.
+pub fn read_chained(path: &Path) -> Result<Contents, LedgerError> {
+    // The head first: a ledger that grows while it is read is longer than its head, never shorter.
+    let mut meets_head = chain::meets_head(path);
+    let (mut walk, mut met) = (Walk::default(), meets_head(&Walk::default()));
+    let broken = |found| LedgerError::Broken { path: path.display().to_string(), found };
+    let read = read_lines(path, |line| {
+        walk.step(line).map_err(broken)?;
+        met = met.take().or_else(|| meets_head(&walk));
+        Ok(())
+    });
+    let contents = match read {
+        Err(LedgerError::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+            chain::check_walk(path, &walk, met)?;
+            // A ledger that was opened and never written to may have a head alone.
+            return if is_known(path) { Ok(Contents::default()) } else { Err(io("read", path, source)) };
+        }
+        read => read?,
+    };
+    chain::check_walk(path, &walk, met)?;
+    Ok(contents)
+}
+
+/// Is there a ledger with a chain at this path, or was there one?
+#[must_use]
+pub fn is_known(path: &Path) -> bool {
+    path.symlink_metadata().is_ok() || chain::head_path(path).symlink_metadata().is_ok()
+}
+
+fn read_lines(
+    path: &Path,
+    mut each: impl FnMut(&[u8]) -> Result<(), LedgerError>,
+) -> Result<Contents, LedgerError> {
     let file = File::open(path).map_err(|source| io("read", path, source))?;
     let mut reader = BufReader::new(file);
     let mut contents = Contents::default();
@@ -382,144 +554,17 @@ pub fn read(path: &Path) -> Result<Contents, LedgerError> {
             contents.torn_bytes = read;
             return Ok(contents);
         }
+        each(&line)?;
         match serde_json::from_slice(&line) {
-            Ok(value) => contents.entries.push(value),
-            Err(error) => contents.damaged.push((number, error.to_string())),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-    use serde_json::json;
-
-    fn open(path: &Path) -> Ledger {
-        Ledger::open(path, Durability::Turn, Arc::new(Redactor::patterns_only())).unwrap()
-    }
-
-    #[test]
-    fn a_torn_tail_is_moved_and_reported() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a/trace.jsonl");
-        let mut ledger = open(&path);
-        ledger.append(&json!({"n": 1})).unwrap();
-        drop(ledger);
-        OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"n\": 2, \"half").unwrap();
-        assert_eq!(read(&path).unwrap().torn_bytes, 14);
-        let mut ledger = open(&path);
-        let torn = ledger.torn().cloned().unwrap();
-        assert_eq!(torn.bytes, 14);
-        assert_eq!(std::fs::read(&torn.saved_to).unwrap(), b"{\"n\": 2, \"half\n");
-        ledger.append(&json!({"n": 3})).unwrap();
-        let contents = read(&path).unwrap();
-        assert_eq!(contents.entries, [json!({"n": 1}), json!({"n": 3})]);
-        assert!(contents.damaged.is_empty() && contents.torn_bytes == 0);
-    }
-
-    #[test]
-    fn only_a_regular_file_is_a_record() {
-        let folder = tempfile::tempdir().unwrap();
-        let (victim, link) = (folder.path().join("victim"), folder.path().join("link"));
-        std::fs::write(&victim, "no newline").unwrap();
-        std::os::unix::fs::symlink(&victim, &link).unwrap();
-        let pipe = folder.path().join("pipe");
-        rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR)
-            .unwrap();
-        for path in [&link, &pipe] {
-            assert!(
-                Ledger::open_shared(path, Durability::Turn, Arc::new(Redactor::patterns_only())).is_err()
-            );
-        }
-        assert_eq!(std::fs::read(&victim).unwrap(), b"no newline");
-        let endless = folder.path().join("endless");
-        File::create(&endless).unwrap().set_len(1 << 32).unwrap();
-        assert!(
-            Ledger::open_shared(&endless, Durability::Turn, Arc::new(Redactor::patterns_only())).is_err()
-        );
-    }
-
-    #[test]
-    fn zeros_after_a_power_cut_are_not_data() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("l");
-        std::fs::write(&path, b"{}\n\0\0\0\0\n\0\0").unwrap();
-        assert_eq!(open(&path).torn().unwrap().bytes, 7);
-        assert_eq!(std::fs::read(&path).unwrap(), b"{}\n");
-    }
-
-    #[test]
-    fn one_writer_at_a_time() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("l");
-        let first = open(&path);
-        let second = Ledger::open(&path, Durability::Turn, Arc::new(Redactor::patterns_only()));
-        assert!(matches!(second, Err(LedgerError::Busy { .. })));
-        drop(first);
-        open(&path);
-    }
-
-    #[test]
-    fn what_another_writer_left_unfinished_is_moved_before_the_next_line() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("costs.jsonl");
-        let mut ledger =
-            Ledger::open_shared(&path, Durability::System, Arc::new(Redactor::patterns_only())).unwrap();
-        for number in 0..3 {
-            ledger.append(&json!({"n": number})).unwrap();
-            OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"half").unwrap();
-        }
-        ledger.append(&json!({"n": 3})).unwrap();
-        ledger.append(&json!({"n": 4})).unwrap();
-        assert_eq!(ledger.torn().map(|torn| torn.bytes), Some(6));
-        let text = std::fs::read_to_string(&path).unwrap();
-        assert_eq!(text, (0..5).map(|number| format!("{{\"n\":{number}}}\n")).collect::<String>());
-    }
-
-    #[test]
-    fn shared_writers_lose_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("l");
-        std::thread::scope(|scope| {
-            for writer in 0..4 {
-                let path = &path;
-                scope.spawn(move || {
-                    let mut ledger =
-                        Ledger::open_shared(path, Durability::System, Arc::new(Redactor::patterns_only()))
-                            .unwrap();
-                    for n in 0..200 {
-                        ledger.append(&json!({"writer": writer, "n": n})).unwrap();
-                    }
-                });
+            Ok(mut value) => {
+                if let Value::Object(entry) = &mut value
+                    && chain::prev(&line).is_some()
+                {
+                    entry.remove("prev");
+                }
+                contents.entries.push(value);
             }
-        });
-        let contents = read(&path).unwrap();
-        assert_eq!(contents.entries.len(), 800);
-        assert!(contents.damaged.is_empty());
-    }
-
-    #[test]
-    fn secrets_do_not_reach_the_disk() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("l");
-        open(&path).append(&json!({"text": "key AKIAIOSFODNN7EXAMPLE!"})).unwrap();
-        assert!(!std::fs::read_to_string(&path).unwrap().contains("AKIAIOSFODNN7EXAMPLE"));
-    }
-
-    proptest! {
-        #[test]
-        fn any_tail_is_survived(tail in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("l");
-            let mut bytes = b"{\"n\":1}\n".to_vec();
-            bytes.extend(&tail);
-            std::fs::write(&path, &bytes).unwrap();
-            let mut ledger = open(&path);
-            ledger.append(&json!({"n": 2})).unwrap();
-            let contents = read(&path).unwrap();
-            prop_assert_eq!(contents.torn_bytes, 0);
-            prop_assert_eq!(contents.entries.last(), Some(&json!({"n": 2})));
+            Err(error) => contents.damaged.push((number, error.to_string())),
         }
     }
 }

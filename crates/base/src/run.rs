@@ -2,6 +2,7 @@
 
 use crate::atomic::{self, WriteError};
 use crate::held::Held;
+use crate::layout::{Layout, migrate};
 use crate::{clock, ids};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -18,6 +19,20 @@ pub struct RunFolder {
 }
 
 impl RunFolder {
+    /// Creates a run in a layout's state directory, which is created with it, and the link to the runs in the project.
+    ///
+    /// # Errors
+    /// When the state directory cannot be used or written, with the path and the reason.
+    pub fn create_in(layout: &Layout) -> Result<Self, WriteError> {
+        layout.prepare_state().map_err(|error| WriteError {
+            path: layout.project_state().display().to_string(),
+            source: std::io::Error::other(error.to_string()),
+        })?;
+        let run = RunFolder::create(&layout.runs())?;
+        layout.link_runs();
+        Ok(run)
+    }
+
     /// Makes a new run folder below `runs`.
     ///
     /// # Errors
@@ -26,11 +41,6 @@ impl RunFolder {
         let started = clock::now();
         let wrap = |path: &Path, source| WriteError { path: path.display().to_string(), source };
         std::fs::create_dir_all(runs).map_err(|source| wrap(runs, source))?;
-        // Runs are a record of this machine, not part of the project's history.
-        let ignore = runs.join(".gitignore");
-        if !ignore.exists() {
-            std::fs::write(&ignore, "*\n").map_err(|source| wrap(&ignore, source))?;
-        }
         // Two runs may start within a second and draw the same four digits: then draw again.
         loop {
             let id = ids::run_id(started);
@@ -62,6 +72,14 @@ impl RunFolder {
             ));
         };
         let folder = Held::open(&runs.join(id))?;
+        if folder.place().join(migrate::IMPORTED).symlink_metadata().is_ok() {
+            return Err(std::io::Error::new(
+                std::io::ErrorKind::PermissionDenied,
+                format!(
+                    "`{id}` was made by an older version, where agents could write its record; it is for reading only"
+                ),
+            ));
+        }
         let inner = |name: &str| match folder.inner(name) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
                 Held::open(&folder.path().join(name))

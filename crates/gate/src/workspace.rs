@@ -324,6 +324,18 @@ impl Workspace {
         self.metadata(path).is_ok()
     }
 
+    /// Creates a new file for what a tool put out, with its directories; no link leads it out of the workspace.
+    ///
+    /// # Errors
+    /// When it exists already, or cannot be created.
+    pub fn create_output(&self, path: &Path) -> std::io::Result<File> {
+        if let Some(parent) = path.parent() {
+            self.folder.create_dir_all(parent)?;
+        }
+        let mut options = cap_std::fs::OpenOptions::new();
+        self.folder.open_with(path, options.write(true).create_new(true)).map(cap_std::fs::File::into_std)
+    }
+
     /// A small tree for orientation: depth 2, at most 40 entries, 10 files a folder, hidden folders left out.
     #[must_use]
     pub fn sketch(&self) -> String {

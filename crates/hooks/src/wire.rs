@@ -37,7 +37,7 @@ impl Place {
         let mut hash = Sha256::new();
         hash.update(project.as_os_str().as_encoded_bytes());
         // Somebody else's home and settings are another daemon's.
-        for folder in [layout.home(), layout.user()] {
+        for folder in [layout.home(), layout.user(), layout.state()] {
             hash.update([0]);
             hash.update(folder.as_os_str().as_encoded_bytes());
         }

@@ -157,12 +157,14 @@ impl Face {
                     self.at_line_start = text.is_empty();
                 }
                 self.start_line();
+                tell_tampering(event);
+            }
+            OutputFormat::Json if kind == "notice" && is_tampering(event) => {
+                output::talk(&format!("warning: {}", notice_text(event)));
             }
             OutputFormat::Text if kind == "notice" => {
-                output::talk(&format!(
-                    "note: {}",
-                    event.get("text").and_then(Value::as_str).unwrap_or_default()
-                ));
+                let word = if is_tampering(event) { "warning" } else { "note" };
+                output::talk(&format!("{word}: {}", notice_text(event)));
             }
             OutputFormat::Text if kind == "memory.proposed" => {
                 let waiting = waiting(event);
@@ -195,6 +197,24 @@ impl Face {
             output::error(&failure.message);
             self.cancel.cancel();
         }
+    }
+}
+
+fn notice_text(event: &Value) -> String {
+    output::visible(event.get("text").and_then(Value::as_str).unwrap_or_default())
+}
+
+fn is_tampering(event: &Value) -> bool {
+    event.get("kind").and_then(Value::as_str) == Some(marvin_agent::trace::TAMPERING)
+}
+
+/// Says at the end again what programs changed and should not have.
+fn tell_tampering(result: &Value) {
+    let paths = result.get("tampered").and_then(Value::as_array);
+    let paths: Vec<&str> = paths.into_iter().flatten().filter_map(Value::as_str).collect();
+    if !paths.is_empty() {
+        let list = output::visible(&paths.join(", "));
+        output::talk(&format!("warning: changed by commands of this run, look before you use them: {list}"));
     }
 }
 

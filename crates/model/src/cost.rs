@@ -6,6 +6,7 @@
 
 use crate::client::Usage;
 use crate::price::dollars;
+use marvin_base::ledger::chain::{Break, Walk};
 use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
 use marvin_base::redact::Redactor;
 use marvin_base::{atomic, clock};
@@ -119,7 +120,7 @@ pub struct CostLedger {
 /// What was read of the ledger so far, for the question that is asked before every request.
 #[derive(Debug, Default)]
 struct Summed {
-    bytes: u64,
+    walk: Walk,
     cost: u64,
 }
 
@@ -137,7 +138,7 @@ impl CostLedger {
     ) -> Result<Self, LedgerError> {
         let mut lineage = above.to_vec();
         lineage.push(std::process::id());
-        let ledger = Mutex::new(Ledger::open_shared(path, durability, redactor)?);
+        let ledger = Mutex::new(Ledger::open_shared_chained(path, durability, redactor)?);
         Ok(CostLedger {
             path: path.to_path_buf(),
             lineage,
@@ -217,7 +218,7 @@ impl CostLedger {
 
     fn sum(&self, counts: impl Fn(&Spend) -> bool) -> Result<Totals, LedgerError> {
         let mut totals = Totals::default();
-        for entry in ledger::read(&self.path)?.entries {
+        for entry in ledger::read_chained(&self.path)?.entries {
             if let Ok(spend) = serde_json::from_value::<Spend>(entry)
                 && counts(&spend)
             {
@@ -241,21 +242,21 @@ impl CostLedger {
     /// What the whole tree cost, in nano-dollars: only lines are read that are new since it was asked last.
     fn spent(&self) -> Result<u64, LedgerError> {
         let mut summed = self.summed.lock().unwrap_or_else(PoisonError::into_inner);
-        let read = |summed: &Summed| -> std::io::Result<(Vec<u8>, bool)> {
+        let broken = |found| LedgerError::Broken { path: self.path.display().to_string(), found };
+        let read = |from: u64| -> std::io::Result<(Vec<u8>, u64)> {
             let mut file = File::open(&self.path)?;
-            // A ledger is never shorter than it was but for a tail that nobody finished, which was not counted.
-            let from = if file.metadata()?.len() < summed.bytes { 0 } else { summed.bytes };
+            let length = file.metadata()?.len();
             file.seek(SeekFrom::Start(from))?;
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
-            Ok((bytes, from == 0))
+            Ok((bytes, length))
         };
-        let Ok((bytes, anew)) = read(&summed) else { return Ok(self.tree()?.cost) };
-        if anew {
-            *summed = Summed::default();
+        let Ok((bytes, length)) = read(summed.walk.bytes) else { return Ok(self.tree()?.cost) };
+        if length < summed.walk.bytes {
+            return Err(broken(Break::Shorter { expected: summed.walk.bytes, found: length }));
         }
-        for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
-            summed.bytes += line.len() as u64;
+        for line in bytes.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_suffix(b"\n")) {
+            summed.walk.step(line).map_err(broken)?;
             if let Ok(spend) = serde_json::from_slice::<Spend>(line) {
                 summed.cost = summed.cost.saturating_add(spend.cost_nanos.unwrap_or(0));
             }

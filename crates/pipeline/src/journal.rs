@@ -151,8 +151,8 @@ impl Journal {
     pub fn known(run: &Path) -> Result<Known, LedgerError> {
         let path = run.join(FILE);
         let mut known = Known::default();
-        if path.symlink_metadata().is_ok() {
-            ledger::read(&path)?.entries.iter().for_each(|entry| known.take(entry));
+        if ledger::is_known(&path) {
+            ledger::read_chained(&path)?.entries.iter().for_each(|entry| known.take(entry));
         }
         Ok(known)
     }
@@ -168,7 +168,7 @@ impl Journal {
         entry.insert("phase".into(), json!(phase.map(Phase::name)));
         entry.insert("timestamp".into(), clock::now_stamp().into());
         entry.append(&mut more);
-        let mut ledger = Ledger::open_shared(&self.path, self.durability, self.redactor.clone())?;
+        let mut ledger = Ledger::open_shared_chained(&self.path, self.durability, self.redactor.clone())?;
         ledger.append(&Value::Object(entry))?;
         ledger.sync()
     }

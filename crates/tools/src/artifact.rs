@@ -2,13 +2,14 @@
 
 use crate::result::{ToolResult, is_over};
 use marvin_base::held::Held;
+use marvin_base::layout::Layout;
 use marvin_base::redact::Redactor;
 use marvin_gate::Workspace;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Bytes of one artifact at most; what is beyond them is cut, and said.
 const LARGEST: usize = 16 * 1024 * 1024;
@@ -60,12 +61,12 @@ pub(crate) fn keep(
     let pieces: &[&[u8]] = if cut { &[bytes, note.as_bytes()] } else { &[bytes] };
     match write(&folder.place(), tool, pieces) {
         Ok(name) => {
+            let copy = workspace.and_then(|workspace| copy_for_reading(workspace, folder, &name, pieces));
             let mut hash = Sha256::new();
             pieces.iter().for_each(|piece| hash.update(piece));
-            let path = folder.path().join(name);
-            let shown = workspace.and_then(|workspace| path.strip_prefix(workspace.root()).ok());
+            let path = copy.unwrap_or_else(|| folder.path().join(name));
             result.artifact = Some(Artifact {
-                path: shown.unwrap_or(&path).display().to_string(),
+                path: path.display().to_string(),
                 bytes: pieces.iter().map(|piece| piece.len()).sum(),
                 lines: text.lines().count(),
                 sha256: hex::encode(hash.finalize()),
@@ -76,6 +77,19 @@ pub(crate) fn keep(
             Some(format!("the whole result could not be kept in {}: {error}", folder.path().display()))
         }
     }
+}
+
+/// Copies an artifact into the workspace, where file tools and commands may read it: the run itself lies in the state
+/// directory, which neither reaches. Gives its path relative to the workspace; none where it cannot be written.
+fn copy_for_reading(workspace: &Workspace, folder: &Held, name: &str, pieces: &[&[u8]]) -> Option<PathBuf> {
+    if let Ok(inside) = folder.path().strip_prefix(workspace.root()) {
+        return Some(inside.join(name));
+    }
+    let run = folder.path().parent().and_then(Path::file_name)?;
+    let path = Layout::tool_outputs().join(run).join(name);
+    let mut file = workspace.create_output(&path).ok()?;
+    pieces.iter().try_for_each(|piece| file.write_all(piece)).ok()?;
+    Some(path)
 }
 
 /// Writes a new file and gives its name: `tool-N-NAME.txt`, N counting up.

@@ -4,6 +4,7 @@
 //! must succeed, otherwise the attack proves nothing. Cases are data in `attacks/GROUP.toml`; how a case of a group is run is a
 //! module beside this one. `--sample N` takes every Nth case of each group, always the same ones.
 
+mod authority;
 mod clients;
 mod env_files;
 mod escapes;
@@ -72,6 +73,7 @@ const GROUPS: &[(&str, Run)] = &[
     ("gate_lines", gate_lines::run),
     ("ordinary_shell", ordinary_shell::run),
     ("sandbox", sandbox::run),
+    ("authority", authority::run),
     ("person", person::run),
     ("escapes", escapes::run),
     ("clients", clients::run),

@@ -46,12 +46,15 @@ fn start(program: &Path) -> Result<(Value, Value), String> {
             .arg("memory")
             .args(arguments)
             .current_dir(folder.path().join(size.to_string()))
-            .env("HOME", folder.path());
+            .env("HOME", folder.path())
+            .env("MARVIN_MEMORY_DIR", folder.path().join(format!("memory-{size}")));
         command
     };
     let ask = ["query", "--kind", "ltm", "zzyzx"];
     for size in SIZES {
-        let memory = folder.path().join(size.to_string()).join(".marvin/memory");
+        let memory = folder.path().join(format!("memory-{size}"));
+        std::fs::create_dir_all(folder.path().join(size.to_string()).join(".marvin"))
+            .map_err(|error| error.to_string())?;
         let mut store = Command::new(program);
         store.arg("store").arg(&memory).arg(size.to_string());
         tools::run(&mut store)?;

@@ -44,7 +44,7 @@ pub(super) fn append(store: &Store, redactor: &Arc<Redactor>, mut entry: Value) 
     if let Value::Object(entry) = &mut entry {
         entry.insert("timestamp".into(), clock::now_stamp().into());
     }
-    let ledger = Ledger::open_shared(&path, Durability::Line, redactor.clone());
+    let ledger = Ledger::open_shared_chained(&path, Durability::Line, redactor.clone());
     let written = ledger.and_then(|mut ledger| ledger.append(&entry));
     written.map(|_| ()).map_err(|error| failed(store, "write", &error))
 }
@@ -62,7 +62,7 @@ pub(super) fn read(store: &Store) -> Result<Seals, StoreError> {
     if !is_there(store)? {
         return Ok(Seals::default());
     }
-    let contents = ledger::read(&store.ledger()).map_err(|error| failed(store, "read", &error))?;
+    let contents = ledger::read_chained(&store.ledger()).map_err(|error| failed(store, "read", &error))?;
     if let Some(damaged) = contents.damaged.first() {
         return Err(failed(store, "read", &format!("it is damaged: {damaged:?}\n  hint: mend that line")));
     }

@@ -311,7 +311,7 @@ impl Crew {
     /// When it cannot be written.
     pub fn keep(&self, key: &str, value: &Value) -> Result<(), LedgerError> {
         let path = self.record_path(key);
-        let mut ledger = Ledger::open_shared(&path, self.durability, self.ground.redactor.clone())?;
+        let mut ledger = Ledger::open_shared_chained(&path, self.durability, self.ground.redactor.clone())?;
         ledger.append(&json!({"type": "kept", "value": value})).map(|_| ())
     }
 
@@ -321,11 +321,11 @@ impl Crew {
     /// When the record cannot be read.
     pub fn kept(&self, key: &str) -> Result<Option<Value>, LedgerError> {
         let path = self.record_path(key);
-        if path.symlink_metadata().is_err() {
+        if !ledger::is_known(&path) {
             return Ok(None);
         }
         let is_kept = |entry: &Value| entry.get("type").and_then(Value::as_str) == Some("kept");
-        let mut entries = ledger::read(&path)?.entries;
+        let mut entries = ledger::read_chained(&path)?.entries;
         entries.retain(is_kept);
         Ok(entries.pop().and_then(|mut entry| entry.get_mut("value").map(Value::take)))
     }

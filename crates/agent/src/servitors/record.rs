@@ -103,7 +103,7 @@ impl Record {
         if let Value::Object(map) = &mut value {
             map.insert("timestamp".into(), clock::now_stamp().into());
         }
-        let mut ledger = Ledger::open_shared(&self.path, self.durability, self.redactor.clone())?;
+        let mut ledger = Ledger::open_shared_chained(&self.path, self.durability, self.redactor.clone())?;
         ledger.append(&value)?;
         Ok(())
     }
@@ -113,11 +113,11 @@ impl Record {
     /// # Errors
     /// When the record cannot be read.
     pub fn restore(&self) -> Result<Restored, LedgerError> {
-        if self.path.symlink_metadata().is_err() {
+        if !ledger::is_known(&self.path) {
             return Ok(Restored::default());
         }
         let mut restored = Restored::default();
-        for value in ledger::read(&self.path)?.entries {
+        for value in ledger::read_chained(&self.path)?.entries {
             if let Ok(entry) = serde_json::from_value::<Entry>(value) {
                 restored.take(entry);
             }

@@ -29,6 +29,11 @@ impl Session {
             "run_id": self.run.id(),
             "run_path": self.run.path().display().to_string(),
         });
+        let tampered = self.trace.tampered();
+        if let (Some(map), false) = (result.as_object_mut(), tampered.is_empty()) {
+            map.insert("tampered".into(), json!(tampered));
+            self.facts.insert("tampered".into(), json!(tampered));
+        }
         if let (Some(map), true) = (result.as_object_mut(), self.turn.response_schema.is_some()) {
             let structured = serde_json::from_str(&outcome.text).unwrap_or(Value::Null);
             map.insert("structured_output".into(), structured);

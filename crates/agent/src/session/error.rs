@@ -4,6 +4,7 @@ use crate::commitments::ChangeError;
 use crate::servitors::RegistryError;
 use marvin_base::Exit;
 use marvin_base::atomic::WriteError;
+use marvin_base::layout::state::StateError;
 use marvin_base::ledger::LedgerError;
 use marvin_base::settings::SettingsError;
 use marvin_gate::Refusal;
@@ -25,6 +26,9 @@ pub enum SessionError {
     /// Part of the record is a link.
     #[error("{0} is a link, and the record must not lead elsewhere\n  hint: remove the link")]
     LinkedRecord(String),
+    /// The state directory cannot be used.
+    #[error(transparent)]
+    State(#[from] StateError),
     /// Sub-agents are nested too deep.
     #[error("this agent would be {depth} levels deep, and {deepest} are allowed (limits.depth)")]
     TooDeep {
@@ -89,9 +93,12 @@ impl SessionError {
             | SessionError::Commitment(ChangeError::Usage(_)) => Exit::Usage,
             SessionError::Workspace(_)
             | SessionError::LinkedRecord(_)
+            | SessionError::State(_)
             | SessionError::TooDeep { .. }
             | SessionError::Servitors(RegistryError::Refused(_))
             | SessionError::Commitment(ChangeError::Refused(_)) => Exit::Refused,
+            // What is decided by it cannot be decided: a person must look.
+            SessionError::Record(LedgerError::Broken { .. }) => Exit::Blocked,
             SessionError::Servitors(_)
             | SessionError::Commitment(ChangeError::Store(_))
             | SessionError::Write(_)

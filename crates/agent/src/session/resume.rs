@@ -41,7 +41,7 @@ impl Broken {
         if facts.get("prompt").and_then(Value::as_str).is_none_or(str::is_empty) {
             return Err(wrong("it had no prompt yet".into()));
         }
-        let events = ledger::read(&run.trace())?.entries;
+        let events = ledger::read_chained(&run.trace())?.entries;
         Ok(Broken { run, facts, events })
     }
 

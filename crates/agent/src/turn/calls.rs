@@ -76,6 +76,7 @@ impl Turn {
             });
             let payload = completed(&self.trace, &item, &call, &called, times(progress));
             self.told(course, "item.completed", payload)?;
+            self.trace.tampering(&called.tool, Some(&item), &called.tampered())?;
             if let Some(text) = &called.notice {
                 self.trace.event("notice", json!({ "text": text }))?;
             }
@@ -192,7 +193,8 @@ pub(crate) fn call_completed(
     called: &Called,
     repeated: usize,
 ) -> Result<(), LedgerError> {
-    trace.event("item.completed", completed(trace, item, call, called, repeated))
+    trace.event("item.completed", completed(trace, item, call, called, repeated))?;
+    trace.tampering(&called.tool, Some(item), &called.tampered())
 }
 
 fn completed(trace: &Trace, item: &str, call: &ToolCall, called: &Called, repeated: usize) -> Value {

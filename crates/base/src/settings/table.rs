@@ -311,7 +311,7 @@ settings! {
         "Folder of the tickets; unset: .tickets here or above";
 
     MEMORY_DIR = "memory.folder", Text, "", Person, ["MARVIN_MEMORY_DIR", "BOB_RUNTIME_DIR"],
-        "Folder of state, turns and memory; unset: .marvin/memory";
+        "Folder of state, turns and memory; unset: memory in the project's state directory";
     MEMORY_TURNS = "memory.turns", Text, "", Person, ["MARVIN_MEMORY_TURNS", "BOB_TURN_LOG"], "File of the turns";
     MEMORY_STATE = "memory.state", Text, "", Person, ["MARVIN_MEMORY_STATE", "BOB_STATE_FILE"], "File of the state";
     MEMORY_APPROVALS = "memory.approvals", Text, "", Person, ["MARVIN_MEMORY_APPROVALS", "BOB_APPROVAL_LEDGER"],
@@ -372,6 +372,8 @@ settings! {
     LAB_PYTHON = "lab.python", Text, "python3", Person, ["MARVIN_LAB_PYTHON"],
         "Python that benchmark tasks are graded with; it has pytest: a program, or the folder of a virtual environment";
 
+    STATE_DIR = "process.state_dir", Text, "", Process, ["MARVIN_STATE_DIR"],
+        "Absolute path of the state directory (records, approvals, cost, memory); unset: $XDG_STATE_HOME/marvin, else ~/.local/state/marvin";
     DEPTH = "process.depth", Whole(0, 64), "0", Process, ["MARVIN_DEPTH"], "How deep this process is nested";
     ROLE = "process.role", Choice(&ROLES), "", Process, ["MARVIN_ROLE"],
         "Role of this agent; unset: Coder with file tools, else Chat";

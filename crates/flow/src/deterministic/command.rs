@@ -237,7 +237,14 @@ impl Worker for Command {
             return Report::failed(order, "record-changed", why);
         }
         match ran.ending {
-            Ending::Exited(code) => self.proved(order, ended(order, code, &out, &err), cancel).await,
+            Ending::Exited(code) => {
+                let mut report = self.proved(order, ended(order, code, &out, &err), cancel).await;
+                if !ran.tampered.is_empty() {
+                    let paths = ran.tampered.join(", ");
+                    report.summary = format!("{}; it changed what it should not: {paths}", report.summary);
+                }
+                report
+            }
             Ending::Signalled(_) | Ending::Late | Ending::Cancelled | Ending::Crowded => {
                 other_end(order, &ran, &out, &err)
             }

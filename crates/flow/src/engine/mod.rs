@@ -44,7 +44,7 @@ use marvin_agent::Ground;
 use marvin_agent::trace::{Listener, Trace};
 use marvin_base::clock;
 use marvin_base::held::Held;
-use marvin_base::ledger::{self, Durability, Ledger};
+use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
 use marvin_base::run::RunFolder;
 use marvin_base::settings::table;
 use marvin_model::cost::CostLedger;
@@ -130,8 +130,9 @@ impl Run {
         }
         let lock = Lock::take(folder.path())?;
         let (record, workflow, folded) = Record::open(folder.path(), options.sync)?;
-        let before = match ledger::read(&folder.trace()) {
+        let before = match ledger::read_chained(&folder.trace()) {
             Ok(contents) => contents.entries,
+            Err(error @ LedgerError::Broken { .. }) => return Err(error.into()),
             Err(_) => Vec::new(),
         };
         let told = before.iter().filter_map(|event| event.get("record").and_then(Value::as_i64)).max();
@@ -287,7 +288,7 @@ fn workspace(ground: &Ground) -> PathBuf {
 
 fn ledger(folder: &RunFolder, ground: &Ground) -> Result<Ledger, EngineError> {
     let durability = Durability::from_setting(ground.settings.text(&table::DURABILITY));
-    Ok(Ledger::open(&folder.trace(), durability, ground.redactor.clone())?)
+    Ok(Ledger::open_chained(&folder.trace(), durability, ground.redactor.clone())?)
 }
 
 fn facts(workflow: &Workflow, sync: Sync) -> Map<String, Value> {

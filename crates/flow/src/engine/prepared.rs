@@ -26,7 +26,7 @@ impl Prepared {
     /// # Errors
     /// When something cannot be written.
     pub fn new(ground: &Ground, goal: &str, options: Options) -> Result<Self, EngineError> {
-        let folder = RunFolder::create(&ground.layout.runs())?;
+        let folder = RunFolder::create_in(&ground.layout)?;
         let lock = Lock::take(folder.path())?;
         let usual = || Sync::from_setting(ground.settings.text(&table::FLOW_SYNC));
         let trace = Trace::new(ledger(&folder, ground)?, options.listener);

@@ -48,7 +48,8 @@ impl World {
         let run = self.run.get_or_insert_with(|| RunFolder::create(&ground.layout.runs()).unwrap()).clone();
         fs::remove_file(run.script_state()).ok();
         let ledger =
-            Ledger::open(&run.trace(), Durability::System, Arc::new(Redactor::patterns_only())).unwrap();
+            Ledger::open_chained(&run.trace(), Durability::System, Arc::new(Redactor::patterns_only()))
+                .unwrap();
         let trace = Trace::new(ledger, Box::new(|_| {}));
         Arc::new(Crew::open(&ground, &run, &trace, &CancellationToken::new()).unwrap())
     }
@@ -127,7 +128,7 @@ async fn a_success_is_proved_and_everything_is_counted_by_the_shell() {
     assert_eq!((&last["type"], &last["status"]), (&json!("worker.completed"), &json!("SUCCESS")));
     // Nothing of it is left among what must hold in the project.
     assert_eq!(
-        fs::read_dir(world.project().join(".marvin/agents"))
+        fs::read_dir(world.run().path().parent().unwrap().with_file_name("agents"))
             .unwrap()
             .flatten()
             .filter(|entry| entry.file_name().to_string_lossy().ends_with(".md"))

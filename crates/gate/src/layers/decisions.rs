@@ -5,7 +5,7 @@
 
 use super::{Layer, Opinion, Ruling};
 use crate::verdict::Decision;
-use marvin_base::ledger::{self, Durability, Ledger};
+use marvin_base::ledger::{self, Durability, Ledger, chain};
 use marvin_base::redact::Redactor;
 use marvin_base::{clock, files, ids, truncate};
 use serde::Serialize;
@@ -110,6 +110,19 @@ impl Log {
     }
 
     fn reopen(&self) -> Result<Ledger, String> {
+        let mut opened = self.try_reopen();
+        // Another process may be putting the file aside in this moment.
+        for _ in 0..2 {
+            if opened.is_ok() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+            opened = self.try_reopen();
+        }
+        opened
+    }
+
+    fn try_reopen(&self) -> Result<Ledger, String> {
         if self.path.is_symlink() {
             return Err(format!("{} is a link, and the record must not lead elsewhere", self.path.display()));
         }
@@ -119,7 +132,7 @@ impl Log {
             Err(error) => return Err(format!("cannot put {} aside: {error}", self.path.display())),
             Ok(()) => {}
         }
-        Ledger::open_shared(&self.path, Durability::Turn, self.redactor.clone())
+        Ledger::open_shared_chained(&self.path, Durability::Turn, self.redactor.clone())
             .map_err(|error| error.to_string())
     }
 
@@ -135,7 +148,10 @@ impl Log {
         if std::fs::metadata(&self.path).map_or(0, |facts| facts.len()) >= self.largest {
             let stamp = clock::now_stamp().replace([':', '.', '-'], "");
             let name = format!("decisions-{stamp}-{}.jsonl", ids::short(4));
-            std::fs::rename(&self.path, self.path.with_file_name(name))?;
+            let aside = self.path.with_file_name(name);
+            // Its head first: whoever opens the file in between finds no head, and opens it again.
+            std::fs::rename(chain::head_path(&self.path), chain::head_path(&aside)).ok();
+            std::fs::rename(&self.path, aside)?;
         }
         file.unlock()
     }

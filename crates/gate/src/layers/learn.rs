@@ -220,7 +220,7 @@ fn append(folder: &Path, entry: &Value, redactor: &Arc<Redactor>) -> Result<(), 
     if path.is_symlink() {
         return Err(format!("{} is a link, and the record must not lead elsewhere", path.display()));
     }
-    let mut ledger = Ledger::open_shared(&path, Durability::Turn, redactor.clone());
+    let mut ledger = Ledger::open_shared_chained(&path, Durability::Turn, redactor.clone());
     let ledger = ledger.as_mut().map_err(|error| error.to_string())?;
     ledger.append(entry).map(|_| ()).map_err(|error| error.to_string())
 }
@@ -231,10 +231,10 @@ fn append(folder: &Path, entry: &Value, redactor: &Arc<Redactor>) -> Result<(), 
 /// When the file is there and cannot be read.
 pub fn suggestions(folder: &Path) -> Result<Vec<Suggestion>, ledger::LedgerError> {
     let path = folder.join(SUGGESTIONS);
-    if !path.exists() {
+    if !ledger::is_known(&path) {
         return Ok(Vec::new());
     }
-    let entries = ledger::read(&path)?.entries;
+    let entries = ledger::read_chained(&path)?.entries;
     let text =
         |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
     let decided: BTreeSet<String> = entries.iter().map(|entry| text(entry, "decided")).collect();

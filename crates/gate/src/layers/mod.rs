@@ -169,6 +169,12 @@ struct Rules {
     doubtful: Option<Problem>,
 }
 
+/// Where a list of a project lies: what was learned with the authority, what the repository says in the repository.
+fn project_file(layout: &Layout, list: List) -> PathBuf {
+    let directory = if list == List::Learned { layout.security() } else { layout.rules() };
+    directory.join(list.file())
+}
+
 /// The layers. Rule files are looked at before every decision and read again when they changed.
 #[derive(Debug)]
 pub struct Layers {
@@ -189,7 +195,7 @@ impl Layers {
         }
         if layout.record().is_some() {
             for list in List::ALL {
-                let path = layout.security().join(list.file());
+                let path = project_file(layout, list);
                 sources.push(Source { list, whose: Whose::Project, path });
             }
         }

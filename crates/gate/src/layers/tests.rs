@@ -28,7 +28,7 @@ impl House {
     }
 
     fn project(&self, list: List, rules: &Value) {
-        put(&self.layout.security().join(list.file()), rules);
+        put(&super::project_file(&self.layout, list), rules);
     }
 
     fn judge(&self, layers: &Layers, line: &str) -> Ruling {
@@ -189,7 +189,7 @@ fn a_project_may_refuse_and_only_a_trusted_one_allows() {
     let layers = house.layers();
     assert_eq!(house.decision(&layers, "ls -R"), (Decision::Deny, Layer::Denylist));
     assert_eq!(house.decision(&layers, ASKED), (Decision::Ask, Layer::Judge));
-    let file = house.layout.security().join("allowlist.json");
+    let file = house.layout.rules().join("allowlist.json");
     Trust::note(&house.layout.trusted(), &file).unwrap();
     assert_eq!(house.decision(&layers, ASKED), (Decision::Allow, Layer::Allowlist));
     // What an agent adds to it is not what the person trusted.
@@ -420,8 +420,8 @@ fn an_approved_text_does_not_become_an_expression() {
 fn programs_become_known_by_trust() {
     let house = House::new();
     let facts = "[[program]]\nnames = \"frobnicate\"\nclass = \"read\"\nwrites = \"-o\"\n";
-    let own = house.layout.security().join("programs.toml");
-    fs::create_dir_all(house.layout.security()).unwrap();
+    let own = house.layout.rules().join("programs.toml");
+    fs::create_dir_all(house.layout.rules()).unwrap();
     fs::write(&own, facts).unwrap();
     assert_eq!(house.decision(&house.layers(), "frobnicate a.txt").0, Decision::Ask);
     Trust::note(&house.layout.trusted(), &own).unwrap();

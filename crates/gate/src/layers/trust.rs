@@ -42,6 +42,14 @@ impl Trust {
         self.files.contains_key(&name(file))
     }
 
+    /// Is a file trusted as it is now? One that cannot be read is not.
+    #[must_use]
+    pub fn holds_file(&self, file: &Path) -> bool {
+        files::read(file, LARGEST, Links::Refuse).is_ok_and(|bytes| {
+            bytes.len() as u64 <= LARGEST && self.holds(file, &signature::of_bytes(&bytes))
+        })
+    }
+
     /// Trusts a file as it is now, or no longer when it is gone; writes the list.
     ///
     /// # Errors

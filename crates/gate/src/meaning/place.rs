@@ -286,6 +286,10 @@ impl Place {
         if inner.is_empty() {
             return Place::Home;
         }
+        // What decides for every project: nothing but Marvin writes it.
+        if is(&[".local/state/marvin"]) {
+            return Place::Record;
+        }
         if is(&HISTORIES) {
             return Place::History;
         }

@@ -169,7 +169,10 @@ impl Desk {
             }
         }
         let own = self.ground.layout.runs();
-        let opened = Session::open(&own, id, client, &self.ground.redactor).or_else(|why| {
+        let prepared = self.ground.layout.prepare_state().map_err(|error| error.to_string());
+        self.ground.layout.link_runs();
+        let opened = prepared.and_then(|()| Session::open(&own, id, client, &self.ground.redactor));
+        let opened = opened.or_else(|why| {
             let person = self.ground.layout.user_runs();
             if person == own {
                 return Err(why);

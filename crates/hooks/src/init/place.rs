@@ -132,7 +132,7 @@ fn follow(within: &Path, link: &Path) -> Result<PathBuf, Refusal> {
 
 /// The record is never a link: what is written to it must stay in the project.
 pub(super) fn check_record(top: &Path) -> Result<(), Refusal> {
-    for name in [RECORD, ".marvin/packs", ".marvin/security", ".marvin/runs"] {
+    for name in [RECORD, ".marvin/packs", ".marvin/security"] {
         let path = top.join(name);
         if path.is_symlink() {
             return Err(Refusal::new(format!("{} is a link", path.display()), "put a folder in its place"));

@@ -13,7 +13,7 @@ pub(super) const SKILLS: [(&str, &str); 4] = [
 /// What is of this machine, or of this person, and not of the project. Packs, rules and settings are committed.
 const IGNORED: [&str; 14] = [
     ".marvin/init.json",
-    ".marvin/runs/",
+    ".marvin/runs",
     ".marvin/memory/",
     ".marvin/agents/records/",
     ".marvin/agents/turn-*.md",

@@ -14,6 +14,7 @@ pub use lines::Problem;
 
 use jiff::Timestamp;
 use lines::Read;
+use marvin_base::ledger::{self, LedgerError, chain};
 use marvin_base::truncate;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -58,6 +59,9 @@ pub struct Inspection {
     pub facts: Value,
     /// `security-metrics.json`.
     pub security: Option<Value>,
+    /// Paths that programs changed and should not have.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub tampered: BTreeSet<String>,
     /// `guidance.jsonl`.
     pub guidance: Vec<Value>,
     /// `injections.jsonl`.
@@ -133,6 +137,15 @@ pub fn read(folder: &Path) -> Inspection {
     if inspection.facts.is_null() && !read.problems.iter().any(|problem| problem.file == "run.json") {
         read.problem("run.json", None, "it is not there");
     }
+    // A run that was brought by a repository or an older version has no chain to hold it against.
+    for file in ["trace.jsonl", "cost.jsonl", "guidance.jsonl", "injections.jsonl"] {
+        let path = folder.join(file);
+        if chain::head_path(&path).is_file()
+            && let Err(LedgerError::Broken { found, .. }) = ledger::read_chained(&path)
+        {
+            read.problem(file, None, format!("its hash chain is broken: {found}"));
+        }
+    }
     inspection.problems = read.problems;
     inspection.count_trace();
     inspection.count_rest(&costs);
@@ -160,6 +173,10 @@ impl Inspection {
             count(&mut self.events, kind);
             match kind {
                 "item.completed" => self.count_item(event),
+                "notice" if text(event, "kind") == "tampering" => {
+                    let paths = list(event, "paths").filter_map(Value::as_str).map(str::to_string);
+                    self.tampered.extend(paths);
+                }
                 kind if kind.starts_with("hook.") => self.count_hook(kind, event, &mut seen),
                 _ => {}
             }

@@ -127,7 +127,7 @@ impl Session {
     }
 
     fn of(run: RunFolder, id: &str, client: Client, redactor: &Arc<Redactor>) -> Result<Session, String> {
-        let trace = Ledger::open_shared(&run.trace(), Durability::Turn, redactor.clone())
+        let trace = Ledger::open_shared_chained(&run.trace(), Durability::Turn, redactor.clone())
             .map_err(|error| error.to_string())?;
         Ok(Session {
             id: id.to_string(),
@@ -202,9 +202,11 @@ impl Session {
         let open = self.files.remove(file).filter(Ledger::is_in_place);
         let mut ledger = match open {
             Some(ledger) => ledger,
-            None => {
-                Ledger::open_shared(&self.run.path().join(file), Durability::Turn, self.redactor.clone())?
-            }
+            None => Ledger::open_shared_chained(
+                &self.run.path().join(file),
+                Durability::Turn,
+                self.redactor.clone(),
+            )?,
         };
         ledger.append(line)?;
         self.files.insert(file, ledger);

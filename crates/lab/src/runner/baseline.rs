@@ -11,7 +11,8 @@ use serde_json::Value;
 pub(super) async fn solve(task: &Task, room: &Room, bench: &Bench) -> Result<Solved, LabError> {
     let flags = flags(Runner::Baseline, task, room, bench)?;
     let workspace = room.workspace();
-    let ground = Ground::find(bench.environment.clone(), bench.folder.clone(), Some(workspace), true, flags)?;
+    let ground =
+        Ground::find(bench.environment_of(workspace), bench.folder.clone(), Some(workspace), true, flags)?;
     let watcher = Watcher::new(task, workspace);
     let watching = watcher.clone();
     let mut session = Session::open(SessionOptions {

@@ -51,7 +51,8 @@ impl Counts {
 pub(super) async fn solve(task: &Task, room: &Room, bench: &Bench) -> Result<Solved, LabError> {
     let flags = flags(Runner::Hierarchical, task, room, bench)?;
     let workspace = room.workspace();
-    let ground = Ground::find(bench.environment.clone(), bench.folder.clone(), Some(workspace), true, flags)?;
+    let ground =
+        Ground::find(bench.environment_of(workspace), bench.folder.clone(), Some(workspace), true, flags)?;
     let ground = Arc::new(ground);
     let counts = Counts {
         watcher: Watcher::new(task, workspace),

@@ -8,6 +8,7 @@ use crate::python::Python;
 use crate::snapshot::{Snapshot, put};
 use crate::task::Task;
 use marvin_base::environment::Environment;
+use marvin_base::layout::state::VARIABLE;
 use marvin_base::settings::nearest_of;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -81,6 +82,15 @@ pub struct Bench {
     pub python: Python,
     /// Ends everything.
     pub cancel: CancellationToken,
+}
+
+impl Bench {
+    /// The environment of a runner: its records lie beside the workspace, with the other results of the task.
+    #[must_use]
+    pub fn environment_of(&self, workspace: &Path) -> Environment {
+        let beside = workspace.canonicalize().unwrap_or_else(|_| self.folder.join(workspace));
+        self.environment.clone().with(VARIABLE, beside.with_file_name("state").display().to_string())
+    }
 }
 
 /// What a runner says of its work, and what it cost.

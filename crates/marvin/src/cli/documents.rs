@@ -30,9 +30,7 @@ pub(crate) enum PromptCommand {
 #[derive(Debug, Subcommand)]
 pub(crate) enum DocCommand {
     /// Print a document, byte for byte as it lies on the disk
-    #[command(
-        after_help = "Examples:\n  marvin doc show project\n  marvin doc show project | cmp - .marvin/agents/project.md"
-    )]
+    #[command(after_help = "Examples:\n  marvin doc show project\n  marvin doc show project > project.md")]
     Show {
         /// The document: the name of its file in .marvin/agents, without .md
         #[arg(value_name = "ID")]

@@ -5,7 +5,7 @@ use crate::commands::folder;
 use crate::failure::Failure;
 use crate::output;
 use marvin_base::environment::Environment;
-use marvin_base::layout::{self, Layout};
+use marvin_base::layout::Layout;
 use marvin_base::{Exit, truncate};
 use marvin_hooks::inspect::{self, Inspection};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub(super) fn run(arguments: &InspectRunArguments) -> Result<Exit, Failure> {
     let bare = Layout::new(&environment, None);
     let here = folder()?;
     let named = arguments.working_dir.as_ref().map_or(here.clone(), |path| here.join(path));
-    let project = layout::find_project(&named, bare.home()).unwrap_or(named);
+    let project = bare.find_project(&named).unwrap_or(named);
     let places = [Layout::new(&environment, Some(&project)).runs(), bare.runs()];
     let named = arguments.run.as_deref().or(arguments.run_path.as_deref());
     let path = inspect::find(named, &places).map_err(|error| Failure::usage(error.to_string()))?;
@@ -69,6 +69,7 @@ fn summary(run: &Inspection) -> String {
             )
         })),
     ));
+    rows.push(("tampered", some(run.tampered.iter().map(|path| truncate::line(path, 200)))));
     rows.push(("guidance", joined(counts(&run.guidance_kinds))));
     let corrections = run.guidance.iter().filter(|entry| text(entry, "type") == "correction");
     rows.push(("corrections", some(corrections.map(|entry| truncate::line(text(entry, "content"), 120)))));

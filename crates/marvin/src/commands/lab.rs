@@ -193,8 +193,7 @@ fn drive(
     let (out, run) = match &arguments.out {
         Some(out) => (here.join(out), None),
         None => {
-            let run =
-                RunFolder::create(&layout.runs()).map_err(|error| Failure::failed(error.to_string()))?;
+            let run = RunFolder::create_in(&layout).map_err(|error| Failure::failed(error.to_string()))?;
             (run.path().join("reports"), Some(run))
         }
     };

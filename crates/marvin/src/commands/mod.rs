@@ -16,6 +16,7 @@ mod inspect_run;
 mod lab;
 mod mcp;
 mod memory;
+mod migration;
 mod model_server;
 mod packs;
 mod pipeline;
@@ -38,13 +39,14 @@ use crate::output;
 use marvin_agent::Ground;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
-use marvin_base::layout::{self, Layout};
+use marvin_base::layout::Layout;
 use marvin_base::names;
 use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 /// Runs the command that was asked for.
 pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
+    migration::run_before(&arguments);
     match arguments.command {
         None if arguments.turn.design_first => pipeline::design_first(&arguments.turn),
         None if arguments.turn.non_interactive => turn::non_interactive(&arguments.turn),
@@ -103,8 +105,8 @@ fn folder() -> Result<PathBuf, Failure> {
 
 /// The project that a command is about: the one that is named, else the one around this folder.
 fn project(named: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
-    let home = Layout::new(&Environment::of_process(), None).home().to_path_buf();
-    Ok(named.map(Path::to_path_buf).or(layout::find_project(&folder()?, &home)))
+    let bare = Layout::new(&Environment::of_process(), None);
+    Ok(named.map(Path::to_path_buf).or(bare.find_project(&folder()?)))
 }
 
 /// Settings and folders for a command without a session.

@@ -111,7 +111,7 @@ fn find(name: &str) -> Result<Recorded, Failure> {
     let environment = Environment::of_process();
     let folder = folder()?;
     let bare = layout::Layout::new(&environment, None);
-    let project = layout::find_project(&folder, bare.home()).unwrap_or(folder);
+    let project = bare.find_project(&folder).unwrap_or(folder);
     let places = [layout::Layout::new(&environment, Some(&project)).runs(), bare.runs()];
     let path = places.iter().find_map(|runs| run::find(name, runs)).ok_or_else(|| {
         let tried: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();

@@ -216,7 +216,7 @@ fn tools_called_wrongly() {
 #[test]
 fn runs_that_cannot_be_replayed() {
     let world = World::new();
-    fails(world.marvin(["replay", "run_nothing"]), 2, &["run_nothing", ".marvin/runs"]);
+    fails(world.marvin(["replay", "run_nothing"]), 2, &["run_nothing", ".local/state/marvin/projects"]);
     world.play(&[say("x")], &[]).run().exits(0);
     let run = world.run().file_name().unwrap().to_string_lossy().into_owned();
     fails(world.marvin(["replay", &run]), 2, &["was not recorded", "--record"]);
@@ -336,14 +336,14 @@ fn a_disk_that_fills_up() {
         script.push(say("never"));
         world.script(&script);
         let line = format!(
-            "mount -t tmpfs -o size=96k tmpfs ../project && cd ../project && \"$MARVIN\" --non-interactive \
+            "mkdir -p ../home/.local/state && mount -t tmpfs -o size=96k tmpfs ../home/.local/state && \"$MARVIN\" --non-interactive \
              --prompt x --script ../script-0.jsonl --output-format {format} --max-rounds 60; code=$?; \
-             cp -r .marvin ../kept; exit $code"
+             cp -r ../home/.local/state/marvin/projects/* ../kept; exit $code"
         );
         let Some(ended) = with_mounts(&world, &line) else { return };
         let ended = ended.exits(1);
         let message = ended.message();
-        assert!(message.contains("disk is full") && message.contains("project/.marvin/runs"), "{message}");
+        assert!(message.contains("disk is full") && message.contains("/runs/run_"), "{message}");
         assert!(ended.cost()["llm_turns"].as_u64().unwrap() > 0);
         if format != "text" {
             let events = ended.events();
@@ -359,19 +359,19 @@ fn a_disk_that_fills_up() {
 #[test]
 fn a_disk_that_is_full_from_the_start() {
     let world = World::new();
-    let line = "mount -t tmpfs -o size=16k tmpfs ../project && cd ../project && \
-         head -c 100000 /dev/zero > filler 2> /dev/null; \"$MARVIN\" --non-interactive --prompt x";
+    let line = "mkdir -p ../home/.local/state && mount -t tmpfs -o size=16k tmpfs ../home/.local/state && \
+         head -c 100000 /dev/zero > ../home/.local/state/filler 2> /dev/null; \"$MARVIN\" --non-interactive --prompt x";
     let Some(ended) = with_mounts(&world, line) else { return };
     let ended = ended.exits(1);
     assert!(
-        ended.message().contains("disk is full") && ended.message().contains(".marvin"),
+        ended.message().contains("disk is full") && ended.message().contains("marvin"),
         "{}",
         ended.whole()
     );
     ended.cost();
     // A user folder without room costs the lifetime count, not the work.
     let line = "mount -t tmpfs -o size=16k tmpfs ../home && head -c 100000 /dev/zero > ../home/filler 2> /dev/null; \
-         \"$MARVIN\" --non-interactive --prompt help";
+         MARVIN_STATE_DIR=\"$PWD/../tmp/state\" \"$MARVIN\" --non-interactive --prompt help";
     let ended = with_mounts(&world, line).unwrap().exits(0);
     let told = ended.stderr.lines().any(|line| {
         line.starts_with("note: ") && line.contains("usage.json") && line.contains("not updated")
@@ -383,12 +383,12 @@ fn a_disk_that_is_full_from_the_start() {
 #[test]
 fn a_folder_that_is_read_only() {
     let world = World::new();
-    let line = "mount -t tmpfs tmpfs ../project && mount -o remount,ro ../project && cd ../project && \
-         \"$MARVIN\" --non-interactive --prompt x";
+    let line = "mkdir -p ../home/.local/state && mount -t tmpfs tmpfs ../home/.local/state && \
+         mount -o remount,ro ../home/.local/state && \"$MARVIN\" --non-interactive --prompt x";
     let Some(ended) = with_mounts(&world, line) else { return };
     let ended = ended.exits(1);
     assert!(
-        ended.message().contains("project/.marvin") && ended.message().contains("read-only"),
+        ended.message().contains(".local/state/marvin") && ended.message().contains("ead-only"),
         "{}",
         ended.whole()
     );
@@ -405,9 +405,9 @@ fn a_folder_that_is_read_only() {
 fn records_that_somebody_broke() {
     let world = World::new();
     // The record's place is taken by a file; the person's files are damaged.
-    world.write(".marvin/runs", "a file");
-    fails(ask(&world), 1, &[".marvin/runs"]).cost();
-    fs::remove_file(world.project().join(".marvin/runs")).unwrap();
+    world.write_state("runs", "a file");
+    fails(ask(&world), 1, &["/runs"]).cost();
+    fs::remove_file(world.state().join("runs")).unwrap();
     put(&world.user().join("usage.json"), "not json");
     put(&world.user().join("profiles/default/chat_log.json"), "{\"not\": \"a list\"}");
     put(&world.user().join("profiles/default/saved_places.json"), "[[[");

@@ -317,7 +317,10 @@ fn alone_it_shows_that_it_works_and_what_to_do_next() {
     ] {
         assert!(ended.text().contains(next), "{next}");
     }
-    assert!(!world.project().join(".marvin").exists(), "a look around makes no project");
+    assert!(
+        !world.project().join(".marvin").exists() && !world.state().exists(),
+        "a look around makes no project"
+    );
     let ready = world.marvin::<&str>([]).env("GROQ_API_KEY", PLANTED).run().exits(0);
     assert!(ready.text().contains("Ready: groq") && !ready.text().contains(PLANTED));
 }
@@ -365,7 +368,10 @@ fn a_persons_questions_are_one_conversation() {
     assert_eq!(texts, ["my name is Ann", "Hello Ann.", "who am I?"]);
     // Conversation has the assistant's tools; files need a working directory.
     assert!(!second["request"]["tools"].as_array().unwrap().contains(&json!("create_file")));
-    assert!(!world.project().join(".marvin").exists(), "a question makes no project");
+    assert!(
+        !world.project().join(".marvin").exists() && !world.state().exists(),
+        "a question makes no project"
+    );
 }
 
 #[test]

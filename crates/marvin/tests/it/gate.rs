@@ -135,7 +135,10 @@ fn judging_opens_nothing_that_a_command_names() {
         .map(|line| explain(&world, line))
         .collect();
     assert_eq!(first, second, "the verdict does not depend on what lies there");
-    assert!(!world.project().join(".marvin").exists(), "nothing is written either");
+    assert!(
+        !world.project().join(".marvin").exists() && !world.state().exists(),
+        "nothing is written either"
+    );
 }
 
 #[test]
@@ -282,7 +285,7 @@ fn a_person_teaches_one_command_and_takes_it_back() {
     assert_eq!(verdict(&world, "frobnicate --all now"), "ask");
     assert!(world.marvin(["gate", "learned", "list"]).run().exits(0).text().contains(&id));
     use std::os::unix::fs::PermissionsExt;
-    let file = world.project().join(".marvin/security/learned.jsonl");
+    let file = world.state().join("security/learned.jsonl");
     assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
     for line in ["python3 -c 'x'", "curl https://example.com", "rm -rf /", "frobnicate $X", "ls"] {
         let refused = world.person(["gate", "learned", "add", line]).run().exits(5);
@@ -310,8 +313,8 @@ fn a_suggestion_must_fit_its_command() {
             "suggestions": {"allow": [{"type": "exact", "pattern": pattern, "folder": "workspace",
                 "reason": format!("User approved: {pattern}")}]}})
     };
-    world.write(
-        ".marvin/security/suggestions.jsonl",
+    world.write_ledger(
+        "security/suggestions.jsonl",
         &format!("{}\n{}\n", entry("s-good", ASKED), entry("s-evil", "xyzzy --all")),
     );
     let listed = world.marvin(["gate", "suggestions", "--json"]).run().exits(0).json();
@@ -359,7 +362,7 @@ fn an_agents_commands_go_through_the_lists_and_are_written_down() {
     assert_eq!(verdicts[1], ("allow".into(), "allowlist.frob".into()));
     assert_eq!(verdicts[2], ("deny".into(), "denylist.no".into()));
     assert_eq!(verdicts[3].0, "deny", "nobody is here to ask");
-    let log = ledger(&world.project().join(".marvin/security/decisions.jsonl"));
+    let log = ledger(&world.state().join("security/decisions.jsonl"));
     let layers: Vec<&str> = log.iter().map(|line| line["layer"].as_str().unwrap()).collect();
     assert_eq!(layers, ["denylist", "allowlist", "denylist", "judge"]);
     assert_eq!((&log[1]["decision"], &log[1]["command"]), (&json!("allow"), &json!("frobnicate now")));
@@ -384,7 +387,7 @@ fn a_broken_list_is_a_notice_of_the_run_and_a_line_of_the_log() {
     assert!(
         world.trace().iter().any(|event| event["type"] == "notice" && event.to_string().contains("`bad`"))
     );
-    let log = ledger(&world.project().join(".marvin/security/decisions.jsonl"));
+    let log = ledger(&world.state().join("security/decisions.jsonl"));
     assert!(log[0]["warning"].as_str().unwrap().contains("`bad`"), "{log:?}");
 }
 
@@ -398,7 +401,7 @@ fn installing_is_written_down_too() {
     let verdicts = verdicts(&world);
     assert_eq!(verdicts[0], ("deny".into(), "denylist.no".into()));
     assert_eq!(verdicts[1], ("deny".into(), "install.ask".into()));
-    let log = ledger(&world.project().join(".marvin/security/decisions.jsonl"));
+    let log = ledger(&world.state().join("security/decisions.jsonl"));
     assert_eq!(
         (log.len(), &log[0]["layer"], &log[1]["rule"]),
         (2, &json!("denylist"), &json!("install.ask"))
@@ -425,7 +428,7 @@ fn an_agent_cannot_teach_itself() {
     ];
     world.play(&script, &[]).run().exits(0);
     assert!(verdicts(&world).iter().all(|(decision, _)| decision == "deny"), "{:?}", verdicts(&world));
-    assert!(!world.project().join(".marvin/security/learned.jsonl").exists());
+    assert!(!world.state().join("security/learned.jsonl").exists());
 }
 
 // ---- the evaluator, over real sockets -------------------------------------------------------------------------------
@@ -460,7 +463,7 @@ fn asked(entry: Option<Value>, line: &str, more: &[(&str, &str)]) -> ((String, S
     script.extend([json!({"when": {"contains": "go"}, "reply": run_command(line)["reply"]}), say("done")]);
     let server = world.server(&script);
     judged_by_model(&world, &server, more).exits(0);
-    let log = ledger(&world.project().join(".marvin/security/decisions.jsonl"));
+    let log = ledger(&world.state().join("security/decisions.jsonl"));
     (verdicts(&world)[0].clone(), log[0].clone())
 }
 
@@ -516,7 +519,7 @@ fn a_model_is_not_asked_about_what_is_decided() {
         let server = world.server(&[run_command(line), say("done")]);
         judged_by_model(&world, &server, &[]).exits(0);
         assert!(verdicts(&world)[0].1.contains(rule), "{:?}", verdicts(&world));
-        assert!(!world.project().join(".marvin/security/agent-evaluations.jsonl").exists(), "{line}");
+        assert!(!world.state().join("security/agent-evaluations.jsonl").exists(), "{line}");
     }
     // A list that refuses is not overruled either.
     let world = World::new();
@@ -563,7 +566,7 @@ fn answers_are_kept_and_their_cost_is_capped() {
     assert_eq!(verdicts[0].1, "evaluator.allow");
     assert_eq!(verdicts[1].1, "evaluator.allow", "the same question gets the same answer");
     assert_eq!(verdicts[2], ("deny".into(), "evaluator.error".into()));
-    let evaluations = ledger(&world.project().join(".marvin/security/agent-evaluations.jsonl"));
+    let evaluations = ledger(&world.state().join("security/agent-evaluations.jsonl"));
     assert_eq!(evaluations.len(), 1);
     let line = &evaluations[0];
     assert_eq!(

@@ -108,7 +108,7 @@ fn a_turn_without_commitments_says_so() {
     let world = World::new();
     let result = world.play(&[say("Hello.")], &["--json"]).run().exits(0).json();
     assert_eq!(result["verification"]["status"], "none");
-    assert!(!world.project().join(".marvin/agents").exists(), "nothing was promised");
+    assert!(!world.state().join("agents").exists(), "nothing was promised");
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn a_commitment_that_proves_nothing_ends_it_before_anything_is_sent() {
         assert!(ended.text().is_empty());
     }
     assert!(world.runs().is_empty(), "{:?}", world.runs());
-    assert!(!world.project().join(".marvin/agents").exists());
+    assert!(!world.state().join("agents").exists());
     let refused = world.play(&[say("unsent")], &["--commitment", "shell:rm -rf ~ && test -f x"]).run();
     refused.exits(5);
 }

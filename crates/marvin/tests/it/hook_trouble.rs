@@ -60,7 +60,7 @@ fn what_was_approved_is_learned_as_it_stood_and_not_as_an_expression() {
     let command = "deploy-tool run .*";
     assert_eq!(scene.decision(command), "ask");
     scene.hook("PostToolUse", &bash(command));
-    let path = scene.world.project().join(".marvin/security/suggestions.jsonl");
+    let path = scene.world.state().join("security/suggestions.jsonl");
     if path.exists() {
         let id = ledger(&path)[0]["id"].as_str().unwrap().to_string();
         scene.world.person(["gate", "suggestions", "accept", &id]).run();
@@ -292,10 +292,11 @@ fn hook_in(scene: &Scene, folder: &Path, project: &Path, command: &str) -> Value
     hook.env("CLAUDE_PROJECT_DIR", project).input(told.to_string()).run().exits(0).json()
 }
 
-/// Runs a hook where `.marvin` is a file system of its own.
+/// Runs a hook where the state directory is a file system of its own.
 fn hook_on(scene: &Scene, mount: &str, command: &str) -> Value {
     let told = scene.told(&bash(command)).to_string();
-    let record = scene.world.project().join(".marvin");
+    let record = scene.world.home().join(".local/state");
+    fs::create_dir_all(&record).unwrap();
     let flags = if rustix::process::getuid().is_root() { "-m" } else { "-rm" };
     let script = format!(
         "mount -t tmpfs -o {mount} none '{}' && exec '{PROGRAM}' hook PreToolUse --client claude",

@@ -470,7 +470,7 @@ fn an_approval_becomes_a_suggestion_and_only_where_a_person_was_asked() {
         );
     };
     let suggestions = || {
-        let path = scene.world.project().join(".marvin/security/suggestions.jsonl");
+        let path = scene.world.state().join("security/suggestions.jsonl");
         if path.exists() { ledger(&path).len() } else { 0 }
     };
     ran("deploy-tool check", "default");

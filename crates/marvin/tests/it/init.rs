@@ -122,14 +122,12 @@ fn git_ignores_what_is_of_this_machine_and_nothing_else() {
         world.write(&format!(".marvin/{name}"), "{}");
     }
     world.write(".marvin/config.toml", "");
-    world.write(".marvin/agents/project.md", "");
     world.write(".marvin/security/allowlist.json", "{\"rules\": []}");
     let seen = git(&world.project(), &["status", "--porcelain", "-uall"]);
     let seen: Vec<&str> = seen.lines().filter_map(|line| line.strip_prefix("?? .marvin/")).collect();
     assert!(
         seen.iter().all(|name| name.starts_with("packs/")
-            || ["agents/project.md", "config.toml", "security/allowlist.json", "security/denylist.json"]
-                .contains(name)),
+            || ["config.toml", "security/allowlist.json", "security/denylist.json"].contains(name)),
         "{seen:?}"
     );
     assert!(

@@ -42,8 +42,8 @@ fn a_run_of_our_own_is_shown() {
 #[test]
 fn a_session_of_hooks_is_shown_and_damage_is_named() {
     let world = World::new();
-    let run = ".marvin/runs/run_20260203_040506_1a2b";
-    world.write(&format!("{run}/run.json"), &json!({
+    let run = "runs/run_20260203_040506_1a2b";
+    world.write_state(&format!("{run}/run.json"), &json!({
         "version": 1, "manner": "hooks", "client": "codex", "sessionId": "s-1", "startedAt": "2026-02-03T04:05:06.000Z",
         "endedAt": "2026-02-03T05:06:06.000Z", "endReason": "other", "activePacks": ["testing"], "packVersions": {"testing": "1.2.0"},
     }).to_string());
@@ -53,12 +53,12 @@ fn a_session_of_hooks_is_shown_and_damage_is_named() {
         "this is no event".to_string(),
         json!({"type": "hook.stop", "seq": 2, "verification": {"status": "failed", "commitments": [{"id": "c1", "description": "tests pass", "status": "failed"}]}}).to_string(),
     ];
-    world.write(&format!("{run}/trace.jsonl"), &(trace.join("\n") + "\n{\"type\":"));
-    world.write(
+    world.write_state(&format!("{run}/trace.jsonl"), &(trace.join("\n") + "\n{\"type\":"));
+    world.write_state(
         &format!("{run}/guidance.jsonl"),
         &format!("{}\n", json!({"type": "correction", "content": "use pnpm"})),
     );
-    world.write(&format!("{run}/injections.jsonl"), &format!("{}\n", json!({"file": "a.ts", "packs_injected": ["testing"], "lessons": [{"pack": "testing", "title": "Name tests"}]})));
+    world.write_state(&format!("{run}/injections.jsonl"), &format!("{}\n", json!({"file": "a.ts", "packs_injected": ["testing"], "lessons": [{"pack": "testing", "title": "Name tests"}]})));
     let shown = world.marvin(["inspect-run"]).run().exits(0).quiet();
     for part in [
         "a session of Codex (session s-1)",

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 fn folder(world: &World) -> PathBuf {
-    world.project().join(".marvin/memory")
+    world.state().join("memory")
 }
 
 fn candidate(text: &str) -> Value {
@@ -221,7 +221,7 @@ fn a_turn_is_told_what_is_remembered_and_the_ledger_says_so() {
     assert_eq!(why["memories"][0]["id"], ids[0].as_str());
     assert_eq!(why["memories"][0]["memory"]["approval"]["reviewer"], "ann");
     // The prompt holds it, marked as what it is.
-    let run = crate::support::runs_below(&world.project().join(".marvin/runs")).pop().unwrap();
+    let run = crate::support::runs_below(&world.state().join("runs")).pop().unwrap();
     let extras = crate::support::json_file(&run.join("run.json"))["extras"].to_string();
     assert!(
         extras.contains("port 5544") && extras.contains("Nobody verified") && !extras.contains("Ada"),

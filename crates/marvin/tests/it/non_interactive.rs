@@ -320,10 +320,10 @@ fn stream_json_is_the_trace_line_by_line() {
         json!({"reply": {"text": "It is there."}, "chunks": 4}),
     ];
     let ended = world.play(&script, &["--output-format", "stream-json"]).run().exits(0).quiet();
-    let trace = fs::read_to_string(world.run().join("trace.jsonl")).unwrap();
+    let trace: Vec<String> = world.trace().iter().map(Value::to_string).collect();
     let kept: Vec<&str> =
         ended.text().lines().filter(|line| !line.contains("\"type\":\"item.updated\"")).collect();
-    assert_eq!(kept, trace.lines().collect::<Vec<_>>(), "the stream is the trace, byte for byte");
+    assert_eq!(kept, trace, "the stream is the trace, byte for byte but for the hash that links its lines");
 
     let events = ended.events();
     let kinds: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
@@ -767,12 +767,19 @@ fn a_project_cannot_lead_the_shell_elsewhere() {
     fs::create_dir_all(world.project().join(".marvin")).unwrap();
     std::os::unix::fs::symlink("/dev/zero", world.project().join(".marvin/spec.md")).unwrap();
     world.play(&[say("x")], &[]).run().exits(0);
-    // The record itself must not be a link.
+    // A link in the place of the one for people leads Marvin nowhere.
     let other = World::new();
     fs::create_dir_all(other.project().join(".marvin")).unwrap();
-    std::os::unix::fs::symlink(world.root(), other.project().join(".marvin/runs")).unwrap();
+    let decoy = world.root().join("decoy");
+    fs::create_dir(&decoy).unwrap();
+    std::os::unix::fs::symlink(&decoy, other.project().join(".marvin/runs")).unwrap();
+    other.play(&[say("x")], &[]).run().exits(0);
+    assert!(other.run().join("run.json").is_file() && fs::read_dir(&decoy).unwrap().next().is_none());
+    // The directory of the project's own files must not be a link.
+    fs::remove_dir_all(other.project().join(".marvin")).unwrap();
+    std::os::unix::fs::symlink(&decoy, other.project().join(".marvin")).unwrap();
     let ended = other.play(&[say("x")], &[]).run().exits(5);
-    assert!(ended.message().contains(".marvin/runs is a link"), "{}", ended.whole());
+    assert!(ended.message().contains(".marvin is a link"), "{}", ended.whole());
 }
 
 #[test]

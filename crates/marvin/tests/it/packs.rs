@@ -25,9 +25,9 @@ fn session(world: &World, run: &str, said: &[(&str, &str, Option<&str>)]) {
             format!("{line}\n")
         })
         .collect();
-    world.write(&format!(".marvin/runs/{run}/guidance.jsonl"), &lines);
+    world.write_state(&format!("runs/{run}/guidance.jsonl"), &lines);
     let facts = json!({"version": 1, "runId": run, "manner": "hooks", "client": "claude"});
-    world.write(&format!(".marvin/runs/{run}/run.json"), &facts.to_string());
+    world.write_state(&format!("runs/{run}/run.json"), &facts.to_string());
 }
 
 fn why(world: &World, arguments: &[&str]) -> Value {
@@ -321,7 +321,7 @@ fn health_reads_and_evolve_asks() {
     session(&world, "run_20260203_100000_aaaa", &[("correction", "no, not like that", Some("api"))]);
     let injection = json!({"timestamp": "2026-02-03T10:00:00Z", "file": "src/api.ts", "packs_injected": ["api"],
         "lessons_injected": ["Good"], "lessons": [{"pack": "api", "title": "Good"}]});
-    world.write(".marvin/runs/run_20260203_100000_aaaa/injections.jsonl", &format!("{injection}\n"));
+    world.write_state("runs/run_20260203_100000_aaaa/injections.jsonl", &format!("{injection}\n"));
     let before: Vec<(_, Vec<u8>)> = files_below(&world.project())
         .into_iter()
         .map(|path| (path.clone(), fs::read(path).unwrap()))

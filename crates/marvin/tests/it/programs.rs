@@ -309,6 +309,9 @@ fn namespaces_hold_or_nothing_runs() {
     assert_eq!(world.read(".git/config"), "[core]\n");
     assert!(!world.project().join(".marvin/config.toml").exists());
     assert!(shown["data"].get("tampered").is_none() && !shown.to_string().contains("s3cret"), "{shown}");
+    let runs = fs::read_dir(world.state().join("runs")).unwrap().flatten();
+    let trace = runs.map(|entry| entry.path()).filter(|path| path.is_dir()).last().unwrap();
+    assert!(fs::read_to_string(trace.join("trace.jsonl")).unwrap().contains("namespaces+landlock+seccomp"));
     // Inside a sandbox there is no second one, and nothing runs instead.
     let inner =
         format!("{PROGRAM} tools call run_command --args '{{\"command\": \"touch inner\"}}' --working-dir .");

@@ -202,21 +202,21 @@ fn the_account_says_done_failed_remaining_and_next() {
 fn documents_are_shown_byte_for_byte() {
     let world = World::new();
     let bytes: &[u8] = b"---\ntitle: x\n---\nno UTF-8: \xff\xfe\x00 \x1b[31m\r\nno line end";
-    fs::create_dir_all(world.project().join(".marvin/agents")).unwrap();
-    fs::write(world.project().join(".marvin/agents/odd.md"), bytes).unwrap();
-    fs::write(world.project().join(".marvin/agents/empty.md"), b"").unwrap();
+    fs::create_dir_all(world.state().join("agents")).unwrap();
+    fs::write(world.state().join("agents/odd.md"), bytes).unwrap();
+    fs::write(world.state().join("agents/empty.md"), b"").unwrap();
     let large = "é line\n".repeat(900_000);
-    fs::write(world.project().join(".marvin/agents/large.md"), &large).unwrap();
+    fs::write(world.state().join("agents/large.md"), &large).unwrap();
     world.marvin(["commitments", "add", "file_exists:a.txt"]).run().exits(0);
     for id in ["odd", "empty", "large", "project"] {
         let shown = world.marvin(["doc", "show", id]).run().exits(0);
-        let stored = fs::read(world.project().join(format!(".marvin/agents/{id}.md"))).unwrap();
+        let stored = fs::read(world.state().join(format!("agents/{id}.md"))).unwrap();
         assert!(shown.stdout == stored, "{id} is not shown as it is stored");
     }
     let json = world.marvin(["doc", "show", "odd", "--json"]).run().exits(0).json();
     assert_eq!((&json["bytes"], json["hex"].as_str().unwrap().len()), (&json!(bytes.len()), 2 * bytes.len()));
     let json = world.marvin(["doc", "show", "project", "--json"]).run().exits(0).json();
-    assert_eq!(json["text"], world.read(".marvin/agents/project.md"));
+    assert_eq!(json["text"], world.read_state("agents/project.md"));
 
     let list = world.marvin(["doc", "list"]).run().exits(0).text().to_string();
     assert!(list.contains("project") && list.contains("odd") && list.contains("damaged"), "{list}");
@@ -224,7 +224,7 @@ fn documents_are_shown_byte_for_byte() {
     assert_eq!(list.as_array().unwrap().len(), 4);
 
     put(&world.root().join("secret.md"), "THE-SECRET");
-    symlink(world.root().join("secret.md"), world.project().join(".marvin/agents/link.md")).unwrap();
+    symlink(world.root().join("secret.md"), world.state().join("agents/link.md")).unwrap();
     for id in ["link", "../../secret", "nothing", ""] {
         let ended = world.marvin(["doc", "show", id]).run();
         assert!(

@@ -70,9 +70,7 @@ fn the_first_key_chooses_the_provider() {
             marvin = marvin.env(name, value.replace('@', server.address()));
         }
         let result = marvin.run().exits(0).json();
-        json_file(
-            &world.project().join(".marvin/runs").join(result["run_id"].as_str().unwrap()).join("run.json"),
-        )
+        json_file(&world.state().join("runs").join(result["run_id"].as_str().unwrap()).join("run.json"))
     };
     assert_eq!(ask(&[])["provider"], "mock");
     let groq = [("MARVIN_GROQ_URL", "@/v1"), ("GROQ_API_KEY", "k")];

@@ -194,7 +194,7 @@ fn a_secret_on_the_edge_of_a_cut_is_not_cut_in_half() {
             .run()
             .exits(0);
         let half = GITHUB.get(..14).unwrap();
-        for path in files_below(&world.project().join(".marvin")).into_iter().chain([log]) {
+        for path in files_below(&world.state()).into_iter().chain([log]) {
             let text = fs::read_to_string(&path).unwrap();
             let at = text.find(half).map(|at| text.get(at.saturating_sub(60)..(at + 60).min(text.len())));
             assert!(at.is_none(), "{} at {limit}: {at:?}", path.display());
@@ -214,7 +214,7 @@ fn a_tool_called_by_hand_leaves_no_secret_either() {
             .run()
             .exits(0);
         clean("standard output", ended.text());
-        for path in files_below(&world.project().join(".marvin")) {
+        for path in files_below(&world.state()) {
             clean(&path.display().to_string(), &fs::read_to_string(&path).unwrap());
         }
     }
@@ -258,7 +258,7 @@ fn awkward_secrets_are_secrets_too() {
                 marvin = marvin.env(name, value);
             }
             let ended = marvin.run();
-            let joined = files_below(&world.project().join(".marvin"))
+            let joined = files_below(&world.state())
                 .into_iter()
                 .chain(files_below(&world.root().join("tape")))
                 .map(|path| fs::read_to_string(path).unwrap())

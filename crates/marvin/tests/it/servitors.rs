@@ -67,11 +67,11 @@ fn a_servitor_is_done_when_its_commitments_hold_and_not_when_it_says_so() {
     world.marvin(["verify"]).run().exits(3);
     world.marvin(["servitors", "dismiss", "bob"]).run().exits(0);
     world.marvin(["verify"]).run().exits(0);
-    assert!(world.project().join(".marvin/agents/bob.md").exists(), "the body stays");
+    assert!(world.state().join("agents/bob.md").exists(), "the body stays");
     let again = world.marvin(["servitors", "summon", "again", "--name", "Bob"]).run().exits(0);
     assert_eq!(again.text(), "Summoned Bob (id: bob-2)\n");
     let shown = world.marvin(["servitors", "show", "ann"]).run().exits(0);
-    assert_eq!(shown.text(), world.read(".marvin/agents/ann.md"));
+    assert_eq!(shown.text(), world.read_state("agents/ann.md"));
 }
 
 #[test]
@@ -118,9 +118,9 @@ fn a_turn_summons_hears_and_does_not_end_before_its_servitors() {
 fn a_child_has_no_more_than_its_parent() {
     let world = World::new();
     summon(&world, "Ann", "");
-    let text = world.read(".marvin/agents/ann.md");
-    world.write(
-        ".marvin/agents/ann.md",
+    let text = world.read_state("agents/ann.md");
+    world.write_state(
+        "agents/ann.md",
         &text.replace("access: full\n", "access: full\nbudgetRounds: 3\ntools: summon_servitor, read_file\n"),
     );
     let try_it = |arguments: Value| call("summon_servitor", arguments);
@@ -242,7 +242,7 @@ fn killed_anywhere_nobody_is_lost_and_nothing_is_done_twice() {
         let expected: Vec<String> = FIVE.map(|name| format!("line of {}", name.to_lowercase())).into();
         assert_eq!(lines, expected, "kill {number}");
         for name in FIVE {
-            ledger(&world.project().join(format!(".marvin/agents/records/{}.jsonl", name.to_lowercase())));
+            ledger(&world.state().join(format!("agents/records/{}.jsonl", name.to_lowercase())));
         }
     }
     assert!(interrupted > 0, "no kill fell into a run");
@@ -260,10 +260,10 @@ fn a_thousand_work_at_once_within_bounds_and_nobody_starves() {
     // Everybody is written down by hand: a thousand processes would say nothing about the household.
     world.write("there.txt", "x\n");
     summon(&world, "Agent-0", "file_exists:there.txt");
-    let first = world.read(".marvin/agents/agent-0.md");
+    let first = world.read_state("agents/agent-0.md");
     for n in 1..MANY {
         let text = first.replace("agent-0", &format!("agent-{n}")).replace("Agent-0", &format!("Agent-{n}"));
-        world.write(&format!(".marvin/agents/agent-{n}.md"), &text);
+        world.write_state(&format!("agents/agent-{n}.md"), &text);
     }
     let one = World::new();
     one.write("there.txt", "x\n");

@@ -170,7 +170,7 @@ fn a_sub_agent_never_has_more_rights() {
     first.run().exits(0);
     assert!(!world.project().join("no.txt").exists());
     world.marvin(["tk", "reopen", &id]).run().exits(0);
-    fs::remove_dir_all(world.project().join(".marvin")).unwrap();
+    fs::remove_dir_all(world.state()).unwrap();
     world.play(&script[3..], &[]).run().exits(0);
     assert!(!world.project().join("docs/b.md").exists());
     assert_eq!(world.read("docs/a.md"), "made\n");
@@ -284,7 +284,7 @@ fn the_budget_holds_for_the_whole_tree() {
     assert_eq!(json_file(&world.user().join("usage.json"))["total_cost"], 7.0);
 
     world.marvin(["tk", "reopen", &id]).run().exits(0);
-    fs::remove_dir_all(world.project().join(".marvin")).unwrap();
+    fs::remove_dir_all(world.state()).unwrap();
     let ended = world.play(&script(9), &["--max-cost", "10", "--json"]).run().exits(6);
     assert_eq!(
         (&ended.json()["status"], &ended.json()["cost"]["session_cost"]),
@@ -364,7 +364,7 @@ fn commitments_of_the_parent_are_proved_in_the_child() {
     let shown = world.marvin(["tk", "show", &id]).run().exits(0);
     assert!(shown.text().contains("status: in_progress"), "a lie closes no ticket: {}", shown.text());
 
-    fs::remove_dir_all(world.project().join(".marvin")).unwrap();
+    fs::remove_dir_all(world.state()).unwrap();
     let script = [
         launch(&id, &promise),
         make_ticket("Debugger", &id),
@@ -405,7 +405,7 @@ fn a_killed_parent_leaves_no_child_and_no_grandchild() {
             json!({"when": {"role": "Research"}, "delay_ms": 120_000, "reply": {"text": "never"}}),
         ];
         let running = world.play(&script, &[]).start();
-        let record = world.project().join(".marvin/runs");
+        let record = world.state().join("runs");
         until("the grandchild asks its model", || {
             let mut traces = files_below(&record).into_iter().filter(|path| path.ends_with("trace.jsonl"));
             let deep = |path: std::path::PathBuf| {

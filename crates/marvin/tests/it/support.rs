@@ -49,6 +49,34 @@ impl World {
         self.root().join("project")
     }
 
+    /// The project's directory in the state directory.
+    pub(crate) fn state(&self) -> PathBuf {
+        self.state_of(&self.project())
+    }
+
+    /// The state of another project of the same person.
+    pub(crate) fn state_of(&self, project: &Path) -> PathBuf {
+        let home = self.home().display().to_string();
+        let environment = marvin_base::environment::Environment::from_iter([("HOME", home)]);
+        marvin_base::layout::Layout::new(&environment, Some(project)).project_state()
+    }
+
+    /// Writes a file of the project's state.
+    pub(crate) fn write_state(&self, name: &str, text: &str) -> PathBuf {
+        put(&self.state().join(name), text)
+    }
+
+    /// Writes a ledger of the project's state, with its hash chain.
+    pub(crate) fn write_ledger(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.write_state(name, text);
+        marvin_base::ledger::chain::adopt(&path).unwrap();
+        path
+    }
+
+    pub(crate) fn read_state(&self, name: &str) -> String {
+        fs::read_to_string(self.state().join(name)).unwrap()
+    }
+
     /// Writes a file of the project.
     pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
         put(&self.project().join(name), text)
@@ -104,7 +132,7 @@ impl World {
 
     /// The folders of all runs of the project, oldest first.
     pub(crate) fn runs(&self) -> Vec<PathBuf> {
-        runs_below(&self.project().join(".marvin/runs"))
+        runs_below(&self.state().join("runs"))
     }
 
     /// The only run of the project.
@@ -163,7 +191,12 @@ pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(&next).into_iter().flatten() {
             let path = entry.unwrap().path();
-            if path.is_dir() && !path.is_symlink() { folders.push(path) } else { files.push(path) }
+            match path.is_dir() {
+                // A link to a directory is neither.
+                true if path.is_symlink() => {}
+                true => folders.push(path),
+                false => files.push(path),
+            }
         }
     }
     files.sort();

@@ -17,7 +17,7 @@ fn world() -> World {
 }
 
 fn folder(world: &World) -> PathBuf {
-    world.project().join(".marvin/memory")
+    world.state().join("memory")
 }
 
 /// Notes with these requests and candidates.
@@ -265,7 +265,7 @@ fn what_was_told_from_memory_is_nothing_new() {
 #[test]
 fn a_thinking_model_looks_into_packs_and_artifacts() {
     let world = world();
-    let artifact = world.project().join(".marvin/runs/run_20260101_000000_abcd/artifacts/census.txt");
+    let artifact = world.state().join("runs/run_20260101_000000_abcd/artifacts/census.txt");
     crate::support::put(&artifact, "The elephant census counted 31 animals.");
     let think = notes("- NONE", "- NONE").replace("STM QUERY\n- NONE", "STM QUERY\n- elephants census");
     let script =

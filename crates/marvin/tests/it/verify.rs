@@ -10,7 +10,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-const DOCUMENT: &str = ".marvin/agents/project.md";
+const DOCUMENT: &str = "agents/project.md";
 
 /// A script of the project, ready to be run.
 fn script(world: &World, name: &str, body: &str) {
@@ -58,15 +58,15 @@ fn stands(world: &World, status: &str, why: &str) -> Value {
 }
 
 fn edit(world: &World, from: &str, to: &str) {
-    let text = world.read(DOCUMENT);
+    let text = world.read_state(DOCUMENT);
     assert!(text.contains(from), "{text}");
-    world.write(DOCUMENT, &text.replace(from, to));
+    world.write_state(DOCUMENT, &text.replace(from, to));
 }
 
 /// A document that somebody wrote by hand.
 fn by_hand(world: &World, assertion: &str) {
     let item = json!({"id": "c-1", "kind": "shell", "assertion": assertion});
-    world.write(DOCUMENT, &format!("---\ncommitments:\n  - {item}\n---\n"));
+    world.write_state(DOCUMENT, &format!("---\ncommitments:\n  - {item}\n---\n"));
 }
 
 // ---- promises -------------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ fn what_proves_nothing_is_refused_with_its_mend_and_nothing_is_written() {
         .marvin(["commitments", "add", "shell:./x sk-ant-api03-abcdefghijklmnopqrstuvwxyz012345"])
         .run()
         .exits(2);
-    assert!(!world.project().join(DOCUMENT).exists());
+    assert!(!world.state().join(DOCUMENT).exists());
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_promise_is_written_listed_and_taken_back_by_a_person() {
         id,
         "the same again is known"
     );
-    let text = world.read(DOCUMENT);
+    let text = world.read_state(DOCUMENT);
     assert!(text.starts_with("---\ncommitments:\n  - {\"id\":"), "{text}");
     assert!(text.contains("- ⏳ **it: works #1**\n  - Assertion: `shell: ./check.sh`\n"), "{text}");
     let inner = world.project().join("deep/er");
@@ -164,7 +164,7 @@ fn a_promise_is_written_listed_and_taken_back_by_a_person() {
     world.person(["commitments", "drop", "c-none", "--yes"]).run().exits(2);
     world.person(["commitments", "drop", &id, "--yes"]).run().exits(0);
     assert!(world.marvin(["verify"]).run().exits(0).text().contains("nothing to verify"));
-    let kinds: Vec<Value> = ledger(&world.project().join(".marvin/agents/commitments.jsonl"))
+    let kinds: Vec<Value> = ledger(&world.state().join("agents/commitments.jsonl"))
         .iter()
         .map(|entry| entry["type"].clone())
         .collect();
@@ -277,10 +277,10 @@ fn work_that_gets_done_is_verified_in_the_end() {
     ] {
         assert!(text.text().contains(part), "{part}: {}", text.whole());
     }
-    assert!(world.read(DOCUMENT).contains("- ❌ **the file is there**"));
+    assert!(world.read_state(DOCUMENT).contains("- ❌ **the file is there**"));
     world.write("done.txt", "");
     verified(&world);
-    let document = world.read(DOCUMENT);
+    let document = world.read_state(DOCUMENT);
     assert!(
         document.contains("- ✅ **the file is there**") && document.contains("\"status\":\"passed\""),
         "{document}"

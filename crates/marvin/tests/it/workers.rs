@@ -42,7 +42,7 @@ fn run(world: &World, steps: &Value, script: &[Value], more: &[&str]) -> Ended {
 }
 
 fn lessons(world: &World) -> Vec<(Value, String)> {
-    let Ok(folder) = fs::read_dir(world.project().join(".marvin/memory/lessons")) else { return Vec::new() };
+    let Ok(folder) = fs::read_dir(world.state().join("memory/lessons")) else { return Vec::new() };
     let mut found: Vec<(Value, String)> = folder
         .flatten()
         .filter_map(|entry| fs::read_to_string(entry.path()).ok())

@@ -85,8 +85,8 @@ fn a_run_that_never_got_a_plan_is_said_and_no_older_one_is_taken() {
     flow(&world, &[json!({"id": "a", "worker": "Echo"})]);
     world.marvin(["run-workflow", "w.json"]).run().exits(0);
     world.marvin(["resume-run"]).run().exits(0);
-    let later = ".marvin/runs/run_29990101_000000_abcd/run.json";
-    world.write(later, "{\"manner\": \"workflow\", \"status\": \"planning\", \"goal\": \"g\"}");
+    let later = "runs/run_29990101_000000_abcd/run.json";
+    world.write_state(later, "{\"manner\": \"workflow\", \"status\": \"planning\", \"goal\": \"g\"}");
     let ended = world.marvin(["resume-run"]).run().exits(2);
     assert!(ended.message().contains("run_29990101_000000_abcd has no plan"), "{}", ended.whole());
 }
@@ -337,15 +337,16 @@ fn a_disk_that_fills_up_or_cannot_be_written_stops_it() {
         })
         .collect();
     fs::write(world.root().join("w.json"), json!({ "steps": steps }).to_string()).unwrap();
-    let line = "mount -t tmpfs -o size=1400k tmpfs ../project && cd ../project && \"$MARVIN\" run-workflow ../w.json --json; code=$?; \
-         cp -r .marvin ../kept; exit $code";
+    let line = "mkdir -p ../home/.local/state && mount -t tmpfs -o size=1400k tmpfs ../home/.local/state && \"$MARVIN\" run-workflow ../w.json --json; code=$?; \
+         cp -r ../home/.local/state/marvin/projects/* ../kept; exit $code";
     let Some(ended) = with_mounts(&world, line) else { return };
     let ended = ended.exits(1);
     assert!(ended.stderr.contains("the disk is full") && ended.stdout.is_empty(), "{}", ended.whole());
     // What is left goes on where there is room.
     let runs = crate::support::runs_below(&world.root().join("kept/runs"));
-    let moved = world.project().join(".marvin/runs");
+    let moved = world.state().join("runs");
     fs::create_dir_all(&moved).unwrap();
+    fs::copy(world.root().join("kept/project.json"), world.state().join("project.json")).unwrap();
     let run = moved.join(runs[0].file_name().unwrap());
     fs::rename(&runs[0], &run).unwrap();
     let before = marvin_flow::record::Record::look(&run).unwrap().2;
@@ -357,7 +358,7 @@ fn a_disk_that_fills_up_or_cannot_be_written_stops_it() {
         .exits(0)
         .json();
     assert_eq!(result["steps"], json!({"SUCCEEDED": 600}));
-    let line = "mount -t tmpfs tmpfs ../project && mount -o remount,ro ../project && cd ../project && \"$MARVIN\" run-workflow ../w.json";
+    let line = "mount -t tmpfs tmpfs ../home/.local/state && mount -o remount,ro ../home/.local/state && \"$MARVIN\" run-workflow ../w.json";
     let ended = with_mounts(&world, line).unwrap().exits(1);
     assert!(ended.stderr.contains("read-only"), "{}", ended.whole());
 }

@@ -205,7 +205,10 @@ pub(crate) fn tools_are_listed_and_called(program: Program) {
     assert!(last.contains("catastrophe.delete"), "{}", played.whole());
     assert!(last.contains("verified: 1 of 1 passed"), "{}", played.whole());
     assert!(last.contains("summon_servitor") && last.contains("timed_out"), "{}", played.whole());
-    let document = fs::read_to_string(stage.place("work/.marvin/agents/vega.md")).unwrap();
+    let document = fs::read_to_string(
+        stage.place("work/.marvin/runs").canonicalize().unwrap().with_file_name("agents/vega.md"),
+    )
+    .unwrap();
     assert!(document.contains("state: done\n"), "{document}");
     let calls: Vec<(String, bool)> = stage
         .trace()

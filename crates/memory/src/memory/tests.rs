@@ -19,8 +19,9 @@ impl Scene {
     fn places(&self) -> Places {
         let home = self.folder.path().join("home").display().to_string();
         let project = self.folder.path().join("project");
-        std::fs::create_dir_all(project.join(".marvin/memory")).unwrap();
+        std::fs::create_dir_all(&project).unwrap();
         let layout = Layout::new(&Environment::from_iter([("HOME", home.as_str())]), Some(&project));
+        std::fs::create_dir_all(layout.memory()).unwrap();
         Places::below(&layout.memory(), &layout)
     }
 

@@ -13,7 +13,7 @@ use marvin_agent::crew::Crew;
 use marvin_agent::trace::{Listener, Trace};
 use marvin_agent::{Ground, SessionError};
 use marvin_base::files::{self as bounded, Links};
-use marvin_base::ledger::{self, Durability, Ledger};
+use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
 use marvin_base::run::RunFolder;
 use marvin_base::settings::table;
 use marvin_base::truncate;
@@ -147,7 +147,7 @@ impl Pipeline {
                     return Err(Halt::Usage("no pipeline was begun in this folder\n  hint: marvin --non-interactive --working-dir . --design-first --prompt 'what to build'".into()));
                 };
                 let goal = ground.redactor.text(prompt.trim()).into_owned();
-                (RunFolder::create(&ground.layout.runs())?, goal, false)
+                (RunFolder::create_in(&ground.layout)?, goal, false)
             }
         };
         let lock = Lock::take(run.path())?;
@@ -155,7 +155,11 @@ impl Pipeline {
         let facts = json!({"manner": "pipeline", "goal": goal, "status": "running"});
         let facts = facts.as_object().cloned().unwrap_or_default();
         let before = if resumed {
-            ledger::read(&run.trace()).map(|read| read.entries).unwrap_or_default()
+            match ledger::read_chained(&run.trace()) {
+                Ok(read) => read.entries,
+                Err(error @ LedgerError::Broken { .. }) => return Err(error.into()),
+                Err(_) => Vec::new(),
+            }
         } else {
             Vec::new()
         };
@@ -166,7 +170,7 @@ impl Pipeline {
             journal.worked(phase, worked)?;
             known = Journal::known(run.path())?;
         }
-        let trace_ledger = Ledger::open(&run.trace(), durability, ground.redactor.clone())?;
+        let trace_ledger = Ledger::open_chained(&run.trace(), durability, ground.redactor.clone())?;
         let trace = Arc::new(Trace::going_on(trace_ledger, listener, &before));
         let crew = Crew::open(&ground, &run, &trace, &cancel)?;
         let mut pipeline = Pipeline {

@@ -89,7 +89,10 @@ mod tests {
         let world = tempfile::tempdir().unwrap();
         let (home, project) = (world.path().join("home"), world.path().join("project"));
         let name = "run_20260203_040506_1a2b";
-        let run = project.join(".marvin/runs").join(name);
+        let environment = Environment::from_iter([("HOME", home.display().to_string())]);
+        std::fs::create_dir_all(&project).unwrap();
+        let layout = marvin_base::layout::Layout::new(&environment, Some(&project));
+        let run = layout.runs().join(name);
         std::fs::create_dir_all(run.join("artifacts/deep")).unwrap();
         std::fs::create_dir_all(&home).unwrap();
         std::fs::write(home.join("secret"), "secret").unwrap();
@@ -98,7 +101,6 @@ mod tests {
         std::fs::write(run.join("artifacts/b.bin"), b"\0\x01").unwrap();
         std::os::unix::fs::symlink(home.join("secret"), run.join("artifacts/link")).unwrap();
         std::os::unix::fs::symlink(&home, run.join("artifacts/folder")).unwrap();
-        let environment = Environment::from_iter([("HOME", home.display().to_string())]);
         let ground = Ground::find(environment, project.clone(), Some(&project), true, Vec::new()).unwrap();
         let paths: Vec<Value> = list(&run).iter().map(|file| file["path"].clone()).collect();
         assert_eq!(paths, [json!("artifacts/b.bin"), json!("artifacts/deep/a.txt")]);

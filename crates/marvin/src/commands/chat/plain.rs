@@ -305,6 +305,9 @@ impl Plain {
                     format!("  {word}; {}: {}", text("/item/verdict/decision"), truncate::line(why, 160));
                 output::talk(&output::visible(&line));
             }
+            "notice" if text("/kind") == marvin_agent::trace::TAMPERING => {
+                output::talk(&format!("warning: {}", output::visible(text("/text"))));
+            }
             "notice" => output::talk(&format!("note: {}", output::visible(text("/text")))),
             "message" if text("/role") == "system" => {
                 self.exit = Exit::Failed;

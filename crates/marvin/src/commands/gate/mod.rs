@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::output;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
-use marvin_base::layout::{self, Layout};
+use marvin_base::layout::Layout;
 use marvin_gate::layers::{Layers, Place, Stats};
 use marvin_gate::meaning::Grounds;
 use marvin_hooks::event::Client;
@@ -71,9 +71,10 @@ impl Scene {
             )));
         };
         let environment = Environment::of_process();
-        let home = Layout::new(&environment, None).home().to_path_buf();
+        let bare = Layout::new(&environment, None);
+        let home = bare.home().to_path_buf();
         // Rules stand at the top of a project, wherever in it somebody works.
-        let project = layout::find_project(&workspace, &home).unwrap_or_else(|| workspace.clone());
+        let project = bare.find_project(&workspace).unwrap_or_else(|| workspace.clone());
         let layout = Layout::new(&environment, Some(&project));
         let layers = if no_rules { Layers::none() } else { Layers::new(&layout) };
         Ok(Scene { folder: text.to_string(), home: home.display().to_string(), layout, layers })

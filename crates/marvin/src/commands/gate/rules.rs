@@ -109,7 +109,7 @@ fn add(names: &[String], project: bool, scene: &Scene, as_json: bool) -> Result<
         let rows: Vec<String> = known.iter().map(|(name, what)| format!("{name:12} {what}")).collect();
         return output::line(&rows.join("\n"));
     }
-    let folder = if project { scene.layout.security() } else { scene.layout.user_security() };
+    let folder = if project { scene.layout.rules() } else { scene.layout.user_security() };
     let trusted = scene.layout.trusted();
     let mut rules: Vec<(List, Rule)> = Vec::new();
     for name in names {
@@ -163,12 +163,22 @@ pub(super) fn trust(remove: bool, working_dir: Option<&Path>, as_json: bool) -> 
         written.map_err(|error| Failure::failed(error.to_string()))?;
         rows.push((path.display().to_string(), status.rules, status.programs));
     }
+    // What agents are told by the project's files is trusted together with its rules.
+    let mut told = Vec::new();
+    for path in scene.layout.steering_files() {
+        let written = if remove { Trust::forget(&list, &path) } else { Trust::note(&list, &path) };
+        written.map_err(|error| Failure::failed(error.to_string()))?;
+        told.push(path.display().to_string());
+    }
     if as_json {
+        let texts =
+            told.iter().map(|file| json!({"file": file, "trusted": !remove, "rules": [], "programs": []}));
         let rows: Vec<_> = rows
             .iter()
             .map(|(file, rules, programs)| {
                 json!({"file": file, "trusted": !remove, "rules": rules, "programs": programs})
             })
+            .chain(texts)
             .collect();
         return output::json(&json!(rows));
     }
@@ -183,7 +193,11 @@ pub(super) fn trust(remove: bool, working_dir: Option<&Path>, as_json: bool) -> 
             text.push_str(&format!("  {program}\n"));
         }
     }
-    if rows.is_empty() {
+    for file in &told {
+        let word = if remove { "no longer trusted" } else { "trusted" };
+        text.push_str(&format!("{file}: {word}, agents are told its text as yours\n"));
+    }
+    if rows.is_empty() && told.is_empty() {
         text.push_str("This project has no rules that allow something.\n");
     }
     output::line(&text)

@@ -11,12 +11,13 @@ use crate::commands::folder;
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::Ground;
-use marvin_agent::compose::Extra;
+use marvin_agent::compose::{Extra, FROM_REPOSITORY};
 use marvin_agent::session::{Brought, Offer};
 use marvin_base::environment::Environment;
-use marvin_base::layout::{self, Layout};
+use marvin_base::layout::Layout;
 use marvin_base::settings::table;
 use marvin_base::{Exit, signature};
+use marvin_gate::layers::Trust;
 use marvin_hooks::packs::{self, Pack, Packs, Problem, pack};
 use marvin_memory::index::{Document, Kind};
 use serde_json::{Value, json};
@@ -41,7 +42,11 @@ pub(super) fn run(command: PacksCommand) -> Result<Exit, Failure> {
 /// What packs tell an agent of ours when it begins, where it has file tools.
 pub(super) fn for_agents(ground: &Ground) -> Option<Extra> {
     let cap = ground.settings.count(&table::PACKS_TOKENS);
-    let text = ground.coding.then(|| packs::at_start(&ground.layout, cap)).flatten()?;
+    let mut text = ground.coding.then(|| packs::at_start(&ground.layout, cap)).flatten()?;
+    let trust = Trust::read(&ground.layout.trusted());
+    if !ground.layout.pack_files().iter().all(|file| trust.holds_file(file)) {
+        text.insert_str(0, &format!("{FROM_REPOSITORY}\n"));
+    }
     Some(Extra { name: "What is known of this project's files".into(), text, priority: 80 })
 }
 
@@ -90,8 +95,8 @@ impl Shelf {
             ))
         })?;
         let environment = Environment::of_process();
-        let home = Layout::new(&environment, None).home().to_path_buf();
-        let project = layout::find_project(&here, &home).unwrap_or_else(|| here.clone());
+        let bare = Layout::new(&environment, None);
+        let project = bare.find_project(&here).unwrap_or_else(|| here.clone());
         let layout = Layout::new(&environment, Some(&project));
         let packs = Packs::load(&layout.packs());
         Ok(Shelf { here, project, layout, packs })

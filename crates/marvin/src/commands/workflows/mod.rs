@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::output;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
-use marvin_base::layout::{self, Layout};
+use marvin_base::layout::Layout;
 use marvin_flow::drive::DriveError;
 use marvin_flow::engine::{self, EngineError, Said};
 use marvin_flow::spec::{self, SpecError, Workflow};
@@ -146,7 +146,7 @@ fn places(working_dir: Option<&Path>) -> Result<[PathBuf; 2], Failure> {
     let bare = Layout::new(&environment, None);
     let here = folder()?;
     let named = working_dir.map_or(here.clone(), |path| here.join(path));
-    let project = layout::find_project(&named, bare.home()).unwrap_or(named);
+    let project = bare.find_project(&named).unwrap_or(named);
     Ok([Layout::new(&environment, Some(&project)).runs(), bare.runs()])
 }
 
@@ -157,6 +157,14 @@ fn find(which: &WhichRun) -> Result<PathBuf, Failure> {
         Some(_) => runs::find(which.named(), &places).map_err(|error| Failure::usage(error.to_string()))?,
         None => list::newest(&places).ok_or_else(|| Failure::usage("there is no run of a workflow here"))?,
     };
+    if !Layout::new(&Environment::of_process(), None).is_own_run(&path) {
+        return Err(Failure::refused(format!(
+            "{} is not in the state directory, so its approvals and results count for nothing\n  \
+             hint: `marvin inspect-run --run-path` shows it; runs of this project are in {}",
+            path.display(),
+            places.first().map(|place| place.display().to_string()).unwrap_or_default()
+        )));
+    }
     if list::is_without_plan(&path) {
         return Err(Failure::usage(format!(
             "{} has no plan: it ended while its goal was made into one, or is still at it\n  \

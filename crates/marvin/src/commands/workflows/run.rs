@@ -9,6 +9,7 @@ use marvin_agent::Ground;
 use marvin_agent::crew::Crew;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
+use marvin_base::layout::Layout;
 use marvin_flow::drive::{drive, needs_model};
 use marvin_flow::engine::{self, Options, Outcome, Prepared, Run, RunStatus};
 use marvin_flow::manager;
@@ -108,9 +109,9 @@ fn unplanned(crew: &Crew, run: &str) -> Failure {
 /// Goes on with a run.
 pub(in super::super) fn resume(arguments: &ResumeRunArguments) -> Result<Exit, Failure> {
     let path = super::find(&arguments.which)?;
-    // A run of a project lies in it: PROJECT/.marvin/runs/ID.
-    let project = path.ancestors().nth(2).filter(|folder| folder.ends_with(".marvin")).and_then(Path::parent);
-    let working_dir = arguments.which.working_dir.as_deref().or(project);
+    // A run of a project lies in its state directory, which says where the project is.
+    let project = Layout::new(&Environment::of_process(), None).project_of_run(&path);
+    let working_dir = arguments.which.working_dir.as_deref().or(project.as_deref());
     let ground = ground(working_dir, &arguments.flow)?;
     show(arguments.which.json, async move || {
         let (listener, progress) = progress::listener();

@@ -155,7 +155,8 @@ fn a_conversation_over_pipes() {
     fs::create_dir(world.project().join(".marvin")).unwrap();
     runtime().block_on(async {
         for mode in [ClientLifecycleMode::Initialize, discover()] {
-            fs::remove_dir_all(world.project().join(".marvin")).unwrap();
+            fs::remove_dir_all(world.project().join(".marvin")).ok();
+            fs::remove_dir_all(world.state()).ok();
             fs::create_dir(world.project().join(".marvin")).unwrap();
             fs::remove_file(world.project().join("done.txt")).ok();
             let mut command = tokio::process::Command::from(world.marvin(["mcp"]).into_command());
@@ -293,7 +294,7 @@ fn what_is_served_is_asked_for() {
     assert!(listed.contains("gate_explain") && !listed.contains("\"verify\""), "{listed}");
     drop(stdin);
     running.end().exits(0);
-    assert!(!world.project().join(".marvin/runs").exists() || world.runs().len() == 1);
+    assert!(!world.state().join("runs").exists() || world.runs().len() == 1);
 }
 
 /// A commitment that takes long.
@@ -329,7 +330,7 @@ fn a_server_ends_with_its_client_and_leaves_no_process() {
     }
     // The client closes its side; its process dies; the server is asked to end; the server is killed.
     for manner in ["close", "drop", "term", "kill"] {
-        fs::remove_dir_all(world.project().join(".marvin")).ok();
+        fs::remove_dir_all(world.state()).ok();
         let mut pipe = slow(&world);
         pipe.request("tools/call", json!({"name": "verify", "arguments": {}}));
         until("the command runs", || processes(&world.project()) > 2);

@@ -48,7 +48,7 @@ fn a_memory_is_proposed_approved_by_a_person_and_told() {
     assert_eq!(found["found"][0]["unverified"], true);
     // Which memory was told is on the ledger, and what was told is not proposed as new.
     let session = found["told_as"].as_str().unwrap().split(':').next().unwrap().to_string();
-    let lines = ledger(&world.project().join(".marvin/memory/memory_approvals.jsonl"));
+    let lines = ledger(&world.state().join("memory/memory_approvals.jsonl"));
     let injected = lines.iter().find(|line| line["session_id"] == json!(session)).expect("an inject line");
     assert_eq!(injected["injected"][0]["id"], found["found"][0]["id"]);
     let echo =
@@ -72,7 +72,7 @@ fn a_program_cannot_say_that_a_person_said_so_nor_send_nonsense() {
         told(&pipe.call("memory_propose", json!({"text": "  ", "type": "fact", "why_store": "x"})), true);
     assert!(!text.is_empty());
     close(pipe);
-    assert!(!world.project().join(".marvin/memory/ltm.jsonl").exists());
+    assert!(!world.state().join("memory/ltm.jsonl").exists());
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_run_goes_on_without_its_caller_and_is_stopped_with_the_server() {
     assert!(text.contains("held by"), "{text}");
     close(pipe);
     assert_eq!(processes(&world.project()), 0, "nothing is left");
-    let facts = json_file(&world.project().join(format!(".marvin/runs/{id}/run.json")));
+    let facts = json_file(&world.state().join(format!("runs/{id}/run.json")));
     assert_eq!(facts["status"], "stopped", "{facts}");
 
     // Another server goes on; the first step is not done again.

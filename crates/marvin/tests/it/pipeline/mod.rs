@@ -247,7 +247,7 @@ fn left(world: &World) -> Vec<(String, String)> {
         let skipped = [
             ".git/",
             ".tickets/",
-            ".marvin/runs/",
+            ".marvin/runs",
             ".marvin/security/",
             ".marvin/agents/",
             ".marvin/memory/",

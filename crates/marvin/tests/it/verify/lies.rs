@@ -94,8 +94,8 @@ fn a_document_that_promises_less_than_was_promised_is_found_out() {
             |world| edit(world, "\"assertion\":\"./check.sh\"", "\"assertion\":\"./check.sh || true\""),
             "changed by hand",
         ),
-        (|world| drop(world.write(DOCUMENT, "---\nid: project\n---\n")), "nobody took it back"),
-        (|world| fs::remove_file(world.project().join(DOCUMENT)).unwrap(), "nobody took it back"),
+        (|world| drop(world.write_state(DOCUMENT, "---\nid: project\n---\n")), "nobody took it back"),
+        (|world| fs::remove_file(world.state().join(DOCUMENT)).unwrap(), "nobody took it back"),
         (|world| edit(world, "\"id\":\"", "\"id\":\"x"), "nobody took it back"),
     ];
     for (lie, why) in lies {
@@ -273,59 +273,49 @@ fn files_that_lead_elsewhere_or_are_too_large_prove_nothing() {
 }
 
 #[test]
-fn a_run_that_writes_its_own_verdict_is_caught() {
+fn s5_a_run_that_writes_its_own_verdict_changes_nothing() {
     let world = World::new();
     if !commands_run(&world) {
         return;
     }
-    let lies = [
-        ("sed -i 's#./forge.sh#./other.sh#' .marvin/agents/project.md; exit 0", "failed", "changed while"),
-        (
-            "printf -- '---\\nid: project\\n---\\n' > .marvin/agents/project.md; exit 0",
-            "failed",
-            "removed while",
-        ),
-        ("rm .marvin/agents/project.md; exit 0", "could_not_run", "cannot be written down"),
-        ("rm -rf .marvin; exit 0", "could_not_run", "cannot be written down"),
-        (
-            "echo '{broken' > .marvin/agents/project.md; echo '---' > .marvin/agents/project.md; exit 0",
-            "could_not_run",
-            "cannot be written down",
-        ),
-        ("mv .marvin/agents a; ln -s ../a .marvin/agents; exit 0", "could_not_run", "cannot be written down"),
-        ("echo '# x' >> .marvin/config.toml; exit 0", "failed", "the record was changed while it ran"),
-    ];
-    for (body, status, why) in lies {
-        let world = World::new();
-        script(&world, "forge.sh", body);
-        add(&world, "shell:./forge.sh", &[]);
-        stands(&world, status, why);
-        // And it does not get better by claiming it again.
-        not_verified(&world);
-    }
-    // One that forges the verdict of another.
-    script(
-        &world,
-        "forge.sh",
-        "sed -i 's/\"status\":\"verifying\"/\"status\":\"passed\"/' .marvin/agents/project.md; exit 0",
-    );
-    script(&world, "check.sh", "exit 1");
-    add(&world, "shell:./forge.sh", &[]);
-    add(&world, "shell:./check.sh", &[]);
-    let report = not_verified(&world);
-    assert_eq!(report["commitments"][1]["status"], "failed", "{report:#}");
-    // One that adds another.
-    let world = World::new();
+    let state = "~/.local/state/marvin/projects/*";
     let item = json!({"id": "c-new", "kind": "shell", "assertion": "test -f a"});
-    script(
-        &world,
-        "more.sh",
-        &format!("printf -- '---\\ncommitments:\\n  - {item}\\n---\\n' > .marvin/agents/more.md"),
-    );
-    add(&world, "shell:./more.sh", &[]);
-    let report = not_verified(&world);
-    assert_eq!(report["commitments"][1]["id"], "c-new", "{report:#}");
-    assert_eq!(report["commitments"][1]["status"], "could_not_run");
+    let lies = [
+        "mkdir -p .marvin/agents; printf -- '---\\nid: project\\n---\\n' > .marvin/agents/project.md"
+            .to_string(),
+        "mkdir -p .marvin/agents; echo '{\"type\":\"dropped\"}' > .marvin/agents/commitments.jsonl"
+            .to_string(),
+        "rm -rf .marvin".to_string(),
+        "mkdir a; mkdir -p .marvin; ln -s ../a .marvin/agents".to_string(),
+        format!("sed -i 's/\"status\":\"verifying\"/\"status\":\"passed\"/' {state}/agents/project.md"),
+        format!("rm -rf {state}/agents"),
+        format!("for f in {state}/agents/*; do : > $f; done"),
+        format!(
+            "for d in {state}/agents; do printf -- '---\\ncommitments:\\n  - {item}\\n---\\n' > $d/more.md; done"
+        ),
+        format!("for d in {state}; do mv $d/agents $d/old; ln -s $PWD/.marvin $d/agents; done"),
+    ];
+    for body in lies {
+        let world = World::new();
+        script(&world, "forge.sh", &format!("{body}; exit 0"));
+        script(&world, "check.sh", "exit 1");
+        add(&world, "shell:./forge.sh", &[]);
+        add(&world, "shell:./check.sh", &[]);
+        // And it does not get better by claiming it again.
+        for _ in 0..2 {
+            let report = not_verified(&world);
+            assert_eq!(report["commitments"].as_array().unwrap().len(), 2, "{body}: {report:#}");
+            assert_eq!(report["commitments"][1]["status"], "failed", "{body}: {report:#}");
+        }
+        assert!(world.read_state(DOCUMENT).contains("./check.sh"), "{body}");
+        ledger(&world.state().join("agents/commitments.jsonl"));
+    }
+    // What belongs to the project and steers agents is guarded where it lies.
+    let world = World::new();
+    world.write(".marvin/config.toml", "");
+    script(&world, "forge.sh", "echo '# x' >> .marvin/config.toml; exit 0");
+    add(&world, "shell:./forge.sh", &[]);
+    stands(&world, "failed", "the record was changed while it ran");
 }
 
 #[test]
@@ -396,7 +386,7 @@ fn a_check_that_fails_is_never_verified_however_it_is_written() {
         if assertion.starts_with("shell:") {
             stands(&world, "could_not_run", "the assertion is refused");
         }
-        fs::remove_file(world.project().join(DOCUMENT)).unwrap();
+        fs::remove_file(world.state().join(DOCUMENT)).unwrap();
     }
     add(&world, &project, &[]);
     stands(&world, "could_not_run", "absolute path");

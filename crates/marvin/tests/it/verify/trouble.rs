@@ -7,7 +7,7 @@ fn broken_documents_are_named_with_file_and_line_and_the_others_are_verified() {
     let world = World::new();
     world.write("a.txt", "");
     add(&world, "file_exists:a.txt", &[]);
-    let agents = world.project().join(".marvin/agents");
+    let agents = world.state().join("agents");
     let cases: [(&[u8], &str); 7] = [
         (b"---\nid: x\ncommitments:\n  - {\"id\"", "x.md:4"),
         (b"---\nid: x\n", "x.md:2"),
@@ -42,7 +42,7 @@ fn broken_documents_are_named_with_file_and_line_and_the_others_are_verified() {
     fs::write(agents.join("x.txt"), "---\n").unwrap();
     verified(&world);
     fs::write(agents.join("commitments.jsonl"), "nonsense\n").unwrap();
-    assert!(not_verified(&world)["problems"][0].as_str().unwrap().contains("damaged"));
+    assert!(not_verified(&world)["problems"][0].as_str().unwrap().contains("hash chain"));
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn the_folder_of_promises_must_not_lead_elsewhere() {
     let world = World::new();
     world.write("a.txt", "");
     add(&world, "file_exists:a.txt", &[]);
-    let (agents, moved) = (world.project().join(".marvin/agents"), world.root().join("moved"));
+    let (agents, moved) = (world.state().join("agents"), world.root().join("moved"));
     fs::rename(&agents, &moved).unwrap();
     symlink(&moved, &agents).unwrap();
     let report = not_verified(&world);
@@ -69,7 +69,7 @@ fn an_outcome_that_cannot_be_written_down_does_not_count() {
     add(&world, "shell:touch ran.txt && test -f a.txt", &[]);
     verified(&world);
     fs::remove_file(world.project().join("ran.txt")).unwrap();
-    let agents = world.project().join(".marvin/agents");
+    let agents = world.state().join("agents");
     let closed = |mode: u32| fs::set_permissions(&agents, fs::Permissions::from_mode(mode)).unwrap();
     if rustix::process::geteuid().is_root() {
         // Modes mean nothing to root: the locks cannot be taken where folders stand in their place.
@@ -155,7 +155,7 @@ fn killed_in_the_middle_nothing_is_left_and_everything_is_verified_again() {
 }
 
 fn files(world: &World) -> Vec<String> {
-    let entries = fs::read_dir(world.project().join(".marvin/agents")).unwrap();
+    let entries = fs::read_dir(world.state().join("agents")).unwrap();
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 
@@ -204,7 +204,7 @@ fn secrets_do_not_reach_the_evidence() {
     let evidence = report["commitments"][0]["evidence"].as_str().unwrap();
     assert!(evidence.contains("[REDACTED") && evidence.contains("red"), "{evidence}");
 
-    for text in [ended.text().to_string(), world.read(DOCUMENT)] {
+    for text in [ended.text().to_string(), world.read_state(DOCUMENT)] {
         assert!(
             !text.contains("sk-ant-api03-abc")
                 && !text.contains("correct-horse")

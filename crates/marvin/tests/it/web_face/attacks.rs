@@ -183,7 +183,7 @@ fn attacks(face: &Face, run: &str) -> Vec<Attack> {
 fn all_are_refused_and_the_server_lives() {
     let world = World::new();
     let run = "run_20260203_040506_1a2b";
-    let folder = world.project().join(".marvin/runs").join(run);
+    let folder = world.state().join("runs").join(run);
     put(&folder.join("run.json"), "{}");
     put(&folder.join("artifacts/a.txt"), "hello");
     put(&world.home().join("secret"), "the secret");

@@ -1,0 +1,55 @@
+//! The migration of a project's records, before the first command of a person in it.
+
+use crate::cli::{Arguments, Command};
+use crate::output;
+use marvin_base::environment::Environment;
+use marvin_base::layout::{self, Layout, migrate};
+use marvin_memory::Person;
+use std::path::PathBuf;
+
+/// Migrates the project that a command is about, and says so. Agents' processes, hooks and servers never do.
+pub(super) fn run_before(arguments: &Arguments) {
+    let is_for_a_person = !matches!(
+        arguments.command,
+        Some(
+            Command::Hook { .. }
+                | Command::Daemon(_)
+                | Command::Mcp(_)
+                | Command::ModelServer { .. }
+                | Command::Completions { .. }
+                | Command::Man
+        )
+    );
+    let environment = Environment::of_process();
+    if !is_for_a_person || Person::found(&environment, true, Some("migration")).is_err() {
+        return;
+    }
+    let bare = Layout::new(&environment, None);
+    let Ok(here) = std::env::current_dir() else { return };
+    let directory = working_dir().map_or(here.clone(), |named| here.join(named));
+    let Some(project) = layout::find_project(&directory, bare.home()) else { return };
+    let layout = Layout::new(&environment, Some(&project));
+    match migrate::run(&layout) {
+        Ok(outcome) => {
+            if let Some(message) = outcome.message(&layout) {
+                output::error(&output::visible(&message));
+            }
+        }
+        Err(error) => output::error(&output::visible(&error.to_string())),
+    }
+}
+
+/// The directory that `--working-dir` names, whichever command it belongs to.
+fn working_dir() -> Option<PathBuf> {
+    let mut words = std::env::args_os().skip(1).take_while(|word| word != "--");
+    while let Some(word) = words.next() {
+        let text = word.to_string_lossy();
+        if text == "--working-dir" {
+            return words.next().map(PathBuf::from);
+        }
+        if let Some(path) = text.strip_prefix("--working-dir=") {
+            return Some(PathBuf::from(path));
+        }
+    }
+    None
+}
