@@ -88,6 +88,14 @@ struct Note {
     ignored: Vec<String>,
 }
 
+/// Whether a project has records of 0.1.0 that are not dealt with yet.
+#[must_use]
+pub fn is_due(layout: &Layout) -> bool {
+    let Some(record) = layout.record() else { return false };
+    let state = layout.project_state();
+    !state.join(NOTE).exists() && (!old_authority(&record).is_empty() || state.join(PLAN).exists())
+}
+
 /// Migrates a project once. Call it only for a person, never for an agent's process.
 ///
 /// # Errors

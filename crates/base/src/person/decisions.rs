@@ -79,13 +79,13 @@ fn file_error(path: &Path) -> impl FnOnce(std::io::Error) -> DecisionError {
     move |source| DecisionError::File { path, source }
 }
 
-/// The person's state directory: `MARVIN_STATE_DIR`, else `XDG_STATE_HOME/marvin`, else `~/.local/state/marvin`.
+/// The person's state directory; none without a home directory.
 #[must_use]
 pub fn state_dir(environment: &Environment) -> Option<PathBuf> {
-    let absolute = |name: &str| environment.get(name).filter(|path| path.starts_with('/')).map(PathBuf::from);
-    absolute("MARVIN_STATE_DIR")
-        .or_else(|| absolute("XDG_STATE_HOME").map(|path| path.join("marvin")))
-        .or_else(|| absolute("HOME").map(|path| path.join(".local/state/marvin")))
+    let layout = crate::layout::Layout::new(environment, None);
+    let is_known =
+        ["MARVIN_STATE_DIR", "XDG_STATE_HOME", "HOME"].iter().any(|name| environment.get(name).is_some());
+    is_known.then(|| layout.state().to_path_buf())
 }
 
 /// The key of a state directory.

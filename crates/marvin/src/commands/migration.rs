@@ -4,7 +4,7 @@ use crate::cli::{Arguments, Command};
 use crate::output;
 use marvin_base::environment::Environment;
 use marvin_base::layout::{self, Layout, migrate};
-use marvin_memory::Person;
+use marvin_base::person;
 use std::path::PathBuf;
 
 /// Migrates the project that a command is about, and says so. Agents' processes, hooks and servers never do.
@@ -21,7 +21,7 @@ pub(super) fn run_before(arguments: &Arguments) {
         )
     );
     let environment = Environment::of_process();
-    if !is_for_a_person || Person::found(&environment, true, Some("migration")).is_err() {
+    if !is_for_a_person {
         return;
     }
     let bare = Layout::new(&environment, None);
@@ -29,6 +29,9 @@ pub(super) fn run_before(arguments: &Arguments) {
     let directory = working_dir().map_or(here.clone(), |named| here.join(named));
     let Some(project) = layout::find_project(&directory, bare.home()) else { return };
     let layout = Layout::new(&environment, Some(&project));
+    if !migrate::is_due(&layout) || person::refuse_agents(&environment).is_err() {
+        return;
+    }
     match migrate::run(&layout) {
         Ok(outcome) => {
             if let Some(message) = outcome.message(&layout) {

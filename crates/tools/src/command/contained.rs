@@ -41,6 +41,7 @@ impl Room {
         let mut policy = Policy::new(root, self.path());
         policy.home = Some(context.layout.home().to_path_buf());
         policy.hidden = secrets::places_in(context.layout.home(), &Environment::of_process());
+        policy.hidden.extend([context.layout.state(), context.layout.user()].map(Path::to_path_buf));
         policy.closed = closed_files(root, context);
         policy.readable =
             context.settings.list(&table::SANDBOX_READABLE).into_iter().map(PathBuf::from).collect();
