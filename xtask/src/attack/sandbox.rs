@@ -22,6 +22,8 @@ const LEVELS: [(&str, &str, bool); 3] =
 const USER: u32 = 65534;
 /// What attackers look for.
 const SECRET: &str = "s3cret";
+/// What every script prints first: an attack that did not run proves nothing.
+const RAN: &str = "RAN";
 /// Longer than what a script leaves behind waits before it shows that it lives.
 const AFTERLIFE: Duration = Duration::from_millis(1700);
 
@@ -36,16 +38,30 @@ pub(crate) fn run(arena: &Arena) -> Result<Vec<Trial>, String> {
         for case in &cases {
             let control = person.control(case)?;
             for (level, setting, old) in LEVELS {
-                let (through, note) = person.attack(case, setting, old)?;
+                let Seen { through, ran, note } = person.attack(case, setting, old)?;
                 // Without namespaces some things are open, and `marvin doctor` names them.
                 let named = level == "landlock" && !text(case, "landlock").is_empty();
                 let who = if user.is_some() { "user" } else { "" };
                 let id = format!("{} {who}", text(case, "id")).trim_end().to_string();
-                trials.push(Trial { id, level, held: !through || named, control, note });
+                trials.push(Trial {
+                    id,
+                    level,
+                    held: !through || named,
+                    control: control && ran != old,
+                    note,
+                });
             }
         }
     }
     Ok(trials)
+}
+
+/// What was seen of an attack.
+struct Seen {
+    through: bool,
+    /// Whether the script ran at all. On an old kernel it must not.
+    ran: bool,
+    note: String,
 }
 
 /// The surroundings of an attack.
@@ -87,16 +103,14 @@ impl Person {
             let path = home.join(file.0);
             if path.extension().is_none_or(|ending| ending != "sock") && !path.is_dir() {
                 path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
-                std::fs::write(&path, SECRET)?;
+                // A comment in every language of settings, so that Marvin's own stay readable.
+                std::fs::write(&path, format!("# {SECRET}\n"))?;
             }
         }
         std::fs::create_dir_all(home.join("Documents"))?;
         std::fs::write(home.join("Documents/private.txt"), SECRET)?;
-        std::fs::write(state.join("ledger.jsonl"), SECRET)?;
         let mark = format!("marvin-attack-{}", top.file_name().unwrap_or_default().to_string_lossy());
         let shared = Path::new("/dev/shm").join(&mark);
-        std::fs::write(&shared, format!("{SECRET:4096}"))?;
-        std::fs::write(Path::new("/tmp").join(&mark), SECRET)?;
         for path in [home.join("agent.sock"), out.join("run.sock"), home.join("ssh-agent.sock")] {
             answer(UnixListener::bind(path)?);
         }
@@ -113,7 +127,7 @@ impl Person {
                 udp.send_to(b"x", from).ok();
             }
         });
-        let queue = Command::new("ipcmk").arg("-Q").output().ok();
+        let queue = as_user(user, "ipcmk").arg("-Q").output().ok();
         let queue =
             queue.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
         let queue = queue.rsplit(' ').next().unwrap_or_default().trim().to_string();
@@ -130,7 +144,7 @@ impl Person {
         let victim = victim.arg("100000").env("TOKEN", SECRET).current_dir(&home).spawn()?;
         let mut tmux = as_user(user, "tmux");
         tmux.arg("-S").arg(home.join("tmux.sock")).args(["new-session", "-d", "sleep 100000"]);
-        tmux.env("HOME", &home).stderr(Stdio::null()).status()?;
+        tmux.env("HOME", &home).env("SHELL", "/bin/sh").stderr(Stdio::null()).status()?;
         let shown = |path: &Path| path.display().to_string();
         let variables = BTreeMap::from([
             ("H", shown(&home)),
@@ -159,12 +173,24 @@ impl Person {
         std::fs::write(work.join(".git/HEAD"), "ref: refs/heads/main\n")?;
         std::fs::write(work.join(".git/config"), "[core]\n")?;
         std::fs::write(work.join(".marvin/packs/p/pack.json"), "{}")?;
+        // What an earlier script may have taken away.
+        let state = PathBuf::from(self.variables.get("STATE").cloned().unwrap_or_default());
+        let temporary = Path::new("/tmp").join(self.shared.file_name().unwrap_or_default());
+        std::fs::create_dir_all(&state)?;
+        std::fs::write(state.join("ledger.jsonl"), SECRET)?;
+        std::fs::write(&self.shared, format!("{SECRET:4096}"))?;
+        std::fs::write(&temporary, SECRET)?;
         let exports: String =
             self.variables.iter().map(|(name, value)| format!("export {name}='{value}'\n")).collect();
-        std::fs::write(work.join("attack.sh"), format!("{exports}{}", text(case, "script")))?;
+        std::fs::write(work.join("attack.sh"), format!("echo {RAN}\n{exports}{}", text(case, "script")))?;
         std::fs::write(work.join("Makefile"), "all:\n\t@bash attack.sh 2>&1; true\n")?;
         if self.user.is_some() {
-            Command::new("chown").arg("-R").arg(format!("{USER}:{USER}")).arg(&work).status()?;
+            let mut chown = Command::new("chown");
+            chown
+                .arg("-R")
+                .arg(format!("{USER}:{USER}"))
+                .args([&work, &state, &self.shared, &temporary])
+                .status()?;
         }
         Ok(work)
     }
@@ -187,7 +213,7 @@ impl Person {
     }
 
     /// Whether the script gets through inside the sandbox, and what was seen.
-    fn attack(&self, case: &toml::Table, setting: &str, old: bool) -> Result<(bool, String), String> {
+    fn attack(&self, case: &toml::Table, setting: &str, old: bool) -> Result<Seen, String> {
         let failed = |error: std::io::Error| format!("{}: {error}", text(case, "id"));
         let work = self.workspace(case).map_err(failed)?;
         let before = steering(&work);
@@ -216,7 +242,8 @@ impl Person {
         let lines = all_text(&value);
         let (through, seen) = self.is_through(case, &work, &lines, &before);
         let complaint = String::from_utf8_lossy(&output.stderr);
-        Ok((through, format!("{seen} {} {complaint}", lines.replace('\n', "⏎"))))
+        let ran = lines.lines().any(|line| line.trim() == RAN);
+        Ok(Seen { through, ran, note: format!("{seen} {} {complaint}", lines.replace('\n', "⏎")) })
     }
 
     /// Variables with secrets, as a person's shell has them.
