@@ -278,10 +278,10 @@ fn is_narrowed(words: &[Word]) -> bool {
             Some("-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-iwholename") if !negated => {
                 let Some(name) = name.text() else { return false };
                 let last = name.rsplit('/').next().unwrap_or_default();
-                let finds = |own: &&str| {
+                let finds = |own: &str| {
                     pattern::matches(last, own) || pattern::matches(&last.to_lowercase(), &own.to_lowercase())
                 };
-                if NAMES.iter().any(|own| finds(&own)) || secrets::is_project_secret(last) {
+                if NAMES.iter().any(|own| finds(own)) || secrets::is_project_secret(last) {
                     return false;
                 }
                 patterns += 1;

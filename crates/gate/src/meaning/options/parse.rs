@@ -163,9 +163,8 @@ fn operand(parsed: &mut Parsed, scope: &mut Scope, phrase: &mut String, word: &W
 fn next(scope: &Scope, words: &[Word], index: &mut usize) -> Option<Word> {
     let value = words.get(*index).cloned()?;
     let text = value.beginning();
-    let option = scope.own.loose
-        && text.starts_with('-')
-        && text.chars().nth(1).is_some_and(|char| char.is_alphabetic());
+    let option =
+        scope.own.loose && text.starts_with('-') && text.chars().nth(1).is_some_and(char::is_alphabetic);
     if !option {
         *index += 1;
     }

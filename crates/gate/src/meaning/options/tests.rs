@@ -65,7 +65,7 @@ fn generated() -> Vec<String> {
             let others: Vec<&str> =
                 signature.options.iter().map(|(own, _)| own).filter(|own| *own != option).collect();
             let unique = (4..option.len())
-                .map(|end| &option[..end])
+                .filter_map(|end| option.get(..end))
                 .find(|start| !start.ends_with('-') && !others.iter().any(|own| own.starts_with(start)));
             if let Some(start) = unique {
                 let value = if effect == "ask" { String::new() } else { "=/etc/motd".to_string() };
