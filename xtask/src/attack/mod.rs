@@ -5,6 +5,7 @@
 //! module beside this one. `--sample N` takes every Nth case of each group, always the same ones.
 
 mod gate_lines;
+mod proof;
 
 use crate::tools;
 use std::path::PathBuf;
@@ -53,7 +54,7 @@ pub(crate) fn text<'a>(case: &'a toml::Table, key: &str) -> &'a str {
 type Run = fn(&Arena) -> Result<Vec<Trial>, String>;
 
 /// The groups, in the order in which they run.
-const GROUPS: &[(&str, Run)] = &[("gate_lines", gate_lines::run)];
+const GROUPS: &[(&str, Run)] = &[("gate_lines", gate_lines::run), ("proof", proof::run)];
 
 /// Runs the groups named, or all, and prints one line per group and per failed trial.
 pub(crate) fn run(words: &[&str]) -> Result<(), String> {
