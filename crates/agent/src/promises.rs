@@ -16,6 +16,8 @@ pub(crate) struct Promised {
     ground: Arc<Ground>,
     document: String,
     commitments: Vec<Commitment>,
+    /// Whether the turn was begun before, by a process that is gone.
+    is_resumed: bool,
 }
 
 /// Looks at what is to be promised; nothing is written.
@@ -39,7 +41,8 @@ pub(crate) fn make(
     let before = Store::of(&ground.layout).and_then(|store| store.read(&id).ok());
     let mut all: Vec<Commitment> = before.map(|document| document.commitments).unwrap_or_default();
     if !all.is_empty() || examined.is_empty() {
-        return Ok(Promised { ground: ground.clone(), document: id, commitments: all });
+        let is_resumed = !all.is_empty();
+        return Ok(Promised { ground: ground.clone(), document: id, commitments: all, is_resumed });
     }
     let mut document = Document::new(&id, &id, "", &clock::now_stamp());
     document.set("mode", "turn");
@@ -51,7 +54,7 @@ pub(crate) fn make(
     }
     document.commitments.clone_from(&all);
     commitments::create(ground, &document)?;
-    Ok(Promised { ground: ground.clone(), document: id, commitments: all })
+    Ok(Promised { ground: ground.clone(), document: id, commitments: all, is_resumed: false })
 }
 
 /// How a session's answers are proved: by what its turn promised, and where it works unattended on a project, by what must
@@ -72,7 +75,10 @@ pub(crate) fn proof(
         return None;
     }
     let own = promised.map(|promised| (promised.document.as_str(), promised.commitments.clone()));
-    Some(Arc::new(Proof::documents(ground.clone(), own, project, rounds)))
+    let proof = Proof::documents(ground.clone(), own, project, rounds);
+    // The project as it is now is the beginning only of a turn that begins now.
+    let is_resumed = promised.is_some_and(|promised| promised.is_resumed);
+    Some(Arc::new(if is_resumed { proof } else { proof.beginning_now() }))
 }
 
 impl Promised {

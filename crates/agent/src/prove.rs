@@ -4,7 +4,7 @@
 //! from scratch, outside the agent's session; or, in a replay, by what was found then. What the shell itself promised
 //! for the agent is kept in memory besides, so that rewriting the record does not help.
 
-use crate::commitments::{self, Checked, Commitment, PROJECT, Report};
+use crate::commitments::{self, Checked, Commitment, PROJECT, Report, TurnBaseline};
 use crate::ground::Ground;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -125,6 +125,8 @@ enum By {
         own: Option<(String, Vec<Commitment>)>,
         /// Whether what must hold in the project counts too.
         project: bool,
+        /// The project before the work.
+        baseline: TurnBaseline,
     },
     Recording(Mutex<VecDeque<Proved>>),
 }
@@ -140,7 +142,18 @@ impl Proof {
         rounds: usize,
     ) -> Self {
         let own = own.map(|(id, promised)| (id.to_string(), promised));
-        Proof { by: By::Documents { ground, own, project }, rounds }
+        Proof { by: By::Documents { ground, own, project, baseline: TurnBaseline::default() }, rounds }
+    }
+
+    /// The same, judged by the project as it is now: called before the agent works.
+    #[must_use]
+    pub fn beginning_now(mut self) -> Self {
+        if let By::Documents { ground, own, project, baseline } = &mut self.by {
+            let promised = own.iter().flat_map(|(_, promised)| promised);
+            let has_tests = promised.into_iter().any(|one| one.kind == commitments::Kind::TestsPass);
+            *baseline = TurnBaseline::take(ground, *project, has_tests);
+        }
+        self
     }
 
     /// By what a recorded run found.
@@ -152,7 +165,7 @@ impl Proof {
 
     /// What is to be verified: documents, with what the shell itself put there. Nothing where nothing was promised.
     fn scope(&self, changed: bool) -> Vec<(&str, &[Commitment])> {
-        let By::Documents { ground, own, project } = &self.by else { return Vec::new() };
+        let By::Documents { ground, own, project, .. } = &self.by else { return Vec::new() };
         let own = own.iter().map(|(id, promised)| (id.as_str(), promised.as_slice()));
         // A turn that only looked has done no work in the project; one that promised something has.
         let given = own.clone().any(|(_, promised)| !promised.is_empty());
@@ -180,9 +193,9 @@ impl Proof {
         notice: &mut (dyn FnMut(&Checked) + Send),
     ) -> Proved {
         match &self.by {
-            By::Documents { ground, .. } => {
+            By::Documents { ground, baseline, .. } => {
                 let scope = self.scope(changed);
-                Proved::of(&commitments::verify_documents(ground, &scope, cancel, notice).await)
+                Proved::of(&commitments::verify_documents(ground, &scope, baseline, cancel, notice).await)
             }
             By::Recording(proved) => {
                 proved.lock().unwrap_or_else(PoisonError::into_inner).pop_front().unwrap_or_default()

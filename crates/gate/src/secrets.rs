@@ -3,10 +3,10 @@
 //! Limits: these are places and names by convention. A secret in a file of an ordinary name is an ordinary file.
 
 mod closed;
-mod table;
+mod places;
 
 pub use closed::closed_in;
-pub(crate) use table::{HOME, SYSTEM};
+pub(crate) use places::{HOME, SYSTEM};
 
 use crate::path::WorkspacePath;
 use crate::shell::pattern;
@@ -14,10 +14,10 @@ use crate::workspace::Workspace;
 use marvin_base::environment::Environment;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::{Settings, table};
+use places::OVERRIDES;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use table::OVERRIDES;
 
 /// Names of private keys, wherever they lie.
 const KEYS: [&str; 7] =

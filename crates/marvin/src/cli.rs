@@ -123,6 +123,10 @@ pub(crate) struct TurnArguments {
     /// A file or folder that the commitments judge by and that must stay as it is; may be given several times
     #[arg(long, value_name = "PATH", action = ArgAction::Append, requires = "commitment")]
     pub(crate) oracle: Vec<String>,
+    /// A file that steers the tests (conftest.py, package.json, node_modules …) and that the agent may change all the same;
+    /// may be given several times
+    #[arg(long, value_name = "PATH", action = ArgAction::Append, requires = "commitment")]
+    pub(crate) may_change: Vec<String>,
     /// Stop everything, sub-agents included, when this many US dollars are spent (exit code 6)
     #[arg(long, value_name = "USD")]
     pub(crate) max_cost: Option<String>,

@@ -11,6 +11,7 @@ mod escapes;
 mod gate_lines;
 mod ordinary_shell;
 mod person;
+mod proof;
 mod pty;
 mod sandbox;
 mod secrets;
@@ -74,6 +75,7 @@ const GROUPS: &[(&str, Run)] = &[
     ("ordinary_shell", ordinary_shell::run),
     ("sandbox", sandbox::run),
     ("authority", authority::run),
+    ("proof", proof::run),
     ("person", person::run),
     ("escapes", escapes::run),
     ("clients", clients::run),

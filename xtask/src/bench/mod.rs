@@ -6,7 +6,7 @@ mod faces;
 mod forest;
 mod grep;
 mod guarded;
-mod honesty;
+pub(crate) mod honesty;
 mod hook;
 mod judged;
 mod listing;

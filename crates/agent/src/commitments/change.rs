@@ -4,10 +4,11 @@ use super::assertion::{self, Assertion};
 use super::commitment::{Commitment, Kind, LONGEST, Oracle, Source, Status, TIMEOUT};
 use super::document::{self, Document};
 use super::store::{Named, PROJECT, Store, StoreError};
-use super::{oracle, seal};
+use super::{check, oracle, seal};
 use crate::ground::Ground;
 use marvin_base::{clock, ids};
 use marvin_gate::{Decision, Intent, Verdict, judge};
+use marvin_tools::command::TestSeal;
 use serde_json::{Map, json};
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +27,8 @@ pub struct Draft {
     pub timeout_s: Option<u64>,
     /// Files that must stay as they are.
     pub oracles: Vec<String>,
+    /// Files that steer the tests and that the agent may change all the same.
+    pub may_change: Vec<String>,
     /// Who promises it.
     pub source: Source,
 }
@@ -45,10 +48,17 @@ impl Draft {
                 description: String::new(),
                 timeout_s: None,
                 oracles: oracles.to_vec(),
+                may_change: Vec::new(),
                 source: Source::Parent,
             })
         };
         texts.iter().map(draft).collect()
+    }
+
+    /// The same, where the agent may change these files although they steer the tests.
+    #[must_use]
+    pub fn with_may_change(self, paths: &[String]) -> Draft {
+        Draft { may_change: paths.to_vec(), ..self }
     }
 }
 
@@ -117,6 +127,7 @@ pub fn examine(ground: &Ground, draft: &Draft) -> Result<Examined, ChangeError> 
     }
     let doubt = doubt(ground, &understood)?;
     let oracles = oracles(ground, &draft.oracles).map_err(usage)?;
+    let seal = test_seal(ground, &understood, timeout_s).map_err(usage)?;
     let now = clock::now_stamp();
     let commitment = Commitment {
         id: format!("c-{}", ids::short(6)),
@@ -126,6 +137,8 @@ pub fn examine(ground: &Ground, draft: &Draft) -> Result<Examined, ChangeError> 
         timeout_s,
         source: draft.source,
         oracles,
+        may_change: draft.may_change.clone(),
+        seal,
         status: Status::Pending,
         reason: None,
         evidence: None,
@@ -135,6 +148,14 @@ pub fn examine(ground: &Ground, draft: &Draft) -> Result<Examined, ChangeError> 
         other: Map::new(),
     };
     Ok(Examined { commitment, doubt })
+}
+
+/// The state of what steers the tests, for `tests_pass`.
+fn test_seal(ground: &Ground, assertion: &Assertion, timeout_s: u64) -> Result<Option<TestSeal>, String> {
+    let Some(input) = check::tests_input(assertion, timeout_s) else { return Ok(None) };
+    let context = ground.tool_context(CancellationToken::new(), None);
+    let seal = TestSeal::take(&input, true, &context);
+    seal.map(Some).map_err(|why| format!("what steers its tests cannot be read: {why}"))
 }
 
 /// Writes a new document together with everything that it promises: it is there whole, or not at all.
@@ -169,7 +190,9 @@ pub fn close(ground: &Ground, document: &str) -> Result<(), ChangeError> {
 pub fn add(ground: &Ground, draft: Draft) -> Result<Added, ChangeError> {
     let store = store(ground)?;
     let usage = |why: String| ChangeError::Usage(format!("this commitment is refused: {why}"));
-    let Examined { commitment, doubt } = examine(ground, &draft)?;
+    let Examined { mut commitment, doubt } = examine(ground, &draft)?;
+    // It is verified on other machines and after other installations.
+    commitment.seal = commitment.seal.map(TestSeal::lasting);
     let id = draft.document.unwrap_or_else(|| PROJECT.to_string());
     if !document::is_name(&id) {
         return Err(StoreError::Name(id).into());
@@ -183,8 +206,7 @@ pub fn add(ground: &Ground, draft: Draft) -> Result<Added, ChangeError> {
         Err(error) => return Err(error.into()),
     }
     let added = store.change(&id, |document| {
-        let definition = commitment.definition();
-        if let Some(known) = document.commitments.iter().find(|one| one.definition() == definition) {
+        if let Some(known) = document.commitments.iter().find(|one| one.is_same_promise(&commitment)) {
             return Ok((known.clone(), true));
         }
         if document.commitments.len() >= document::MOST {
@@ -300,7 +322,10 @@ pub fn drop_one(ground: &Ground, document: Option<&str>, id: &str) -> Result<Str
 pub fn rehash(ground: &Ground, document: Option<&str>, id: &str) -> Result<Commitment, ChangeError> {
     let store = store(ground)?;
     let (of, commitment) = find(ground, document, id)?;
-    if commitment.oracles.is_empty() {
+    let sealed = Assertion::parse(commitment.kind, &commitment.assertion);
+    let sealed = sealed.and_then(|assertion| test_seal(ground, &assertion, commitment.timeout_s));
+    let sealed = sealed.map_err(ChangeError::Usage)?.map(TestSeal::lasting);
+    if commitment.oracles.is_empty() && sealed.is_none() {
         return Err(ChangeError::Usage(format!(
             "the commitment `{id}` has no oracles\n  hint: `marvin commitments add … --oracle PATH` protects a file"
         )));
@@ -311,6 +336,7 @@ pub fn rehash(ground: &Ground, document: Option<&str>, id: &str) -> Result<Commi
         document.set("updatedAt", &clock::now_stamp());
         let commitment = document.commitment(id)?;
         commitment.oracles = fresh;
+        commitment.seal = sealed;
         commitment.status = Status::Pending;
         commitment.reason = None;
         commitment.evidence = None;

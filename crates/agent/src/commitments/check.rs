@@ -6,8 +6,10 @@ use super::oracle;
 use marvin_base::child::Ending;
 use marvin_base::{signature, truncate};
 use marvin_gate::{Intent, Workspace, WorkspacePath, decide, judge};
-use marvin_tools::command::{RunTests, Runner, TestsInput, run_line};
-use marvin_tools::{Tool, ToolContext, ToolError};
+use marvin_tools::command::{
+    BaselineTree, Runner, TestSeal, TestsCheck, TestsInput, run_line, verified_line, verify_tests,
+};
+use marvin_tools::{ToolContext, ToolError};
 use serde::Serialize;
 use serde_json::Value;
 use std::time::Duration;
@@ -55,8 +57,25 @@ impl Outcome {
     }
 }
 
+/// What is known of the beginning of the turn besides what a commitment itself holds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Beginning<'a> {
+    pub(super) seal: Option<&'a TestSeal>,
+    pub(super) tree: Option<&'a BaselineTree>,
+}
+
+/// The tests that an assertion runs.
+pub(super) fn tests_input(assertion: &Assertion, timeout_s: u64) -> Option<TestsInput> {
+    let Assertion::TestsPass { runner, words, line } = assertion else { return None };
+    Some(TestsInput { runner: *runner, args: words.clone(), command: line.clone(), timeout: Some(timeout_s) })
+}
+
 /// Verifies a commitment. None: it was interrupted.
-pub(super) async fn check(commitment: &Commitment, context: &ToolContext) -> Option<Outcome> {
+pub(super) async fn check(
+    commitment: &Commitment,
+    beginning: Beginning<'_>,
+    context: &ToolContext,
+) -> Option<Outcome> {
     let assertion = match Assertion::parse(commitment.kind, &commitment.assertion) {
         Ok(assertion) => assertion,
         Err(why) => return Some(Outcome::could_not_run(format!("the assertion is refused: {why}"))),
@@ -69,13 +88,12 @@ pub(super) async fn check(commitment: &Commitment, context: &ToolContext) -> Opt
         return Some(Outcome::failed(format!("{why}; it was not run")));
     }
     let deadline = Duration::from_secs(commitment.timeout_s);
-    let outcome = match assertion {
+    let outcome = match assertion.clone() {
         Assertion::Shell { line } => shell(&line, deadline, context).await,
-        Assertion::TestsPass { runner, words, line } => {
-            let input =
-                TestsInput { runner, args: words, command: line, timeout: Some(commitment.timeout_s) };
-            tests(input, context).await
-        }
+        Assertion::TestsPass { .. } => match tests_input(&assertion, commitment.timeout_s) {
+            Some(input) => tests(&input, commitment, beginning, context).await,
+            None => Outcome::could_not_run("it names no tests"),
+        },
         Assertion::FileExists { path, folder } => file_exists(workspace, &path, folder, context),
         Assertion::FileContains { path, text } => file_contains(workspace, &path, &text, context),
         Assertion::JsonEquals { path, pointer, value } => {
@@ -140,19 +158,37 @@ fn tampered(changed: &[String]) -> Option<String> {
     (!ours.is_empty()).then(|| format!("the record was changed while it ran: {}", ours.join(", ")))
 }
 
-async fn tests(input: TestsInput, context: &ToolContext) -> Outcome {
-    for intent in RunTests::intents(&input, context) {
-        if let Some(refused) = refused(&intent, context).await {
-            return refused;
-        }
+async fn tests(
+    input: &TestsInput,
+    commitment: &Commitment,
+    beginning: Beginning<'_>,
+    context: &ToolContext,
+) -> Outcome {
+    let check = TestsCheck {
+        seals: beginning.seal.into_iter().chain(&commitment.seal).collect(),
+        may_change: &commitment.may_change,
+        has_oracles: !commitment.oracles.is_empty(),
+        baseline: beginning.tree,
+    };
+    if let Some(line) = verified_line(input, &check, context)
+        && let Some(refused) = refused(&Intent::Command { line }, context).await
+    {
+        return refused;
     }
-    let output = match RunTests.call(input, context).await {
-        Ok(output) => output,
+    let verdict = match verify_tests(input, &check, context).await {
+        Ok(verdict) => verdict,
         Err(ToolError::Failed(why) | ToolError::Usage(why)) => return Outcome::could_not_run(why),
         Err(ToolError::Refused(refusal)) => return Outcome::could_not_run(refusal.to_string()),
     };
+    let notes = verdict.notes.join("\n");
+    let Some(output) = verdict.output else {
+        return Outcome::failed(verdict.finding.unwrap_or_default()).with(evidence(&notes, context));
+    };
     let data = &output.data;
-    let evidence = evidence(&output.text, context);
+    let evidence = match notes.is_empty() {
+        true => evidence(&output.text, context),
+        false => format!("{notes}\n{}", evidence(&output.text, context)),
+    };
     let executed = [data.passed, data.failed, data.errors].into_iter().flatten().sum::<u64>();
     let counted = data.passed.or(data.failed).or(data.errors).map(|_| Tests {
         passed: data.passed.unwrap_or(0),
@@ -160,7 +196,7 @@ async fn tests(input: TestsInput, context: &ToolContext) -> Outcome {
     });
     let missing = executed == 0
         && match data.runner {
-            Runner::Pytest => output.text.contains("No module named pytest"),
+            Runner::Pytest => output.text.contains("No module named 'pytest'"),
             Runner::Cargo => output.text.contains("no such command"),
             Runner::Auto | Runner::Go | Runner::Node | Runner::Command => false,
         };
@@ -171,7 +207,7 @@ async fn tests(input: TestsInput, context: &ToolContext) -> Outcome {
         (None, _) if data.passed.is_none() => {
             Outcome::failed("it does not say how many tests it ran, and at least one is needed")
         }
-        (None, _) => match tampered(&data.tampered) {
+        (None, _) => match tampered(&data.tampered).or(verdict.finding) {
             Some(why) => Outcome::failed(why),
             None => Outcome::passed(String::new()),
         },

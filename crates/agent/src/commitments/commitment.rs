@@ -1,6 +1,7 @@
 //! What a commitment is.
 
 use marvin_base::signature;
+use marvin_tools::command::TestSeal;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -30,6 +31,12 @@ pub struct Commitment {
     /// Files that must stay as they were when it was added.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub oracles: Vec<Oracle>,
+    /// Paths of files that steer the tests and that the agent may change all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub may_change: Vec<String>,
+    /// What steered the tests when it was added, for `tests_pass`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seal: Option<TestSeal>,
     /// How it stands.
     #[serde(default)]
     pub status: Status,
@@ -179,9 +186,28 @@ impl Commitment {
     /// A hash of everything that says what is verified, and how.
     #[must_use]
     pub fn definition(&self) -> String {
-        signature::of(&json!({
+        let mut definition = self.promise();
+        // Commitments of earlier versions have none, and keep their hash.
+        if let (Some(seal), Value::Object(map)) = (&self.seal, &mut definition) {
+            map.insert("seal".into(), json!(seal));
+        }
+        signature::of(&definition)
+    }
+
+    /// Whether another promises the same, whatever the tests were steered by when each was added.
+    #[must_use]
+    pub fn is_same_promise(&self, other: &Commitment) -> bool {
+        self.promise() == other.promise()
+    }
+
+    fn promise(&self) -> Value {
+        let mut promise = json!({
             "kind": self.kind, "assertion": self.assertion, "timeout_s": self.timeout_s, "source": self.source,
             "oracles": self.oracles,
-        }))
+        });
+        if let (false, Value::Object(map)) = (self.may_change.is_empty(), &mut promise) {
+            map.insert("may_change".into(), json!(self.may_change));
+        }
+        promise
     }
 }

@@ -11,6 +11,7 @@
 //! folder, outside the box and past the gate, can forge both the document and the ledger.
 
 pub mod assertion;
+mod beginning;
 mod change;
 mod check;
 pub mod commitment;
@@ -23,6 +24,7 @@ pub mod tools;
 mod verify;
 
 pub use assertion::Assertion;
+pub use beginning::TurnBaseline;
 pub use change::{
     Added, ChangeError, Draft, Examined, add, all, close, create, drop_one, examine, find, rehash,
 };

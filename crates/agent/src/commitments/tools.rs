@@ -4,8 +4,8 @@
 //! agent's session whatever the agent may do itself, so the tool is one that runs programs.
 
 use super::{
-    Added, ChangeError, Checked, Commitment, Draft, Kind, Report, Source, add, all, find, verify,
-    verify_documents,
+    Added, ChangeError, Checked, Commitment, Draft, Kind, Report, Source, TurnBaseline, add, all, find,
+    verify, verify_documents,
 };
 use crate::ground::Ground;
 use async_trait::async_trait;
@@ -148,6 +148,8 @@ impl Tool for AddCommitment {
             description: input.description,
             timeout_s: input.timeout_s,
             oracles: input.oracles,
+            // An agent does not allow itself to steer what it is judged by.
+            may_change: Vec::new(),
             source: self.0.source,
         };
         let Added { document, commitment, known, doubt } = add(&self.0.ground, draft)?;
@@ -375,7 +377,14 @@ impl Tool for Verify {
         let report = match context.agent.as_deref() {
             // An agent of ours proves what was promised for its own work.
             Some(agent) if input.ids.is_empty() => {
-                verify_documents(ground, &[(agent, &[])], &context.cancel, &mut notice).await
+                verify_documents(
+                    ground,
+                    &[(agent, &[])],
+                    &TurnBaseline::default(),
+                    &context.cancel,
+                    &mut notice,
+                )
+                .await
             }
             _ => verify(ground, &input.ids, &context.cancel, &mut notice).await,
         };

@@ -3,6 +3,7 @@
 //! One verification at a time works on a project; another waits for it. What is verified is what stood in the documents at
 //! the beginning: a commitment that is changed, removed or added while the others run makes the whole not verified.
 
+use super::beginning::TurnBaseline;
 use super::check::{self, Outcome};
 use super::commitment::{Commitment, Status};
 use super::report::{Checked, Report};
@@ -36,7 +37,7 @@ pub async fn verify(
     notice: Notice<'_>,
 ) -> Report {
     let scope = if only.is_empty() { Scope::Project } else { Scope::Ids(only) };
-    verify_scope(ground, scope, cancel, notice).await
+    verify_scope(ground, scope, &TurnBaseline::default(), cancel, notice).await
 }
 
 /// Verifies the commitments of these documents. With each stands what the shell itself knows was promised in it: that holds
@@ -44,10 +45,11 @@ pub async fn verify(
 pub async fn verify_documents(
     ground: &Ground,
     documents: &[(&str, &[Commitment])],
+    baseline: &TurnBaseline,
     cancel: &CancellationToken,
     notice: Notice<'_>,
 ) -> Report {
-    verify_scope(ground, Scope::Documents(documents), cancel, notice).await
+    verify_scope(ground, Scope::Documents(documents), baseline, cancel, notice).await
 }
 
 /// What is verified.
@@ -110,6 +112,7 @@ impl Scope<'_> {
 async fn verify_scope(
     ground: &Ground,
     scope: Scope<'_>,
+    baseline: &TurnBaseline,
     cancel: &CancellationToken,
     notice: Notice<'_>,
 ) -> Report {
@@ -120,7 +123,7 @@ async fn verify_scope(
     }
     match take(&store, cancel).await {
         // Held until the end; it goes with this process.
-        Ok(Some(_lock)) => run(&store, ground, scope, cancel, notice, &mut report).await,
+        Ok(Some(_lock)) => run((&store, ground), scope, baseline, cancel, notice, &mut report).await,
         Ok(None) => report.interrupted = true,
         // Without a place to write outcomes to, none counts.
         Err(error) => unrecorded(&store, scope, &error, notice, &mut report),
@@ -158,9 +161,9 @@ fn unrecorded(store: &Store, scope: Scope<'_>, error: &StoreError, notice: Notic
 }
 
 async fn run(
-    store: &Store,
-    ground: &Ground,
+    (store, ground): (&Store, &Ground),
     scope: Scope<'_>,
+    baseline: &TurnBaseline,
     cancel: &CancellationToken,
     notice: Notice<'_>,
     report: &mut Report,
@@ -194,7 +197,7 @@ async fn run(
             );
             Some(Outcome::failed(format!("{why}\n  hint: {mend}")))
         } else {
-            check::check(commitment, &context).await
+            check::check(commitment, baseline.of(document, &commitment.id), &context).await
         };
         let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let Some(outcome) = outcome else {

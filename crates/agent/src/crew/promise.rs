@@ -10,7 +10,9 @@ use crate::ground::Ground;
 use crate::prove::{Proof, Proved};
 use marvin_base::run::RunFolder;
 use marvin_base::{atomic, clock, signature};
-use std::sync::Arc;
+use marvin_tools::command::TestSeal;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 /// What a step promises.
@@ -19,6 +21,15 @@ pub struct Promise {
     ground: Arc<Ground>,
     document: String,
     commitments: Vec<Commitment>,
+}
+
+/// Seals of steps, by run, step and commitment: every attempt is judged by what steered the tests before the first.
+static FIRST_SEALS: Mutex<BTreeMap<String, TestSeal>> = Mutex::new(BTreeMap::new());
+
+fn first_seal(run: &RunFolder, key: &str, commitment: &Commitment) -> Option<TestSeal> {
+    let seal = commitment.seal.clone()?;
+    let mut seals = FIRST_SEALS.lock().unwrap_or_else(PoisonError::into_inner);
+    Some(seals.entry(format!("{} {key} {}", run.id(), commitment.id)).or_insert(seal).clone())
 }
 
 impl Promise {
@@ -42,6 +53,7 @@ impl Promise {
             let mut commitment = commitments::examine(ground, draft)?.commitment;
             let name = signature::of(&(commitment.kind, &commitment.assertion));
             commitment.id = format!("c-{}", name.get(..6).unwrap_or_default());
+            commitment.seal = first_seal(run, key, &commitment);
             if !promised.iter().any(|known| known.id == commitment.id) {
                 promised.push(commitment);
             }
@@ -50,6 +62,15 @@ impl Promise {
         let id =
             format!("{TURN}{}-{}", run.id().trim_start_matches("run_"), tail.get(..8).unwrap_or_default());
         let before = Store::of(&ground.layout).and_then(|store| store.read(&id).ok());
+        // One that was written down by a process that is gone has the seal of the first attempt.
+        for commitment in &mut promised {
+            let known = before
+                .as_ref()
+                .and_then(|document| document.commitments.iter().find(|one| one.id == commitment.id));
+            if let Some(known) = known.filter(|known| known.is_same_promise(commitment)) {
+                commitment.seal.clone_from(&known.seal);
+            }
+        }
         if before.is_none() {
             let mut document = Document::new(&id, &id, "", &clock::now_stamp());
             document.set("mode", "turn");

@@ -50,6 +50,9 @@ pub(crate) enum CommitmentsCommand {
         /// A file or folder that must stay as it is now; may be given several times
         #[arg(long, value_name = "PATH")]
         oracle: Vec<String>,
+        /// A file that steers the tests and that agents may change all the same; may be given several times
+        #[arg(long, value_name = "PATH")]
+        may_change: Vec<String>,
         /// The document of an agent (default: the project's own)
         #[arg(long, value_name = "ID")]
         agent: Option<String>,

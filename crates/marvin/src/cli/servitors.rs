@@ -18,6 +18,9 @@ pub(crate) struct SummonArguments {
     /// A file or folder that the commitments judge by and that must stay as it is; may be given several times
     #[arg(long, value_name = "PATH", requires = "commitment")]
     pub(crate) oracle: Vec<String>,
+    /// A file that steers the tests and that it may change all the same; may be given several times
+    #[arg(long, value_name = "PATH", requires = "commitment")]
+    pub(crate) may_change: Vec<String>,
     /// The tier of its model
     #[arg(long, value_name = "TIER")]
     pub(crate) tier: Option<String>,

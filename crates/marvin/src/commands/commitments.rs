@@ -26,7 +26,7 @@ impl From<ChangeError> for Failure {
 /// Runs one of the commands about commitments.
 pub(super) fn run(command: CommitmentsCommand) -> Result<Exit, Failure> {
     match command {
-        CommitmentsCommand::Add { assertion, description, timeout, oracle, agent, place } => {
+        CommitmentsCommand::Add { assertion, description, timeout, oracle, may_change, agent, place } => {
             let (kind, text) = commitments::assertion::split(&assertion).map_err(Failure::usage)?;
             let draft = Draft {
                 document: agent,
@@ -35,6 +35,7 @@ pub(super) fn run(command: CommitmentsCommand) -> Result<Exit, Failure> {
                 description,
                 timeout_s: timeout,
                 oracles: oracle,
+                may_change,
                 source: Source::Parent,
             };
             added(&commitments::add(&ground(&place, true)?, draft)?, place.json)

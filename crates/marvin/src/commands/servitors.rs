@@ -119,7 +119,10 @@ fn summon(arguments: &SummonArguments) -> Result<Exit, Failure> {
         access: access.transpose()?,
         tools: None,
         commitments: Draft::all(&arguments.commitment, &arguments.oracle)
-            .map_err(|why| Failure::usage(format!("--commitment: {why}")))?,
+            .map_err(|why| Failure::usage(format!("--commitment: {why}")))?
+            .into_iter()
+            .map(|draft| draft.with_may_change(&arguments.may_change))
+            .collect(),
     };
     let registry = registry(&arguments.place, "marvin servitors summon")?;
     let body = registry.summon(&By::Person, &summons)?;

@@ -129,7 +129,10 @@ pub(super) fn turn(
         ntfy: arguments.ntfy.clone(),
         prompt: prompt.to_string(),
         commitments: Draft::all(&arguments.commitment, &arguments.oracle)
-            .map_err(|why| Failure::usage(format!("--commitment: {why}")))?,
+            .map_err(|why| Failure::usage(format!("--commitment: {why}")))?
+            .into_iter()
+            .map(|draft| draft.with_may_change(&arguments.may_change))
+            .collect(),
         resume: arguments.resume.clone(),
         turbotime: arguments
             .turbotime

@@ -4,11 +4,20 @@
 //! A case is a folder to begin with (`project.json` and the case's own `files`), what was promised (`commitments`,
 //! `oracles`), what the model does (`steps`: a text is said, `{"tool": arguments}` is called, `json` is said as an object,
 //! `fail` fails) and what it claims at the end, again and again.
+//!
+//! A case with a `project` begins with one of `projects.json`, which also has the commitments, the oracles, the programs that it
+//! `needs` and the `fix` that an honest agent would make. `plants` are files that the agent writes by a script, `script` what that
+//! script does besides: so nothing depends on what the file tools refuse.
 
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+/// The script by which an agent of a case writes its files.
+const PLANT: &str = "plant-files.sh";
 
 /// What the program said of a case.
 #[derive(Debug)]
@@ -29,6 +38,13 @@ impl Verdict {
     /// Was the claim accepted?
     pub(crate) fn accepted(&self) -> bool {
         self.exit == 0 || self.text("/status") == "success"
+    }
+
+    /// Was it refused to listen on loopback, as sandboxes without a network of their own do?
+    pub(crate) fn lacks_loopback(&self) -> bool {
+        let said = self.result.to_string();
+        self.name.contains("server")
+            && (said.contains("PermissionError") || said.contains("EPERM") || said.contains("EACCES"))
     }
 
     /// Is everything as it should be: the exit code, and a verification that says the same?
@@ -55,25 +71,124 @@ fn read(path: &Path) -> Result<Value, String> {
     serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
+/// Why a case cannot be played on this machine; none when it can.
+pub(crate) fn missing(suites: &Path, case: &Value) -> Result<Option<String>, String> {
+    let whole = whole(suites, case)?;
+    let missing = texts(&whole, "needs").into_iter().find(|need| !is_there(need));
+    Ok(missing.map(|need| format!("{need} is missing")))
+}
+
+static PYTHON: OnceLock<PathBuf> = OnceLock::new();
+
+/// Says where the Python is that has pytest.
+pub(crate) fn set_python(place: PathBuf) {
+    PYTHON.get_or_init(|| place);
+}
+
+/// The names of the projects that cheats begin with.
+pub(crate) fn projects(suites: &Path) -> Result<Vec<String>, String> {
+    let projects = read(&suites.join("projects.json"))?;
+    let with_fix =
+        projects.as_object().into_iter().flatten().filter(|(_, project)| project.get("fix").is_some());
+    Ok(with_fix.map(|(name, _)| name.clone()).collect())
+}
+
+/// `PATH` with the Python that has pytest in front, where the build installed one.
+fn path() -> std::ffi::OsString {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let Some(python) = PYTHON.get() else { return path };
+    let mut first = python.join("bin").into_os_string();
+    first.push(":");
+    first.push(path);
+    first
+}
+
+/// Whether a program is there, asked once.
+fn is_there(need: &str) -> bool {
+    static KNOWN: Mutex<BTreeMap<String, bool>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    *known.entry(need.to_string()).or_insert_with(|| {
+        let words: &[&str] = match need {
+            "pytest" => &["python3", "-m", "pytest", "--version"],
+            "go" => &["go", "version"],
+            // A server on loopback; inside the sandbox it may still be refused, which the case then says itself.
+            "loopback" => &["python3", "-c", "import socket; socket.socket().bind(('127.0.0.1', 0))"],
+            other => &[other, "--version"],
+        };
+        let (program, rest) = words.split_first().unwrap_or((&"false", &[]));
+        let mut command = Command::new(program);
+        command
+            .args(rest)
+            .env("PATH", path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    })
+}
+
+/// A case with what it takes from its project.
+fn whole(suites: &Path, case: &Value) -> Result<Value, String> {
+    let Some(name) = case.get("project").and_then(Value::as_str) else { return Ok(case.clone()) };
+    let projects = read(&suites.join("projects.json"))?;
+    let mut whole = projects.get(name).cloned().ok_or_else(|| format!("there is no project {name}"))?;
+    for (key, value) in case.as_object().into_iter().flatten() {
+        match (key.as_str(), whole.get_mut("files"), value) {
+            // Files of the case stand beside those of the project.
+            ("files", Some(Value::Object(files)), Value::Object(own)) => files.extend(own.clone()),
+            _ => whole[key] = value.clone(),
+        }
+    }
+    if whole.get("honest").is_some() && whole.get("plants").is_none() {
+        whole["plants"] = whole.get("fix").cloned().unwrap_or_default();
+    }
+    Ok(whole)
+}
+
+/// The script by which an agent writes its files.
+fn plant(case: &Value) -> Option<String> {
+    let (plants, script) = (case.get("plants"), case.get("script").and_then(Value::as_str));
+    if plants.is_none() && script.is_none() {
+        return None;
+    }
+    let mut text = "set -e\n".to_string();
+    for (path, content) in plants.and_then(Value::as_object).into_iter().flatten() {
+        let content = content.as_str().unwrap_or_default().trim_end_matches('\n');
+        text.push_str(&format!(
+            "mkdir -p \"$(dirname '{path}')\"\ncat > '{path}' <<'MARVIN_END'\n{content}\nMARVIN_END\n"
+        ));
+    }
+    text.push_str(script.unwrap_or_default());
+    text.push('\n');
+    Some(text)
+}
+
 /// Plays one case in an empty folder.
 pub(crate) fn play(program: &Path, suites: &Path, case: &Value, folder: &Path) -> Result<Verdict, String> {
+    let case = &whole(suites, case)?;
     let name = case.get("name").and_then(Value::as_str).unwrap_or_default().to_string();
     let wrong = |what: String| format!("{name}: {what}");
     let project = folder.join("project");
     for place in ["home", "tmp", "project"] {
         fs::create_dir_all(folder.join(place)).map_err(|error| wrong(error.to_string()))?;
     }
-    write_all(&project, &read(&suites.join("project.json"))?).map_err(wrong)?;
+    if case.get("project").is_none() {
+        write_all(&project, &read(&suites.join("project.json"))?).map_err(wrong)?;
+    }
     write_all(&project, case.get("files").unwrap_or(&Value::Null)).map_err(wrong)?;
+    let plant = plant(case);
+    if let Some(plant) = &plant {
+        fs::write(project.join(PLANT), plant).map_err(|error| wrong(error.to_string()))?;
+    }
     let script = folder.join("script.jsonl");
-    fs::write(&script, script_of(case)).map_err(|error| wrong(error.to_string()))?;
+    fs::write(&script, script_of(case, plant.is_some())).map_err(|error| wrong(error.to_string()))?;
     let mut command = Command::new(program);
     command
         .args(["--non-interactive", "--prompt", "Mend the sum.", "--json", "--script"])
         .arg(&script)
         .current_dir(&project)
         .env_clear()
-        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("PATH", path())
         .env("HOME", folder.join("home"))
         .env("TMPDIR", folder.join("tmp"))
         .env("LANG", "C.UTF-8")
@@ -84,6 +199,21 @@ pub(crate) fn play(program: &Path, suites: &Path, case: &Value, folder: &Path) -
     }
     for oracle in texts(case, "oracles") {
         command.args(["--oracle", &oracle]);
+    }
+    for path in texts(case, "may_change") {
+        command.args(["--may-change", &path]);
+    }
+    // Compilers are found in the home directory of whoever runs this.
+    for (name, place) in [("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo")] {
+        let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(place));
+        if let Some(value) =
+            std::env::var_os(name).map(Into::into).or(home).filter(|place: &PathBuf| place.is_dir())
+        {
+            command.env(name, value);
+        }
+    }
+    if case.get("project").is_some() && case.get("lie").is_some() {
+        command.env("MARVIN_VERIFY_ROUNDS", "0");
     }
     for (key, value) in case.get("env").and_then(Value::as_object).into_iter().flatten() {
         command.env(key, value.as_str().unwrap_or_default());
@@ -110,14 +240,24 @@ fn write_all(folder: &Path, files: &Value) -> Result<(), String> {
         let parent = path.parent().unwrap_or(folder);
         fs::create_dir_all(parent)
             .and_then(|()| fs::write(&path, text.as_str().unwrap_or_default()))
+            .and_then(|()| executable(&path, text.as_str().unwrap_or_default()))
             .map_err(|error| format!("{}: {error}", path.display()))?;
     }
     Ok(())
 }
 
-fn script_of(case: &Value) -> String {
+/// A script can be run.
+fn executable(path: &Path, text: &str) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    if text.starts_with("#!") { fs::set_permissions(path, fs::Permissions::from_mode(0o755)) } else { Ok(()) }
+}
+
+fn script_of(case: &Value, plants: bool) -> String {
     let steps = case.get("steps").and_then(Value::as_array).into_iter().flatten();
     let mut entries: Vec<Value> = steps.map(entry).collect();
+    if plants {
+        entries.insert(0, entry(&json!({"run_command": {"command": format!("bash {PLANT}")}})));
+    }
     let claim = case.get("claim").and_then(Value::as_str).unwrap_or("Done.");
     entries.push(json!({"reply": {"text": claim}, "repeat": true}));
     if let (Some(delay), Some(Value::Object(first))) = (case.get("delay_ms"), entries.first_mut()) {

@@ -4,7 +4,7 @@
 mod runner;
 
 use crate::support::{PROGRAM, World, call, commands_run, json_file, say};
-use runner::{Verdict, cases, play};
+use runner::{Verdict, cases, missing, play, projects, set_python};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -13,10 +13,35 @@ fn suites() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/honesty")
 }
 
+/// Every which case of the long suites is played here; `cargo xtask bench honesty` plays all of them.
+const SAMPLE: usize = 8;
+
 /// Plays every case of a suite, two at a time.
 fn played(suite: &str) -> Vec<Verdict> {
     let cases = cases(&suites(), suite).unwrap();
     assert!(cases.len() >= 40, "{suite}: {}", cases.len());
+    played_cases(cases)
+}
+
+/// Plays some cases of a suite: those that this machine can play.
+#[expect(clippy::print_stderr, reason = "what is not tested must be seen")]
+fn sampled(suite: &str) -> Vec<Verdict> {
+    if let Some(python) = std::env::var_os("MARVIN_TEST_PYTHON") {
+        set_python(python.into());
+    }
+    let all = cases(&suites(), suite).unwrap();
+    assert!(all.len() >= 100, "{suite}: {}", all.len());
+    let mut some = Vec::new();
+    for case in all.into_iter().step_by(SAMPLE) {
+        match missing(&suites(), &case).unwrap() {
+            Some(why) => eprintln!("SKIPPED: {suite} {}: {why}", case["name"]),
+            None => some.push(case),
+        }
+    }
+    played_cases(some)
+}
+
+fn played_cases(cases: Vec<Value>) -> Vec<Verdict> {
     let (next, verdicts) = (Mutex::new(cases.into_iter()), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..2 {
@@ -66,6 +91,62 @@ fn no_honest_work_is_turned_down() {
         verdicts.iter().filter(|verdict| !verdict.accepted()).map(|verdict| verdict.name.as_str()).collect();
     assert!(rejected.is_empty(), "turned down: {rejected:?}\n{}", complaints(&verdicts));
     assert_eq!(complaints(&verdicts), "");
+}
+
+#[test]
+fn s8_no_cheat_at_verification_is_accepted() {
+    if !commands_run(&World::new()) {
+        return;
+    }
+    let verdicts = sampled("cheats");
+    let accepted: Vec<&str> =
+        verdicts.iter().filter(|verdict| verdict.accepted()).map(|verdict| verdict.name.as_str()).collect();
+    assert!(accepted.is_empty(), "accepted: {accepted:?}\n{}", complaints(&verdicts));
+    assert_eq!(complaints(&verdicts), "");
+}
+
+#[test]
+fn s8_no_honest_project_is_turned_down() {
+    if !commands_run(&World::new()) {
+        return;
+    }
+    let verdicts = sampled("honest_projects");
+    let rejected: Vec<&str> = verdicts
+        .iter()
+        .filter(|verdict| !verdict.accepted() && !verdict.lacks_loopback())
+        .map(|verdict| verdict.name.as_str())
+        .collect();
+    assert!(rejected.is_empty(), "turned down: {rejected:?}\n{}", complaints(&verdicts));
+}
+
+#[test]
+fn s8_every_project_has_cheats_of_its_own() {
+    let cheats = cases(&suites(), "cheats").unwrap();
+    for project in projects(&suites()).unwrap() {
+        let count = cheats.iter().filter(|case| case["project"] == project.as_str()).count();
+        assert!(count >= 4, "{project}: {count}");
+    }
+}
+
+#[test]
+fn s8_a_change_that_the_task_allows_is_reported() {
+    if !commands_run(&World::new()) {
+        return;
+    }
+    let world = World::new();
+    world.write("run.sh", "bash tests/a.sh && printf 'ok 1 - a\\n1..1\\n'\n");
+    world.write("tests/a.sh", "test -f a.txt\n");
+    let change = call("run_command", json!({"command": "echo 'echo 1..1' >> run.sh; touch a.txt"}));
+    let words = ["--json", "--commitment", "tests_pass:command bash run.sh"];
+    let script = [change.clone(), say("Done.")];
+    let refused = world.play(&script, &words).env("MARVIN_VERIFY_ROUNDS", "0").run().exits(3).json();
+    let reason = refused["verification"]["commitments"][0]["reason"].as_str().unwrap().to_string();
+    assert!(reason.contains("`run.sh` was changed") && reason.contains("--may-change"), "{reason}");
+    world.write("run.sh", "bash tests/a.sh && printf 'ok 1 - a\\n1..1\\n'\n");
+    let words = [&words[..], &["--may-change", "run.sh"]].concat();
+    let allowed = world.play(&[change, say("Done.")], &words).run().exits(0).json();
+    let evidence = allowed["verification"]["commitments"][0]["evidence"].as_str().unwrap().to_string();
+    assert!(evidence.contains("`run.sh` was changed, which the task allows"), "{evidence}");
 }
 
 // ---- the prove stage of a turn ----------------------------------------------------------------------------------------

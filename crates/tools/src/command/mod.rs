@@ -16,7 +16,10 @@ pub use host::{Hosted, host};
 pub use install::{Ecosystem, InstallPackages, Manager};
 pub use run::{Kept, Ran, RunCommand, run_kept, run_line};
 pub(crate) use testing::RUN_TESTS;
-pub use testing::{RunTests, Runner, TestsData, TestsInput};
+pub use testing::{
+    BaselineTree, RunTests, Runner, TestSeal, TestsCheck, TestsData, TestsInput, TestsVerdict, verified_line,
+    verify_tests,
+};
 
 use crate::registry::{Mode, coding};
 use crate::tool::DynTool;

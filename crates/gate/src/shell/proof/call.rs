@@ -24,6 +24,7 @@ impl Proof {
 
     pub(super) fn simple(&mut self, simple: &SimpleCommand) -> Option<Code> {
         let text = simple.to_string();
+        self.evidence(simple, &text);
         let Some(name) = &simple.word_or_name else { return Some(self.assignments(simple, &text)) };
         let values: Vec<_> =
             set_before(simple).iter().map(|name| (name.clone(), self.values.get(name).cloned())).collect();
@@ -192,6 +193,9 @@ impl Proof {
         }
         if let Some(why) = changes(base, rest) {
             self.refuse(Mask::new(text, why, "leave it out"));
+        }
+        if let Some(code) = self.idle(base, rest, text) {
+            return Some(code);
         }
         match base {
             "exit" | "return" => {

@@ -28,6 +28,11 @@ impl Proof {
     pub(super) fn tested_further(&mut self, expression: &Expr, text: &str) -> Code {
         let mut sources = Vec::new();
         sources_of(expression, &mut sources);
+        // Two texts that stand there are the same at every run.
+        let is_unary = text.split_whitespace().any(|word| word.len() == 2 && word.starts_with('-'));
+        if !is_unary && !text.contains(['$', '`']) {
+            return Code::masked(constant(text));
+        }
         if has_or(expression) && self.is_loud(&sources) {
             return Code::masked(enough(text));
         }

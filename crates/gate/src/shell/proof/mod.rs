@@ -13,6 +13,7 @@
 
 mod branches;
 mod call;
+mod idle;
 mod looks;
 mod names;
 mod programs;
@@ -26,7 +27,7 @@ mod tests;
 
 use super::{bounds, second};
 use brush_parser::ast::{FunctionBody, Program};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Commands that are followed.
@@ -111,6 +112,9 @@ fn walked(line: &str) -> Result<Proof, Mask> {
             "write a command that fails, for example `pytest -q`",
         ));
     }
+    if let Some(mask) = bent(line) {
+        return Err(mask);
+    }
     let mut proof = Proof { pipefail: true, last: Code::passes(), ..Proof::default() };
     let normal = proof.script(line);
     if let Some(refusal) = proof.refusal.take().or_else(|| proof.silent_voice()) {
@@ -138,6 +142,17 @@ fn walked(line: &str) -> Result<Proof, Mask> {
         )),
         _ => Ok(proof),
     }
+}
+
+/// An exit code of a pipe that is picked by its number.
+fn bent(line: &str) -> Option<Mask> {
+    let flat: String = line.chars().filter(|char| !char.is_whitespace()).collect();
+    let picks = |rest: &str| !rest.starts_with("[0]");
+    if flat.split("PIPESTATUS").skip(1).any(picks) {
+        let why = "picks one exit code of a pipe";
+        return Some(Mask::new(line, why, "leave `PIPESTATUS` out: every part of a pipe counts"));
+    }
+    None
 }
 
 /// What the exit code of a part can be.
@@ -304,6 +319,8 @@ struct Proof {
     /// Whether what this prints goes to another program or to a file, and how often something was printed that does not.
     piped: bool,
     prints: usize,
+    /// Files that commands of this line wrote which say nothing of the work.
+    made: BTreeSet<String>,
     /// The command before this one.
     before: String,
     /// Programs that were called, and the first command that only shows a text.

@@ -103,7 +103,8 @@ impl Proof {
             "diff" | "cmp" => {
                 let files: Vec<&&str> =
                     words.iter().filter(|word| !word.starts_with('-') && !word.starts_with("<(")).collect();
-                let same = matches!(files.as_slice(), [one, two] if one == two);
+                let plain = |file: &str| file.trim_start_matches("./").to_string();
+                let same = matches!(files.as_slice(), [one, two] if plain(one) == plain(two));
                 same.then(|| Code::masked(constant(text)))
             }
             "jq" if words.iter().any(|word| matches!(*word, "-n" | "--null-input" | "-en" | "-ne"))

@@ -6,6 +6,7 @@ use crate::result::ToolError;
 use marvin_base::child::Child;
 use marvin_base::environment::Environment;
 use marvin_gate::Workspace;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
 
@@ -16,14 +17,16 @@ const REPORT_FLAGS: [&str; 4] =
     ["--junitxml", "--junit-xml", "--test-reporter", "--test-reporter-destination"];
 
 /// What is to be run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Plan {
     pub(super) runner: Runner,
     /// The program and its words; none for a line of the shell.
+    #[serde(default)]
     pub(super) words: Vec<String>,
     /// The same as a line, which the gate judges.
     pub(super) line: String,
     /// Other runners that the project has files of.
+    #[serde(default)]
     pub(super) others: Vec<Runner>,
 }
 

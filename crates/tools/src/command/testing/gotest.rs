@@ -49,6 +49,7 @@ pub(super) fn read(text: &str) -> Option<Counts> {
         if next.is_some_and(|((other, name), _)| other == package && name.starts_with(&inner.1)) {
             continue;
         }
+        counts.note(&format!("{package}.{test}"), end != "skip");
         match end.as_str() {
             "pass" => counts.passed += 1,
             "skip" => counts.skipped += 1,

@@ -9,6 +9,9 @@ pub(super) fn read(text: &str, root: &Path) -> Option<Counts> {
     let mut suites = 0;
     let mut case: Option<String> = None;
     let mut wrong = false;
+    // The function of the test case that is open: parameters in brackets may differ from run to run.
+    let mut open: Option<String> = None;
+    let mut is_skipped = false;
     for tag in tags(text) {
         match tag.name {
             "testsuite" if !tag.closing => {
@@ -26,13 +29,26 @@ pub(super) fn read(text: &str, root: &Path) -> Option<Counts> {
                     counts.failing.push(name);
                 }
                 wrong = false;
-                if !tag.closing && !tag.empty {
+                if let Some(name) = open.take() {
+                    counts.note(&name, !is_skipped);
+                }
+                is_skipped = false;
+                if !tag.closing {
                     let class = tag.attribute("classname").unwrap_or_default();
                     let name = tag.attribute("name").unwrap_or_default();
-                    case = Some(node_id(&class, &name, root));
+                    // A file that could not be loaded is not a test.
+                    let function = name.split_once('[').map_or(name.as_str(), |(function, _)| function);
+                    let function = Some(format!("{class}.{function}")).filter(|_| !class.is_empty());
+                    if tag.empty {
+                        function.iter().for_each(|name| counts.note(name, true));
+                    } else {
+                        open = function;
+                        case = Some(node_id(&class, &name, root));
+                    }
                 }
             }
             "failure" | "error" if !tag.closing => wrong = true,
+            "skipped" if !tag.closing => is_skipped = true,
             _ => {}
         }
     }

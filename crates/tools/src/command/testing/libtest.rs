@@ -49,6 +49,9 @@ pub(super) fn read(text: &str) -> Option<Counts> {
             counts.passed += passed + measured;
             counts.failed += failed;
             counts.skipped += ignored;
+            for (name, status) in &section.seen {
+                counts.note(name, *status != Status::Skipped);
+            }
             let names = section.failing();
             let known = names.len() as u64 == failed;
             counts.failing.extend(if known { names } else { std::mem::take(&mut section.listed) });

@@ -8,6 +8,7 @@ mod detect;
 mod gotest;
 mod junit;
 mod libtest;
+mod proof;
 mod summary;
 mod tap;
 
@@ -22,8 +23,10 @@ use marvin_base::child::Child;
 use marvin_base::files::{self, Links};
 use marvin_base::truncate;
 use marvin_gate::{Intent, Touches};
+pub use proof::{BaselineTree, TestSeal, TestsCheck, TestsVerdict, verified_line, verify_tests};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The name of the tool.
@@ -61,6 +64,10 @@ struct Counts {
     /// Tests that could not be run: a file that cannot be loaded, a fixture that breaks.
     errors: u64,
     failing: Vec<String>,
+    /// Names of tests that were executed and of tests that were not, with how often each occurs; empty where the runner does
+    /// not name them.
+    executed: BTreeMap<String, u64>,
+    left_out: BTreeMap<String, u64>,
 }
 
 impl Counts {
@@ -68,7 +75,13 @@ impl Counts {
         self.passed + self.failed + self.skipped + self.errors
     }
 
-    fn executed(&self) -> u64 {
+    /// Notes a test by its name.
+    fn note(&mut self, name: &str, is_executed: bool) {
+        let names = if is_executed { &mut self.executed } else { &mut self.left_out };
+        *names.entry(name.to_string()).or_default() += 1;
+    }
+
+    fn ran(&self) -> u64 {
         self.passed + self.failed + self.errors
     }
 
@@ -175,11 +188,10 @@ impl Tool for RunTests {
 /// The report that a runner writes, in the private folder.
 const REPORT: &str = "marvin-report";
 
-/// The program with the flags that make it report.
-fn child(plan: &Plan, room: &Path, context: &ToolContext) -> Result<Child, ToolError> {
+/// Adds the flags that make a runner report.
+fn report_words(runner: Runner, words: &mut Vec<String>, room: &Path) {
     let report = room.join(REPORT).display().to_string();
-    let mut words = plan.words.clone();
-    match plan.runner {
+    match runner {
         Runner::Pytest => words.push(format!("--junitxml={report}")),
         Runner::Node => {
             // After `node --test`.
@@ -193,6 +205,12 @@ fn child(plan: &Plan, room: &Path, context: &ToolContext) -> Result<Child, ToolE
         }
         Runner::Auto | Runner::Cargo | Runner::Go | Runner::Command => {}
     }
+}
+
+/// The program with the flags that make it report.
+fn child(plan: &Plan, room: &Path, context: &ToolContext) -> Result<Child, ToolError> {
+    let mut words = plan.words.clone();
+    report_words(plan.runner, &mut words, room);
     let mut child = match words.split_first() {
         Some((program, rest)) => Child::new(program).args(rest),
         None => shell(&plan.line),
@@ -300,15 +318,15 @@ fn verdict(done: &Done, counts: Option<&Counts>) -> Option<String> {
     match ended {
         Some(ended) if wrong => Some(format!("{} ({ended})", counts.words())),
         // It failed although no test did.
-        Some(ended) if counts.executed() > 0 => {
+        Some(ended) if counts.ran() > 0 => {
             Some(format!("{ended}, though no test failed: {}", counts.words()))
         }
         Some(ended) => Some(format!("{ended}; no test was executed")),
         None if wrong => Some(format!("{}, though the exit code is 0", counts.words())),
-        None if counts.executed() == 0 && counts.skipped > 0 => {
+        None if counts.ran() == 0 && counts.skipped > 0 => {
             Some(format!("no test was executed: {} skipped", counts.skipped))
         }
-        None if counts.executed() == 0 => Some("no test was executed: none was found".to_string()),
+        None if counts.ran() == 0 => Some("no test was executed: none was found".to_string()),
         None => None,
     }
 }

@@ -207,7 +207,7 @@ fn plain_tap(text: &str) -> Option<Counts> {
     if !TAP_PLAN.as_ref()?.is_match(text) {
         return None;
     }
-    let mut counts = Counts::default();
+    let mut counts = tap::named(text);
     for line in text.lines() {
         if let Some(name) = tap::not_ok(line) {
             counts.failed += 1;

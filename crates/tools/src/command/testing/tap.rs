@@ -18,7 +18,31 @@ pub(super) fn read(text: &str) -> Option<Counts> {
         skipped: figure("skipped ").unwrap_or(0) + figure("todo ").unwrap_or(0),
         errors: figure("cancelled ").unwrap_or(0),
         failing: failing(text),
+        ..named(text)
     })
+}
+
+/// The names of tests with those around them, executed and not.
+pub(super) fn named(text: &str) -> Counts {
+    let mut around: Vec<(usize, String)> = Vec::new();
+    let mut counts = Counts::default();
+    for line in text.lines() {
+        let trimmed = line.trim_start();
+        let depth = line.len() - trimmed.len();
+        if let Some(name) = trimmed.strip_prefix("# Subtest: ") {
+            around.retain(|(other, _)| *other < depth);
+            around.push((depth, plain(name)));
+        } else if let Some(name) = trimmed.strip_prefix("not ok ").or(trimmed.strip_prefix("ok ")) {
+            let name = name.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
+            let name = name.strip_prefix("- ").unwrap_or(name).trim();
+            let is_executed = !is_excused(name);
+            let own = name.split(" # ").next().unwrap_or_default();
+            around.retain(|(other, _)| *other < depth);
+            let path = around.iter().map(|(_, name)| name.clone()).chain([plain(own)]);
+            counts.note(&path.collect::<Vec<_>>().join(" > "), is_executed);
+        }
+    }
+    counts
 }
 
 /// Files that node itself counts as a test that passed, because they ended well and reported no test of their own: helpers,

@@ -1,3 +1,4 @@
+mod idle;
 mod lies;
 mod random;
 

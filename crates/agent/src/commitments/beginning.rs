@@ -1,0 +1,55 @@
+//! The project at the beginning of a turn, kept in memory: commitments of a turn are judged by it, whatever is written later.
+
+use super::assertion::Assertion;
+use super::check::{self, Beginning};
+use super::commitment::Kind;
+use super::store::{PROJECT, Store};
+use crate::ground::Ground;
+use marvin_tools::ToolContext;
+use marvin_tools::command::{BaselineTree, TestSeal};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Seals of the project's own commitments, and a copy of the tree.
+#[derive(Debug, Clone, Default)]
+pub struct TurnBaseline {
+    seals: BTreeMap<(String, String), TestSeal>,
+    tree: Option<Arc<BaselineTree>>,
+}
+
+impl TurnBaseline {
+    /// Takes the baseline: with `project` of the project's own commitments too. The tree is copied only where tests are to be
+    /// verified; without it the names of tests are compared by their sources alone.
+    #[must_use]
+    pub fn take(ground: &Ground, project: bool, has_tests: bool) -> Self {
+        let context = ground.tool_context(CancellationToken::new(), None);
+        let mut baseline = TurnBaseline::default();
+        if project {
+            baseline.seal_project(ground, &context);
+        }
+        if has_tests || !baseline.seals.is_empty() {
+            baseline.tree = BaselineTree::take(&context).ok().map(Arc::new);
+        }
+        baseline
+    }
+
+    fn seal_project(&mut self, ground: &Ground, context: &ToolContext) {
+        let Some(document) = Store::of(&ground.layout).and_then(|store| store.read(PROJECT).ok()) else {
+            return;
+        };
+        for commitment in document.commitments.iter().filter(|one| one.kind == Kind::TestsPass) {
+            let assertion = Assertion::parse(commitment.kind, &commitment.assertion).ok();
+            let input = assertion.and_then(|assertion| check::tests_input(&assertion, commitment.timeout_s));
+            // What cannot be sealed is judged by the seal that the commitment has of its own.
+            if let Some(seal) = input.and_then(|input| TestSeal::take(&input, true, context).ok()) {
+                self.seals.insert((PROJECT.to_string(), commitment.id.clone()), seal);
+            }
+        }
+    }
+
+    pub(super) fn of(&self, document: &str, id: &str) -> Beginning<'_> {
+        let seal = self.seals.get(&(document.to_string(), id.to_string()));
+        Beginning { seal, tree: self.tree.as_deref() }
+    }
+}

@@ -1,0 +1,254 @@
+//! The environment of a verification: runner and interpreter from outside the workspace, caches private and empty.
+//!
+//! Agents cannot change the environment of this process, but variables of a shell that was started inside the project
+//! (`direnv`, an activated environment) lead into it. What steers runners is taken away; the rest stays, since honest tests may
+//! need it.
+
+use super::super::Runner;
+use super::super::detect::Plan;
+use super::seal::TestSeal;
+use marvin_base::child::Child;
+use marvin_base::environment::Environment;
+use std::path::{Path, PathBuf};
+
+/// Starts of names of variables that steer runners, interpreters, compilers or package managers.
+const STEERING_PREFIXES: [&str; 39] = [
+    "PYTHON",
+    "PYTEST_",
+    "PY_",
+    "TOX_",
+    "NOX",
+    "COVERAGE_",
+    "HYPOTHESIS_",
+    "VIRTUAL_ENV",
+    "CONDA_",
+    "PIP_",
+    "UV_",
+    "POETRY_",
+    "PDM_",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "NODE_REPL",
+    "NODE_TEST",
+    "NODE_V8",
+    "npm_",
+    "NPM_",
+    "YARN_",
+    "PNPM_",
+    "BUN_",
+    "JEST_",
+    "MOCHA_",
+    "VITEST",
+    "BABEL_",
+    "TS_NODE_",
+    "TAP_",
+    "NYC_",
+    "CARGO_",
+    "RUSTC",
+    "RUSTFLAGS",
+    "RUSTDOC",
+    "RUST_TEST",
+    "RUST_MIN_STACK",
+    "NEXTEST_",
+    "GO",
+    "CGO_",
+];
+/// Further names.
+const STEERING_NAMES: [&str; 33] = [
+    "MAKEFLAGS",
+    "MFLAGS",
+    "GNUMAKEFLAGS",
+    "MAKEFILES",
+    "MAKELEVEL",
+    "RUSTUP_TOOLCHAIN",
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "DYLD_INSERT_LIBRARIES",
+    "PERL5OPT",
+    "PERL5LIB",
+    "PERL5DB",
+    "RUBYOPT",
+    "RUBYLIB",
+    "BUNDLE_GEMFILE",
+    "SPEC_OPTS",
+    "TESTOPTS",
+    "JAVA_TOOL_OPTIONS",
+    "_JAVA_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "MAVEN_OPTS",
+    "MAVEN_ARGS",
+    "GRADLE_OPTS",
+    "PHPRC",
+    "PHP_INI_SCAN_DIR",
+    "CTEST_PARALLEL_LEVEL",
+    "BATS_LIB_PATH",
+    "PROMPT_COMMAND",
+    "PS4",
+    "GLOBIGNORE",
+    "POSIXLY_CORRECT",
+    "TEST_OPTS",
+    "DENO_DIR",
+];
+/// Variables of these kinds that say where an installation is, and stay.
+const KEPT: [&str; 9] = [
+    "CARGO_HOME",
+    "GOROOT",
+    "GOPATH",
+    "GOMODCACHE",
+    "GOTOOLCHAIN",
+    "GOPROXY",
+    "CONDA_PREFIX_1",
+    "PYTHON_VERSION",
+    "GOOGLE_APPLICATION_CREDENTIALS",
+];
+
+/// Whether a variable steers a runner.
+fn steers(name: &str) -> bool {
+    let has_prefix = STEERING_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+    (has_prefix || STEERING_NAMES.contains(&name)) && !KEPT.contains(&name)
+}
+
+/// Whether a directory lies in the workspace, by name or in truth.
+fn is_inside(directory: &Path, workspace: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    directory.starts_with(workspace) || real(directory).starts_with(real(workspace))
+}
+
+/// `PATH` without relative directories and those of the workspace.
+pub(super) fn outside_path(path: &str, workspace: &Path) -> String {
+    let is_kept = |directory: &&str| {
+        let directory = Path::new(directory);
+        directory.is_absolute() && !is_inside(directory, workspace)
+    };
+    path.split(':').filter(is_kept).collect::<Vec<_>>().join(":")
+}
+
+/// Gives a child the environment of a verification. `private` is an empty directory of its own, `copy` the tree that it works in.
+pub(super) fn environment(
+    child: &mut Child,
+    private: &Path,
+    workspace: &Path,
+    copy: &Path,
+    seal: Option<&TestSeal>,
+) {
+    let outer = Environment::of_process();
+    let names = outer.iter().map(|(name, _)| name).chain(outer.unreadable().iter().map(String::as_str));
+    child.remove.extend(names.filter(|name| steers(name)).map(str::to_string));
+    let mut path = outside_path(outer.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin"), workspace);
+    if let Some(own) = virtual_environment(copy, seal) {
+        path = format!("{}:{path}", own.join("bin").display());
+        child.set.insert("VIRTUAL_ENV".into(), own.display().to_string());
+        child.remove.retain(|name| name != "VIRTUAL_ENV");
+    }
+    let directory = |name: &str| private.join(name).display().to_string();
+    let set = [
+        ("PATH", path),
+        ("PYTHONPYCACHEPREFIX", directory("pycache")),
+        ("PYTHONDONTWRITEBYTECODE", "1".to_string()),
+        ("PYTHONUNBUFFERED", "1".to_string()),
+        ("CARGO_TARGET_DIR", directory("target")),
+        ("CARGO_TERM_COLOR", "never".to_string()),
+        ("CARGO_INCREMENTAL", "0".to_string()),
+        ("GOCACHE", directory("go-build")),
+        ("GOFLAGS", "-mod=readonly".to_string()),
+        ("npm_config_cache", directory("npm")),
+        ("npm_config_update_notifier", "false".to_string()),
+        ("npm_config_fund", "false".to_string()),
+        ("NODE_COMPILE_CACHE", directory("node")),
+        ("NODE_DISABLE_COMPILE_CACHE", "1".to_string()),
+        ("BABEL_DISABLE_CACHE", "1".to_string()),
+        ("TS_NODE_CACHE", "false".to_string()),
+        ("CCACHE_DISABLE", "1".to_string()),
+        ("NO_COLOR", "1".to_string()),
+        ("FORCE_COLOR", "0".to_string()),
+        ("CI", "1".to_string()),
+    ];
+    for (name, value) in set {
+        child.remove.retain(|taken| taken != name);
+        child.set.insert(name.to_string(), value);
+    }
+    if copy.join("vendor/modules.txt").is_file() {
+        child.set.insert("GOFLAGS".into(), "-mod=vendor".into());
+    }
+}
+
+/// The project's own Python, where it was sealed: one that was planted later is not used.
+fn virtual_environment(copy: &Path, seal: Option<&TestSeal>) -> Option<PathBuf> {
+    let sealed = |name: &str| match seal.and_then(|seal| seal.dependencies.as_ref()) {
+        // A seal for longer than a turn does not know this machine's packages.
+        None => true,
+        Some(packages) => packages.contains_key(name),
+    };
+    let found = [".venv", "venv"].into_iter().filter(|name| sealed(name)).map(|name| copy.join(name));
+    found.into_iter().find(|place| place.join("bin/python3").exists())
+}
+
+/// Starts pytest as `python3 -m pytest` does, but takes pytest itself from outside the project: the project's root goes onto the
+/// module search path after pytest was imported.
+const START_PYTEST: &str = "import sys
+sys.path[:] = [place for place in sys.path if place]
+import os
+sys.path[:] = [place for place in sys.path if os.path.abspath(place) != os.getcwd()]
+import pytest, unittest, doctest, pdb, difflib, xml.etree.ElementTree
+sys.path.insert(0, os.getcwd())
+sys.argv[0] = 'pytest'
+sys.exit(pytest.main())
+";
+
+/// The words to run: those of the plan, with pytest started safely.
+pub(super) fn words(plan: &Plan) -> Vec<String> {
+    match (plan.runner, plan.words.as_slice()) {
+        (Runner::Pytest, [python, dash, module, rest @ ..]) if dash == "-m" && module == "pytest" => {
+            let start = [python.clone(), "-c".to_string(), START_PYTEST.to_string()];
+            start.into_iter().chain(rest.iter().cloned()).collect()
+        }
+        (_, words) => words.to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s8_variables_that_steer_are_known() {
+        for name in [
+            "PYTHONPATH",
+            "PYTEST_ADDOPTS",
+            "NODE_OPTIONS",
+            "RUSTC_WRAPPER",
+            "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER",
+            "RUSTFLAGS",
+            "GOFLAGS",
+            "MAKEFLAGS",
+            "npm_config_script_shell",
+            "LD_PRELOAD",
+        ] {
+            assert!(steers(name), "{name}");
+        }
+        for name in [
+            "HOME",
+            "PATH",
+            "LANG",
+            "CARGO_HOME",
+            "DATABASE_URL",
+            "DJANGO_SETTINGS_MODULE",
+            "RUST_LOG",
+            "NODE_ENV",
+        ] {
+            assert!(!steers(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn s8_the_path_leads_out_of_the_workspace() {
+        let folder = tempfile::tempdir().unwrap();
+        let (workspace, elsewhere) = (folder.path().join("w"), folder.path().join("e"));
+        std::fs::create_dir_all(workspace.join("bin")).unwrap();
+        std::fs::create_dir_all(&elsewhere).unwrap();
+        std::os::unix::fs::symlink(workspace.join("bin"), elsewhere.join("link")).unwrap();
+        let (inside, link) = (workspace.join("bin"), elsewhere.join("link"));
+        let path = format!("{}:.:bin::/usr/bin:{}:/bin", inside.display(), link.display());
+        assert_eq!(outside_path(&path, &workspace), "/usr/bin:/bin");
+    }
+}

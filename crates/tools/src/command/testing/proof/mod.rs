@@ -1,0 +1,250 @@
+//! Verifying tests so that the agent whose work is verified cannot steer them.
+//!
+//! [`TestSeal`] is taken before the agent works; [`verify_tests`] compares the workspace with it, copies the workspace
+//! ([`FreshCopy`]), and runs the sealed runner there with runner, interpreter and environment from outside ([`clean`]). Where
+//! tests were skipped or are gone, the same runner runs in the tree of the beginning ([`BaselineTree`]), and the names of the
+//! tests of both runs are compared.
+
+mod clean;
+mod fresh;
+mod seal;
+mod source;
+mod table;
+mod tree;
+
+use super::detect::{Plan, plan};
+use super::{Counts, KEEP, TestsData, TestsInput, count, describe, report_words};
+use crate::command::contained::{Room, contained, seconds};
+use crate::command::run::shell;
+use crate::context::ToolContext;
+use crate::result::{Output, ToolError};
+use marvin_base::child::Child;
+use marvin_gate::Workspace;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use fresh::FreshCopy;
+pub use seal::TestSeal;
+
+/// Findings that are listed in a reason.
+const MAX_LISTED: usize = 5;
+
+/// The tree as it was before the agent worked.
+#[derive(Debug)]
+pub struct BaselineTree {
+    copy: FreshCopy,
+}
+
+impl BaselineTree {
+    /// Copies the workspace as it is now.
+    ///
+    /// # Errors
+    /// When it cannot be copied.
+    pub fn take(context: &ToolContext) -> Result<BaselineTree, String> {
+        let workspace = context.workspace().map_err(|error| error.to_string())?;
+        Ok(BaselineTree { copy: FreshCopy::make(workspace.root(), None)? })
+    }
+}
+
+/// What a verification of tests goes by.
+#[derive(Debug, Default)]
+pub struct TestsCheck<'a> {
+    /// Seals of what steers the tests; all of them must hold.
+    pub seals: Vec<&'a TestSeal>,
+    /// Paths of steering files that the task lets the agent change.
+    pub may_change: &'a [String],
+    /// Whether files outside of the tests are sealed by the caller, so that there was something to be judged by.
+    pub has_oracles: bool,
+    /// The tree before the work.
+    pub baseline: Option<&'a BaselineTree>,
+}
+
+/// The outcome of a verification of tests.
+#[derive(Debug)]
+pub struct TestsVerdict {
+    /// What the run gave; none where nothing was run.
+    pub output: Option<Output<TestsData>>,
+    /// Why it does not count although the runner may say so.
+    pub finding: Option<String>,
+    /// What the report says besides: changes of steering that the task allows.
+    pub notes: Vec<String>,
+}
+
+/// The line that a verification would run, for the gate.
+#[must_use]
+pub fn verified_line(input: &TestsInput, check: &TestsCheck<'_>, context: &ToolContext) -> Option<String> {
+    planned(input, check, context).ok().map(|plan| plan.line)
+}
+
+/// The runner was fixed by the first seal that has one.
+fn planned(input: &TestsInput, check: &TestsCheck<'_>, context: &ToolContext) -> Result<Plan, ToolError> {
+    match check.seals.iter().find_map(|seal| seal.plan.clone()) {
+        Some(plan) => Ok(plan),
+        None => plan(input, context),
+    }
+}
+
+/// Runs the tests in a fresh copy of the workspace and compares what steers them, and which ran, with the beginning.
+///
+/// # Errors
+/// When there is nothing to run, or it cannot be copied, started or contained.
+pub async fn verify_tests(
+    input: &TestsInput,
+    check: &TestsCheck<'_>,
+    context: &ToolContext,
+) -> Result<TestsVerdict, ToolError> {
+    let plan = planned(input, check, context)?;
+    let workspace = context.workspace()?.root().to_path_buf();
+    let seals: Vec<TestSeal> = check.seals.iter().map(|seal| (*seal).clone()).collect();
+    let sealed = seals.iter().find(|seal| seal.dependencies.is_some()).or(seals.first()).cloned();
+    let (plan_then, sealed_then, root) = (plan.clone(), sealed.clone(), workspace.clone());
+    // The copy is made first and is what is compared: nothing can change between the two.
+    let (copy, now) = blocking(move || {
+        let copy = FreshCopy::make(&root, sealed_then.as_ref())?;
+        let mut all = Vec::new();
+        for seal in &seals {
+            // Fingerprints of dependencies are those of the workspace, from which they were copied.
+            let retaken = seal.retake(&root, &plan_then)?;
+            let copied = seal.clone().lasting().retake(copy.root(), &plan_then)?;
+            all.push((seal.clone(), TestSeal { dependencies: retaken.dependencies, ..copied }));
+        }
+        Ok((copy, all))
+    })
+    .await?;
+    let mut notes = Vec::new();
+    let mut taken_away = Vec::new();
+    for (seal, now) in &now {
+        let changes = seal.changes(now, check.may_change);
+        let is_free = seal.is_greenfield() && !check.has_oracles;
+        if !changes.refused.is_empty() && !is_free {
+            return Ok(TestsVerdict { output: None, finding: Some(steered(&changes.refused)), notes });
+        }
+        notes.extend(changes.allowed.iter().map(|change| format!("{change}, which the task allows")));
+        taken_away.extend(changes.taken_away);
+    }
+    let (output, after) = run(&plan, copy.root(), input, sealed.as_ref(), &workspace, context).await?;
+    let mut verdict = TestsVerdict { output: Some(output), finding: None, notes };
+    let Some(after) = after.filter(|_| verdict.output.as_ref().is_some_and(|output| output.error.is_none()))
+    else {
+        return Ok(verdict);
+    };
+    let is_suspicious = !taken_away.is_empty()
+        || after.skipped > 0
+        || !verdict.notes.is_empty()
+        || sealed.as_ref().is_some_and(|seal| seal.has_unseen(&after));
+    if is_suspicious && !sealed.as_ref().is_none_or(TestSeal::is_greenfield) {
+        verdict.finding = match check.baseline {
+            Some(baseline) => {
+                let root = baseline.copy.root();
+                // Its own copy: the baseline is run in again at the next round.
+                let before = blocking({
+                    let (root, sealed) = (root.to_path_buf(), sealed.clone());
+                    move || FreshCopy::make(&root, sealed.as_ref())
+                })
+                .await?;
+                let (_, before) =
+                    run(&plan, before.root(), input, sealed.as_ref(), &workspace, context).await?;
+                before.and_then(|before| fewer(&before, &after))
+            }
+            None => {
+                (!taken_away.is_empty()).then(|| format!("fewer tests than before: {}", listed(&taken_away)))
+            }
+        };
+    }
+    Ok(verdict)
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, ToolError> {
+    let done =
+        tokio::task::spawn_blocking(work).await.map_err(|error| ToolError::Failed(error.to_string()))?;
+    done.map_err(|why| ToolError::Failed(format!("cannot verify in a copy of the project: {why}")))
+}
+
+fn steered(changes: &[String]) -> String {
+    format!(
+        "what steers the tests is not as it was: {}\n  hint: take the change back; a task that needs it says so with `--may-change PATH`",
+        listed(changes)
+    )
+}
+
+fn listed(sentences: &[String]) -> String {
+    let mut text = sentences.iter().take(MAX_LISTED).cloned().collect::<Vec<_>>().join("; ");
+    if sentences.len() > MAX_LISTED {
+        text.push_str(&format!("; and {} more", sentences.len() - MAX_LISTED));
+    }
+    text
+}
+
+/// Runs a plan in a copy; gives what the tool says, and the counts with the names of tests.
+async fn run(
+    plan: &Plan,
+    root: &Path,
+    input: &TestsInput,
+    seal: Option<&TestSeal>,
+    workspace: &Path,
+    context: &ToolContext,
+) -> Result<(Output<TestsData>, Option<Counts>), ToolError> {
+    let copy = Workspace::open(root, context.layout.home())
+        .map_err(|refusal| ToolError::Failed(format!("cannot open the copy of the project: {refusal}")))?;
+    let context = ToolContext { workspace: Some(Arc::new(copy)), ..context.clone() };
+    let room = Room::new()?;
+    let mut words = clean::words(plan);
+    report_words(plan.runner, &mut words, room.path());
+    let mut child = match words.split_first() {
+        Some((program, rest)) => Child::new(program).args(rest),
+        None => shell(&plan.line),
+    };
+    clean::environment(&mut child, room.path(), workspace, root, seal);
+    child.deadline = seconds(input.timeout, &context);
+    child.keep = KEEP;
+    let done = contained(child, room.policy(&context)?, &context).await?;
+    let (counts, report) = count(plan, &done, room.path(), &context)?;
+    Ok((describe(plan.clone(), &done, counts.as_ref(), report, &context), counts))
+}
+
+/// Which tests of the first run the second did not execute, as a sentence.
+fn fewer(before: &Counts, after: &Counts) -> Option<String> {
+    if before.executed.is_empty() || after.executed.is_empty() {
+        // Runners that name no tests are compared by their counts; a run that broke off says nothing.
+        let is_fewer = before.errors == 0 && after.ran() < before.ran();
+        return is_fewer.then(|| format!("{} tests ran, {} before the work", after.ran(), before.ran()));
+    }
+    let times = |names: &BTreeMap<String, u64>, name: &str| names.get(name).copied().unwrap_or(0);
+    let mut lost = Vec::new();
+    // Paths of files differ between two copies.
+    for (name, count) in before.executed.iter().filter(|(name, _)| !name.starts_with('/')) {
+        if times(&after.executed, name) < *count {
+            let how = if times(&after.left_out, name) > 0 { "is skipped now" } else { "is no longer run" };
+            lost.push(format!("`{name}` {how}"));
+        }
+    }
+    (!lost.is_empty()).then(|| format!("fewer tests than before the work: {}", listed(&lost)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(executed: &[&str], left_out: &[&str]) -> Counts {
+        let mut counts = Counts::default();
+        executed.iter().for_each(|name| counts.note(name, true));
+        left_out.iter().for_each(|name| counts.note(name, false));
+        counts.passed = executed.len() as u64;
+        counts.skipped = left_out.len() as u64;
+        counts
+    }
+
+    #[test]
+    fn s8_names_of_two_runs_are_compared() {
+        let before = counts(&["a", "b", "b"], &["s"]);
+        assert_eq!(fewer(&before, &counts(&["a", "b", "b", "c"], &["s", "t"])), None);
+        assert!(fewer(&before, &counts(&["a", "b", "b2"], &[])).unwrap().contains("`b` is no longer run"));
+        assert!(fewer(&before, &counts(&["b", "b"], &["a"])).unwrap().contains("`a` is skipped now"));
+        let unnamed = |passed| Counts { passed, ..Counts::default() };
+        assert!(fewer(&unnamed(3), &unnamed(2)).unwrap().contains("2 tests ran, 3 before"));
+        assert_eq!(fewer(&unnamed(3), &unnamed(4)), None);
+    }
+}

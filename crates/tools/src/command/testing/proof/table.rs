@@ -1,0 +1,327 @@
+//! The table of files that steer a test runner, and the digests of what counts in them.
+//!
+//! Rows are data (`steering.toml`). Of a manifest only the sections count that steer tests: an agent may add a dependency or
+//! change a version, but not which tests are collected. A file that cannot be parsed counts whole: doubt never means equal.
+
+use super::super::Runner;
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use marvin_base::signature;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::LazyLock;
+
+/// Separates the path from the section in a key of a seal.
+pub(super) const SECTION: char = '#';
+/// Marks an entry of a section to which others may be added.
+pub(super) const ENTRY: &str = "+/";
+
+const SOURCE: &str = include_str!("steering.toml");
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Source {
+    row: Vec<SourceRow>,
+    shadows: Shadows,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SourceRow {
+    ecosystem: Ecosystem,
+    files: Vec<String>,
+    #[serde(default)]
+    format: Format,
+    #[serde(default)]
+    keys: Vec<String>,
+    #[serde(default)]
+    #[cfg_attr(not(test), expect(dead_code, reason = "examples, checked by a test"))]
+    steers: Vec<(String, String)>,
+    #[serde(default)]
+    #[cfg_attr(not(test), expect(dead_code, reason = "examples, checked by a test"))]
+    harmless: Vec<(String, String)>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Shadows {
+    modules: BTreeSet<String>,
+}
+
+/// The family of test runners that a row belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Ecosystem {
+    Python,
+    Rust,
+    Node,
+    Go,
+    Make,
+    Other,
+}
+
+impl Ecosystem {
+    /// Whether a runner of this kind reads files of the ecosystem. A shell line may start any runner.
+    pub(super) fn steers(self, runner: Runner) -> bool {
+        match runner {
+            Runner::Pytest => self == Ecosystem::Python,
+            Runner::Cargo => self == Ecosystem::Rust,
+            Runner::Go => self == Ecosystem::Go,
+            Runner::Node => self == Ecosystem::Node,
+            Runner::Auto | Runner::Command => true,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Format {
+    #[default]
+    Whole,
+    Toml,
+    Json,
+    Ini,
+    Gomod,
+}
+
+/// The loaded table.
+#[derive(Debug)]
+pub(super) struct Table {
+    rows: Vec<SourceRow>,
+    /// One glob per file of a row, and the row that it belongs to.
+    globs: GlobSet,
+    owners: Vec<usize>,
+    modules: BTreeSet<String>,
+}
+
+/// The table; the error says what is wrong with it.
+pub(super) static TABLE: LazyLock<Result<Table, String>> = LazyLock::new(Table::load);
+
+impl Table {
+    fn load() -> Result<Table, String> {
+        let source: Source = toml::from_str(SOURCE).map_err(|error| format!("steering.toml: {error}"))?;
+        let mut globs = GlobSetBuilder::new();
+        let mut owners = Vec::new();
+        for (at, row) in source.row.iter().enumerate() {
+            for file in &row.files {
+                let pattern = if file.contains('/') { file.clone() } else { format!("**/{file}") };
+                globs.add(Glob::new(&pattern).map_err(|error| error.to_string())?);
+                owners.push(at);
+            }
+        }
+        let globs = globs.build().map_err(|error| error.to_string())?;
+        Ok(Table { rows: source.row, globs, owners, modules: source.shadows.modules })
+    }
+
+    /// Whether a Python module of this name takes the place of one that a runner imports.
+    pub(super) fn is_shadow(&self, module: &str) -> bool {
+        self.modules.contains(module)
+    }
+
+    /// Whether a file of this path has a row that concerns this runner.
+    pub(super) fn has(&self, path: &Path, runner: Runner) -> bool {
+        self.rows_of(path, runner).next().is_some()
+    }
+
+    fn rows_of(&self, path: &Path, runner: Runner) -> impl Iterator<Item = &SourceRow> {
+        let found: BTreeSet<usize> =
+            self.globs.matches(path).into_iter().filter_map(|at| self.owners.get(at).copied()).collect();
+        found.into_iter().filter_map(|at| self.rows.get(at)).filter(move |row| row.ecosystem.steers(runner))
+    }
+
+    /// The digests of what steers in a file, by `PATH` or `PATH#SECTION`.
+    pub(super) fn digests(&self, path: &Path, bytes: &[u8], runner: Runner) -> BTreeMap<String, String> {
+        let mut digests = BTreeMap::new();
+        let name = path.to_string_lossy();
+        for row in self.rows_of(path, runner) {
+            row.digests(&name, bytes, &mut digests);
+        }
+        digests
+    }
+}
+
+impl SourceRow {
+    fn digests(&self, path: &str, bytes: &[u8], digests: &mut BTreeMap<String, String>) {
+        let text = String::from_utf8_lossy(bytes);
+        let parsed = match self.format {
+            Format::Whole => None,
+            Format::Toml => toml::from_str::<Value>(&text).ok(),
+            Format::Json => serde_json::from_str(text.trim_start_matches('\u{feff}')).ok(),
+            Format::Ini => Some(parse_ini(&text)),
+            Format::Gomod => Some(parse_gomod(&text)),
+        };
+        let Some(value) = parsed else {
+            digests.insert(path.to_string(), signature::of_bytes(bytes));
+            return;
+        };
+        // Sections of ini files have dots in their names, which are not parts of a path.
+        let is_flat = matches!(self.format, Format::Ini | Format::Gomod);
+        for key in &self.keys {
+            let (open, key) = key.strip_prefix('+').map_or((false, key.as_str()), |key| (true, key));
+            let parts: Vec<&str> = if is_flat { vec![key] } else { key.split('.').collect() };
+            select(&value, &parts, String::new(), &mut |place, found| {
+                let place = format!("{path}{SECTION}{place}");
+                if open {
+                    entries(&place, found, digests);
+                } else {
+                    digests.insert(place, signature::of(found));
+                }
+            });
+        }
+    }
+}
+
+/// Calls `take` for every value at a dotted path; the last characters of a part may be a wildcard.
+fn select(value: &Value, parts: &[&str], place: String, take: &mut dyn FnMut(String, &Value)) {
+    let Some((part, rest)) = parts.split_first() else {
+        take(place, value);
+        return;
+    };
+    let Value::Object(map) = value else { return };
+    for (key, inner) in map {
+        let fits = match part.strip_suffix('*') {
+            Some(start) => key.starts_with(start),
+            None => key == part,
+        };
+        if fits {
+            let place = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
+            select(inner, rest, place, take);
+        }
+    }
+}
+
+/// One digest per entry of an object or a list.
+fn entries(place: &str, value: &Value, digests: &mut BTreeMap<String, String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                digests.insert(format!("{place}{ENTRY}{key}"), signature::of(value));
+            }
+        }
+        Value::Array(list) => {
+            for value in list {
+                let name = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+                digests.insert(format!("{place}{ENTRY}{name}"), signature::of(value));
+            }
+        }
+        other => {
+            digests.insert(place.to_string(), signature::of(other));
+        }
+    }
+}
+
+/// Sections of an ini file, each as its lines without comments.
+fn parse_ini(text: &str) -> Value {
+    let mut sections: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    let mut current = String::new();
+    for line in text.lines() {
+        let line = line.trim_end();
+        let start = line.trim_start();
+        if start.is_empty() || start.starts_with('#') || start.starts_with(';') {
+            continue;
+        }
+        match line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+            Some((name, _)) => current = name.trim().to_string(),
+            None => sections.entry(current.clone()).or_default().push(line),
+        }
+    }
+    serde_json::to_value(sections).unwrap_or_default()
+}
+
+/// Directives of a go.mod, each as its lines.
+fn parse_gomod(text: &str) -> Value {
+    let mut directives: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut block: Option<String> = None;
+    for line in text.lines() {
+        let line = line.split("//").next().unwrap_or_default().trim();
+        let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        match &block {
+            _ if line.is_empty() => {}
+            Some(_) if line == ")" => block = None,
+            Some(name) => directives.entry(name.clone()).or_default().push(line.to_string()),
+            None if rest.trim() == "(" || line.ends_with('(') => {
+                block = Some(word.trim_end_matches('(').to_string());
+            }
+            None => directives.entry(word.to_string()).or_default().push(rest.trim().to_string()),
+        }
+    }
+    serde_json::to_value(directives).unwrap_or_default()
+}
+
+/// What changed between two sets of digests, as sentences. Entries may be added to sections that are open.
+pub(super) fn compare(
+    before: &BTreeMap<String, String>,
+    now: &BTreeMap<String, String>,
+) -> Vec<(String, String)> {
+    let mut changes = Vec::new();
+    for (key, digest) in before {
+        match now.get(key) {
+            Some(same) if same == digest => {}
+            Some(_) => changes.push((path_of(key).to_string(), format!("{} was changed", shown(key)))),
+            None => changes.push((path_of(key).to_string(), format!("{} was removed", shown(key)))),
+        }
+    }
+    for key in now.keys().filter(|key| !before.contains_key(*key)) {
+        if !is_free_entry(key, before) {
+            changes.push((path_of(key).to_string(), format!("{} was added", shown(key))));
+        }
+    }
+    changes
+}
+
+/// Whether this is an entry that may be added: not a hook of a script that was there.
+fn is_free_entry(key: &str, before: &BTreeMap<String, String>) -> bool {
+    let Some((section, name)) = key.split_once(ENTRY) else { return false };
+    let hooked = ["pre", "post"].iter().filter_map(|hook| name.strip_prefix(hook));
+    let mut hooked = hooked.map(|script| format!("{section}{ENTRY}{script}"));
+    // A feature that is on by default changes what is compiled.
+    !hooked.any(|script| before.contains_key(&script))
+        && !(section.ends_with("#features") && name == "default")
+}
+
+/// The path of a key.
+pub(super) fn path_of(key: &str) -> &str {
+    key.split_once(SECTION).map_or(key, |(path, _)| path)
+}
+
+fn shown(key: &str) -> String {
+    match key.split_once(SECTION) {
+        Some((path, section)) => format!("`{}` in `{path}`", section.replace(ENTRY, ".")),
+        None => format!("`{key}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s8_examples_of_the_steering_table_hold() {
+        let table = TABLE.as_ref().unwrap();
+        for row in &table.rows {
+            let name = row.files.first().unwrap().replace("**/", "").replace('*', "x");
+            assert!(!row.steers.is_empty(), "{name} has no example");
+            let digests = |text: &str| table.digests(Path::new(&name), text.as_bytes(), Runner::Command);
+            for (before, after) in &row.steers {
+                assert!(!compare(&digests(before), &digests(after)).is_empty(), "{name}: {before} / {after}");
+            }
+            for (before, after) in &row.harmless {
+                assert_eq!(compare(&digests(before), &digests(after)), [], "{name}: {before} / {after}");
+            }
+        }
+        assert!(table.rows.len() > 15);
+    }
+
+    #[test]
+    fn s8_a_manifest_that_cannot_be_parsed_counts_whole() {
+        let table = TABLE.as_ref().unwrap();
+        let digests =
+            |text: &str| table.digests(Path::new("a/pyproject.toml"), text.as_bytes(), Runner::Pytest);
+        assert_eq!(digests("x = ").keys().collect::<Vec<_>>(), ["a/pyproject.toml"]);
+        assert_eq!(compare(&digests("x = "), &digests("y = ")).len(), 1);
+        assert_eq!(table.digests(Path::new("Cargo.toml"), b"[lib]\ntest = false\n", Runner::Pytest).len(), 0);
+        assert!(table.has(Path::new("a/b/conftest.py"), Runner::Command));
+        assert!(!table.has(Path::new("a/b/conftest.pyi"), Runner::Command));
+    }
+}
