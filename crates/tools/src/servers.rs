@@ -11,7 +11,7 @@
 mod launch;
 mod pins;
 
-pub use launch::Launch;
+pub use launch::{Launch, NeutralDirectory};
 
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;

@@ -4,7 +4,7 @@ use marvin_agent::Ground;
 use marvin_base::child::{self, Child, Kept, Limits};
 use marvin_base::redact::Redactor;
 use marvin_base::truncate;
-use marvin_tools::servers::{Definition, Server, filled};
+use marvin_tools::servers::{Definition, NeutralDirectory, Server, filled};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, Implementation,
     PaginatedRequestParams, ProtocolVersion, Tool,
@@ -44,6 +44,8 @@ pub(super) struct Connection {
     peer: Peer<RoleClient>,
     running: Mutex<Option<RunningService<RoleClient, Ears>>>,
     kept: Mutex<Option<Kept>>,
+    /// The directory that it started in, which goes with it.
+    neutral: Mutex<Option<NeutralDirectory>>,
     changed: Arc<AtomicBool>,
     words: LastWords,
 }
@@ -77,17 +79,18 @@ impl Connection {
         let changed = Arc::new(AtomicBool::new(false));
         let ears = Ears { changed: changed.clone() };
         let words = LastWords::default();
-        let (running, kept) = match &server.definition.url {
-            Some(url) => (over_http(ground, &server.definition, url, ears).await?, None),
+        let (running, kept, neutral) = match &server.definition.url {
+            Some(url) => (over_http(ground, &server.definition, url, ears).await?, None, None),
             None => {
+                let (child, neutral) = program(ground, server)?;
                 let (kept, (stdin, stdout, stderr)) =
-                    child::keep(&program(ground, server)?).map_err(|error| error.to_string())?;
+                    child::keep(&child).map_err(|error| error.to_string())?;
                 tokio::spawn(words.clone().listen(stderr));
                 let transport =
                     AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(LARGEST_MESSAGE);
                 let mode = ClientLifecycleMode::Initialize;
                 match serve_client_with_lifecycle(ears, transport, mode).await {
-                    Ok(running) => (running, Some(kept)),
+                    Ok(running) => (running, Some(kept), neutral),
                     Err(error) => return Err(words.after(&no_hello(&error), &ground.redactor).await),
                 }
             }
@@ -97,6 +100,7 @@ impl Connection {
             peer: running.peer().clone(),
             running: Mutex::new(Some(running)),
             kept: Mutex::new(kept),
+            neutral: Mutex::new(neutral),
             changed,
             words,
         })
@@ -160,6 +164,7 @@ impl Connection {
         if let Some(kept) = kept {
             kept.end().await;
         }
+        drop(self.neutral.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 }
 
@@ -223,15 +228,16 @@ impl LastWords {
 }
 
 /// The program, in its own directory and with only the variables that it was given.
-fn program(ground: &Ground, server: &Server) -> Result<Child, String> {
+fn program(ground: &Ground, server: &Server) -> Result<(Child, Option<NeutralDirectory>), String> {
     let launch = server.launch(&ground.layout, &ground.environment)?;
-    Ok(Child {
+    let child = Child {
         folder: Some(launch.folder),
         set: launch.variables,
         inherit: false,
         limits: Limits { processes: Some(MOST_PROCESSES), ..Limits::default() },
         ..Child::new(launch.program).args(launch.arguments)
-    })
+    };
+    Ok((child, launch.neutral))
 }
 
 async fn over_http(

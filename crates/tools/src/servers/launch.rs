@@ -1,7 +1,7 @@
 //! How a server's program is started: which file, where, and with which variables.
 //!
 //! A server runs outside of the sandbox, so nothing that an agent can write into the project may decide what it runs. It
-//! starts in an empty directory of the person, its program is resolved to a file outside of the project, `PATH` holds no
+//! starts in a new empty directory of the person, its program is resolved to a file outside of the project, `PATH` holds no
 //! directory of the project, and its environment is built from a list. `cwd = "project"` in the person's own settings gives
 //! that up for one server, and [`super::Server::notes`] says so.
 //!
@@ -12,19 +12,32 @@ use super::{Definition, Server, Whose};
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use std::collections::BTreeMap;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Variables that every server gets where they are set; `PATH` is made safe first.
 const PASSED: [&str; 10] =
     ["HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ"];
 /// What `cwd` says for the project's directory.
 const PROJECT: &str = "project";
-/// Rights of the empty directory: nothing is made in it.
-const NEUTRAL_MODE: u32 = 0o500;
+/// Rights of the empty directory.
+const NEUTRAL_MODE: u32 = 0o700;
+/// Age after which an empty directory of a start that was killed is removed.
+const MAX_LEFTOVER_AGE: Duration = Duration::from_secs(24 * 3600);
+
+/// An empty directory that a server starts in; it is removed with this.
+#[derive(Debug)]
+pub struct NeutralDirectory(PathBuf);
+
+impl Drop for NeutralDirectory {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.0).ok();
+    }
+}
 
 /// A program with everything around it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Launch {
     /// The program, absolute.
     pub program: PathBuf,
@@ -32,6 +45,8 @@ pub struct Launch {
     pub arguments: Vec<String>,
     /// Where it starts.
     pub folder: PathBuf,
+    /// The same, where it is an empty directory; to be kept while the server runs.
+    pub neutral: Option<NeutralDirectory>,
     /// All of its variables.
     pub variables: BTreeMap<String, String>,
 }
@@ -42,18 +57,21 @@ impl Server {
     /// # Errors
     /// When its program is not found or lies in the project, or its directory cannot be used.
     pub fn launch(&self, layout: &Layout, environment: &Environment) -> Result<Launch, String> {
-        let folder = match starts_in(&self.definition, layout) {
+        let (folder, neutral) = match starts_in(&self.definition, layout) {
             Some(folder) if self.whose == Whose::Project => {
                 return Err(format!(
                     "cannot start in {}: a server that a project names starts in an empty directory\n  hint: take `cwd` out of its definition",
                     folder.display()
                 ));
             }
-            Some(folder) if folder.is_dir() => folder,
+            Some(folder) if folder.is_dir() => (folder, None),
             Some(folder) => {
                 return Err(format!("cannot start in {}: it is not a directory", folder.display()));
             }
-            None => neutral(layout)?,
+            None => {
+                let neutral = neutral(layout, &self.name)?;
+                (neutral.0.clone(), Some(neutral))
+            }
         };
         let path = safe_path(environment.get("PATH").unwrap_or_default(), layout.project());
         let program = self.resolve_program(layout, environment)?;
@@ -68,7 +86,7 @@ impl Server {
         if !names_own_script(&self.definition, layout) {
             variables.insert("PYTHONSAFEPATH".into(), "1".into());
         }
-        Ok(Launch { program, arguments: self.arguments(layout), folder, variables })
+        Ok(Launch { program, arguments: self.arguments(layout), folder, neutral, variables })
     }
 
     /// The program as an absolute path.
@@ -153,31 +171,20 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
 }
 
-/// An empty directory of the person in which nothing is made.
-fn neutral(layout: &Layout) -> Result<PathBuf, String> {
-    let folder = layout.user().join("mcp").join("empty");
-    let fail = |what: &dyn std::fmt::Display| {
-        format!("cannot use {}: {what}\n  hint: remove it, and it is made again", folder.display())
-    };
-    if let Some(parent) = folder.parent() {
-        std::fs::create_dir_all(parent).map_err(|error| fail(&error))?;
+/// Makes a new empty directory of the person.
+fn neutral(layout: &Layout, name: &str) -> Result<NeutralDirectory, String> {
+    let parent = layout.user().join("mcp");
+    let fail = |error: std::io::Error| format!("cannot make a directory in {}: {error}", parent.display());
+    std::fs::create_dir_all(&parent).map_err(fail)?;
+    for entry in std::fs::read_dir(&parent).into_iter().flatten().flatten() {
+        let age =
+            entry.metadata().and_then(|facts| facts.modified()).ok().and_then(|time| time.elapsed().ok());
+        if age.is_some_and(|age| age > MAX_LEFTOVER_AGE) {
+            // Only an empty one is removed.
+            std::fs::remove_dir(entry.path()).ok();
+        }
     }
-    match std::fs::DirBuilder::new().mode(NEUTRAL_MODE).create(&folder) {
-        Ok(()) => {}
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(fail(&error)),
-    }
-    let facts = folder.symlink_metadata().map_err(|error| fail(&error))?;
-    let own = std::fs::metadata("/proc/self").map(|own| own.uid());
-    if !facts.is_dir() || own.is_ok_and(|own| own != facts.uid()) {
-        return Err(fail(&"it is not a directory of yours"));
-    }
-    if std::fs::read_dir(&folder).map_err(|error| fail(&error))?.next().is_some() {
-        return Err(fail(&"it is not empty"));
-    }
-    if facts.permissions().mode() & 0o777 != NEUTRAL_MODE {
-        let mode = std::fs::Permissions::from_mode(NEUTRAL_MODE);
-        std::fs::set_permissions(&folder, mode).map_err(|error| fail(&error))?;
-    }
-    Ok(folder)
+    let folder = parent.join(format!("{name}-{}", marvin_base::ids::short(12)));
+    std::fs::DirBuilder::new().mode(NEUTRAL_MODE).create(&folder).map_err(fail)?;
+    Ok(NeutralDirectory(folder))
 }

@@ -378,6 +378,9 @@ fn s3_code_planted_in_the_project_is_not_run_by_a_person_s_server() {
     for name in ["python", "npx", "path"] {
         assert!(!mark(name).exists(), "{name}");
     }
+    // The empty directories go with the servers.
+    let left = fs::read_dir(world.user().join("mcp")).unwrap().count();
+    assert_eq!(left, 0);
     // The person may give that up for one server, and is warned.
     person(&world, &[("own", "./bin/docs-tool", &[], "cwd = 'project'")]);
     let listed = world.marvin(["mcp", "servers", "list", "--json"]).run().exits(0).json();
