@@ -15,6 +15,7 @@ use marvin_base::environment::Environment;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::{Settings, table};
 use places::OVERRIDES;
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -142,17 +143,20 @@ fn is_by_content(name: &str) -> bool {
     BY_CONTENT.iter().any(|ending| lower.ends_with(ending))
 }
 
-/// Whether the content of a file of settings or keys holds a secret. What cannot be read counts as one.
-fn holds_secret(file: impl Read) -> bool {
+/// Whether the content of a file of settings or keys holds a secret. What cannot be read counts as one, and so does a file
+/// of a key that does not say that it is public.
+fn holds_secret(name: &Path, file: impl Read) -> bool {
     let mut bytes = Vec::new();
     if file.take(MAX_CONTENT_BYTES).read_to_end(&mut bytes).is_err() {
         return true;
     }
-    // A key in binary form is no text.
-    match std::str::from_utf8(&bytes) {
-        Ok(text) => text.contains("PRIVATE KEY") || Redactor::patterns_only().finds(text),
-        Err(_) => true,
-    }
+    // A key in binary form is not text.
+    let Ok(text) = std::str::from_utf8(&bytes) else { return true };
+    let is_key = name
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("pem") || ending.eq_ignore_ascii_case("key"));
+    let is_public = text.contains("-----BEGIN CERTIFICATE") || text.contains(" PUBLIC KEY-----");
+    is_key && !is_public || text.contains("PRIVATE KEY") || Redactor::patterns_only().finds(text)
 }
 
 /// The files of secrets that the person opened to agents (`secrets.granted`): paths in the workspace, or names.
@@ -198,18 +202,20 @@ pub fn is_closed(workspace: &Workspace, path: &WorkspacePath, granted: &GrantedF
     for name in [path.as_path(), real.as_path()] {
         if is_env_file(name) && !granted.has(name) {
             let by_content = is_by_content(&name.to_string_lossy());
-            if !by_content || workspace.open_read(path).map_or(true, holds_secret) {
+            if !by_content || workspace.open_read(path).map_or(true, |file| holds_secret(name, file)) {
                 return true;
             }
         }
     }
-    facts.nlink() > 1
-        && closed_in(workspace.root()).iter().any(|closed| {
-            let inside = closed.strip_prefix(workspace.root()).unwrap_or(closed);
-            !granted.has(inside)
-                && std::fs::metadata(closed)
-                    .is_ok_and(|other| other.ino() == facts.ino() && other.dev() == facts.dev())
-        })
+    facts.nlink() > 1 && closed_identities(workspace.root(), granted).contains(&(facts.dev(), facts.ino()))
+}
+
+/// Device and inode of every closed file below a workspace, by which its second names (hard links) are known.
+#[must_use]
+pub fn closed_identities(root: &Path, granted: &GrantedFiles) -> BTreeSet<(u64, u64)> {
+    let closed =
+        closed_in(root).into_iter().filter(|path| !granted.has(path.strip_prefix(root).unwrap_or(path)));
+    closed.filter_map(|path| std::fs::metadata(path).ok()).map(|facts| (facts.dev(), facts.ino())).collect()
 }
 
 /// Is an entry of a walk, which has no link on its way, closed to agents?
@@ -218,7 +224,7 @@ pub fn is_closed_entry(workspace: &Workspace, path: &Path, granted: &GrantedFile
     is_env_file(path)
         && !granted.has(path)
         && (!is_by_content(&path.to_string_lossy())
-            || workspace.open_plain(path).map_or(true, |(file, _)| holds_secret(file)))
+            || workspace.open_plain(path).map_or(true, |(file, _)| holds_secret(path, file)))
 }
 
 /// Every place of credentials that a contained program has no business in, for a person with this home directory.

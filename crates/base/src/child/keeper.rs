@@ -103,6 +103,7 @@ pub(super) fn keep(command: &mut std::process::Command, child: &Child) -> std::i
             match program {
                 -1 => Err(std::io::Error::last_os_error()),
                 0 => {
+                    close_regular_files();
                     // In a PID namespace of its own a process has no parent that it could see.
                     let keeper = if isolation.is_some() { 0 } else { keeper };
                     begin(keeper, &watched, limits, hard, own_session)?;
@@ -117,6 +118,7 @@ pub(super) fn keep(command: &mut std::process::Command, child: &Child) -> std::i
                     Ok(())
                 }
                 program => {
+                    close_regular_files();
                     let link = isolation.as_ref().map(|(_, maps, (ours, _))| {
                         namespaces::release(program, maps, ours.as_raw_fd());
                         ours.as_raw_fd()
@@ -146,6 +148,24 @@ fn watched() -> libc::sigset_t {
         }
         set
     }
+}
+
+/// Closes the regular files of the parent beyond the standard streams: locks on ledgers must not outlive the parent by the
+/// time that the sandbox takes to be set up.
+#[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
+fn close_regular_files() {
+    let directory = tree::Path::new().text(b"/proc/self/fd");
+    tree::each_entry(&directory, |handle| {
+        // SAFETY: the structure is ours. Nothing of this process uses these files any more.
+        unsafe {
+            let mut facts: libc::stat = std::mem::zeroed();
+            let is_regular =
+                libc::fstat(handle, &raw mut facts) == 0 && facts.st_mode & libc::S_IFMT == libc::S_IFREG;
+            if handle > 2 && is_regular {
+                libc::close(handle);
+            }
+        }
+    });
 }
 
 /// What the keeper holds open.

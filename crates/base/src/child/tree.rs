@@ -222,7 +222,7 @@ fn each_piece(file: &Path, mut visit: impl FnMut(&[u8])) {
 
 /// Calls `visit` with every entry of a folder whose name is a number.
 #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
-fn each_entry(folder: &Path, mut visit: impl FnMut(i32)) {
+pub(super) fn each_entry(folder: &Path, mut visit: impl FnMut(i32)) {
     /// Where the length of an entry and its name stand.
     const LENGTH: usize = 16;
     const NAME: usize = 19;

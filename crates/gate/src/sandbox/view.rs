@@ -193,7 +193,9 @@ impl View {
         let named = TOOLCHAIN_VARIABLES.iter().filter_map(|name| environment.get(name));
         let cargo = environment.get("CARGO_HOME").map(PathBuf::from);
         let cargo = cargo.iter().flat_map(|cargo| ["bin", "git", "registry"].map(|part| cargo.join(part)));
-        extra.extend(named.chain(environment.get("PATH").unwrap_or_default().split(':')).map(PathBuf::from));
+        let path = environment.get("PATH").unwrap_or_default().split(':').map(PathBuf::from);
+        extra.extend(named.map(PathBuf::from));
+        extra.extend(path.flat_map(|entry| [toolchain_root(&entry), Some(entry)]).flatten());
         extra.extend(cargo);
         let is_shown = |place: &PathBuf| {
             place.is_absolute() && is_narrow(place) && place.canonicalize().is_ok_and(|real| is_narrow(&real))
@@ -249,6 +251,16 @@ impl View {
         self.protected
             .retain(|place| writable.iter().any(|shown| place.starts_with(shown) && place != shown));
     }
+}
+
+/// The toolchain that a directory on `PATH` belongs to: shims of `.pyenv` start what lies beside them.
+fn toolchain_root(entry: &Path) -> Option<PathBuf> {
+    let is_root = |place: &&Path| {
+        place.file_name().is_some_and(|name| {
+            TOOLCHAINS.iter().any(|known| !known.contains('/') && *known != "go" && name == *known)
+        })
+    };
+    entry.ancestors().find(is_root).map(Path::to_path_buf)
 }
 
 /// A place by the name it was given and by the one it has.

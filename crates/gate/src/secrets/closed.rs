@@ -80,7 +80,9 @@ pub fn closed_in(root: &Path) -> Vec<PathBuf> {
         entries += listing.entries;
         for name in &listing.secrets {
             let path = directory.join(name);
-            if !is_by_content(&name.to_string_lossy()) || File::open(&path).map_or(true, holds_secret) {
+            if !is_by_content(&name.to_string_lossy())
+                || File::open(&path).map_or(true, |file| holds_secret(&path, file))
+            {
                 closed.push(path);
             }
         }

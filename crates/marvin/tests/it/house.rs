@@ -137,8 +137,12 @@ fn the_written_reference_is_the_generated_one() {
 #[test]
 fn every_link_of_the_documents_leads_somewhere() {
     let root = workspace();
-    let mut pages = vec![root.join("README.md"), root.join("ARCHITECTURE.md"), root.join("CHANGELOG.md")];
-    pages.extend(fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path()));
+    let mut pages: Vec<PathBuf> =
+        ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "SECURITY.md"].map(|page| root.join(page)).into();
+    for directory in ["docs", "docs/design"] {
+        let entries = fs::read_dir(root.join(directory)).unwrap().map(|entry| entry.unwrap().path());
+        pages.extend(entries.filter(|path| path.is_file()));
+    }
     for page in pages {
         let text = fs::read_to_string(&page).unwrap();
         for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {

@@ -6,7 +6,7 @@ use crate::result::ToolError;
 use marvin_base::child::{self, Child, Ending, Limits, Outcome};
 use marvin_base::environment::{self, Environment};
 use marvin_base::settings::table;
-use marvin_gate::sandbox::{self, Policy, Wanted};
+use marvin_gate::sandbox::{self, Level, Policy, Wanted};
 use marvin_gate::{secrets, steering};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -193,6 +193,22 @@ pub(crate) async fn contain(
         tokio::task::spawn_blocking(sandbox::support).await.ok();
     }
     sandbox::enter(child, policy, wanted).map_err(|error| ToolError::Failed(error.to_string()))
+}
+
+/// A notice for the person when commands have less than the full sandbox here, the first time and whenever that changes.
+pub(crate) fn level_notice(context: &ToolContext) -> Option<String> {
+    let level = sandbox::support().level?;
+    let is_weaker = Wanted::from_setting(context.settings.text(&table::CONTAINMENT)) == Wanted::Auto
+        && level == Level::Landlock;
+    let told = context.layout.state().join("sandbox-level");
+    let word = level.word();
+    if std::fs::read_to_string(&told).is_ok_and(|before| before == word) || !is_weaker && !told.exists() {
+        return None;
+    }
+    std::fs::create_dir_all(context.layout.state()).and_then(|()| std::fs::write(&told, word)).ok();
+    is_weaker.then(|| {
+        format!("commands run with {word} only, since this system refuses namespaces; `marvin doctor` says what that leaves open")
+    })
 }
 
 /// Words as a line that the shell reads back as the same words.

@@ -8,7 +8,7 @@
 //! moment; that looks the same and is undone too, with a copy kept beside the report.
 
 use marvin_base::atomic;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -19,12 +19,18 @@ const MAX_FILE_BYTES: u64 = 256 * 1024;
 /// How deep protected directories are compared.
 const MAX_DEPTH: usize = 3;
 
+/// Directories that are looked at for nested repositories.
+const MAX_DIRECTORIES: usize = 400;
+/// Directories of dependencies and builds, which hold repositories of their own.
+const REGENERATED: [&str; 7] = [".git", "node_modules", "target", ".venv", "venv", "build", "dist"];
+
 /// The protected files of a workspace as they were.
 #[derive(Debug)]
 pub(super) struct Guard {
     root: PathBuf,
     places: Vec<PathBuf>,
     files: BTreeMap<PathBuf, Saved>,
+    repositories: BTreeSet<PathBuf>,
 }
 
 /// What is known of one file.
@@ -56,7 +62,7 @@ impl Guard {
         let places: Vec<PathBuf> = places.iter().filter(|place| !is_record(root, place)).cloned().collect();
         let files =
             list(&places).into_iter().map(|(path, facts)| (path.clone(), save(&path, &facts))).collect();
-        Guard { root: root.to_path_buf(), places, files }
+        Guard { root: root.to_path_buf(), places, files, repositories: nested_repositories(root) }
     }
 
     /// Undoes every change and reports the paths, relative to the workspace. What a command put there is moved to `quarantine`.
@@ -81,6 +87,9 @@ impl Guard {
                 }
             }
         }
+        // A repository inside the workspace brings hooks and settings of its own. It is named and stays: builds make some.
+        let new = nested_repositories(&self.root);
+        tampered.extend(new.difference(&self.repositories).map(|path| self.shown(path)));
         tampered.sort();
         tampered.dedup();
         tampered
@@ -94,6 +103,31 @@ impl Guard {
 /// Marvin's own directory and the tickets change while a command runs, by other processes of Marvin.
 fn is_record(root: &Path, place: &Path) -> bool {
     [".marvin", ".tickets"].iter().any(|own| place == root.join(own))
+}
+
+/// Repositories below the workspace's own, in the upper part of its tree.
+fn nested_repositories(root: &Path) -> BTreeSet<PathBuf> {
+    let mut found = BTreeSet::new();
+    let mut waiting = VecDeque::from([(root.to_path_buf(), 0)]);
+    let mut left = MAX_DIRECTORIES;
+    while let Some((directory, depth)) = waiting.pop_front() {
+        left -= 1;
+        for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten().take(MAX_ENTRIES) {
+            let (name, kind) = (entry.file_name(), entry.file_type());
+            if name == ".git" && depth > 0 {
+                found.insert(entry.path());
+            } else if kind.is_ok_and(|kind| kind.is_dir())
+                && depth < MAX_DEPTH
+                && !REGENERATED.iter().any(|made| name == *made)
+            {
+                waiting.push_back((entry.path(), depth + 1));
+            }
+        }
+        if left == 0 {
+            break;
+        }
+    }
+    found
 }
 
 /// Every file and link of the protected places, with its facts.
@@ -182,9 +216,16 @@ mod tests {
         std::fs::write(root.join(".git/hooks/post-commit"), "x").unwrap();
         std::fs::write(root.join(".git/commondir"), "..").unwrap();
         std::fs::write(root.join(".envrc"), "x").unwrap();
+        std::fs::create_dir_all(root.join("sub/.git")).unwrap();
         std::fs::remove_file(root.join(".git/hooks/pre-commit")).unwrap();
-        let expected =
-            [".envrc", ".git/commondir", ".git/config", ".git/hooks/post-commit", ".git/hooks/pre-commit"];
+        let expected = [
+            ".envrc",
+            ".git/commondir",
+            ".git/config",
+            ".git/hooks/post-commit",
+            ".git/hooks/pre-commit",
+            "sub/.git",
+        ];
         assert_eq!(guard.finish(Some(&quarantine)), expected);
         assert_eq!(std::fs::read_to_string(root.join(".git/config")).unwrap(), "[core]\n");
         assert_eq!(std::fs::read_to_string(root.join(".git/hooks/pre-commit")).unwrap(), "true");

@@ -11,7 +11,7 @@ mod run;
 mod sandbox_hint;
 mod testing;
 
-pub(crate) use contained::{Done, Room, contain, contained};
+pub(crate) use contained::{Done, Room, contain, contained, level_notice};
 pub use host::{Hosted, host};
 pub use install::{Ecosystem, InstallPackages, Manager};
 pub use run::{Kept, Ran, RunCommand, run_kept, run_line};

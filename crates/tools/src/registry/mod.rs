@@ -228,7 +228,9 @@ impl Toolbox {
         let unwritten = context.layers.log().and_then(marvin_gate::layers::Log::take_failure);
         // The log redacts for itself, before it cuts.
         let unlogged = log::append(&called.tool, arguments, &called.result, context);
-        called.notice = [called.notice.take(), unlogged, unwritten]
+        let sandboxed = called.result.data.get("sandbox").is_some();
+        let level = sandboxed.then(|| crate::command::level_notice(context)).flatten();
+        called.notice = [called.notice.take(), unlogged, unwritten, level]
             .into_iter()
             .flatten()
             .reduce(|a, b| format!("{a}; {b}"));

@@ -11,12 +11,13 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, SearcherBuilder};
 use marvin_base::redact::Redactor;
 use marvin_gate::{ListedKind, Workspace, secrets};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::thread;
 use tokio_util::sync::CancellationToken;
 
@@ -54,6 +55,14 @@ pub(super) struct Finder<'a> {
     pub(super) redactor: &'a Redactor,
     /// Files of secrets that the person opened.
     pub(super) granted: &'a secrets::GrantedFiles,
+    /// What closed files are, found when a file with a second name is met.
+    pub(super) closed: OnceLock<BTreeSet<(u64, u64)>>,
+}
+
+impl Finder<'_> {
+    fn closed(&self) -> &BTreeSet<(u64, u64)> {
+        self.closed.get_or_init(|| secrets::closed_identities(self.workspace.root(), self.granted))
+    }
 }
 
 /// Some files to search, and what was left out on the way to them.
@@ -243,6 +252,11 @@ fn search_file(
     hits: &mut Hits,
 ) -> std::io::Result<bool> {
     let (mut file, size) = finder.workspace.open_plain(path)?;
+    let facts = file.metadata()?;
+    if facts.nlink() > 1 && finder.closed().contains(&(facts.dev(), facts.ino())) {
+        hits.counts.secret += 1;
+        return Ok(true);
+    }
     if size > LARGEST {
         return Ok(false);
     }

@@ -27,7 +27,7 @@ use marvin_gate::secrets::GrantedFiles;
 use marvin_gate::{Intent, Touches, Workspace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
 /// The name of [`CodeGrep`].
@@ -183,7 +183,17 @@ fn search(
         .binary_detection(BinaryDetection::quit(0))
         .heap_limit(Some(HEAP));
     let most = input.max_results.clamp(1, 10_000);
-    let finder = Finder { workspace, matcher, searcher, most, limit, cancel, redactor, granted };
+    let finder = Finder {
+        workspace,
+        matcher,
+        searcher,
+        most,
+        limit,
+        cancel,
+        redactor,
+        granted,
+        closed: OnceLock::new(),
+    };
     let found = engine::run(&finder, &files);
     if cancel.is_cancelled() {
         return Err(ToolError::Failed("the search was cancelled".into()));

@@ -135,7 +135,7 @@ fn ways() -> Vec<(&'static str, Value)> {
         ("file_read_lines", json!({"path": "note.md", "start": 1, "end": 2})),
         ("file_apply_patch", json!({"path": "note.md", "patch": "@@\n-no such line\n+x\n"})),
         ("code_grep", json!({"pattern": "SETTING"})),
-        ("code_grep", json!({"pattern": CANARY})),
+        ("code_grep", json!({"pattern": "canary.of.a.closed.file"})),
         ("code_grep", json!({"pattern": ".", "glob": ".env*"})),
         ("code_grep", json!({"pattern": "SETTING", "glob": "**/.env"})),
         ("code_grep", json!({"pattern": "SETTING", "path": ".env"})),

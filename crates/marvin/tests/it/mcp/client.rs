@@ -407,7 +407,7 @@ fn s3_a_pinned_script_that_changed_waits_for_trust() {
     assert!(notices(&world.trace()).contains("marvin mcp servers trust p"), "{}", notices(&world.trace()));
     assert!(!mark.exists());
     world.marvin(["mcp", "servers", "trust", "p"]).run().exits(4);
-    world.marvin(["mcp", "servers", "trust", "p", "--yes"]).run().exits(0);
+    world.person(["mcp", "servers", "trust", "p", "--yes"]).run().exits(0);
     assert_eq!(state(), "ready");
     world.marvin(["mcp", "servers", "check", "p"]).run().exits(0);
     assert!(mark.exists());

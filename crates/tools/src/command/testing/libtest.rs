@@ -5,6 +5,9 @@
 
 use super::Counts;
 
+/// Behind the name of a test that must panic.
+pub(super) const SHOULD_PANIC: &str = " - should panic";
+
 #[derive(Debug)]
 struct Section {
     tests: u64,
@@ -77,7 +80,7 @@ impl Section {
 
     fn failing(&self) -> Vec<String> {
         let failed = self.seen.iter().filter(|(_, status)| *status == Status::Failed);
-        failed.map(|(name, _)| name.clone()).collect()
+        failed.map(|(name, _)| name.trim_end_matches(SHOULD_PANIC).to_string()).collect()
     }
 }
 
@@ -96,7 +99,8 @@ fn one(line: &str) -> Option<(&str, Status)> {
         "ignored" => Status::Skipped,
         _ => return None,
     };
-    Some((name.trim_end_matches(" - should panic"), status))
+    // With ` - should panic` it is another test: what it says is turned round.
+    Some((name, status))
 }
 
 /// `test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s`.

@@ -7,6 +7,7 @@
 //! its word. Fingerprints of dependencies are inode, size and change time, which a program without privileges cannot set.
 
 use super::super::detect::{Plan, plan};
+use super::super::libtest::SHOULD_PANIC;
 use super::super::{Counts, Runner, TestsInput};
 use super::source::{self, TestFile};
 use super::table::{self, TABLE, Table};
@@ -97,7 +98,7 @@ impl TestSeal {
         let names = run.executed.keys().chain(run.left_out.keys());
         // The last part of `tests.test_a.test_b`, `module::test`, `package.Test/case`, `suite > test`.
         let last = |name: &str| {
-            let name = name.rsplit(" > ").next().unwrap_or_default();
+            let name = name.trim_end_matches(SHOULD_PANIC).rsplit(" > ").next().unwrap_or_default();
             let name = name.split('/').next().unwrap_or_default();
             [name.rsplit("::").next(), name.rsplit('.').next(), Some(name)]
                 .map(|part| part.unwrap_or_default().to_string())
