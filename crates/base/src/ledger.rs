@@ -30,6 +30,8 @@ use std::time::{Duration, Instant};
 
 /// How long a shared ledger is waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long opening a ledger of one writer waits for its lock.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(2);
 /// A last line that is longer than this was not written here.
 const LONGEST_TAIL: u64 = 64 * 1024 * 1024;
 
@@ -158,13 +160,8 @@ impl Ledger {
         chained: bool,
     ) -> Result<Self, LedgerError> {
         let mut ledger = Ledger::open_file(path, durability, redactor, false)?;
-        match ledger.file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(LedgerError::Busy { path: path.display().to_string() });
-            }
-            Err(TryLockError::Error(source)) => return Err(ledger.io("lock", source)),
-        }
+        // A process that was killed a moment ago may have a child that has not let go of its files yet.
+        ledger.lock_within(OPEN_TIMEOUT)?;
         ledger.torn = ledger.repair()?;
         if chained {
             ledger.begin_chain()?;
@@ -361,7 +358,11 @@ impl Ledger {
 
     /// Takes the lock, and does not wait for ever: whoever holds it for long does not write a line.
     fn lock(&self) -> Result<(), LedgerError> {
-        let until = Instant::now() + PATIENCE;
+        self.lock_within(PATIENCE)
+    }
+
+    fn lock_within(&self, timeout: Duration) -> Result<(), LedgerError> {
+        let until = Instant::now() + timeout;
         loop {
             match self.file.try_lock() {
                 Ok(()) => return Ok(()),

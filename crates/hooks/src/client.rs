@@ -23,8 +23,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// How long a daemon may show no sign of life. It shows one every [`wire::PULSE`].
-const SILENCE: Duration = Duration::from_millis(1_500);
+/// How long a daemon may show no sign of life. It shows one every [`wire::PULSE`], and none while it waits for the lock of a
+/// ledger that hundreds of hooks append to at once.
+const SILENCE: Duration = Duration::from_secs(6);
 /// How long a request may take to be taken.
 const SENDING: Duration = Duration::from_secs(5);
 /// How long an answer is looked for before the process sleeps: waking it up again takes longer than most answers do.

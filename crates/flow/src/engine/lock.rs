@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const FILE: &str = "run.lock";
-const TRIES: u32 = 20;
+const TRIES: u32 = 400;
 
 /// Who holds a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -260,7 +260,14 @@ fn toolchain_root(entry: &Path) -> Option<PathBuf> {
             TOOLCHAINS.iter().any(|known| !known.contains('/') && *known != "go" && name == *known)
         })
     };
-    entry.ancestors().find(is_root).map(Path::to_path_buf)
+    let known = entry.ancestors().find(is_root);
+    // A prefix of its own: a virtual environment, or a toolchain with its libraries beside its programs.
+    let is_prefix = |parent: &&Path| {
+        entry.file_name().is_some_and(|name| name == "bin")
+            && parent.file_name().is_some_and(|name| name != ".local")
+            && (parent.join("pyvenv.cfg").is_file() || parent.join("lib").is_dir())
+    };
+    known.or_else(|| entry.parent().filter(is_prefix)).map(Path::to_path_buf)
 }
 
 /// A place by the name it was given and by the one it has.
