@@ -66,7 +66,8 @@ const SCENARIOS: &[Scenario] = &[
 const FIRST_RUN: &str = "FIRST_RUN";
 
 /// Files of the project before anything happens.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 8] = [
+    (".marvin/instructions.md", "Be brief.\n"),
     ("echo.json", r#"{"steps":[{"id":"a","worker":"Echo"}]}"#),
     ("README.md", "A project.\n"),
     (
@@ -114,6 +115,8 @@ fn trial(arena: &Arena, case: &toml::Table) -> Result<Trial, String> {
             problems.push(format!("cannot set up {words:?}: {}", shown(&ended)));
         }
     }
+    // Looking may change what is shown (a commitment was verified), so what is compared is the second look.
+    look(arena, place, scenario)?;
     let before = look(arena, place, scenario)?;
     marvin(arena, place, &["tools", "call", "run_command", "--args", r#"{"command":"make attack"}"#])?;
     let ran = place.join("project/ran").exists();
@@ -136,7 +139,9 @@ fn trial(arena: &Arena, case: &toml::Table) -> Result<Trial, String> {
     }
     let mut note = problems.join("; ");
     if !held {
-        note.push_str(&format!(" before: {before} after: {after}"));
+        let mut pairs = before.lines().zip(after.lines());
+        let (was, is) = pairs.find(|(was, is)| was != is).unwrap_or(("", "more or fewer lines"));
+        note.push_str(&format!(" was: {was} is: {is}"));
     }
     Ok(Trial { id, level: "", held, control: problems.is_empty(), note })
 }
@@ -153,15 +158,24 @@ fn look(arena: &Arena, place: &Path, scenario: &Scenario) -> Result<String, Stri
     for words in scenario.shown {
         let ended = marvin(arena, place, words)?;
         let text = String::from_utf8_lossy(&ended.stdout);
-        // Times and durations of the look itself are not what is compared.
-        let lines = text.lines().filter(|line| !line.contains("duration") && !line.contains("evidence"));
-        seen.push_str(&format!(
-            "{words:?} {:?} {}\n",
-            ended.status.code(),
-            lines.collect::<Vec<_>>().join("\n")
-        ));
+        seen.push_str(&format!("{words:?} {:?} {}\n", ended.status.code(), without_durations(&text)));
     }
     Ok(seen)
+}
+
+/// A text without `(0.7 s)`: how long a look took is not what is compared.
+fn without_durations(text: &str) -> String {
+    let is_duration =
+        |inner: &str| inner.strip_suffix(" s").is_some_and(|number| number.parse::<f64>().is_ok());
+    let mut pieces = text.split('(');
+    let mut kept = pieces.next().unwrap_or_default().to_string();
+    for piece in pieces {
+        match piece.split_once(')') {
+            Some((inner, rest)) if is_duration(inner) => kept.push_str(rest),
+            _ => kept.push_str(&format!("({piece}")),
+        }
+    }
+    kept
 }
 
 fn command(arena: &Arena, place: &Path, program: &Path) -> Command {

@@ -109,6 +109,9 @@ fn holds(word: &Word, folders: &[Word], grounds: Grounds<'_>) -> bool {
 
 /// Judges a program that reads whole trees.
 pub(super) fn judge(look: &mut Look<'_>, base: &str) {
+    if !look.listed && stays_inside(look.segment, look.grounds) {
+        return;
+    }
     let roots = roots(look.segment, base);
     let found = roots.iter().find(|word| holds(word, &look.segment.folders, look.grounds));
     if let Some(word) = found {
@@ -128,6 +131,22 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) {
             format!("`{base}` reads what a listing of a directory with credentials named"),
         );
     }
+}
+
+/// Does every word stay below the workspace, so that nothing needs a closer look?
+fn stays_inside(segment: &Segment, grounds: Grounds<'_>) -> bool {
+    let inside = |folder: &Word| {
+        let text = folder.text();
+        text.is_some_and(|text| text == grounds.workspace || super::place::is_below(&text, grounds.workspace))
+    };
+    let plain = |word: &Word| {
+        let text = word.beginning();
+        !text.contains("..") && !text.contains('/')
+            || text.starts_with(|char: char| char.is_ascii_alphanumeric())
+                && !text.contains("..")
+                && !text.contains('=')
+    };
+    segment.folders.iter().all(inside) && segment.words.iter().skip(1).all(plain)
 }
 
 fn through_xargs(segment: &Segment) -> bool {

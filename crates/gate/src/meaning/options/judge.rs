@@ -38,8 +38,8 @@ const EVERYWHERE: [&str; 26] = [
 
 /// Judges the options of a program: those that are not known are asked about.
 pub(in crate::meaning) fn judge(look: &mut Look<'_>, base: &str, facts: Option<&Facts>) {
-    let words = look.rest().to_vec();
-    judge_words(look, base, facts, &words, 0);
+    let segment = look.segment;
+    judge_words(look, base, facts, segment.words.get(1..).unwrap_or_default(), 0);
 }
 
 fn judge_words(look: &mut Look<'_>, base: &str, facts: Option<&Facts>, words: &[Word], depth: usize) {
@@ -62,7 +62,7 @@ fn judge_words(look: &mut Look<'_>, base: &str, facts: Option<&Facts>, words: &[
     }
     rest(look, base, signature, &parsed);
     // `npx eslint …`, `pnpm exec jest …`, `yarn tsc …`: a program whose options are known.
-    if let Some((program, words)) = &parsed.passed
+    if let Some((program, words)) = parsed.passed
         && let Some(name) = program.text()
         && name != base
         && !parsed.operands.first().is_some_and(|verb| verb.is("run") || verb.is("run-script"))
@@ -102,9 +102,9 @@ fn module<'a>(base: &str, words: &'a [Word]) -> Option<(String, &'a [Word])> {
 }
 
 /// Does the option act on what its value names?
-fn effect(look: &mut Look<'_>, base: &str, option: &Found) {
+fn effect(look: &mut Look<'_>, base: &str, option: &Found<'_>) {
     let name = &option.name;
-    let value = option.value.as_ref();
+    let value = option.value.as_deref();
     match option.effect {
         Effect::Flag | Effect::Value | Effect::Optional => {}
         Effect::Read => {
@@ -172,7 +172,7 @@ fn load(look: &mut Look<'_>, base: &str, name: &str, value: &Word) {
 }
 
 /// What operands mean beyond what the class of the program says.
-fn rest(look: &mut Look<'_>, base: &str, signature: &Signature, parsed: &Parsed) {
+fn rest(look: &mut Look<'_>, base: &str, signature: &Signature, parsed: &Parsed<'_>) {
     if signature.response
         && let Some(file) = parsed.operands.iter().find(|word| word.beginning().starts_with('@'))
     {

@@ -3,26 +3,25 @@
 use super::{Effect, Grammar, Signature};
 use crate::meaning::arguments::tail;
 use crate::shell::Word;
+use std::borrow::Cow;
 
 /// An option that was found.
-pub(super) struct Found {
+pub(super) struct Found<'a> {
     /// As it is listed.
     pub(super) name: String,
     pub(super) effect: Effect,
-    pub(super) value: Option<Word>,
+    pub(super) value: Option<Cow<'a, Word>>,
 }
 
 /// The words of a command.
 #[derive(Default)]
-pub(super) struct Parsed {
-    pub(super) found: Vec<Found>,
-    pub(super) operands: Vec<Word>,
+pub(super) struct Parsed<'a> {
+    pub(super) found: Vec<Found<'a>>,
+    pub(super) operands: Vec<&'a Word>,
     /// Options that are not listed, as they were written.
     pub(super) unknown: Vec<String>,
-    /// Words behind `--`.
-    pub(super) behind: Vec<Word>,
     /// The script or program that it starts, and the words that belong to it.
-    pub(super) passed: Option<(Word, Vec<Word>)>,
+    pub(super) passed: Option<(&'a Word, &'a [Word])>,
 }
 
 /// Most options that one command is looked at for.
@@ -42,7 +41,7 @@ impl Scope {
     }
 
     /// Do all further words belong to what the program starts?
-    fn passes(&self, parsed: &Parsed) -> bool {
+    fn passes(&self, parsed: &Parsed<'_>) -> bool {
         self.own.passes.is_some_and(|count| parsed.operands.len() == self.phrase + usize::from(count))
     }
 
@@ -89,7 +88,7 @@ impl Scope {
 }
 
 /// Sorts the words behind a program's name.
-pub(super) fn parse(program: &'static Signature, words: &[Word]) -> Parsed {
+pub(super) fn parse<'a>(program: &'static Signature, words: &'a [Word]) -> Parsed<'a> {
     let mut parsed = Parsed::default();
     let mut scope = Scope { own: program, program, phrase: 0 };
     let mut phrase = String::new();
@@ -102,7 +101,6 @@ pub(super) fn parse(program: &'static Signature, words: &[Word]) -> Parsed {
         }
         let text = word.beginning();
         if word.is("--") {
-            parsed.behind = words.get(index..).unwrap_or_default().to_vec();
             break;
         }
         let bundle = index == 1 && program.bundled && !text.starts_with('-') && !text.is_empty();
@@ -111,8 +109,8 @@ pub(super) fn parse(program: &'static Signature, words: &[Word]) -> Parsed {
             operand(&mut parsed, &mut scope, &mut phrase, word);
             let behind = words.get(index..).unwrap_or_default();
             if scope.own.leading || scope.passes(&parsed) {
-                parsed.passed = Some((word.clone(), behind.to_vec()));
-                parsed.operands.extend(behind.iter().cloned());
+                parsed.passed = Some((word, behind));
+                parsed.operands.extend(behind);
                 break;
             }
             continue;
@@ -123,7 +121,7 @@ pub(super) fn parse(program: &'static Signature, words: &[Word]) -> Parsed {
             continue;
         }
         match scope.own.grammar {
-            Grammar::Text => parsed.operands.push(word.clone()),
+            Grammar::Text => parsed.operands.push(word),
             Grammar::Single => single(&mut parsed, &scope, word, words, &mut index),
             Grammar::Gnu if text.starts_with("--") => long(&mut parsed, &scope, word, words, &mut index),
             Grammar::Gnu => cluster(&mut parsed, &scope, word, words, &mut index),
@@ -139,8 +137,8 @@ pub(super) fn parse(program: &'static Signature, words: &[Word]) -> Parsed {
 }
 
 /// An operand: perhaps the next word of a subcommand.
-fn operand(parsed: &mut Parsed, scope: &mut Scope, phrase: &mut String, word: &Word) {
-    parsed.operands.push(word.clone());
+fn operand<'a>(parsed: &mut Parsed<'a>, scope: &mut Scope, phrase: &mut String, word: &'a Word) {
+    parsed.operands.push(word);
     if scope.program.subs.text().is_empty() || parsed.operands.len() > 4 {
         return;
     }
@@ -160,21 +158,21 @@ fn operand(parsed: &mut Parsed, scope: &mut Scope, phrase: &mut String, word: &W
 }
 
 /// Takes the next word as a value.
-fn next(scope: &Scope, words: &[Word], index: &mut usize) -> Option<Word> {
-    let value = words.get(*index).cloned()?;
+fn next<'a>(scope: &Scope, words: &'a [Word], index: &mut usize) -> Option<Cow<'a, Word>> {
+    let value = words.get(*index)?;
     let text = value.beginning();
     let option =
         scope.own.loose && text.starts_with('-') && text.chars().nth(1).is_some_and(char::is_alphabetic);
     if !option {
         *index += 1;
     }
-    Some(value)
+    Some(Cow::Borrowed(value))
 }
 
-fn long(parsed: &mut Parsed, scope: &Scope, word: &Word, words: &[Word], index: &mut usize) {
+fn long<'a>(parsed: &mut Parsed<'a>, scope: &Scope, word: &'a Word, words: &'a [Word], index: &mut usize) {
     let text = word.beginning();
     let (name, attached) = match text.split_once('=') {
-        Some((name, _)) => (name, Some(tail(word, name.len() + 1))),
+        Some((name, _)) => (name, Some(Cow::Owned(tail(word, name.len() + 1)))),
         None => (&*text, None),
     };
     // `--out$X`: the name itself is not certain.
@@ -191,7 +189,7 @@ fn long(parsed: &mut Parsed, scope: &Scope, word: &Word, words: &[Word], index: 
     }
 }
 
-fn cluster(parsed: &mut Parsed, scope: &Scope, word: &Word, words: &[Word], index: &mut usize) {
+fn cluster<'a>(parsed: &mut Parsed<'a>, scope: &Scope, word: &'a Word, words: &'a [Word], index: &mut usize) {
     let text = word.beginning();
     let numeric = scope.lists().any(|list| list.numeric);
     let digits = text.chars().skip(1).take_while(char::is_ascii_digit).count();
@@ -204,7 +202,7 @@ fn cluster(parsed: &mut Parsed, scope: &Scope, word: &Word, words: &[Word], inde
         return;
     }
     if let Some((start, effect)) = scope.prefix(&text) {
-        let value = Some(tail(word, start.len())).filter(|_| effect.takes_next());
+        let value = Some(Cow::Owned(tail(word, start.len()))).filter(|_| effect.takes_next());
         parsed.found.push(Found { name: text.into_owned(), effect, value });
         return;
     }
@@ -219,7 +217,7 @@ fn cluster(parsed: &mut Parsed, scope: &Scope, word: &Word, words: &[Word], inde
             let rest = tail(word, at);
             let attached = rest.text().is_none_or(|text| !text.is_empty());
             let value = if attached {
-                Some(rest)
+                Some(Cow::Owned(rest))
             } else if effect.takes_next() {
                 next(scope, words, index)
             } else {
@@ -235,7 +233,7 @@ fn cluster(parsed: &mut Parsed, scope: &Scope, word: &Word, words: &[Word], inde
 }
 
 /// `tar xzf FILE`: letters without a dash, whose values follow in their order.
-fn bundled(parsed: &mut Parsed, scope: &Scope, word: &Word, words: &[Word], index: &mut usize) {
+fn bundled<'a>(parsed: &mut Parsed<'a>, scope: &Scope, word: &'a Word, words: &'a [Word], index: &mut usize) {
     let text = word.beginning().into_owned();
     for letter in text.chars() {
         let name = format!("-{letter}");
@@ -252,10 +250,10 @@ fn bundled(parsed: &mut Parsed, scope: &Scope, word: &Word, words: &[Word], inde
     }
 }
 
-fn single(parsed: &mut Parsed, scope: &Scope, word: &Word, words: &[Word], index: &mut usize) {
+fn single<'a>(parsed: &mut Parsed<'a>, scope: &Scope, word: &'a Word, words: &'a [Word], index: &mut usize) {
     let text = word.beginning();
     let (head, attached) = match text.split_once('=') {
-        Some((name, _)) => (name, Some(tail(word, name.len() + 1))),
+        Some((name, _)) => (name, Some(Cow::Owned(tail(word, name.len() + 1)))),
         None => (&*text, None),
     };
     let certain = attached.is_some() || word.text().is_some();
@@ -275,7 +273,7 @@ fn single(parsed: &mut Parsed, scope: &Scope, word: &Word, words: &[Word], index
     }
     match scope.prefix(&text) {
         Some((start, effect)) => {
-            let value = Some(tail(word, start.len())).filter(|_| effect.takes_next());
+            let value = Some(Cow::Owned(tail(word, start.len()))).filter(|_| effect.takes_next());
             parsed.found.push(Found { name: text.into_owned(), effect, value });
         }
         None => parsed.unknown.push(word.shown()),
