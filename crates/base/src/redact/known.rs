@@ -86,7 +86,9 @@ fn is_path(value: &str) -> bool {
 fn add(known: &mut BTreeMap<String, String>, name: &str, value: &str) {
     let value = value.trim();
     let is_switch = value.len() < MIN_WORD_BYTES && is_plain_word(value);
-    if value.len() < MIN_KNOWN_BYTES || is_switch || values::is_reference(value) && !value.contains("://") {
+    // What begins with a slash is a path only when it leads somewhere: a token may begin so too.
+    let is_reference = if value.starts_with('/') { is_path(value) } else { values::is_reference(value) };
+    if value.len() < MIN_KNOWN_BYTES || is_switch || is_reference && !value.contains("://") {
         return;
     }
     for form in encodings(value) {

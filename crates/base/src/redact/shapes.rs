@@ -150,7 +150,8 @@ fn try_shape(text: &str, at: usize, row: usize, shape: &Shape) -> Option<Span> {
     let before = text.as_bytes().get(..at)?;
     let (start, bound) = match shape.edge {
         Edge::Any => (at, true),
-        Edge::Word => (at, !before.last().is_some_and(|byte| is_word(*byte))),
+        // An underscore joins a token to a name, as in `tool_ghp_…`.
+        Edge::Word => (at, !before.last().is_some_and(u8::is_ascii_alphanumeric)),
         Edge::Back(class) => {
             let start = at - before.iter().rev().take_while(|byte| class(**byte)).count();
             (start, start < at)

@@ -163,7 +163,7 @@ impl Inner {
         let file = AccessFs::from_file(NEWEST_ABI).bits() & known;
         let c_path = |path: &Path| CString::new(path.as_os_str().as_bytes()).unwrap_or_default();
         let mut rules = vec![(c"/".to_owned(), read)];
-        for place in ["/tmp", "/dev/shm", "/dev/pts"] {
+        for place in ["/tmp", "/var/tmp", "/dev/shm", "/dev/pts"] {
             rules.push((c_path(Path::new(place)), write));
         }
         rules.extend(DEVICES.map(|device| (c_path(Path::new(device)), file)));

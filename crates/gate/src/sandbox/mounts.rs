@@ -88,11 +88,12 @@ impl Plan {
         let mut made = BTreeSet::new();
         plan.tmpfs(stage, "mode=0755,size=16m")?;
         plan.steps.push(Step::File(c_path(&stage.join(".closed"))?, 0));
-        for place in ["tmp", "dev", "proc", "run", "var", "home", "root", "sys", "mnt", "srv"] {
+        for place in ["tmp", "dev", "proc", "run", "var/tmp", "home", "root", "sys", "mnt", "srv"] {
             plan.parents(stage, &stage.join(place).join("x"), &mut made)?;
         }
-        plan.tmpfs(&stage.join("tmp"), "mode=1777,size=50%")?;
-        plan.steps.push(Step::Link { target: c_text("/tmp"), path: c_path(&stage.join("var/tmp"))? });
+        for place in ["tmp", "var/tmp"] {
+            plan.tmpfs(&stage.join(place), "mode=1777,size=50%")?;
+        }
         plan.devices(stage)?;
         for (link, target) in &view.links {
             plan.parents(stage, &inside(link), &mut made)?;
