@@ -210,6 +210,10 @@ impl View {
             }
         }
         view.readable.extend(git_directories(&policy.workspace));
+        if policy.network {
+            // Often a link to what the system's resolver writes.
+            view.readable.extend(Path::new("/etc/resolv.conf").canonicalize());
+        }
         let workspace = std::iter::once(policy.workspace.clone());
         if policy.readonly {
             view.readable.extend(workspace);

@@ -45,6 +45,7 @@ impl Room {
         policy.closed = closed_files(root, context);
         policy.readable =
             context.settings.list(&table::SANDBOX_READABLE).into_iter().map(PathBuf::from).collect();
+        policy.readable.extend(named_python(context));
         policy.protected = steering::protected(root);
         policy.protected.extend(sandbox::PROTECTED.iter().map(|place| root.join(place)));
         if let Some(grant) = &context.grant {
@@ -55,6 +56,15 @@ impl Room {
         }
         Ok(policy)
     }
+}
+
+/// The Python that the person named for benchmark tasks, with its libraries.
+fn named_python(context: &ToolContext) -> Option<PathBuf> {
+    let named = PathBuf::from(context.settings.text(&table::LAB_PYTHON));
+    if !named.is_absolute() {
+        return None;
+    }
+    if named.is_dir() { Some(named) } else { named.ancestors().nth(2).map(Path::to_path_buf) }
 }
 
 /// The files of secrets in the workspace that the person did not open.

@@ -16,11 +16,13 @@ use crate::result::{Confidence, Output, ToolError};
 use crate::tool::Tool;
 use async_trait::async_trait;
 use manager::{Plan, plan};
+use marvin_base::environment::Environment;
 use marvin_base::settings::table;
 use marvin_base::truncate;
 use marvin_gate::{Decision, Intent, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Seconds that an installation has when neither the call nor the setting gives it more.
@@ -119,6 +121,7 @@ impl Tool for InstallPackages {
         let mut policy = room.policy(context)?;
         policy.network = true;
         let mut child = shell(&line);
+        child.set.extend(index_variables(context));
         manager.prepare(&mut child, &mut policy, room.path(), context)?;
         child.deadline = seconds(input.timeout, context);
         if input.timeout.is_none() {
@@ -147,4 +150,29 @@ impl Tool for InstallPackages {
         let confidence = if said.whole.is_some() { Confidence::Summarized } else { Confidence::Verbatim };
         Ok(Output { error, confidence, whole: said.whole, ..Output::new(summary, text, data) })
     }
+}
+/// Variables that name the index or the proxy that packages come from, where they hold no credential.
+fn index_variables(context: &ToolContext) -> BTreeMap<String, String> {
+    const PREFIXES: [&str; 12] = [
+        "pip_",
+        "uv_",
+        "npm_config_",
+        "yarn_",
+        "cargo_net_",
+        "cargo_registries_",
+        "goproxy",
+        "gosumdb",
+        "gonosumdb",
+        "http_proxy",
+        "https_proxy",
+        "no_proxy",
+    ];
+    let environment = Environment::of_process();
+    let is_plain = |name: &str, value: &str| {
+        let name = name.to_ascii_lowercase();
+        PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            && !context.redactor.finds(&format!("{name}={value}"))
+    };
+    let chosen = environment.iter().filter(|(name, value)| is_plain(name, value));
+    chosen.map(|(name, value)| (name.to_string(), value.to_string())).collect()
 }
