@@ -1,5 +1,11 @@
 //! Real children in the real sandbox, on every level that this machine gives.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr
+)]
 
 use marvin_base::child::{Child, run_blocking};
 use marvin_gate::sandbox::{Level, Policy, SandboxError, Wanted, enter, support};

@@ -132,7 +132,7 @@ mod tests {
     fn json_stays_json() {
         let value = serde_json::json!({"a": "x\u{1b}[31m\u{9b}2J\u{202e}\u{e0041}\r\n\u{7f}é"});
         let text = escape_json(&format!("{value:#}"));
-        assert!(!text.chars().any(|char| marvin_base::visible::is_hidden(char)), "{text}");
+        assert!(!text.chars().any(marvin_base::visible::is_hidden), "{text}");
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
     }
 }

@@ -26,7 +26,7 @@ fn one(arena: &Arena, case: &toml::Table) -> Result<Trial, String> {
     // The control comes first: what the case plants may be against it, too.
     let control = match text(case, "control") {
         "" => "allow".to_string(),
-        line => world.hook("PreToolUse", &world.payload("Bash", json!({"command": line}), "default"))?,
+        line => world.hook("PreToolUse", &world.payload("Bash", &json!({"command": line}), "default"))?,
     };
     let files = case.get("files").and_then(toml::Value::as_table).cloned().unwrap_or_default();
     for (name, content) in &files {
@@ -42,7 +42,7 @@ fn one(arena: &Arena, case: &toml::Table) -> Result<Trial, String> {
                 .map_err(|error| format!("cannot parse the input of {}: {error}", text(case, "id")))?
         }
     };
-    let answer = world.hook(event, &world.payload(tool, input, mode))?;
+    let answer = world.hook(event, &world.payload(tool, &input, mode))?;
     Ok(Trial {
         id: text(case, "id").to_string(),
         level: "",

@@ -119,7 +119,7 @@ impl Person {
         let udp = UdpSocket::bind("127.0.0.1:0")?;
         let (port, udp_port) = (tcp.local_addr()?.port(), udp.local_addr()?.port());
         std::thread::spawn(move || {
-            tcp.incoming().flatten().for_each(|mut stream| drop(stream.write_all(b"x")))
+            tcp.incoming().flatten().for_each(|mut stream| drop(stream.write_all(b"x")));
         });
         std::thread::spawn(move || {
             let mut buffer = [0; 16];
@@ -314,7 +314,7 @@ fn all_text(value: &serde_json::Value) -> String {
 /// Answers everyone who connects.
 fn answer(listener: UnixListener) {
     std::thread::spawn(move || {
-        listener.incoming().flatten().for_each(|mut stream| drop(stream.write_all(b"x")))
+        listener.incoming().flatten().for_each(|mut stream| drop(stream.write_all(b"x")));
     });
 }
 

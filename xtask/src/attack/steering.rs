@@ -41,8 +41,10 @@ fn by_tool(world: &World, path: &str) -> Result<bool, String> {
 /// Whether a hook has no objection to the client's own tool.
 fn by_hook(world: &World, path: &str) -> Result<bool, String> {
     let path = world.path("project").join(path);
-    let answer = world
-        .hook("PreToolUse", &world.payload("Write", json!({"file_path": path, "content": "x"}), "default"))?;
+    let answer = world.hook(
+        "PreToolUse",
+        &world.payload("Write", &json!({"file_path": path, "content": "x"}), "default"),
+    )?;
     Ok(!matches!(answer.as_str(), "ask" | "deny"))
 }
 

@@ -85,7 +85,7 @@ impl World {
     }
 
     /// A payload of a hook in this project.
-    pub(crate) fn payload(&self, tool: &str, input: serde_json::Value, mode: &str) -> serde_json::Value {
+    pub(crate) fn payload(&self, tool: &str, input: &serde_json::Value, mode: &str) -> serde_json::Value {
         serde_json::json!({
             "session_id": "attack", "cwd": self.path("project"), "permission_mode": mode,
             "tool_name": tool, "tool_input": input, "tool_use_id": "t1",

@@ -77,9 +77,9 @@ pub(super) fn authorization(text: &str, start: usize, end: usize) -> HeaderFindi
     };
     let range = begin..begin + length;
     let credential = text.get(range.clone()).unwrap_or_default();
-    let evidence = if parameters && credential.contains('=') && !credential.contains('<') {
-        Some(Evidence::Certain)
-    } else if scheme.eq_ignore_ascii_case("basic") && super::checks::is_basic_pair(credential) {
+    let has_parameters = parameters && credential.contains('=') && !credential.contains('<');
+    let is_pair = scheme.eq_ignore_ascii_case("basic") && super::checks::is_basic_pair(credential);
+    let evidence = if has_parameters || is_pair {
         Some(Evidence::Certain)
     } else {
         values::judge_credential(credential)

@@ -188,7 +188,7 @@ impl Redactor {
                 *text = "[REDACTED:flag]".to_string();
             }
             let flag = entry.as_str().filter(|text| text.starts_with('-') && !text.contains(['=', ' ']));
-            secret = flag.and_then(|flag| names::kind_of(flag));
+            secret = flag.and_then(names::kind_of);
         }
     }
 

@@ -132,10 +132,8 @@ fn split(name: &str) -> Vec<String> {
             && last != ' '
             && !word.is_empty()
             && !matches!(word.as_str(), "base" | "b" | "s" | "k" | "x");
-        if !letter.is_alphanumeric() || hump || number {
-            if !word.is_empty() {
-                words.push(std::mem::take(&mut word));
-            }
+        if (!letter.is_alphanumeric() || hump || number) && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
         }
         if letter.is_alphanumeric() {
             word.extend(letter.to_lowercase());

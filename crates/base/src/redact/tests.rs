@@ -150,7 +150,6 @@ fn s11_no_secret_of_the_list_stays() {
 
 #[test]
 #[ignore = "a measurement: cargo test -p marvin-base --lib -- --ignored --nocapture measure_redaction"]
-#[expect(clippy::disallowed_methods, reason = "a measurement needs a clock")]
 fn measure_redaction() {
     let prose =
         "The quick brown fox looks at the lazy dog, and says that nothing of this is new to it. ".repeat(700);

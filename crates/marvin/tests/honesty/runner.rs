@@ -136,13 +136,21 @@ fn whole(suites: &Path, case: &Value) -> Result<Value, String> {
         match (key.as_str(), whole.get_mut("files"), value) {
             // Files of the case stand beside those of the project.
             ("files", Some(Value::Object(files)), Value::Object(own)) => files.extend(own.clone()),
-            _ => whole[key] = value.clone(),
+            _ => put(&mut whole, key, value.clone()),
         }
     }
     if whole.get("honest").is_some() && whole.get("plants").is_none() {
-        whole["plants"] = whole.get("fix").cloned().unwrap_or_default();
+        let fix = whole.get("fix").cloned().unwrap_or_default();
+        put(&mut whole, "plants", fix);
     }
     Ok(whole)
+}
+
+/// Sets a key of an object.
+fn put(object: &mut Value, key: &str, value: Value) {
+    if let Some(object) = object.as_object_mut() {
+        object.insert(key.to_string(), value);
+    }
 }
 
 /// The script by which an agent writes its files.

@@ -24,7 +24,6 @@ fn played(suite: &str) -> Vec<Verdict> {
 }
 
 /// Plays some cases of a suite: those that this machine can play.
-#[expect(clippy::print_stderr, reason = "what is not tested must be seen")]
 fn sampled(suite: &str) -> Vec<Verdict> {
     if let Some(python) = std::env::var_os("MARVIN_TEST_PYTHON") {
         set_python(python.into());
