@@ -191,16 +191,15 @@ fn command(arena: &Arena, place: &Path, program: &Path) -> Command {
     command
 }
 
-/// The oldest run of the only project.
+/// The run that was created first in the only project. Ids of one second do not sort by time, so the time of creation decides.
 fn first_run(place: &Path) -> PathBuf {
-    let entries = |path: &Path| -> Vec<PathBuf> {
-        let mut paths: Vec<PathBuf> =
-            std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-        paths.sort();
-        paths
-    };
-    let projects = entries(&place.join("home/.local/state/marvin/projects"));
-    projects.iter().flat_map(|project| entries(&project.join("runs"))).next().unwrap_or_default()
+    let entries =
+        |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path());
+    let created = |path: &PathBuf| path.metadata().and_then(|facts| facts.created()).ok();
+    entries(&place.join("home/.local/state/marvin/projects"))
+        .flat_map(|project| entries(&project.join("runs")).collect::<Vec<_>>())
+        .min_by_key(created)
+        .unwrap_or_default()
 }
 
 fn marvin(arena: &Arena, place: &Path, words: &[&str]) -> Result<Output, String> {
