@@ -253,7 +253,7 @@ impl Proof {
             return Some(Code::passes());
         }
         if matches!(base, "test" | "[") {
-            return self.idle_test(&words, text);
+            return self.idle_test(words, text);
         }
         None
     }
@@ -347,7 +347,7 @@ impl Proof {
                 self.made.extend(target.map(plain));
             }
             ("tar", Some(flags)) if flags.contains('c') => {
-                self.made.extend(files.get(usize::from(!flags.starts_with('-'))).cloned())
+                self.made.extend(files.get(usize::from(!flags.starts_with('-'))).cloned());
             }
             ("npm", Some("init")) => self.made.extend(["package.json".to_string()]),
             ("npm" | "git", Some(word)) if word != "init" && word != "add" => self.made.clear(),
