@@ -276,8 +276,8 @@ fn is_free_entry(key: &str, before: &BTreeMap<String, String>) -> bool {
     let hooked = ["pre", "post"].iter().filter_map(|hook| name.strip_prefix(hook));
     let mut hooked = hooked.map(|script| format!("{section}{ENTRY}{script}"));
     // A feature that is on by default changes what is compiled.
-    !hooked.any(|script| before.contains_key(&script))
-        && !(section.ends_with("#features") && name == "default")
+    let is_default_feature = section.ends_with("#features") && name == "default";
+    !is_default_feature && !hooked.any(|script| before.contains_key(&script))
 }
 
 /// The path of a key.
