@@ -74,7 +74,7 @@ fn c_text(text: &str) -> CString {
 impl Plan {
     /// The plan for a view. `directory` is where the program starts.
     pub(super) fn new(view: &View, directory: &Path, private_network: bool) -> std::io::Result<Self> {
-        let made = tempfile::Builder::new().prefix("marvin-root-").tempdir()?;
+        let made = tempfile::Builder::new().prefix("sandbox-root-").tempdir()?;
         let stage = made.path().canonicalize()?;
         let stage = stage.as_path();
         let mut plan = Plan {
@@ -133,6 +133,12 @@ impl Plan {
         }
         for place in &view.protected {
             plan.bind(place, &inside(place), READ_ONLY, false)?;
+        }
+        // What a tool opened inside of a protected place lies on top of it.
+        for place in &view.writable {
+            if view.protected.iter().any(|protected| place.starts_with(protected)) {
+                plan.bind(place, &inside(place), 0, true)?;
+            }
         }
         for place in &view.closed {
             if place.is_dir() {

@@ -419,7 +419,7 @@ fn a_python_package_is_installed_from_a_real_index() {
     assert_eq!((&shown["ok"], &shown["data"]["manager"]), (&json!(true), &json!("pip")), "{}", ended.whole());
     assert_eq!(
         (&shown["data"]["network"], &shown["data"]["sandbox"]),
-        (&json!(true), &json!("landlock+seccomp"))
+        (&json!(true), &json!(marvin_gate::sandbox::chosen("auto")))
     );
     let python = world.project().join(".venv/bin/python3");
     let said =

@@ -4,7 +4,7 @@
 
 use crate::support::{Ended, PROGRAM, World, call, commands_run, files_below, json_file, say};
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::Mutex;
 
@@ -262,10 +262,11 @@ fn hidden_tests_are_not_where_the_solver_works() {
         say("Nothing."),
     ];
     let (world, row) = scripted(&python, "dedupe-sorted", &script);
-    let workspace = world.project().join("out").join("dedupe-sorted/baseline-1/workspace");
-    let runs: Vec<PathBuf> = crate::support::runs_below(&workspace.join(".marvin/runs"));
-    assert_eq!(runs.len(), 1, "{row:#}");
-    let trace = std::fs::read_to_string(runs[0].join("trace.jsonl")).unwrap();
+    let state = world.project().join("out").join("dedupe-sorted/baseline-1/state");
+    let mut traces = files_below(&state);
+    traces.retain(|path| path.ends_with("trace.jsonl"));
+    assert_eq!(traces.len(), 1, "{row:#}");
+    let trace = std::fs::read_to_string(&traces[0]).unwrap();
     assert!(trace.contains("nothing-found"), "{trace}");
     assert!(!trace.contains("asked 0"), "the oracle was asked from inside: {trace}");
     // Nor are they found by searching the program for them.

@@ -106,6 +106,12 @@ impl Repository {
                 ["config", "config.worktree", "hooks", "info/attributes", "objects/info/alternates"];
             policy.protected.extend(steering.map(|place| self.folders.common.join(place)));
         }
+        if words.first() == Some(&"worktree") {
+            let trees = self.root.join(".marvin/worktrees");
+            std::fs::create_dir_all(&trees)
+                .map_err(|error| ToolError::Failed(format!("cannot create {}: {error}", trees.display())))?;
+            policy.writable.push(trees);
+        }
         let mut child = self
             .child(ALWAYS.iter().map(|(key, value)| ((*key).to_string(), (*value).to_string())).collect());
         child.set.extend(more.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string())));

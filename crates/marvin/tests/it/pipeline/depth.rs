@@ -3,7 +3,7 @@
 
 use super::bounds::{called, calls, ends, heard, with_before, written};
 use super::{begin, events, python, script};
-use crate::support::{World, json_file, ledger, put};
+use crate::support::{World, ledger, put};
 use serde_json::json;
 use std::fs;
 use std::path::Path;
@@ -83,25 +83,8 @@ fn nobody_in_a_pipeline_goes_deeper_than_is_allowed() {
         assert!(refused(tool, &format!("no tool `{tool}`")), "{called:#?}");
     }
     assert!(refused("run_command", "it starts an agent"), "{called:#?}");
-    // What a program of its own starts is counted from there: three levels, and no fourth.
-    let mut levels: Vec<(i64, String)> = Vec::new();
-    for run in &below {
-        let trace = ledger(&run.join("trace.jsonl"));
-        let depth = json_file(&run.join("run.json"))["depth"].as_i64().unwrap();
-        let launched = events(&trace, "item.completed")
-            .into_iter()
-            .find(|event| event["item"]["name"] == "launch_research_agent")
-            .unwrap_or_else(|| panic!("{trace:#?}"));
-        levels.push((depth, launched["item"]["verdict"].to_string()));
-    }
-    levels.sort();
-    assert_eq!(levels.iter().map(|(depth, _)| *depth).collect::<Vec<_>>(), [1, 2, 3], "{levels:#?}");
-    let refused = "would be 4 levels deep, and 3 are allowed (limits.depth)";
-    let told: Vec<bool> = levels
-        .iter()
-        .map(|(_, verdict)| verdict.contains("agent.depth") && verdict.contains(refused))
-        .collect();
-    assert_eq!(told, [false, false, true], "{levels:#?}");
+    // What a program of its own starts cannot reach the state directory, and so runs no agent at all.
+    assert!(below.is_empty(), "{below:#?}");
     // They may no more than the one who started them: what was done to the tests was put back, and counts against it.
     let worked =
         events(&trace, "worker.completed").into_iter().find(|event| event["step_id"] == step).unwrap();
