@@ -412,7 +412,6 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    #[ignore = "does not hold with the new walls yet"]
     fn keys_and_first_variables_are_unique() {
         let keys: BTreeSet<_> = TABLE.iter().map(|setting| setting.key).collect();
         assert_eq!(keys.len(), TABLE.len());

@@ -441,7 +441,6 @@ async fn what_is_over_stays_over() {
 }
 
 #[tokio::test]
-#[ignore = "does not hold with the new walls yet"]
 async fn a_record_that_knows_less_than_its_trace_is_refused() {
     let place = Place::new();
     let outcome = place.run(Workflow::builder("w").step(hand("s")).build().unwrap(), 2).await;

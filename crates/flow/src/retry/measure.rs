@@ -210,7 +210,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "does not hold with the new walls yet"]
     fn odd_files_are_survived() {
         use std::os::unix::ffi::OsStrExt;
         let folder = tempfile::tempdir().unwrap();

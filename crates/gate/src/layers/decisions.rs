@@ -325,7 +325,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "does not hold with the new walls yet"]
     fn what_is_put_aside_is_not_lost() {
         let folder = tempfile::tempdir().unwrap();
         std::thread::scope(|scope| {

@@ -388,7 +388,6 @@ fn packages_are_installed_only_when_somebody_agreed() {
 }
 
 #[test]
-#[ignore = "does not hold with the new walls yet"]
 fn a_python_package_is_installed_from_a_real_index() {
     let world = World::new();
     if !commands_run(&world) || !runs("python3", &["-c", "import venv, ensurepip"]) {

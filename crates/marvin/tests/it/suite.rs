@@ -251,7 +251,6 @@ fn states_on_the_way_are_graded() {
 }
 
 #[test]
-#[ignore = "does not hold with the new walls yet"]
 fn hidden_tests_are_not_where_the_solver_works() {
     let Some(python) = python() else { return };
     let look = "ls -a . .. ; grep -rlE 'test_cost_of_groups|def generated' .. || echo nothing-found";
@@ -292,7 +291,6 @@ fn lasting(mut report: Value) -> Value {
 }
 
 #[test]
-#[ignore = "does not hold with the new walls yet"]
 fn recordings_say_the_same_twice_and_say_that_they_are_recordings() {
     let Some(python) = python() else { return };
     let world = World::new();

@@ -364,7 +364,6 @@ fn a_disk_that_fills_up_or_cannot_be_written_stops_it() {
 }
 
 #[test]
-#[ignore = "does not hold with the new walls yet"]
 fn writers_beside_each_other_have_worktrees() {
     let world = World::new();
     if !commands_run(&world) {

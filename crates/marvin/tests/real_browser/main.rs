@@ -25,7 +25,6 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "does not hold with the new walls yet"]
     fn the_page_in_a_browser() {
         let Some(tools) = std::env::var_os("MARVIN_TEST_BROWSER").map(PathBuf::from) else {
             println!("skipped: run through `cargo xtask test`, which installs the browser");

@@ -192,7 +192,6 @@ async fn refusals_say_how_a_person_opens_the_file() {
 }
 
 #[tokio::test]
-#[ignore = "does not hold with the new walls yet"]
 async fn ordinary_files_with_similar_names_stay_open() {
     let house = house(&[]);
     for path in ORDINARY {

@@ -82,7 +82,6 @@ async fn readers_have_the_reading_ones_only() {
 }
 
 #[tokio::test]
-#[ignore = "does not hold with the new walls yet"]
 async fn secrets_in_a_diff_are_left_out() {
     let house = House::repository(&[]);
     house.write(".env", "KEY=old\n");
@@ -133,7 +132,6 @@ async fn commits_carry_the_ticket_and_leave_secrets_out() {
 }
 
 #[tokio::test]
-#[ignore = "does not hold with the new walls yet"]
 async fn the_first_commit_and_a_repository_of_nobody() {
     let house = House::new();
     git(&house.root, &["init", "-q", "-b", "main"]);

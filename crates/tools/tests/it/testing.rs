@@ -47,7 +47,6 @@ fn python() -> Option<House> {
 }
 
 #[tokio::test]
-#[ignore = "does not hold with the new walls yet"]
 async fn pytest_is_counted_by_its_report_whatever_tests_print() {
     let Some(house) = python() else { return };
     house.write(

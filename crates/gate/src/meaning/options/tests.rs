@@ -131,7 +131,6 @@ fn cases(text: &str) -> Vec<toml::Table> {
 }
 
 #[test]
-#[ignore = "does not hold with the new walls yet"]
 fn s4_attacks_on_programs_are_stopped_and_their_controls_are_not() {
     let cases = cases(include_str!("../../../../../attacks/gate_lines.toml"));
     let own: Vec<_> = cases.iter().filter(|case| case["id"].as_str().unwrap().starts_with("row-")).collect();

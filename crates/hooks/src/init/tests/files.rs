@@ -99,7 +99,6 @@ fn a_skill_of_an_older_version_that_nobody_changed_is_renewed() {
 }
 
 #[test]
-#[ignore = "does not hold with the new walls yet"]
 fn ignore_lines_stand_in_a_block_and_go_again() {
     for text in ["", "target\n", "target", "a\r\nb\r\n", "\n\n"] {
         let project = Project::new();

@@ -181,7 +181,6 @@ fn tests_cannot_be_changed_by_whoever_is_judged_by_them() {
 }
 
 #[test]
-#[ignore = "does not hold with the new walls yet"]
 fn a_phase_cannot_be_skipped_by_an_agent_and_code_is_not_written_with_the_tests() {
     let Some(path) = python() else { return };
     let world = World::new();

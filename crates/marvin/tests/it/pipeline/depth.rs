@@ -31,7 +31,6 @@ fn inner(world: &World) -> String {
 }
 
 #[test]
-#[ignore = "does not hold with the new walls yet"]
 fn nobody_in_a_pipeline_goes_deeper_than_is_allowed() {
     let Some(path) = python() else { return };
     let program = Path::new(env!("CARGO_BIN_EXE_marvin")).parent().unwrap().display().to_string();

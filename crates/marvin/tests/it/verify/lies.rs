@@ -273,7 +273,6 @@ fn files_that_lead_elsewhere_or_are_too_large_prove_nothing() {
 }
 
 #[test]
-#[ignore = "does not hold with the new walls yet"]
 fn s5_a_run_that_writes_its_own_verdict_changes_nothing() {
     let world = World::new();
     if !commands_run(&world) {

@@ -135,7 +135,6 @@ fn long(world: &World) -> (String, crate::support::Running) {
 }
 
 #[test]
-#[ignore = "does not hold with the new walls yet"]
 fn killed_in_the_middle_nothing_is_left_and_everything_is_verified_again() {
     let world = World::new();
     if !commands_run(&world) {
@@ -161,7 +160,6 @@ fn files(world: &World) -> Vec<String> {
 }
 
 #[test]
-#[ignore = "does not hold with the new walls yet"]
 fn an_interrupt_ends_it_with_130_and_leaves_nothing_half_done() {
     use rustix::process::Signal;
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
