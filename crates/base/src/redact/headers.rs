@@ -77,13 +77,10 @@ pub(super) fn authorization(text: &str, start: usize, end: usize) -> HeaderFindi
     };
     let range = begin..begin + length;
     let credential = text.get(range.clone()).unwrap_or_default();
-    let evidence = if parameters && credential.contains('=') && !credential.contains('<') {
-        Some(Evidence::Certain)
-    } else if scheme.eq_ignore_ascii_case("basic") && super::checks::is_basic_pair(credential) {
-        Some(Evidence::Certain)
-    } else {
-        values::judge_credential(credential)
-    };
+    let is_list = parameters && credential.contains('=') && !credential.contains('<');
+    let is_pair = scheme.eq_ignore_ascii_case("basic") && super::checks::is_basic_pair(credential);
+    let evidence =
+        if is_list || is_pair { Some(Evidence::Certain) } else { values::judge_credential(credential) };
     let span = evidence.map(|evidence| Span { range, kind: "authorization".into(), evidence });
     HeaderFinding::new(start, &reading, span)
 }

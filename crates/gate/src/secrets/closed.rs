@@ -170,7 +170,6 @@ mod tests {
 
     #[test]
     #[ignore = "a measurement: cargo test -p marvin-gate --lib -- --ignored --nocapture measure_closed_in"]
-    #[expect(clippy::disallowed_methods, reason = "a measurement needs a clock")]
     fn measure_closed_in() {
         let directory = tempfile::tempdir().unwrap();
         for number in 0..10_000 {
