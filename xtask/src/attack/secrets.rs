@@ -22,7 +22,8 @@ struct Case {
 pub(crate) fn run(arena: &Arena) -> Result<Vec<Trial>, String> {
     let harmless: Vec<String> = samples::list(samples::HARMLESS)
         .enumerate()
-        .map(|(seed, (_, template))| samples::expand(template, seed as u64))
+        // Other seeds than those of the secrets, so that no value is in both.
+        .map(|(seed, (_, template))| samples::expand(template, seed as u64 + 10_000))
         .collect();
     let cases: Vec<Case> = samples::list(samples::SECRETS)
         .enumerate()
@@ -46,7 +47,9 @@ fn run_batch(arena: &Arena, cases: &[Case]) -> Result<Vec<Trial>, String> {
     for place in [&home, &project] {
         std::fs::create_dir_all(place).map_err(|error| error.to_string())?;
     }
-    let all: String = cases.iter().map(|case| format!("{}\n\n{}\n\n", case.text, case.control)).collect();
+    // The controls come first: a private key without an end takes everything behind it with it.
+    let controls = cases.iter().map(|case| format!("{}\n\n", case.control));
+    let all: String = controls.chain(cases.iter().map(|case| format!("{}\n\n", case.text))).collect();
     let script = directory.path().join("script.jsonl");
     let ticket =
         serde_json::json!({"name": "create_ticket", "arguments": {"title": "a ticket", "description": all}});

@@ -188,16 +188,16 @@ impl Redactor {
                 *text = "[REDACTED:flag]".to_string();
             }
             let flag = entry.as_str().filter(|text| text.starts_with('-') && !text.contains(['=', ' ']));
-            secret = flag.and_then(names::kind_of);
+            secret = flag.and_then(names::kind_of_key);
         }
     }
 
     fn object(&self, map: &mut Map<String, Value>, scope: Scope) {
         // `{"name": "DB_PASSWORD", "value": "X"}`.
         let named = ["name", "key", "header", "variable"].iter();
-        let pair = named.filter_map(|key| map.get(*key)?.as_str()).find_map(names::kind_of);
+        let pair = named.filter_map(|key| map.get(*key)?.as_str()).find_map(names::kind_of_key);
         for (key, entry) in map.iter_mut() {
-            let kind = names::kind_of(key).or(pair.filter(|_| key == "value"));
+            let kind = names::kind_of_key(key).or(pair.filter(|_| key == "value"));
             match (kind, &mut *entry) {
                 (Some(kind), Value::String(text)) if self.is_secret(kind, text, Style::Quoted, scope) => {
                     *text = format!("[REDACTED:{}]", self.text(key));

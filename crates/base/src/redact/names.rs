@@ -7,7 +7,7 @@
 use super::span::{Evidence, Span};
 use super::values::{self, NameKind, Style};
 use super::{checks, headers};
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -37,8 +37,28 @@ const ANCHORS: [&str; 15] = [
 
 #[expect(clippy::expect_used, reason = "the anchors are constants; the tests build them")]
 static SCAN: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    AhoCorasick::builder().ascii_case_insensitive(true).build(ANCHORS).expect("constant anchors")
+    let mut builder = AhoCorasick::builder();
+    builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA));
+    builder.build(ANCHORS).expect("constant anchors")
 });
+
+/// As [`kind_of`], for names of which most are not secrets' names.
+pub(super) fn kind_of_key(name: &str) -> Option<NameKind> {
+    if SCAN.is_match(name) { kind_of(name) } else { None }
+}
+
+/// Whether what follows a name can be a value: a sign, a quote, a bracket, a line end, or a word of prose.
+fn can_follow(rest: &[u8]) -> bool {
+    let closing =
+        |byte: &&u8| matches!(**byte, b'\\' | b'"' | b'\'' | b'`' | b']' | b'?' | b'!' | b' ' | b'\t');
+    let skipped = rest.iter().take(64).take_while(closing).count();
+    match rest.get(skipped) {
+        None => true,
+        Some(byte) => {
+            skipped > 0 || matches!(byte, b'=' | b':' | b'%' | b',' | b'(' | b'{' | b'>' | b'\n' | b'\r')
+        }
+    }
+}
 
 /// The kind of secret that an identifier names, if it names one.
 pub(super) fn kind_of(name: &str) -> Option<NameKind> {
@@ -210,6 +230,9 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) -> Option<usize> {
         // The name itself may not be complete.
         if name.end == text.len() {
             note(name.start);
+        }
+        if !can_follow(text.as_bytes().get(name.end..).unwrap_or_default()) {
+            continue;
         }
         let by = word.eq_ignore_ascii_case("identified by");
         let kind = if by { Some(NameKind::Password) } else { text.get(name.clone()).and_then(kind_of) };

@@ -10,7 +10,7 @@
 use super::checks;
 use super::span::{Evidence, Span};
 use super::table::SHAPES;
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex::Regex;
 use std::sync::{LazyLock, OnceLock};
 
@@ -120,7 +120,10 @@ static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| {
     let pairs =
         SHAPES.iter().enumerate().flat_map(|(row, shape)| shape.anchors.iter().map(move |a| (row, a)));
     let (rows, literals): (Vec<usize>, Vec<&&str>) = pairs.unzip();
-    let scan = AhoCorasick::builder().match_kind(MatchKind::Standard).build(literals);
+    let scan = AhoCorasick::builder()
+        .match_kind(MatchKind::Standard)
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(literals);
     Anchors { scan: scan.expect("constant anchors"), rows }
 });
 
