@@ -210,7 +210,8 @@ async fn add(
         let mut words = if status.head.is_some() {
             vec!["reset", "--quiet", "--"]
         } else {
-            vec!["rm", "--quiet", "--cached", "--"]
+            // By force, since git cannot compare a file that the sandbox closes; the file itself stays.
+            vec!["rm", "--quiet", "--cached", "--force", "--"]
         };
         words.extend(staged);
         let done = repository.change(&words, Vec::new(), &literal, context).await?;

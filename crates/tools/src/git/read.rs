@@ -179,20 +179,23 @@ impl Tool for GitDiff {
             Some(path) => format!(":(literal){}", context.workspace()?.path(path)?.as_str()),
             None => ".".to_string(),
         };
-        let names = [words.as_slice(), &["--numstat", "-z", "--no-renames", "--", &place]].concat();
-        let (secret, files): (Vec<DiffFile>, Vec<DiffFile>) =
-            numbers(&repository.ask(&names, context).await?).into_iter().partition(|file| {
-                let path = Path::new(&file.path);
+        // Without a refresh of the index git lists the names without opening files that the sandbox closes.
+        let names =
+            [&["-c", "diff.autoRefreshIndex=false"], words.as_slice(), &["--name-only", "-z", "--", &place]];
+        let left_out: Vec<String> = (repository.ask(&names.concat(), context).await?.split('\0'))
+            .filter(|name| {
+                let path = Path::new(name);
                 // A person agreed to the one that was named.
-                input.path.as_deref() != Some(file.path.as_str())
-                    && secrets::is_env_file(path)
-                    && !granted.has(path)
-            });
-        let left_out: Vec<String> = secret.into_iter().map(|file| file.path).collect();
+                input.path.as_deref() != Some(name) && secrets::is_env_file(path) && !granted.has(path)
+            })
+            .map(str::to_string)
+            .collect();
         let excludes: Vec<String> = left_out.iter().map(|path| format!(":(exclude,literal){path}")).collect();
-        words.extend(["--", &place]);
-        words.extend(excludes.iter().map(String::as_str));
-        let mut text = repository.ask(&words, context).await?;
+        let places: Vec<&str> =
+            ["--", &place].into_iter().chain(excludes.iter().map(String::as_str)).collect();
+        let numstat = [words.as_slice(), &["--numstat", "-z"], &places].concat();
+        let files = numbers(&repository.ask(&numstat, context).await?);
+        let mut text = repository.ask(&[words.as_slice(), &places].concat(), context).await?;
         if !left_out.is_empty() {
             text.push_str(&format!("[not shown, since they may hold secrets: {}]\n", left_out.join(", ")));
         }
