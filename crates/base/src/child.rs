@@ -11,6 +11,7 @@ mod tree;
 
 pub use namespaces::{Namespaces, Setup};
 
+use crate::environment::Environment;
 use rustix::process::{Pid, Signal};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -41,6 +42,13 @@ static FOR_ALL: OnceLock<BTreeMap<String, String>> = OnceLock::new();
 /// Sets variables for every child from now on. Only the first call counts.
 pub fn set_for_all(variables: BTreeMap<String, String>) {
     FOR_ALL.get_or_init(|| variables);
+}
+
+/// The environment that children start from: that of this process, with the variables of [`set_for_all`].
+#[must_use]
+pub fn environment() -> Environment {
+    let shared = FOR_ALL.get().into_iter().flatten();
+    shared.fold(Environment::of_process(), |environment, (name, value)| environment.with(name, value))
 }
 
 /// What a child with all that it starts may use. Core dumps are never written.

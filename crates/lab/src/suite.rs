@@ -2,7 +2,7 @@
 
 use crate::error::LabError;
 use crate::grade::{Grade, Tests, grade};
-use crate::runner::{Bench, Room, Runner, Solved, solve};
+use crate::runner::{Bench, Room, Runner, Solved, solve, state_beside};
 use crate::snapshot::{Snapshot, changed_tests, put};
 use crate::task::Task;
 use futures_util::StreamExt as _;
@@ -202,32 +202,40 @@ fn row(task: &Task, runner: Runner, solved: &Solved, grades: &[Grade]) -> Row {
     }
 }
 
-/// Files that are copied from a workspace, and bytes of one; more stay behind.
-const MOST: usize = 2_000;
-const LARGEST: u64 = 8 * 1024 * 1024;
+/// Files that are copied from one directory; more stay behind.
+const MAX_COPIED_FILES: usize = 2_000;
+/// Bytes of a file that is copied; a larger one stays behind.
+const MAX_COPIED_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Keeps what there is to look at: the workspace with the record in it, and the grades.
+/// Keeps what there is to look at: the workspace, the records of the attempt, and the grades.
 fn leave(place: &Path, workspace: &Path, row: &Row, grades: &[Grade]) -> Result<(), LabError> {
-    let mut folders = vec![PathBuf::new()];
+    copy_files(workspace, &place.join("workspace"))?;
+    copy_files(&state_beside(workspace), &place.join("state"))?;
+    std::fs::create_dir_all(place).map_err(|error| LabError::file(place, error))?;
+    let text = format!("{:#}\n", json!({ "row": row, "grades": grades }));
+    Ok(atomic::replace(&place.join("grade.json"), text.as_bytes())?)
+}
+
+/// Copies the regular files below a directory; links are not followed.
+fn copy_files(from: &Path, to: &Path) -> Result<(), LabError> {
+    let mut directories = vec![PathBuf::new()];
     let mut count = 0;
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(workspace.join(&folder)).into_iter().flatten().flatten() {
-            let inner = folder.join(entry.file_name());
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(from.join(&directory)).into_iter().flatten().flatten() {
+            let inner = directory.join(entry.file_name());
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() {
-                folders.push(inner);
-            } else if kind.is_file() && count < MOST {
+                directories.push(inner);
+            } else if kind.is_file() && count < MAX_COPIED_FILES {
                 use marvin_base::files::{Links, read};
-                if let Ok(bytes) = read(&workspace.join(&inner), LARGEST, Links::Refuse)
-                    && bytes.len() as u64 <= LARGEST
+                if let Ok(bytes) = read(&from.join(&inner), MAX_COPIED_BYTES, Links::Refuse)
+                    && bytes.len() as u64 <= MAX_COPIED_BYTES
                 {
                     count += 1;
-                    put(&place.join("workspace").join(&inner), &bytes)?;
+                    put(&to.join(&inner), &bytes)?;
                 }
             }
         }
     }
-    std::fs::create_dir_all(place).map_err(|error| LabError::file(place, error))?;
-    let text = format!("{:#}\n", json!({ "row": row, "grades": grades }));
-    Ok(atomic::replace(&place.join("grade.json"), text.as_bytes())?)
+    Ok(())
 }

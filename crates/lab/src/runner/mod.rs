@@ -88,9 +88,15 @@ impl Bench {
     /// The environment of a runner: its records lie beside the workspace, with the other results of the task.
     #[must_use]
     pub fn environment_of(&self, workspace: &Path) -> Environment {
-        let beside = workspace.canonicalize().unwrap_or_else(|_| self.folder.join(workspace));
-        self.environment.clone().with(VARIABLE, beside.with_file_name("state").display().to_string())
+        let workspace = workspace.canonicalize().unwrap_or_else(|_| self.folder.join(workspace));
+        self.environment.clone().with(VARIABLE, state_beside(&workspace).display().to_string())
     }
+}
+
+/// The state directory of an attempt.
+#[must_use]
+pub(crate) fn state_beside(workspace: &Path) -> PathBuf {
+    workspace.with_file_name("state")
 }
 
 /// What a runner says of its work, and what it cost.

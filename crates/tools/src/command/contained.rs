@@ -167,7 +167,7 @@ fn mark(child: &mut Child, run: Option<&Path>, context: &ToolContext) {
 /// Gives a child the environment that it may have, and says what it may use; returns its most processes.
 pub(super) fn bound(child: &mut Child, root: &Path, context: &ToolContext) -> u32 {
     child.folder.get_or_insert_with(|| root.to_path_buf());
-    let environment = Environment::of_process();
+    let environment = marvin_base::child::environment();
     let further = context.settings.list(&table::SANDBOX_ENVIRONMENT);
     let mut allowed = environment::for_child(&environment, further.iter().map(String::as_str));
     // Builds into a directory elsewhere could not be written; the usual one lies in the workspace.

@@ -4,7 +4,6 @@ use super::{Runner, TestsInput, line_of};
 use crate::context::ToolContext;
 use crate::result::ToolError;
 use marvin_base::child::Child;
-use marvin_base::environment::Environment;
 use marvin_gate::Workspace;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -179,7 +178,8 @@ fn script(workspace: &Workspace) -> Option<&'static str> {
 pub(super) fn with_virtual_environment(child: &mut Child, root: &Path) {
     let folders = [".venv", "venv"].map(|name| root.join(name));
     let Some(folder) = folders.iter().find(|folder| folder.join("bin/python3").exists()) else { return };
-    let path = Environment::of_process().get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin").to_string();
+    let path =
+        marvin_base::child::environment().get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin").to_string();
     child.set.insert("PATH".into(), format!("{}:{path}", folder.join("bin").display()));
     child.set.insert("VIRTUAL_ENV".into(), folder.display().to_string());
 }

@@ -8,7 +8,6 @@ use super::super::Runner;
 use super::super::detect::Plan;
 use super::seal::TestSeal;
 use marvin_base::child::Child;
-use marvin_base::environment::Environment;
 use std::path::{Path, PathBuf};
 
 /// Starts of names of variables that steer runners, interpreters, compilers or package managers.
@@ -131,7 +130,7 @@ pub(super) fn environment(
     copy: &Path,
     seal: Option<&TestSeal>,
 ) {
-    let outer = Environment::of_process();
+    let outer = marvin_base::child::environment();
     let names = outer.iter().map(|(name, _)| name).chain(outer.unreadable().iter().map(String::as_str));
     child.remove.extend(names.filter(|name| steers(name)).map(str::to_string));
     let mut path = outside_path(outer.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin"), workspace);
