@@ -129,6 +129,7 @@ pub(super) struct Inner {
     handled: RulesetAttributes,
     size: usize,
     rules: Vec<(CString, u64)>,
+    listen: Option<PortRule>,
 }
 
 /// `struct landlock_ruleset_attr` of the kernel.
@@ -147,9 +148,18 @@ struct PathRule {
     directory: i32,
 }
 
+/// `struct landlock_net_port_attr` of the kernel.
+#[repr(C)]
+#[derive(Debug)]
+struct PortRule {
+    rights: u64,
+    port: u64,
+}
+
 impl Inner {
-    /// The rules of a view: everything may be read, the writable places written.
-    pub(super) fn new(view: &View) -> Self {
+    /// The rules of a view: everything may be read, the writable places written. With a port to listen on, TCP can do nothing but
+    /// bind that port.
+    pub(super) fn new(view: &View, listen: Option<u16>) -> Self {
         let abi = version();
         // What each version added, in the order of the kernel's bits.
         let known: u64 = match abi {
@@ -176,13 +186,17 @@ impl Inner {
             4..=5 => 16,
             6.. => 24,
         };
-        Inner { handled: RulesetAttributes { files: known, network: 0, scopes }, size, rules }
+        let network = if listen.is_some() { AccessNet::from_all(ABI::V4).bits() } else { 0 };
+        let bind = BitFlags::from(AccessNet::BindTcp).bits();
+        let listen = listen.map(|port| PortRule { rights: bind, port: port.into() });
+        Inner { handled: RulesetAttributes { files: known, network, scopes }, size, rules, listen }
     }
 
     /// Makes and enters the rules. System calls only.
     #[expect(unsafe_code, reason = "landlock has no safe form that allocates nothing")]
     pub(super) fn enter(&self) -> std::io::Result<()> {
         const PATH_BENEATH: u32 = 1;
+        const NET_PORT: u32 = 2;
         let error = std::io::Error::last_os_error;
         // SAFETY: the structures have the layout that the kernel documents, and every path ends with a zero byte.
         unsafe {
@@ -203,6 +217,11 @@ impl Inner {
                 let added = if added < 0 { Err(error()) } else { Ok(()) };
                 libc::close(directory);
                 added?;
+            }
+            if let Some(rule) = &self.listen
+                && libc::syscall(libc::SYS_landlock_add_rule, rules, NET_PORT, &raw const *rule, 0u32) < 0
+            {
+                return Err(error());
             }
             if libc::syscall(libc::SYS_landlock_restrict_self, rules, 0u32) < 0 {
                 return Err(error());

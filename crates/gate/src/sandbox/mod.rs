@@ -114,9 +114,9 @@ pub struct Policy {
     pub protected: Vec<PathBuf>,
     /// Whether it may reach the network.
     pub network: bool,
-    /// The one port of this machine that it may listen on, without a network otherwise. This needs the machine's own loopback,
-    /// so such a child has Landlock and seccomp alone. A program that listens without naming a port gets one that the kernel
-    /// draws, which Landlock does not see.
+    /// The one port of this machine that it may listen on, without a network otherwise. Such a child shares the machine's network
+    /// namespace; seccomp leaves it TCP alone, and Landlock leaves TCP that port alone. A program that listens without naming a
+    /// port gets one that the kernel draws, which Landlock does not see.
     pub listen: Option<u16>,
 }
 
@@ -254,8 +254,6 @@ pub fn enter(child: &mut Child, policy: Policy, wanted: Wanted) -> Result<&'stat
             return Err(SandboxError::Namespaces(support().namespaces.clone().unwrap_or_default()));
         }
         (Wanted::Landlock, Some(_)) => Level::Landlock,
-        // A server that this process talks to must be on the machine's own loopback.
-        (_, Some(_)) if policy.listen.is_some() => Level::Landlock,
         (_, Some(level)) => level,
     };
     enter_level(child, policy, level)
@@ -263,6 +261,11 @@ pub fn enter(child: &mut Child, policy: Policy, wanted: Wanted) -> Result<&'stat
 
 fn enter_level(child: &mut Child, policy: Policy, level: Level) -> Result<&'static str, SandboxError> {
     let policy = policy.resolved()?;
+    // Before its fourth version Landlock knows nothing of ports.
+    if policy.listen.is_some() && landlock::version() < 4 {
+        let abi = landlock::version();
+        return Err(SandboxError::Rules(format!("Landlock version {abi} cannot open one port and no other")));
+    }
     // A sandboxed child has the same user: what this process knows must not be read from outside it.
     static HIDDEN: OnceLock<Result<(), String>> = OnceLock::new();
     HIDDEN
@@ -283,26 +286,24 @@ fn enter_level(child: &mut Child, policy: Policy, level: Level) -> Result<&'stat
     let rules = match level {
         Level::Namespaces => {
             let directory = child.directory_in(&policy.workspace);
-            let plan = mounts::Plan::new(&view, &directory, !policy.network)
+            // A server that this process talks to must be on the machine's own loopback.
+            let own_network = !policy.network && policy.listen.is_none();
+            let plan = mounts::Plan::new(&view, &directory, own_network)
                 .map_err(|error| SandboxError::Rules(error.to_string()))?;
             let plan = Arc::new(plan);
             let mut flags =
                 libc::CLONE_NEWNS | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | libc::CLONE_NEWCGROUP;
-            if !policy.network {
+            if own_network {
                 flags |= libc::CLONE_NEWNET;
             }
             child.namespaces = Some(Namespaces { flags, setup: Arc::new(move || plan.carry_out()) });
-            let filters = seccomp::filters(Sockets::Internet, Level::Namespaces)?;
-            let rules = Arc::new(landlock::Inner::new(&view));
+            let listen = policy.listen.filter(|_| !policy.network);
+            let sockets = if listen.is_some() { Sockets::Stream } else { Sockets::Internet };
+            let filters = seccomp::filters(sockets, Level::Namespaces)?;
+            let rules = Arc::new(landlock::Inner::new(&view, listen));
             Rules { filters, keep, enter: Arc::new(move || rules.enter()) }
         }
         Level::Landlock => {
-            // Before its fourth version Landlock knows nothing of ports.
-            if policy.listen.is_some() && landlock::version() < 4 {
-                let abi = landlock::version();
-                let why = format!("Landlock version {abi} cannot open one port and no other");
-                return Err(SandboxError::Rules(why));
-            }
             let sockets = match policy.listen {
                 _ if policy.network => Sockets::Internet,
                 Some(_) => Sockets::Stream,
