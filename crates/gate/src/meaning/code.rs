@@ -361,7 +361,14 @@ fn source(look: &mut Look<'_>, text: &Word, language: &str) {
                 Place::StartUp | Place::Vital | Place::Device | Place::Log if changes => {
                     look.act(Act::Change, &word);
                 }
-                Place::Root | Place::Home | Place::System | Place::Repository | Place::Record if changes => {
+                Place::Root
+                | Place::Home
+                | Place::System
+                | Place::Repository
+                | Place::Record
+                | Place::State
+                    if changes =>
+                {
                     look.act(Act::DeleteTree, &word);
                 }
                 Place::Outside | Place::InHome if changes || shown.contains("connect(") => {

@@ -36,6 +36,8 @@ pub enum Place {
     Repository,
     /// The record, the tickets, or the folder of the hooks' daemon.
     Record,
+    /// Marvin's state directory: the records and decisions of every project.
+    State,
     /// Logs of the system.
     Log,
     /// What is run or trusted when somebody logs in, or by the system on its own.
@@ -288,7 +290,7 @@ impl Place {
         }
         // What decides for every project: nothing but Marvin writes it.
         if is(&[".local/state/marvin"]) {
-            return Place::Record;
+            return Place::State;
         }
         if is(&HISTORIES) {
             return Place::History;
@@ -314,7 +316,10 @@ impl Place {
 
     /// Does it steer agents and tools, or is it the record of them?
     pub(super) fn steers(self) -> bool {
-        matches!(self, Place::Instructions | Place::StartUp | Place::Record | Place::Repository)
+        matches!(
+            self,
+            Place::Instructions | Place::StartUp | Place::Record | Place::State | Place::Repository
+        )
     }
 
     /// Is everything at this place worth more than one command?
@@ -329,6 +334,7 @@ impl Place {
                 | Place::Device
                 | Place::Repository
                 | Place::Record
+                | Place::State
         )
     }
 }

@@ -144,6 +144,7 @@ impl Place {
             Place::Workspace => "the whole workspace",
             Place::Repository => "git's own files",
             Place::Record => "the record, the tickets or the folder of the hooks' daemon",
+            Place::State => "the records of every project",
             Place::Log => "logs of the system",
             Place::StartUp => "what is run or trusted without being asked for",
             Place::Secret => "credentials",
@@ -165,7 +166,7 @@ pub fn weigh(act: Act, place: Place) -> Decision {
         Act::List => Allow,
         Act::Read => match place {
             P::Secret | P::History => Deny,
-            P::ProjectSecret | P::Device | P::Network => Ask,
+            P::ProjectSecret | P::State | P::Device | P::Network => Ask,
             _ => Allow,
         },
         Act::Write | Act::Change => match place {
@@ -207,7 +208,14 @@ pub fn weigh(act: Act, place: Place) -> Decision {
             _ => Ask,
         },
         Act::MakeFolder => match place {
-            P::StartUp | P::Vital | P::System | P::Repository | P::Record | P::Secret | P::Network => Ask,
+            P::StartUp
+            | P::Vital
+            | P::System
+            | P::Repository
+            | P::Record
+            | P::State
+            | P::Secret
+            | P::Network => Ask,
             P::Device | P::Root => Deny,
             _ => Allow,
         },
@@ -236,11 +244,18 @@ pub(super) fn is_catastrophe(act: Act, place: Place) -> bool {
         Act::Delete | Act::DeleteTree => {
             matches!(
                 place,
-                P::Root | P::Home | P::Device | P::Record | P::Repository | P::Vital | P::Workspace
+                P::Root
+                    | P::Home
+                    | P::Device
+                    | P::Record
+                    | P::State
+                    | P::Repository
+                    | P::Vital
+                    | P::Workspace
             )
         }
         Act::Write | Act::Change | Act::Permission | Act::PermissionTree => {
-            matches!(place, P::Root | P::Home | P::Device | P::Record | P::Repository)
+            matches!(place, P::Root | P::Home | P::Device | P::Record | P::State | P::Repository)
         }
         _ => false,
     }
