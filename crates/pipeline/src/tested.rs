@@ -7,7 +7,7 @@ use crate::halt::Halt;
 use marvin_base::settings::table;
 use marvin_base::truncate;
 use marvin_gate::{Intent, decide};
-use marvin_tools::command::{RunTests, Runner, TestsInput};
+use marvin_tools::command::{RunTests, Runner, TestsCheck, TestsInput, verify_tests};
 use marvin_tools::{Tool, ToolContext};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -39,8 +39,9 @@ impl Tested {
     }
 }
 
-/// Runs the tests: as the settings say, or as they are found. `all`: also those beside files that cannot be loaded yet, where
-/// pytest would stop.
+/// Runs the tests: as the settings say, or as they are found, in a fresh copy of the project, so that caches and runners which an
+/// agent planted have no say. `all`: also those beside files that cannot be loaded yet, where pytest would stop; such a run judges
+/// the tests themselves and stays in the project.
 ///
 /// # Errors
 /// When the gate does not allow them.
@@ -49,18 +50,23 @@ pub(crate) async fn run(context: &ToolContext, all: bool) -> Result<Tested, Halt
     let (runner, command) =
         if line.is_empty() { (Runner::Auto, None) } else { (Runner::Command, Some(line)) };
     let tested =
-        run_with(TestsInput { runner, args: Vec::new(), command, timeout: Some(LONGEST) }, context).await?;
+        run_with(TestsInput { runner, args: Vec::new(), command, timeout: Some(LONGEST) }, !all, context)
+            .await?;
     let stopped = tested.counts.get("runner") == Some(&json!("pytest"))
         && tested.counts.get("errors").and_then(Value::as_u64) > Some(0);
     if !(all && stopped) {
         return Ok(tested);
     }
     let args = vec!["--continue-on-collection-errors".to_string()];
-    run_with(TestsInput { runner: Runner::Pytest, args, command: None, timeout: Some(LONGEST) }, context)
-        .await
+    run_with(
+        TestsInput { runner: Runner::Pytest, args, command: None, timeout: Some(LONGEST) },
+        false,
+        context,
+    )
+    .await
 }
 
-async fn run_with(input: TestsInput, context: &ToolContext) -> Result<Tested, Halt> {
+async fn run_with(input: TestsInput, in_copy: bool, context: &ToolContext) -> Result<Tested, Halt> {
     for intent in RunTests::intents(&input, context) {
         let verdict = decide(&intent, &context.gate()).await;
         if let (Intent::Command { line }, false) = (&intent, verdict.is_allowed()) {
@@ -70,8 +76,13 @@ async fn run_with(input: TestsInput, context: &ToolContext) -> Result<Tested, Ha
             ));
         }
     }
-    match RunTests.call(input, context).await {
-        Ok(output) => {
+    let ran = match in_copy {
+        true => verify_tests(&input, &TestsCheck::default(), context).await.map(|verdict| verdict.output),
+        false => RunTests.call(input, context).await.map(Some),
+    };
+    match ran {
+        Ok(None) => Ok(Tested { counts: json!({"exit_code": null}), ..Tested::default() }),
+        Ok(Some(output)) => {
             let data = json!(output.data);
             let green = output.error.is_none() && data.get("passed").and_then(Value::as_u64).unwrap_or(0) > 0;
             let text = context.redactor.text(&output.text).into_owned();
