@@ -162,7 +162,7 @@ fn measure_redaction() {
     let code = include_str!("commands.rs").repeat(4);
     let started = cpu();
     let redactor = Redactor::new(&Environment::from_iter([("MY_API_KEY", "correct-horse-battery")]), []);
-    let built = (cpu() - started);
+    let built = cpu() - started;
     let started = cpu();
     let _ = redactor.text("let password = \"hunter2!\"; Bearer abc.def-123 AKIAIOSFODNN7EXAMPLE");
     eprintln!("new {built:?}, first use {:?}", (cpu() - started));

@@ -22,6 +22,10 @@ class World {
     this.home = join(this.root, "home");
     this.project = join(this.root, "project");
     for (const folder of [this.home, join(this.project, ".marvin")]) mkdirSync(folder, { recursive: true });
+    // The page decides for a person; without a terminal that person is named here.
+    const settings = join(this.home, ".config/marvin");
+    mkdirSync(settings, { recursive: true });
+    writeFileSync(join(settings, "config.toml"), '[person]\nunattended = "browser suite"\n');
     this.env = { PATH: process.env.PATH, HOME: this.home, TMPDIR: this.root, LANG: "C.UTF-8", MARVIN_PROVIDER: "mock" };
   }
 
@@ -47,7 +51,7 @@ class World {
       writeFileSync(file, script.map((one) => `${JSON.stringify(one)}\n`).join(""));
       words.push("--script", file);
     }
-    this.server = spawn(MARVIN, words, { cwd: this.project, env: this.env, stdio: ["ignore", "pipe", "inherit"] });
+    this.server = spawn(MARVIN, words, { cwd: this.project, env: this.env, stdio: ["ignore", "pipe", "inherit"], detached: true });
     servers.push(this.server);
     const line = await new Promise((resolve, reject) => {
       let text = "";

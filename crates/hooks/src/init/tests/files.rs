@@ -106,7 +106,7 @@ fn ignore_lines_stand_in_a_block_and_go_again() {
         project.init();
         let written = project.text(".gitignore");
         for line in
-            [".marvin/runs/", ".marvin/init.json", ".marvin/security/decisions*.jsonl", ".marvin/memory/"]
+            [".marvin/runs", ".marvin/init.json", ".marvin/security/decisions*.jsonl", ".marvin/memory/"]
         {
             assert!(written.lines().any(|written| written == line), "{line}: {written}");
         }

@@ -233,14 +233,17 @@ fn a_phase_cannot_be_skipped_by_an_agent_and_code_is_not_written_with_the_tests(
         |name: &str, why: &str| called.iter().any(|(tool, _, result)| tool == name && result.contains(why));
     assert!(refused("create_file", "may not write anything but tests"), "{called:#?}\n{}", ended.stderr);
     assert!(refused("run_command", "it would write the record"), "{called:#?}");
-    assert!(!world.project().join("tally.py").exists() && !world.project().join("sneaky.py").exists());
+    assert!(!world.project().join("sneaky.py").exists());
     let trace = world.trace();
     let worked =
         events(&trace, "worker.completed").into_iter().find(|event| event["step_id"] == step).unwrap();
     assert_eq!(worked["outside"], json!(["legacy.py", "sneaky.py"]));
     assert_eq!(world.read("legacy.py"), "RATE = 3\n", "what was there is put back");
-    assert_eq!(ended.code, Some(4), "{}\n{}", ended.stderr, String::from_utf8_lossy(&ended.stdout));
-    assert!(String::from_utf8_lossy(&ended.stdout).contains("somebody changed the file"), "{}", ended.stderr);
+    // What the tests write to the state file does not reach it: no phase is skipped, and the tests are never green.
+    assert_eq!(ended.code, Some(3), "{}\n{}", ended.stderr, String::from_utf8_lossy(&ended.stdout));
+    let begun: Vec<_> =
+        events(&trace, "phase.started").into_iter().map(|event| event["phase"].clone()).collect();
+    assert_eq!(begun, ["2a", "2b", "3", "4a"], "{}", ended.stderr);
 }
 
 /// A server that keeps what it is sent.

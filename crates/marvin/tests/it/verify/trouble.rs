@@ -108,11 +108,11 @@ fn two_verifications_at_the_same_time_do_not_meet() {
     assert_eq!(listed["commitments"].as_array().unwrap().len(), 8, "none is lost");
 }
 
-/// The processes of a script that wrote its number, gone or not.
-fn is_gone(number: &str) -> bool {
-    let state = fs::read_to_string(format!("/proc/{}/stat", number.trim()));
-    state
-        .map_or(true, |state| state.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('Z')))
+/// Whether no process has this word on its command line. The numbers that a script sees are those of its own namespace.
+fn is_gone(mark: &str) -> bool {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    !lines.into_iter().any(|line| line.split(|byte| *byte == 0).any(|word| word == mark.as_bytes()))
 }
 
 fn statuses(world: &World) -> Vec<Value> {
@@ -122,16 +122,19 @@ fn statuses(world: &World) -> Vec<Value> {
 
 fn long(world: &World) -> (String, crate::support::Running) {
     world.write("a.txt", "");
-    script(world, "long.sh", "echo $$ > pid.new; mv pid.new pid; sleep 300");
+    let name = world.root().file_name().unwrap().to_string_lossy().into_owned();
+    let seconds = name.bytes().fold(0u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    let mark = format!("300.{}{seconds}", std::process::id());
+    script(world, "long.sh", &format!("touch started; sleep {mark}"));
     add(world, "file_exists:a.txt", &[]);
     add(world, "shell:./long.sh", &[]);
     add(world, "file_exists:long.sh", &[]);
     let folder = world.root().join("tmp");
     fs::create_dir_all(&folder).unwrap();
     let running = world.marvin(["verify", "--json"]).env("TMPDIR", &folder).start();
-    until("the script runs", || world.project().join("pid").exists());
+    until("the script runs", || world.project().join("started").exists() && !is_gone(&mark));
     assert_eq!(statuses(world), ["passed", "verifying", "verifying"]);
-    (world.read("pid"), running)
+    (mark, running)
 }
 
 #[test]
@@ -140,10 +143,10 @@ fn killed_in_the_middle_nothing_is_left_and_everything_is_verified_again() {
     if !commands_run(&world) {
         return;
     }
-    let (number, running) = long(&world);
+    let (mark, running) = long(&world);
     running.signal(rustix::process::Signal::KILL);
     drop(running.end());
-    until("the script is gone", || is_gone(&number));
+    until("the script is gone", || is_gone(&mark));
     assert_eq!(statuses(&world), ["passed", "verifying", "verifying"]);
     script(&world, "long.sh", "exit 0");
     fs::remove_file(world.project().join("a.txt")).unwrap();
@@ -167,12 +170,12 @@ fn an_interrupt_ends_it_with_130_and_leaves_nothing_half_done() {
         if !commands_run(&world) {
             return;
         }
-        let (number, running) = long(&world);
+        let (mark, running) = long(&world);
         assert_eq!(rooms(&world), 1);
         running.signal(signal);
         let report = running.end().exits(130).json();
         assert_eq!((&report["verified"], &report["interrupted"]), (&json!(false), &json!(true)));
-        until("the script is gone", || is_gone(&number));
+        until("the script is gone", || is_gone(&mark));
         assert_eq!(statuses(&world), ["passed", "pending", "pending"]);
         assert_eq!(rooms(&world), 0, "its temporary folder is gone");
     }
