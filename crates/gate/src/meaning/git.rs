@@ -208,7 +208,7 @@ fn subcommand(look: &mut Look<'_>, verb: &str, rest: &[Word]) {
                     _ if has(&["-f", "--force"]) => look.act(act, word),
                     // What steers agents and tools would steer them no longer.
                     Place::Instructions | Place::StartUp | Place::Record | Place::State => {
-                        look.act(act, word)
+                        look.act(act, word);
                     }
                     // Without force git keeps what is in no commit.
                     _ => {}
