@@ -10,7 +10,8 @@
 
 use super::Policy;
 use marvin_base::environment::Environment;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -176,9 +177,12 @@ impl View {
                 Err(_) => {}
             }
         }
-        let closed: Vec<PathBuf> = policy.hidden.iter().flat_map(|place| both_names(place)).collect();
         // A place that holds the home directory, or lies among credentials, is not shown for a toolchain.
         let home = policy.home.as_deref().filter(|home| home.parent().is_some());
+        let entries = home.map(Entries::list);
+        let may_exist = |place: &PathBuf| entries.as_ref().is_none_or(|entries| entries.may_have(place));
+        let hidden = policy.hidden.iter().filter(|place| may_exist(place));
+        let closed: Vec<PathBuf> = hidden.flat_map(|place| both_names(place)).collect();
         let is_narrow = |place: &Path| {
             place.parent().is_some()
                 && home.is_none_or(|home| !home.starts_with(place))
@@ -187,7 +191,7 @@ impl View {
         let mut extra: Vec<PathBuf> = Vec::new();
         if let Some(home) = home {
             extra.extend(TOOLCHAINS.iter().map(|place| home.join(place)));
-            let plain = PLAIN_SETTINGS.iter().map(|place| home.join(place));
+            let plain = PLAIN_SETTINGS.iter().map(|place| home.join(place)).filter(&may_exist);
             view.readable.extend(plain.filter(|place| holds_no_credentials(place)));
         }
         let named = TOOLCHAIN_VARIABLES.iter().filter_map(|name| environment.get(name));
@@ -197,14 +201,14 @@ impl View {
         extra.extend(named.map(PathBuf::from));
         extra.extend(path.flat_map(|entry| [toolchain_root(&entry), Some(entry)]).flatten());
         extra.extend(cargo);
-        let is_shown = |place: &PathBuf| {
-            place.is_absolute() && is_narrow(place) && place.canonicalize().is_ok_and(|real| is_narrow(&real))
+        let shown = |place: PathBuf| {
+            let is_candidate = place.is_absolute() && may_exist(&place) && is_narrow(&place);
+            is_candidate.then(|| place.canonicalize().ok()).flatten().filter(|real| is_narrow(real))
         };
-        let extra = extra.into_iter().filter(is_shown);
+        let extra = extra.into_iter().collect::<BTreeSet<_>>().into_iter().filter_map(shown);
         // What a person listed is shown even where a rule would not have chosen it, short of the whole disk.
         let listed = policy.readable.iter().filter(|place| place.parent().is_some());
-        for place in extra.chain(listed.cloned()) {
-            let Ok(place) = place.canonicalize() else { continue };
+        for place in extra.chain(listed.filter_map(|place| place.canonicalize().ok())) {
             if !view.readable.iter().any(|known| place.starts_with(known)) {
                 view.readable.push(place);
             }
@@ -274,9 +278,34 @@ fn toolchain_root(entry: &Path) -> Option<PathBuf> {
     known.or_else(|| entry.parent().filter(is_prefix)).map(Path::to_path_buf)
 }
 
-/// A place by the name it was given and by the one it has.
+/// A place by the name it was given and by the one it has; nothing where it does not exist.
 fn both_names(place: &Path) -> impl Iterator<Item = PathBuf> {
-    [Some(place.to_path_buf()), place.canonicalize().ok()].into_iter().flatten()
+    let exists = place.symlink_metadata().is_ok();
+    let named = exists.then(|| place.to_path_buf());
+    named.into_iter().chain(exists.then(|| place.canonicalize().ok()).flatten())
+}
+
+/// The entries of the home directory, so that hundreds of places which are not there cost no system call each.
+struct Entries {
+    directory: PathBuf,
+    /// None where it cannot be listed.
+    names: Option<HashSet<OsString>>,
+}
+
+impl Entries {
+    fn list(directory: &Path) -> Self {
+        let names = std::fs::read_dir(directory)
+            .and_then(|entries| entries.map(|entry| Ok(entry?.file_name())).collect())
+            .ok();
+        Entries { directory: directory.to_path_buf(), names }
+    }
+
+    /// Whether a place can exist. Only places below an unlisted entry cannot.
+    fn may_have(&self, place: &Path) -> bool {
+        let first = place.strip_prefix(&self.directory).ok().and_then(|rest| rest.components().next());
+        let (Some(first), Some(names)) = (first, &self.names) else { return true };
+        names.contains(first.as_os_str())
+    }
 }
 
 /// Whether a settings file is there and holds nothing that looks like a credential.
