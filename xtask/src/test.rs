@@ -1,8 +1,11 @@
 //! `cargo xtask test`: everything that the tests need, then all of them, then the counts.
 
-use crate::{browser, clients, licences, mcp, python, tools};
+use crate::{attack, browser, clients, licences, mcp, python, tools};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
+
+/// Every how many attacks one is part of the tests; `cargo xtask attack` makes all of them.
+const ATTACK_SAMPLE: &str = "20";
 
 /// Installs, checks, runs, counts.
 pub(crate) fn run(filter: &[&str]) -> Result<(), String> {
@@ -28,7 +31,7 @@ pub(crate) fn run(filter: &[&str]) -> Result<(), String> {
         .args(["test", "--workspace", "--locked", "--no-fail-fast"])
         .args(filter)
         .env("MARVIN_TEST_CLIENTS", clients)
-        .env("MARVIN_TEST_PYTHON", python)
+        .env("MARVIN_TEST_PYTHON", &python)
         .env("MARVIN_TEST_MCP", mcp)
         .env("MARVIN_TEST_BROWSER", browser)
         .env("INSTA_UPDATE", "no")
@@ -47,6 +50,7 @@ pub(crate) fn run(filter: &[&str]) -> Result<(), String> {
     crate::say(&format!("\n{} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped));
     match (status.success(), counts.passed) {
         (true, 0) if filter.is_empty() => Err("no test ran".to_string()),
+        (true, _) if filter.is_empty() => attack::run(&["--sample", ATTACK_SAMPLE]),
         (true, _) => Ok(()),
         (false, _) => Err("the tests failed".to_string()),
     }

@@ -5,7 +5,7 @@
 //! as a contained command of an agent, and what Marvin says about the project must be the same as before. The control
 //! shows that the script ran, and that the honest way changes exactly what was compared.
 
-use super::{Arena, Trial, text};
+use super::{Arena, Trial, pty, text};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -126,12 +126,10 @@ fn trial(arena: &Arena, case: &toml::Table) -> Result<Trial, String> {
     let after = look(arena, place, scenario)?;
     let held = before == after && !place.join("project/published").exists();
     for words in scenario.honest {
-        let mut ended = marvin(arena, place, words)?;
-        if !ended.status.success() {
-            ended = marvin_at_terminal(arena, place, words)?;
-        }
-        if !ended.status.success() {
-            problems.push(format!("the honest way fails, {words:?}: {}", shown(&ended)));
+        let seen = marvin_at_terminal(arena, place, words)?;
+        if seen.code != Some(0) {
+            let text = String::from_utf8_lossy(&seen.text);
+            problems.push(format!("the honest way fails, {words:?}: {:?} {}", seen.code, text.trim()));
         }
     }
     if look(arena, place, scenario)? == after {
@@ -203,18 +201,26 @@ fn first_run(place: &Path) -> PathBuf {
 }
 
 fn marvin(arena: &Arena, place: &Path, words: &[&str]) -> Result<Output, String> {
-    let first = first_run(place).display().to_string();
-    let words = words.iter().map(|word| if *word == FIRST_RUN { first.as_str() } else { word });
+    let words = with_first_run(place, words);
     let output = command(arena, place, &arena.marvin).args(words).output();
     output.map_err(|error| format!("cannot start {}: {error}", arena.marvin.display()))
 }
 
-/// The same at a terminal of its own, as a person would: by `script`, where it is installed.
-fn marvin_at_terminal(arena: &Arena, place: &Path, words: &[&str]) -> Result<Output, String> {
-    let words: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
-    let line = format!("\"$MARVIN\" {}", words.join(" "));
-    let output = command(arena, place, Path::new("script")).args(["-qec", &line, "/dev/null"]).output();
-    output.map_err(|error| format!("cannot start script: {error}"))
+/// Words in which the first run is named.
+fn with_first_run(place: &Path, words: &[&str]) -> Vec<String> {
+    let first = first_run(place).display().to_string();
+    words.iter().map(|word| if *word == FIRST_RUN { first.clone() } else { (*word).to_string() }).collect()
+}
+
+/// The same at a terminal of its own, as a person would.
+fn marvin_at_terminal(arena: &Arena, place: &Path, words: &[&str]) -> Result<pty::Seen, String> {
+    let words = with_first_run(place, words);
+    let marvin = arena.marvin.display().to_string();
+    let words: Vec<&str> = std::iter::once(marvin.as_str()).chain(words.iter().map(String::as_str)).collect();
+    let window = std::env::current_exe().map_err(|error| error.to_string())?.display().to_string();
+    let [home, temporary] = [place.join("home"), place.to_path_buf()].map(|path| path.display().to_string());
+    let variables = [("HOME", home.as_str()), ("TMPDIR", &temporary), ("MARVIN_TEST_TERMINAL", &window)];
+    Ok(pty::Window::open(&words, &place.join("project"), &variables)?.wait())
 }
 
 fn shown(ended: &Output) -> String {

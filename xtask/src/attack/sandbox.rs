@@ -132,13 +132,7 @@ impl Person {
             queue.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
         let queue = queue.rsplit(' ').next().unwrap_or_default().trim().to_string();
         if user.is_some() {
-            let mut chown = Command::new("chown");
-            chown.arg("-R").arg(format!("{USER}:{USER}")).args([
-                &top,
-                &shared,
-                &Path::new("/tmp").join(&mark),
-            ]);
-            chown.status()?;
+            Command::new("chown").arg("-R").arg(format!("{USER}:{USER}")).arg(&top).status()?;
         }
         let mut victim = as_user(user, "sleep");
         let victim = victim.arg("100000").env("TOKEN", SECRET).current_dir(&home).spawn()?;
@@ -219,15 +213,7 @@ impl Person {
         let before = steering(&work);
         let mut command = as_user(self.user, &self.marvin.display().to_string());
         command
-            .args([
-                "tools",
-                "call",
-                "run_command",
-                "--json",
-                "--args",
-                r#"{"command":"make"}"#,
-                "--working-dir",
-            ])
+            .args(["tools", "call", "run_command", "--args", r#"{"command":"make"}"#, "--working-dir"])
             .arg(&work)
             .current_dir(&work)
             .env("HOME", self.directory.path().join("home"))
@@ -237,9 +223,7 @@ impl Person {
             simulate_old_kernel(&mut command);
         }
         let output = command.stdin(Stdio::null()).output().map_err(failed)?;
-        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-        let value: serde_json::Value = serde_json::from_str(&printed).unwrap_or_default();
-        let lines = all_text(&value);
+        let lines = String::from_utf8_lossy(&output.stdout).into_owned();
         let (through, seen) = self.is_through(case, &work, &lines, &before);
         let complaint = String::from_utf8_lossy(&output.stderr);
         let ran = lines.lines().any(|line| line.trim() == RAN);
@@ -293,22 +277,13 @@ impl Person {
     }
 }
 
-/// Everything that steers git or Marvin in a workspace, as text.
+/// Everything that steers git or Marvin in a workspace, as text. Marvin itself writes `.marvin/.gitignore`.
 fn steering(work: &Path) -> String {
     let script = "for f in .git/config .git/commondir .git/info/attributes .git/objects/info/alternates; do cat $f 2>/dev/null; done; \
-        find .git/hooks .marvin -type f | sort | xargs -r cat 2>/dev/null; find .git/hooks .marvin -type f | sort";
+        find .git/hooks .marvin -type f ! -path .marvin/.gitignore | sort | tee /dev/stderr | xargs -r cat";
     let output = Command::new("sh").args(["-c", script]).current_dir(work).output();
-    output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()
-}
-
-/// Every string of a JSON value, a line each.
-fn all_text(value: &serde_json::Value) -> String {
-    match value {
-        serde_json::Value::String(text) => format!("{text}\n"),
-        serde_json::Value::Array(items) => items.iter().map(all_text).collect(),
-        serde_json::Value::Object(map) => map.values().map(all_text).collect(),
-        _ => String::new(),
-    }
+    let both = |output: std::process::Output| [output.stdout, output.stderr].concat();
+    output.map(|output| String::from_utf8_lossy(&both(output)).into_owned()).unwrap_or_default()
 }
 
 /// Answers everyone who connects.

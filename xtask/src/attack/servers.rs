@@ -1,7 +1,7 @@
 //! Code of a project that an MCP server of the person would run. The control is the same command in the project without Marvin.
 
 use super::world::World;
-use super::{Arena, Trial, text};
+use super::{Arena, Trial, pty, text};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -45,6 +45,18 @@ impl Case<'_> {
         }
     }
 
+    /// Trusts the server, at a terminal as a person would.
+    fn trust(&self, arena: &Arena) -> Result<(), String> {
+        let window = std::env::current_exe().map_err(|error| error.to_string())?;
+        let shown = |path: &Path| path.display().to_string();
+        let (marvin, window) = (shown(&arena.marvin), shown(&window));
+        let (home, temporary) = (shown(&self.world.path("home")), shown(&self.world.path("tmp")));
+        let words = [marvin.as_str(), "mcp", "servers", "trust", "docs", "--yes"];
+        let variables = [("HOME", home.as_str()), ("TMPDIR", &temporary), ("MARVIN_TEST_TERMINAL", &window)];
+        pty::Window::open(&words, &self.world.path("project"), &variables)?.wait();
+        Ok(())
+    }
+
     fn start(&self, mark: &Path) -> Result<String, String> {
         let mut command = self.world.marvin(&["mcp", "servers", "check", "docs"]);
         self.environment(&mut command, mark);
@@ -77,8 +89,7 @@ fn one(arena: &Arena, case: &toml::Table) -> Result<Trial, String> {
         note = case.start(&attack)?;
         // Once a person trusts it again, it starts.
         let held = !attack.exists();
-        let mut trust = case.world.marvin(&["mcp", "servers", "trust", "docs", "--yes"]);
-        trust.stdout(Stdio::null()).stderr(Stdio::null()).status().map_err(|error| error.to_string())?;
+        case.trust(arena)?;
         case.start(&attack)?;
         works = attack.exists();
         return Ok(Trial { id: text(case.case, "id").to_string(), level: "", held, control: works, note });
