@@ -19,6 +19,9 @@ const MAX_FILE_BYTES: u64 = 256 * 1024;
 /// How deep protected directories are compared.
 const MAX_DEPTH: usize = 3;
 
+/// What steers Marvin in a project's `.marvin`. The rest of it is written by other processes of Marvin while a command runs.
+const OWN_SETTINGS: [&str; 6] = ["config.toml", "instructions.md", "packs", "rules", "security", "skills"];
+
 /// Directories that are looked at for nested repositories.
 const MAX_DIRECTORIES: usize = 400;
 /// Directories of dependencies and builds, which hold repositories of their own.
@@ -59,7 +62,9 @@ struct Mark {
 impl Guard {
     /// Notes the protected places of a workspace as they are, whether they exist or not.
     pub(super) fn begin(root: &Path, places: &[PathBuf]) -> Self {
-        let places: Vec<PathBuf> = places.iter().filter(|place| !is_record(root, place)).cloned().collect();
+        let mut places: Vec<PathBuf> =
+            places.iter().filter(|place| !is_record(root, place)).cloned().collect();
+        places.extend(OWN_SETTINGS.map(|name| root.join(".marvin").join(name)));
         let files =
             list(&places).into_iter().map(|(path, facts)| (path.clone(), save(&path, &facts))).collect();
         Guard { root: root.to_path_buf(), places, files, repositories: nested_repositories(root) }
@@ -216,6 +221,8 @@ mod tests {
         std::fs::write(root.join(".git/hooks/post-commit"), "x").unwrap();
         std::fs::write(root.join(".git/commondir"), "..").unwrap();
         std::fs::write(root.join(".envrc"), "x").unwrap();
+        std::fs::create_dir_all(root.join(".marvin/runs")).unwrap();
+        std::fs::write(root.join(".marvin/config.toml"), "x").unwrap();
         std::fs::create_dir_all(root.join("sub/.git")).unwrap();
         std::fs::remove_file(root.join(".git/hooks/pre-commit")).unwrap();
         let expected = [
@@ -224,15 +231,16 @@ mod tests {
             ".git/config",
             ".git/hooks/post-commit",
             ".git/hooks/pre-commit",
+            ".marvin/config.toml",
             "sub/.git",
         ];
         assert_eq!(guard.finish(Some(&quarantine)), expected);
         assert_eq!(std::fs::read_to_string(root.join(".git/config")).unwrap(), "[core]\n");
         assert_eq!(std::fs::read_to_string(root.join(".git/hooks/pre-commit")).unwrap(), "true");
-        for gone in [".git/hooks/post-commit", ".git/commondir", ".envrc"] {
+        for gone in [".git/hooks/post-commit", ".git/commondir", ".envrc", ".marvin/config.toml"] {
             assert!(!root.join(gone).exists(), "{gone}");
         }
-        assert_eq!(std::fs::read_dir(&quarantine).unwrap().count(), 4);
+        assert_eq!(std::fs::read_dir(&quarantine).unwrap().count(), 5);
         assert_eq!(Guard::begin(&root, &places).finish(None), Vec::<String>::new());
     }
 
