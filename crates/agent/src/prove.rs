@@ -150,7 +150,7 @@ impl Proof {
     pub fn beginning_now(mut self) -> Self {
         if let By::Documents { ground, own, project, baseline } = &mut self.by {
             let promised = own.iter().flat_map(|(_, promised)| promised);
-            let has_tests = promised.into_iter().any(|one| one.kind == commitments::Kind::TestsPass);
+            let has_tests = promised.into_iter().any(commitments::runs_tests);
             *baseline = TurnBaseline::take(ground, *project, has_tests);
         }
         self

@@ -1,8 +1,9 @@
 //! Verifies one commitment: runs its command, or looks at its file, outside the agent's session.
 
 use super::assertion::Assertion;
-use super::commitment::{Commitment, Status};
+use super::commitment::{Commitment, Kind, Status};
 use super::oracle;
+use super::test_command::test_command;
 use marvin_base::child::Ending;
 use marvin_base::{signature, truncate};
 use marvin_gate::{Intent, Workspace, WorkspacePath, decide, judge};
@@ -64,10 +65,16 @@ pub(super) struct Beginning<'a> {
     pub(super) tree: Option<&'a BaselineTree>,
 }
 
-/// The tests that an assertion runs.
+/// The tests that an assertion runs; a line of the shell that runs a test runner counts too.
 pub(super) fn tests_input(assertion: &Assertion, timeout_s: u64) -> Option<TestsInput> {
-    let Assertion::TestsPass { runner, words, line } = assertion else { return None };
-    Some(TestsInput { runner: *runner, args: words.clone(), command: line.clone(), timeout: Some(timeout_s) })
+    let (runner, args, command) = match assertion {
+        Assertion::TestsPass { runner, words, line } => (*runner, words.clone(), line.clone()),
+        Assertion::Shell { line } => test_command(line)?,
+        Assertion::FileExists { .. } | Assertion::FileContains { .. } | Assertion::JsonEquals { .. } => {
+            return None;
+        }
+    };
+    Some(TestsInput { runner, args, command, timeout: Some(timeout_s) })
 }
 
 /// Verifies a commitment. None: it was interrupted.
@@ -89,11 +96,13 @@ pub(super) async fn check(
     }
     let deadline = Duration::from_secs(commitment.timeout_s);
     let outcome = match assertion.clone() {
-        Assertion::Shell { line } => shell(&line, deadline, context).await,
-        Assertion::TestsPass { .. } => match tests_input(&assertion, commitment.timeout_s) {
-            Some(input) => tests(&input, commitment, beginning, context).await,
-            None => Outcome::could_not_run("it names no tests"),
-        },
+        Assertion::Shell { .. } | Assertion::TestsPass { .. } => {
+            match (tests_input(&assertion, commitment.timeout_s), assertion) {
+                (Some(input), _) => tests(&input, commitment, beginning, context).await,
+                (None, Assertion::Shell { line }) => shell(&line, deadline, context).await,
+                (None, _) => Outcome::could_not_run("it names no tests"),
+            }
+        }
         Assertion::FileExists { path, folder } => file_exists(workspace, &path, folder, context),
         Assertion::FileContains { path, text } => file_contains(workspace, &path, &text, context),
         Assertion::JsonEquals { path, pointer, value } => {
@@ -204,7 +213,7 @@ async fn tests(
         _ if missing => Outcome::could_not_run("the test runner is not installed"),
         (_, Some(127 | 126)) => Outcome::could_not_run("a program of it was not found or cannot be run"),
         (Some(why), _) => Outcome::failed(why.clone()),
-        (None, _) if data.passed.is_none() => {
+        (None, _) if data.passed.is_none() && commitment.kind == Kind::TestsPass => {
             Outcome::failed("it does not say how many tests it ran, and at least one is needed")
         }
         (None, _) => match tampered(&data.tampered).or(verdict.finding) {

@@ -20,6 +20,7 @@ mod oracle;
 mod report;
 mod seal;
 pub mod store;
+mod test_command;
 pub mod tools;
 mod verify;
 
@@ -42,6 +43,13 @@ use marvin_base::layout::Layout;
 #[must_use]
 pub fn exists(layout: &Layout) -> bool {
     Store::of(layout).is_some_and(|store| store.has_commitments())
+}
+
+/// Whether a commitment is verified by running tests.
+#[must_use]
+pub fn runs_tests(commitment: &Commitment) -> bool {
+    Assertion::parse(commitment.kind, &commitment.assertion)
+        .is_ok_and(|assertion| check::tests_input(&assertion, commitment.timeout_s).is_some())
 }
 
 /// Was anything promised in this document? What cannot be read counts.

@@ -1,0 +1,131 @@
+//! Lines of the shell that run a test runner.
+//!
+//! `shell:pytest -q` proves no more than what can steer pytest. Such a line is therefore verified like `tests_pass`: sealed, and in a
+//! fresh copy of the project. A line that only looks at files or at what was built runs in the project itself.
+
+use marvin_tools::command::Runner;
+
+/// Programs that run tests, with the words that must follow where the program can do other things too.
+const RUNNERS: &[(&str, &[&str])] = &[
+    ("pytest", &[]),
+    ("py.test", &[]),
+    ("tox", &[]),
+    ("nox", &[]),
+    ("jest", &[]),
+    ("vitest", &[]),
+    ("mocha", &[]),
+    ("ava", &[]),
+    ("bats", &[]),
+    ("ctest", &[]),
+    ("rspec", &[]),
+    ("phpunit", &[]),
+    ("cargo", &["test", "nextest"]),
+    ("go", &["test"]),
+    ("node", &["--test"]),
+    ("deno", &["test"]),
+    ("bun", &["test"]),
+    ("npm", &["test", "t"]),
+    ("pnpm", &["test", "t"]),
+    ("yarn", &["test"]),
+    ("dotnet", &["test"]),
+    ("mix", &["test"]),
+    ("gradle", &["test", "check"]),
+    ("./gradlew", &["test", "check"]),
+    ("mvn", &["test", "verify"]),
+    ("make", &["test", "tests", "check"]),
+];
+/// Words before a program that start it.
+const WRAPPERS: [&str; 7] = ["env", "time", "nice", "npx", "bunx", "uv", "poetry"];
+/// Characters that mean something to a shell.
+const SPECIAL: &[char] =
+    &['|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '[', '{', '~', '#', '!', '\n'];
+
+/// The runner of a line, its arguments, and the line itself where the runner is the shell.
+pub(super) fn test_command(line: &str) -> Option<(Runner, Vec<String>, Option<String>)> {
+    let parts = line.split("&&").flat_map(|part| part.split('|'));
+    let runs = parts.map(|part| start(part.split_whitespace().collect())).find(|words| is_runner(words))?;
+    if line.contains(SPECIAL)
+        || line.contains(['\'', '"', '\\'])
+        || !line.trim_start().starts_with(runs.first()?)
+    {
+        return Some((Runner::Command, Vec::new(), Some(line.to_string())));
+    }
+    let rest = |from: usize| runs.iter().skip(from).map(|word| (*word).to_string()).collect();
+    Some(match runs.as_slice() {
+        ["pytest" | "py.test", ..] => (Runner::Pytest, rest(1), None),
+        ["python" | "python3", "-m", "pytest", ..] => (Runner::Pytest, rest(3), None),
+        ["cargo", "test", ..] => (Runner::Cargo, rest(2), None),
+        ["node", "--test", ..] => (Runner::Node, rest(2), None),
+        _ => (Runner::Command, Vec::new(), Some(line.to_string())),
+    })
+}
+
+/// The words of a command behind assignments and wrappers.
+fn start(words: Vec<&str>) -> Vec<&str> {
+    let is_before = |word: &&&str| {
+        let is_assignment = word.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty() && name.chars().all(|char| char == '_' || char.is_ascii_alphanumeric())
+        });
+        is_assignment || WRAPPERS.contains(*word) || **word == "run" || **word == "exec"
+    };
+    let skipped = words.iter().take_while(is_before).count();
+    // `timeout 60 pytest`
+    let rest = words.get(skipped..).unwrap_or_default();
+    match rest {
+        ["timeout", _, inner @ ..] => inner.to_vec(),
+        rest => rest.to_vec(),
+    }
+}
+
+fn is_runner(words: &[&str]) -> bool {
+    match words {
+        ["python" | "python3", "-m", "pytest" | "unittest", ..] => true,
+        ["npm" | "pnpm" | "yarn", "run", script, ..] => script.starts_with("test"),
+        [program, rest @ ..] => RUNNERS.iter().any(|(name, follow)| {
+            program == name && (follow.is_empty() || rest.iter().any(|word| follow.contains(word)))
+        }),
+        [] => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn runner(line: &str) -> Option<(Runner, usize)> {
+        test_command(line).map(|(runner, words, _)| (runner, words.len()))
+    }
+
+    #[test]
+    fn lines_that_run_tests_are_known() {
+        assert_eq!(runner("pytest -q"), Some((Runner::Pytest, 1)));
+        assert_eq!(runner("python3 -m pytest tests"), Some((Runner::Pytest, 1)));
+        assert_eq!(runner("cargo test --workspace"), Some((Runner::Cargo, 1)));
+        for line in [
+            "cd web && npm test",
+            "pytest 2>&1 | tail -3",
+            "timeout 60 pytest -q",
+            "A=1 pytest",
+            "uv run pytest",
+            "make test",
+            "npx jest",
+            "npm run test:unit",
+            "go test ./...",
+            "python3 -m unittest",
+            "ruff check . && pytest -k 'a b'",
+        ] {
+            assert_eq!(runner(line), Some((Runner::Command, 0)), "{line}");
+        }
+        for line in [
+            "./check.sh",
+            "test -f out.txt",
+            "grep -q pytest README.md",
+            "make build",
+            "cargo build",
+            "npm run build",
+            "node app.js",
+        ] {
+            assert_eq!(runner(line), None, "{line}");
+        }
+    }
+}
