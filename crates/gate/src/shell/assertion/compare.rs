@@ -1,7 +1,7 @@
 //! Comparisons: `diff` and `cmp` of two different things.
 
 use super::command::Call;
-use super::files::{Author, is_same_content};
+use super::files::is_same_content;
 use super::program::{Input, Outcome, Output};
 use super::table::Row;
 use super::word::Operand;
@@ -14,8 +14,8 @@ struct Side {
     /// It does not come from the line itself.
     is_work: bool,
     sources: Vec<String>,
-    /// The commands that print it.
-    stream: Option<Outcome>,
+    /// Commands print it.
+    is_stream: bool,
     text: String,
 }
 
@@ -39,15 +39,9 @@ impl Checker {
         if !one.is_work && !other.is_work {
             return Err(AssertionRefusal::new(&call.part, "compares what the line itself has written", hint));
         }
-        if let (Some(one), Some(other)) = (&one.stream, &other.stream) {
-            let may_be_empty = |stream: &Outcome| stream.has_search || !stream.runs;
-            if may_be_empty(one) && may_be_empty(other) {
-                return Err(AssertionRefusal::new(
-                    &call.part,
-                    "compares two listings, which may both be empty",
-                    hint,
-                ));
-            }
+        if one.is_stream && other.is_stream {
+            let reason = "compares two outputs, which may both be empty or of the same program";
+            return Err(AssertionRefusal::new(&call.part, reason, hint));
         }
         let reads_input = one.text == "-" || other.text == "-";
         Ok(Outcome { checks: true, takes_input: reads_input, output: Output::Work, ..Outcome::default() })
@@ -57,8 +51,8 @@ impl Checker {
         if let Some(list) = operand.list() {
             let outcome = self.stream(list, operand.source())?;
             let is_work = matches!(outcome.output, Output::Work | Output::Findings);
-            let sources = outcome.sources.clone();
-            return Ok(Side { is_work, sources, stream: Some(outcome), text: operand.source().to_string() });
+            let sources = outcome.sources;
+            return Ok(Side { is_work, sources, is_stream: true, text: operand.source().to_string() });
         }
         let Some(text) = operand.literal() else {
             return Err(AssertionRefusal::beyond(operand.source(), "is not a file that is compared"));
@@ -68,13 +62,11 @@ impl Checker {
             if input.output == Output::Nothing {
                 return Err(AssertionRefusal::beyond(&call.part, "gets nothing to compare"));
             }
-            return Ok(Side { is_work, sources: input.sources.clone(), stream: None, text });
+            return Ok(Side { is_work, sources: input.sources.clone(), is_stream: false, text });
         }
         let path = self.work_path(&text)?;
-        let author = self.written.get(&path).map(|file| file.author);
-        let copied = self.written.get(&path).is_some_and(|file| !file.sources.is_empty());
-        let is_work = author.is_none_or(|author| author == Author::Program) || copied;
-        Ok(Side { is_work, sources: vec![path.clone()], stream: None, text: path })
+        let is_work = self.written_by_line(&path).is_none_or(|(_, file)| !file.sources.is_empty());
+        Ok(Side { is_work, sources: vec![path.clone()], is_stream: false, text: path })
     }
 
     /// The commands of a process substitution.

@@ -152,7 +152,7 @@ impl Checker {
                     AssertionRefusal::beyond(part, "compares in a way that nearly always holds")
                 })?;
                 let right = match comparison {
-                    Comparison::Regex => Operand::known(right.value.trim_matches(['"', '\''])),
+                    Comparison::Regex => regex_operand(&right.value)?,
                     _ => Operand::parse(&right.value)?,
                 };
                 self.binary(comparison, &Operand::parse(&left.value)?, &right, part)
@@ -188,9 +188,7 @@ impl Checker {
             return Err(AssertionRefusal::beyond(operand.source(), "is not a path that stands in the line"));
         };
         let path = self.work_path(&path)?;
-        if self.written.contains_key(&path) {
-            self.refuse_own_file(&path, part)?;
-        }
+        self.refuse_own_path(&path, part)?;
         Ok(condition())
     }
 
@@ -274,6 +272,18 @@ impl Checker {
         }
         Ok(outcome)
     }
+}
+
+/// The regex behind `=~`, of which bash would expand nothing.
+fn regex_operand(source: &str) -> Result<Operand, AssertionRefusal> {
+    let expands = source
+        .split('$')
+        .skip(1)
+        .any(|rest| rest.starts_with(|next: char| !matches!(next, ')' | '|' | '"' | '\'')));
+    if expands || source.contains(['`', '~']) {
+        return Err(AssertionRefusal::beyond(source, "is a regex that does not stand in the line"));
+    }
+    Ok(Operand::known(source.trim_matches(['"', '\''])))
 }
 
 fn condition() -> Outcome {

@@ -82,21 +82,31 @@ impl Checker {
         self.written.insert(normal, file);
     }
 
-    /// Refuses to look at what the line itself has written.
+    /// Refuses to look at what the line itself has written, at the path, below it, or where the pattern may find it.
     pub(super) fn refuse_own_file(&self, path: &str, part: &str) -> Result<(), AssertionRefusal> {
-        let is_seen = |own: &str| {
-            own == path
-                || is_inside(own, path)
-                || path.contains(['*', '?', '[']) && pattern::matches(path, own)
-        };
+        let is_seen =
+            |own: &str| is_inside(own, path) || path.contains(['*', '?', '[']) && pattern::matches(path, own);
         let own = self.written.iter().find(|(own, file)| file.author != Author::Program && is_seen(own));
         match own {
-            Some((own, _)) => {
-                let reason = format!("looks at `{own}`, which the line itself has just written");
-                Err(AssertionRefusal::new(part, reason, "look at what a program of the project wrote"))
-            }
+            Some((own, _)) => Err(own_file_refusal(own, part)),
+            None => self.refuse_own_path(path, part),
+        }
+    }
+
+    /// Refuses to look at a path that the line itself has written, or that lies in a directory that it has copied.
+    pub(super) fn refuse_own_path(&self, path: &str, part: &str) -> Result<(), AssertionRefusal> {
+        match self.written_by_line(path) {
+            Some((own, _)) => Err(own_file_refusal(own, part)),
             None => Ok(()),
         }
+    }
+
+    /// What the line itself has written there.
+    pub(super) fn written_by_line(&self, path: &str) -> Option<(&String, &WrittenFile)> {
+        self.written.iter().find(|(own, file)| {
+            file.author != Author::Program && *own == path
+                || file.author == Author::Line && is_inside(path, own)
+        })
     }
 
     /// Refuses to run a program after the line has put a file in its place, or a file that it does not name.
@@ -134,18 +144,22 @@ impl Checker {
     }
 }
 
-/// Refuses paths that differ only in how they are written, or of which one was made from the other.
+fn own_file_refusal(own: &str, part: &str) -> AssertionRefusal {
+    let reason = format!("looks at `{own}`, which the line itself has just written");
+    AssertionRefusal::new(part, reason, "look at what a program of the project wrote")
+}
+
+/// Whether paths differ only in how they are written, or one was made from the other.
 pub(super) fn is_same_content(checker: &Checker, one: &[String], other: &[String]) -> bool {
     let ancestors = |paths: &[String]| -> Vec<String> {
-        let made = paths
-            .iter()
-            .filter_map(|path| checker.written.get(path))
-            .filter(|file| file.author != Author::Program);
-        paths.iter().cloned().chain(made.flat_map(|file| file.sources.clone())).collect()
+        let made = paths.iter().filter_map(|path| checker.written_by_line(path));
+        paths.iter().cloned().chain(made.flat_map(|(_, file)| file.sources.clone())).collect()
     };
     let (ones, others) = (ancestors(one), ancestors(other));
+    let is_shared = |path: &String| {
+        others.iter().any(|other| other == path || is_inside(path, other) || is_inside(other, path))
+    };
     let pipeline =
         |paths: &[String]| paths.iter().find_map(|path| checker.written.get(path)).map(|file| file.pipeline);
-    ones.iter().any(|path| others.contains(path))
-        || pipeline(one).is_some() && pipeline(one) == pipeline(other)
+    ones.iter().any(is_shared) || pipeline(one).is_some() && pipeline(one) == pipeline(other)
 }

@@ -188,7 +188,7 @@ impl Checker {
         }
         if text.contains('\r') || !text.is_ascii() && super::is_disguised(text) {
             let reason = "cannot be parsed: characters that look like others or are not visible";
-            return Err(AssertionRefusal::new(text, reason, "type it anew with plain letters"));
+            return Err(AssertionRefusal::new(text, reason, "type it again with plain letters"));
         }
         match bounds::parse(text) {
             Some(program) if second::agrees(text, &program) => Ok(program),
