@@ -3,7 +3,7 @@
 //!
 //! | kind | text |
 //! |---|---|
-//! | `shell` | a command line for bash |
+//! | `shell` | a command line for bash, in the grammar of [`shell::check_assertion`] |
 //! | `file_exists` | `PATH`; with `/` at its end it must be a folder |
 //! | `file_contains` | `PATH: TEXT`, or `{"path", "text"}` |
 //! | `json_equals` | `PATH: /POINTER = VALUE`, or `{"path", "pointer", "value"}`; the value is JSON |
@@ -107,7 +107,7 @@ impl Assertion {
         }
         match kind {
             Kind::Shell => {
-                shell::proves(text).map_err(|mask| mask.to_string())?;
+                shell::check_assertion(text).map_err(|refusal| refusal.to_string())?;
                 Ok(Assertion::Shell { line: text.to_string() })
             }
             Kind::FileExists => {
@@ -214,7 +214,7 @@ fn tests(text: &str) -> Result<Assertion, String> {
                     "the runner `command` needs a line\n  hint: write `tests_pass:command make test`".into(),
                 );
             }
-            shell::proves_tests(rest).map_err(|mask| mask.to_string())?;
+            shell::check_test_command(rest).map_err(|refusal| refusal.to_string())?;
             let line = Some(rest.to_string());
             return Ok(Assertion::TestsPass { runner: Runner::Command, words: Vec::new(), line });
         }
@@ -301,7 +301,7 @@ mod tests {
             "tests_pass:command ./unit.sh 2>&1 | tail -3",
             "tests_pass:command cd web && npm test",
             "tests_pass:command cat list.txt | xargs pytest",
-            "tests_pass:command echo start; python3 -m unittest",
+            "tests_pass:command echo start && python3 -m unittest",
         ] {
             assert_eq!(parse(text).err(), None, "{text}");
         }

@@ -111,7 +111,7 @@ impl Tool for LaunchAgent {
         It gets the prompt and nothing of this conversation, may do at most what you may do, and shares your budget. \
         Give it commitments: what it says is a claim, what the shell verifies is a fact. \
         When it comes back with questions, launch it again with its task and the answers.";
-    const EXAMPLE: &'static str = r#"{"ticket_id": "app-1a2b", "prompt": "Make `src/parse.rs` accept empty input. The test `empty_input` must pass.", "commitments": ["shell:cargo test empty_input"]}"#;
+    const EXAMPLE: &'static str = r#"{"ticket_id": "app-1a2b", "prompt": "Make `src/parse.rs` accept empty input. The test `empty_input` must pass.", "commitments": ["tests_pass:cargo empty_input"]}"#;
 
     fn touches() -> Touches {
         Touches::EXECUTES

@@ -4,6 +4,7 @@
 //! Then it is walked: variables are filled in, substitutions and scripts are entered, wrappers are peeled, and every
 //! command that could run comes out as a [`Segment`] with what is known of its words. What is not certain is marked so.
 
+mod assertion;
 mod bounds;
 mod braces;
 mod builtin;
@@ -20,7 +21,6 @@ pub(crate) mod pattern;
 mod peel;
 mod per_item;
 mod plain;
-mod proof;
 mod recent;
 mod redirect;
 mod run;
@@ -34,7 +34,7 @@ mod state;
 mod text;
 mod value;
 
-pub use proof::{Mask, proves, proves_tests};
+pub use assertion::{AssertionRefusal, check_assertion, check_test_command};
 pub use state::{Redirect, RedirectKind, Segment};
 pub use value::{Piece, Stream, Taint, Why, Word};
 

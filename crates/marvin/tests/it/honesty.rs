@@ -229,7 +229,7 @@ fn a_commitment_that_proves_nothing_ends_it_before_anything_is_sent() {
     }
     assert!(world.runs().is_empty(), "{:?}", world.runs());
     assert!(!world.state().join("agents").exists());
-    let refused = world.play(&[say("unsent")], &["--commitment", "shell:rm -rf ~ && test -f x"]).run();
+    let refused = world.play(&[say("unsent")], &["--commitment", "shell:test -f x > /etc/passwd"]).run();
     refused.exits(5);
 }
 

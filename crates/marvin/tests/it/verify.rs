@@ -77,24 +77,24 @@ fn what_proves_nothing_is_refused_with_its_mend_and_nothing_is_written() {
     for (assertion, says) in [
         ("shell:", "empty"),
         ("shell:true", "cannot fail"),
-        ("shell:exit 0", "cannot fail"),
+        ("shell:exit 0", "not part of assertions"),
         ("shell:echo ok", "cannot fail"),
         ("shell:pytest || true", "leave `|| true` out"),
-        ("shell:pytest || exit 0", "exit code 0"),
+        ("shell:pytest || exit 0", "masks the exit code"),
         ("shell:pytest; true", "followed by"),
         ("shell:pytest; echo done", "followed by"),
         ("shell:pytest &", "background"),
-        ("shell:exit 0; pytest", "never run"),
+        ("shell:exit 0; pytest", "not part of assertions"),
         ("shell:trap 'exit 0' EXIT; pytest", "trap"),
-        ("shell:f() { pytest || true; }; f", "|| true"),
+        ("shell:f() { pytest || true; }; f", "defines a function"),
         ("shell:bash -c 'pytest || true'", "|| true"),
         ("shell:bash -c 'pytest | tee log'", "pipefail"),
-        ("shell:if pytest; then echo ok; fi", "else exit 1"),
-        ("shell:for t in a b; do pytest $t; done", "last round"),
-        ("shell:set -n; pytest", "run none of it"),
-        ("shell:! false", "always passes"),
-        ("shell:[ 1 = 1 ]", "fixed"),
-        ("shell:pytest 'unclosed", "cannot be read"),
+        ("shell:if pytest; then echo ok; fi", "is a branch"),
+        ("shell:for t in a b; do pytest $t; done", "is a loop"),
+        ("shell:set -n; pytest", "sets an option"),
+        ("shell:! false", "not part of assertions"),
+        ("shell:[ 1 = 1 ]", "fixed texts"),
+        ("shell:pytest 'unclosed", "cannot be parsed"),
         ("file_exists:.", "always there"),
         ("file_contains:a.txt: ", "no text"),
         ("json_equals:a.json: /x = y", "not JSON"),
@@ -106,7 +106,7 @@ fn what_proves_nothing_is_refused_with_its_mend_and_nothing_is_written() {
         let message = refused(&world, assertion);
         assert!(message.contains(says) && message.contains("hint: "), "{assertion}: {message}");
     }
-    world.marvin(["commitments", "add", "shell:rm -rf ~ && pytest"]).run().exits(5);
+    world.marvin(["commitments", "add", "shell:pytest > /etc/passwd"]).run().exits(5);
     world.marvin(["commitments", "add", "shell:pytest", "--timeout", "0"]).run().exits(2);
     world.marvin(["commitments", "add", "shell:pytest", "--agent", "../x"]).run().exits(1);
     world.marvin(["commitments", "add", "shell:pytest", "--oracle", "missing"]).run().exits(2);
@@ -191,6 +191,9 @@ fn what_holds_is_verified() {
     );
     script(&world, "noisy.sh", "seq 700000; echo the end");
     script(&world, "many.sh", "for i in $(seq 40); do sleep 0.1 & done; wait; exit 0");
+    script(&world, "environment.sh", "test -z \"$BASH_ENV$GIT_DIR$MY_API_KEY\"");
+    world.write("letters.txt", "b\na\n");
+    world.write("numbers.txt", "1\n2\n");
     script(&world, "unit.sh", "printf 'Ran 3 tests in 0.1s\\n\\nOK\\n'");
     world.write("wörter/grün.txt", "drei kleine ‘Wörter’\n");
     world.write("a.json", r#"{"version": "1.2.0", "n": 1.0, "list": [{"a/b": null}]}"#);
@@ -205,12 +208,12 @@ fn what_holds_is_verified() {
         ("shell:cat wörter/*.txt | grep -o 'kleine' | wc -l | grep -qx 1", &empty),
         ("shell:test \"$(cat \"wörter/grün.txt\")\" = 'drei kleine ‘Wörter’'", &["--oracle", "wörter"]),
         ("shell:set -e\ncd wörter\nls | grep -q grün\n! grep -q blau grün.txt", &empty),
-        ("shell:[ \"$(printf 'b\\na\\n' | sort | head -1)\" = a ] && echo '|| true'", &empty),
-        ("shell:diff <(printf '1\\n2\\n') <(seq 2)", &empty),
-        ("shell:test -z \"$BASH_ENV$GIT_DIR$MY_API_KEY\"", &empty),
-        ("shell:count=$(grep -c version a.json); [ \"$count\" -gt 0 ]", &empty),
+        ("shell:[ \"$(sort letters.txt | head -1)\" = a ] && echo '|| true'", &empty),
+        ("shell:diff <(printf '1\\n2\\n') numbers.txt", &empty),
+        ("shell:./environment.sh", &empty),
+        ("shell:[ \"$(grep -c version a.json)\" -gt 0 ]", &empty),
         ("shell:find . -name '*.orig' | grep . && exit 1 || exit 0", &empty),
-        ("shell:test -x slow || test -x slow.sh", &empty),
+        ("shell:test -x slow.sh || exit 1", &empty),
         ("file_exists:wörter/grün.txt", &empty),
         ("file_exists:wörter/", &empty),
         ("file_contains:wörter/grün.txt: ‘Wörter’", &empty),

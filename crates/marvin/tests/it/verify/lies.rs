@@ -155,6 +155,8 @@ fn what_is_written_by_hand_is_verified_by_the_same_rules() {
     }
     let home = put(&world.home().join("keep.txt"), "keep");
     by_hand(&world, "rm -rf ~ && pytest");
+    stands(&world, "could_not_run", "the assertion is refused");
+    by_hand(&world, "pytest > /etc/passwd");
     stands(&world, "could_not_run", "the gate does not allow it");
     by_hand(&world, "frobnicate --all");
     stands(&world, "could_not_run", "nobody is here to ask");

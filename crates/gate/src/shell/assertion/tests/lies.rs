@@ -1,4 +1,4 @@
-//! Lines that hold whatever comes of `check.sh`.
+//! Lines that hold whatever the result of `check.sh` is.
 
 use super::all_refused;
 
@@ -78,7 +78,7 @@ fn exit_codes_that_are_asked_for_in_vain_are_refused() {
 }
 
 #[test]
-fn what_is_printed_by_somebody_else_proves_nothing() {
+fn output_of_another_command_proves_nothing() {
     all_refused(&[
         "[ \"$(./check.sh >/dev/null; echo ok)\" = ok ]",
         "[ \"$(./check.sh || echo ok)\" = ok ]",
