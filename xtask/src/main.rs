@@ -8,10 +8,13 @@ mod clients;
 mod fuzz;
 mod licences;
 mod mcp;
+mod output;
 mod python;
 mod test;
 mod tools;
 mod web_fuzz;
+
+pub(crate) use output::{complain, say};
 
 use std::process::ExitCode;
 
@@ -104,14 +107,4 @@ fn pipeline_kills(times: &str) -> Result<(), String> {
     let mut test = tools::cargo();
     test.args(["test", "--package", "marvin", "--test", "it", "a_pipeline_that_is_killed_anywhere"]);
     tools::run(test.env("MARVIN_TEST_PYTHON", python).env("MARVIN_PIPELINE_KILLS", times))
-}
-
-#[expect(clippy::print_stdout, reason = "chores talk to the person who runs them")]
-pub(crate) fn say(text: &str) {
-    println!("{text}");
-}
-
-#[expect(clippy::print_stderr, reason = "chores talk to the person who runs them")]
-pub(crate) fn complain(text: &str) {
-    eprintln!("{text}");
 }
