@@ -4,6 +4,7 @@
 mod attack;
 mod bench;
 mod browser;
+mod census;
 mod clients;
 mod fuzz;
 mod licences;
@@ -34,6 +35,8 @@ cargo xtask web-fuzz [--minutes N]
                             Schemathesis over the description of the browser face (default 10 minutes): no error of the server
 cargo xtask pipeline-kills [N]
                             kill a whole pipeline N times (default 30) at any moment, go on with it, and compare what is left
+cargo xtask census [FIGURE | --json | --tighten]
+                            terms, names, module circles and sizes of the sources against the limits in census.toml
 cargo xtask deny            licences, bans, sources and advisories of the dependencies (installs cargo-deny)
 cargo xtask settings        write docs/settings.md anew from the settings table";
 
@@ -56,6 +59,7 @@ fn main() -> ExitCode {
         ["web-fuzz", rest @ ..] => web_fuzz::run(rest),
         ["pipeline-kills"] => pipeline_kills("30"),
         ["pipeline-kills", times] => pipeline_kills(times),
+        ["census", rest @ ..] => census::run(rest).map_err(|error| error.to_string()),
         ["deny"] => licences::deny(),
         ["settings"] => tools::settings_reference(),
         ["-h" | "--help" | "help"] => {
