@@ -4,14 +4,18 @@
 mod attack;
 mod bench;
 mod browser;
+mod census;
 mod clients;
 mod fuzz;
 mod licences;
 mod mcp;
+mod output;
 mod python;
 mod test;
 mod tools;
 mod web_fuzz;
+
+pub(crate) use output::{complain, say};
 
 use std::process::ExitCode;
 
@@ -31,6 +35,8 @@ cargo xtask web-fuzz [--minutes N]
                             Schemathesis over the description of the browser face (default 10 minutes): no error of the server
 cargo xtask pipeline-kills [N]
                             kill a whole pipeline N times (default 30) at any moment, go on with it, and compare what is left
+cargo xtask census [FIGURE | --json | --tighten]
+                            terms, names, module circles and sizes of the sources against the limits in census.toml
 cargo xtask deny            licences, bans, sources and advisories of the dependencies (installs cargo-deny)
 cargo xtask settings        write docs/settings.md anew from the settings table";
 
@@ -53,6 +59,7 @@ fn main() -> ExitCode {
         ["web-fuzz", rest @ ..] => web_fuzz::run(rest),
         ["pipeline-kills"] => pipeline_kills("30"),
         ["pipeline-kills", times] => pipeline_kills(times),
+        ["census", rest @ ..] => census::run(rest).map_err(|error| error.to_string()),
         ["deny"] => licences::deny(),
         ["settings"] => tools::settings_reference(),
         ["-h" | "--help" | "help"] => {
@@ -104,14 +111,4 @@ fn pipeline_kills(times: &str) -> Result<(), String> {
     let mut test = tools::cargo();
     test.args(["test", "--package", "marvin", "--test", "it", "a_pipeline_that_is_killed_anywhere"]);
     tools::run(test.env("MARVIN_TEST_PYTHON", python).env("MARVIN_PIPELINE_KILLS", times))
-}
-
-#[expect(clippy::print_stdout, reason = "chores talk to the person who runs them")]
-pub(crate) fn say(text: &str) {
-    println!("{text}");
-}
-
-#[expect(clippy::print_stderr, reason = "chores talk to the person who runs them")]
-pub(crate) fn complain(text: &str) {
-    eprintln!("{text}");
 }
