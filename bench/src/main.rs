@@ -30,8 +30,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 async fn measure() -> Result<Value, Box<dyn Error>> {
-    let folder = tempfile::tempdir()?;
-    let home = folder.path().canonicalize()?;
+    let directory = tempfile::tempdir()?;
+    let home = directory.path().canonicalize()?;
     let root = home.join("work");
     let file = root.join(FILE);
     std::fs::create_dir_all(file.parent().unwrap_or(&root))?;

@@ -10,8 +10,8 @@ use std::{env, fs, io};
 /// All tasks together stay below this.
 const LARGEST: usize = 1024 * 1024;
 
-fn files_below(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
+fn files_below(directory: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {

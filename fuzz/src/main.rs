@@ -1,5 +1,5 @@
-//! `marvin-fuzz TARGET SECONDS SEED FOLDER`: the small mutator, for as long as it is told; an input that breaks something
-//! is kept in FOLDER. `marvin-fuzz --seeds TARGET FOLDER`: writes the seeds of a target, for another engine.
+//! `marvin-fuzz TARGET SECONDS SEED DIRECTORY`: the small mutator, for as long as it is told; an input that breaks something
+//! is kept in DIRECTORY. `marvin-fuzz --seeds TARGET DIRECTORY`: writes the seeds of a target, for another engine.
 
 use marvin_fuzz::{TARGETS, Target, mutate};
 use std::error::Error;
@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 #[expect(clippy::print_stdout, reason = "it says how many inputs it tried")]
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [flag, name, folder] = arguments.as_slice()
+    if let [flag, name, directory] = arguments.as_slice()
         && flag == "--seeds"
     {
         for (number, seed) in find(name)?.2.iter().enumerate() {
-            std::fs::write(Path::new(folder).join(format!("seed-{number}")), seed)?;
+            std::fs::write(Path::new(directory).join(format!("seed-{number}")), seed)?;
         }
         return Ok(());
     }
-    let [name, seconds, seed, folder] = arguments.as_slice() else {
-        return Err("marvin-fuzz TARGET SECONDS SEED FOLDER".into());
+    let [name, seconds, seed, directory] = arguments.as_slice() else {
+        return Err("marvin-fuzz TARGET SECONDS SEED DIRECTORY".into());
     };
     let (_, target, seeds) = find(name)?;
     let (until, mut last) = (Instant::now() + Duration::from_secs(seconds.parse()?), Vec::new());
@@ -33,8 +33,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     match run {
         Ok(tried) => println!("{name}: {tried} inputs, no finding"),
         Err(_) => {
-            let place = Path::new(folder).join(format!("crash-{name}"));
-            std::fs::create_dir_all(folder)?;
+            let place = Path::new(directory).join(format!("crash-{name}"));
+            std::fs::create_dir_all(directory)?;
             std::fs::write(&place, &last)?;
             return Err(format!("{name}: a finding, kept in {}", place.display()).into());
         }

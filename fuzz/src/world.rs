@@ -30,8 +30,8 @@ pub(crate) fn world() -> &'static World {
 fn make() -> Result<World, Box<dyn std::error::Error>> {
     let home = tempfile::tempdir()?.keep().canonicalize()?;
     let (root, outside) = (home.join("work"), home.join("outside"));
-    for folder in ["src", ".tickets", ".git", ".marvin/runs", ".marvin/notes"] {
-        std::fs::create_dir_all(root.join(folder))?;
+    for directory in ["src", ".tickets", ".git", ".marvin/runs", ".marvin/notes"] {
+        std::fs::create_dir_all(root.join(directory))?;
     }
     std::fs::create_dir(&outside)?;
     std::fs::write(outside.join("secret"), CANARY)?;

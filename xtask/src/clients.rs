@@ -1,6 +1,6 @@
 //! The agent programs that the tests of `marvin-model` drive: Claude Code and Codex, at fixed versions, from npm.
 //!
-//! They are installed once into a folder of the build's own, never for the whole machine. Install scripts are not run: the
+//! They are installed once into a directory of the build's own, never for the whole machine. Install scripts are not run: the
 //! native programs come as packages of their own and need none.
 
 use std::path::{Path, PathBuf};
@@ -9,39 +9,40 @@ use std::process::{Command, Stdio};
 /// What is installed. The tests describe how these versions behave; a new version is a change of the tests.
 const PACKAGES: [&str; 2] = ["@anthropic-ai/claude-code@2.1.325", "@openai/codex@0.166.0"];
 
-/// The native programs inside the folder, and what their `--version` must contain.
+/// The native programs inside the directory, and what their `--version` must contain.
 const PROGRAMS: [(&str, &str); 2] = [
     ("node_modules/@anthropic-ai/claude-code-linux-x64/claude", "2.1.325"),
     ("node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex", "0.166.0"),
 ];
 
-/// Says which versions stand in the folder; written last, so that a broken installation is repeated.
+/// Says which versions stand in the directory; written last, so that a broken installation is repeated.
 const STAMP: &str = "installed-versions";
 
-/// Installs the programs into `tools/clients` unless they are there, and returns that folder.
+/// Installs the programs into `tools/clients` unless they are there, and returns that directory.
 ///
 /// # Errors
 /// When npm is missing or fails, or when a program does not run.
 pub(crate) fn install(tools: &Path) -> Result<PathBuf, String> {
-    let folder = tools.join("clients");
-    let stamp = folder.join(STAMP);
+    let directory = tools.join("clients");
+    let stamp = directory.join(STAMP);
     let versions = PACKAGES.join("\n");
-    if std::fs::read_to_string(&stamp).is_ok_and(|text| text == versions) && check(&folder).is_ok() {
-        return Ok(folder);
+    if std::fs::read_to_string(&stamp).is_ok_and(|text| text == versions) && check(&directory).is_ok() {
+        return Ok(directory);
     }
-    std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
-    npm(&folder, &PACKAGES)?;
-    check(&folder)?;
+    std::fs::create_dir_all(&directory)
+        .map_err(|error| format!("cannot make {}: {error}", directory.display()))?;
+    npm(&directory, &PACKAGES)?;
+    check(&directory)?;
     std::fs::write(&stamp, versions).map_err(|error| format!("cannot write {}: {error}", stamp.display()))?;
-    Ok(folder)
+    Ok(directory)
 }
 
-/// Installs packages into a folder; their install scripts are not run.
-pub(crate) fn npm(folder: &Path, packages: &[&str]) -> Result<(), String> {
+/// Installs packages into a directory; their install scripts are not run.
+pub(crate) fn npm(directory: &Path, packages: &[&str]) -> Result<(), String> {
     let output = Command::new("npm")
         .arg("install")
         .arg("--prefix")
-        .arg(folder)
+        .arg(directory)
         .args(["--no-audit", "--no-fund", "--no-save", "--ignore-scripts"])
         .args(packages)
         .stdin(Stdio::null())
@@ -63,9 +64,9 @@ pub(crate) fn npm(folder: &Path, packages: &[&str]) -> Result<(), String> {
 }
 
 /// Do both programs run, in the versions that the tests are about?
-fn check(folder: &Path) -> Result<(), String> {
+fn check(directory: &Path) -> Result<(), String> {
     for (path, version) in PROGRAMS {
-        let program = folder.join(path);
+        let program = directory.join(path);
         let output = Command::new(&program)
             .arg("--version")
             .stdin(Stdio::null())
@@ -77,7 +78,7 @@ fn check(folder: &Path) -> Result<(), String> {
                 "{} --version says `{}`, not {version}\n  hint: remove {} and try again",
                 program.display(),
                 text.trim(),
-                folder.display()
+                directory.display()
             ));
         }
     }
@@ -89,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_without_the_programs_is_found_out() {
+    fn a_directory_without_the_programs_is_found_out() {
         let error = check(Path::new("/nonexistent")).unwrap_err();
         assert!(error.contains("/nonexistent") && error.contains("claude"), "{error}");
     }

@@ -2,7 +2,7 @@
 //! every target for a moment only.
 //!
 //! Where a nightly toolchain is installed the engine is libFuzzer by cargo-fuzz, which sees what code an input reaches; else
-//! it is the small mutator of `fuzz/`. Findings and what was learnt stay below the target folder.
+//! it is the small mutator of `fuzz/`. Findings and what was learnt stay below the target directory.
 
 use crate::tools;
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-fn folder() -> PathBuf {
+fn directory() -> PathBuf {
     tools::target().join("fuzz")
 }
 
@@ -52,15 +52,15 @@ fn has_nightly() -> bool {
 }
 
 fn libfuzzer(target: &str, minutes: u64) -> Result<(), String> {
-    let program = tools::folder().join("bin/cargo-fuzz");
+    let program = tools::directory().join("bin/cargo-fuzz");
     if !program.exists() {
         crate::say("installing cargo-fuzz …");
         let mut cargo = tools::cargo();
-        cargo.args(["install", "--quiet", "--locked", "cargo-fuzz", "--root"]).arg(tools::folder());
+        cargo.args(["install", "--quiet", "--locked", "cargo-fuzz", "--root"]).arg(tools::directory());
         tools::run(&mut cargo)?;
     }
-    let corpus = folder().join("corpus").join(target);
-    let findings = folder().join("findings").join(target);
+    let corpus = directory().join("corpus").join(target);
+    let findings = directory().join("findings").join(target);
     for place in [&corpus, &findings] {
         std::fs::create_dir_all(place)
             .map_err(|error| format!("cannot make {}: {error}", place.display()))?;
@@ -75,7 +75,7 @@ fn libfuzzer(target: &str, minutes: u64) -> Result<(), String> {
     fuzz.args(["run", "--fuzz-dir"])
         .arg(tools::root().join("fuzz/libfuzzer"))
         .args(["--target-dir"])
-        .arg(folder().join("build"))
+        .arg(directory().join("build"))
         .arg(target)
         .arg(&corpus)
         .arg("--")
@@ -95,6 +95,6 @@ fn mutator(target: &str, minutes: u64) -> Result<(), String> {
     fuzz.args(["run", "--quiet", "--locked", "--release", "--package", "marvin-fuzz", "--", target])
         .arg((minutes * 60).to_string())
         .arg("1")
-        .arg(folder().join("findings").join(target));
+        .arg(directory().join("findings").join(target));
     tools::run(&mut fuzz)
 }

@@ -56,14 +56,14 @@ fn fits(expression: &str, allowed: &[String]) -> bool {
 
 /// The whole check, by cargo-deny.
 pub(crate) fn deny() -> Result<(), String> {
-    let folder = tools::folder();
-    let program = folder.join("bin/cargo-deny");
+    let directory = tools::directory();
+    let program = directory.join("bin/cargo-deny");
     if !program.exists() {
         crate::say("installing cargo-deny (a few minutes, once) …");
         tools::run(
             tools::cargo()
                 .args(["install", "--locked", "--quiet", "cargo-deny@0.20.2", "--root"])
-                .arg(&folder),
+                .arg(&directory),
         )?;
     }
     let deny = || {

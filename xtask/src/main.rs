@@ -107,7 +107,7 @@ fn approvals(times: &str) -> Result<(), String> {
 
 /// The test that kills a pipeline, as often as is asked for.
 fn pipeline_kills(times: &str) -> Result<(), String> {
-    let python = python::install(&tools::folder())?;
+    let python = python::install(&tools::directory())?;
     let mut test = tools::cargo();
     test.args(["test", "--package", "marvin", "--test", "it", "a_pipeline_that_is_killed_anywhere"]);
     tools::run(test.env("MARVIN_TEST_PYTHON", python).env("MARVIN_PIPELINE_KILLS", times))

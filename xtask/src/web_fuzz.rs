@@ -23,12 +23,12 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
         }
         _ => return Err("usage: cargo xtask web-fuzz [--minutes N]".into()),
     };
-    let environment = python::environment(&tools::folder(), "schemathesis", &PACKAGES)?;
+    let environment = python::environment(&tools::directory(), "schemathesis", &PACKAGES)?;
     tools::run(tools::cargo().args(["build", "--quiet", "--locked", "--package", "marvin"]))?;
     let world = tools::target().join("web-fuzz");
     std::fs::remove_dir_all(&world).ok();
-    for folder in ["home", "project/.marvin"] {
-        std::fs::create_dir_all(world.join(folder)).map_err(|error| error.to_string())?;
+    for directory in ["home", "project/.marvin"] {
+        std::fs::create_dir_all(world.join(directory)).map_err(|error| error.to_string())?;
     }
     let config = world.join("schemathesis.toml");
     std::fs::write(&config, CONFIG).map_err(|error| error.to_string())?;
@@ -82,8 +82,8 @@ fn ask(
     let left = until.saturating_duration_since(Instant::now()).as_secs().max(20);
     let mut asking = Command::new("timeout");
     // What it keeps between its runs does not belong into the project.
-    if let Some(folder) = config.parent() {
-        asking.current_dir(folder);
+    if let Some(directory) = config.parent() {
+        asking.current_dir(directory);
     }
     asking
         .args(["--preserve-status", "--signal=INT", &left.to_string()])

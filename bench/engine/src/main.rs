@@ -1,4 +1,4 @@
-//! One measurement in one process: `marvin-bench-engine WHAT STEPS SYNC FOLDER`. WHAT is `chain` or `fan` (a workflow of `Echo`
+//! One measurement in one process: `marvin-bench-engine WHAT STEPS SYNC DIRECTORY`. WHAT is `chain` or `fan` (a workflow of `Echo`
 //! steps), `levels` (a hundred levels of as many steps as it takes), `pending` (how much memory a step takes that waits), or `one-by-one` or `grouped` (as many rows
 //! by bare SQLite). Prints JSON.
 
@@ -24,21 +24,21 @@ const DATA: &str = "{\"outputs\":{\"n\":12345,\"text\":\"a few words for the nex
 #[expect(clippy::print_stdout, reason = "the figures are its output")]
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let [what, steps, sync, folder] = words.as_slice() else {
-        return Err("marvin-bench-engine WHAT STEPS SYNC FOLDER".into());
+    let [what, steps, sync, directory] = words.as_slice() else {
+        return Err("marvin-bench-engine WHAT STEPS SYNC DIRECTORY".into());
     };
-    let (steps, folder) = (steps.parse::<usize>()?, Path::new(folder));
+    let (steps, directory) = (steps.parse::<usize>()?, Path::new(directory));
     let result = match what.as_str() {
-        "one-by-one" => bare(steps, 1, sync, folder)?,
-        "grouped" => bare(steps, GROUP, sync, folder)?,
-        what => engine(what, steps, sync, folder)?,
+        "one-by-one" => bare(steps, 1, sync, directory)?,
+        "grouped" => bare(steps, GROUP, sync, directory)?,
+        what => engine(what, steps, sync, directory)?,
     };
     println!("{result}");
     Ok(())
 }
 
-fn bare(rows: usize, group: usize, sync: &str, folder: &Path) -> Result<Value, Box<dyn Error>> {
-    let mut connection = Connection::open(folder.join("bare.sqlite"))?;
+fn bare(rows: usize, group: usize, sync: &str, directory: &Path) -> Result<Value, Box<dyn Error>> {
+    let mut connection = Connection::open(directory.join("bare.sqlite"))?;
     let word = if sync == "full" { "FULL" } else { "NORMAL" };
     connection.execute_batch(&format!("PRAGMA journal_mode=WAL; PRAGMA synchronous={word};"))?;
     connection.execute_batch("CREATE TABLE log (seq INTEGER PRIMARY KEY, step INTEGER NOT NULL, status TEXT NOT NULL, at INTEGER NOT NULL, data TEXT, mark INTEGER NOT NULL)")?;
@@ -80,10 +80,12 @@ fn workflow(what: &str, steps: usize) -> Result<Workflow, Box<dyn Error>> {
     Ok(Workflow::builder("bench").goal("to be measured").steps(steps).build()?)
 }
 
-fn engine(what: &str, steps: usize, sync: &str, folder: &Path) -> Result<Value, Box<dyn Error>> {
-    let environment =
-        Environment::from_iter([("HOME", folder.display().to_string().as_str()), ("PATH", "/usr/bin:/bin")]);
-    let project = folder.join("project");
+fn engine(what: &str, steps: usize, sync: &str, directory: &Path) -> Result<Value, Box<dyn Error>> {
+    let environment = Environment::from_iter([
+        ("HOME", directory.display().to_string().as_str()),
+        ("PATH", "/usr/bin:/bin"),
+    ]);
+    let project = directory.join("project");
     std::fs::create_dir_all(&project)?;
     let ground = Ground::find(environment, project.clone(), Some(&project), true, Vec::new())?;
     let before = resident();

@@ -1,5 +1,5 @@
-//! Scoring one file against 50 packs with 5,000 lessons, in one process. `marvin-bench-hooks FOLDER` writes the packs into the
-//! folder and leaves them there, so that the daemon of `cargo xtask bench hook` is measured with the same ones. Prints JSON.
+//! Scoring one file against 50 packs with 5,000 lessons, in one process. `marvin-bench-hooks DIRECTORY` writes the packs into the
+//! directory and leaves them there, so that the daemon of `cargo xtask bench hook` is measured with the same ones. Prints JSON.
 
 use marvin_base::clock;
 use marvin_hooks::packs::{self, Packs, Recent, Told, sample};
@@ -21,15 +21,16 @@ const FILE: &str = "src/area7/auth/user.test.ts";
 
 #[expect(clippy::print_stdout, reason = "the figures are its output")]
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = std::env::args_os().nth(1).map(PathBuf::from).ok_or("a folder for the packs is needed")?;
-    sample::write(&folder, PACKS, LESSONS)?;
-    println!("{:#}", measure(folder)?);
+    let directory =
+        std::env::args_os().nth(1).map(PathBuf::from).ok_or("a directory for the packs is needed")?;
+    sample::write(&directory, PACKS, LESSONS)?;
+    println!("{:#}", measure(directory)?);
     Ok(())
 }
 
-fn measure(folder: PathBuf) -> Result<Value, Box<dyn Error>> {
+fn measure(directory: PathBuf) -> Result<Value, Box<dyn Error>> {
     let started = Instant::now();
-    let loaded = Packs::load(&[folder]);
+    let loaded = Packs::load(&[directory]);
     let loading = started.elapsed();
     let lessons: usize = loaded.all().iter().map(|pack| pack.lessons.len()).sum();
     if (loaded.all().len(), lessons) != (PACKS, LESSONS) {

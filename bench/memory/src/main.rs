@@ -1,5 +1,5 @@
 //! Measures inside one process, and prints JSON: questions and inserts of the index of memory, and of a bare FTS5 table with the
-//! same texts, the same tokenizer and the same settings of SQLite. With `store FOLDER N` it writes a memory of N entries instead,
+//! same texts, the same tokenizer and the same settings of SQLite. With `store DIRECTORY N` it writes a memory of N entries instead,
 //! ready to be adopted.
 
 use marvin_memory::candidate::{Candidate, Source, Type};
@@ -92,11 +92,11 @@ fn documents(texts: &[String], from: usize) -> Vec<Document> {
 }
 
 fn measure() -> Result<Value, Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
+    let directory = tempfile::tempdir()?;
     let mut random = Random(7);
     let texts: Vec<String> = (0..ENTRIES).map(|_| random.text(12)).collect();
-    let mut connection = bare(&folder.path().join("bare.sqlite"))?;
-    let mut index = Index::open(&folder.path().join("index.sqlite"))?;
+    let mut connection = bare(&directory.path().join("bare.sqlite"))?;
+    let mut index = Index::open(&directory.path().join("index.sqlite"))?;
     let (mut bulk_bare, mut bulk_own) = (0.0, 0.0);
     // They take turns, so that neither has a better day.
     for (number, batch) in texts.chunks(BATCH).enumerate() {
@@ -159,8 +159,8 @@ fn measure() -> Result<Value, Box<dyn std::error::Error>> {
 }
 
 /// Writes a memory of so many entries.
-fn store(folder: &Path, entries: usize) -> Result<(), Box<dyn std::error::Error>> {
-    std::fs::create_dir_all(folder)?;
+fn store(directory: &Path, entries: usize) -> Result<(), Box<dyn std::error::Error>> {
+    std::fs::create_dir_all(directory)?;
     let mut random = Random(7);
     let (mut ledger, mut memory) = (String::new(), String::new());
     for number in 0..entries {
@@ -180,8 +180,8 @@ fn store(folder: &Path, entries: usize) -> Result<(), Box<dyn std::error::Error>
             json!({"id": id, "stored_at_utc": "2026-01-01T00:00:00Z", "candidate": candidate, "extra": {}})
         )?;
     }
-    std::fs::write(folder.join("memory_approvals.jsonl"), ledger)?;
-    std::fs::write(folder.join("ltm.jsonl"), memory)?;
+    std::fs::write(directory.join("memory_approvals.jsonl"), ledger)?;
+    std::fs::write(directory.join("ltm.jsonl"), memory)?;
     Ok(())
 }
 
@@ -193,7 +193,7 @@ fn store(folder: &Path, entries: usize) -> Result<(), Box<dyn std::error::Error>
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let result = match words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["store", folder, entries] => store(Path::new(folder), entries.parse().unwrap_or(0)),
+        ["store", directory, entries] => store(Path::new(directory), entries.parse().unwrap_or(0)),
         _ => measure().map(|result| println!("{result}")),
     };
     match result {

@@ -75,7 +75,7 @@ fn median(mut times: Vec<Duration>) -> Duration {
 
 fn child(workspace: &Path) -> Child {
     let mut child = Child::new("/bin/true");
-    child.folder = Some(workspace.to_path_buf());
+    child.directory = Some(workspace.to_path_buf());
     child
 }
 

@@ -3,7 +3,7 @@
 //! Tokens are estimated as a quarter of the bytes. From the first threshold on, tool results carry a warning; at the
 //! second the conversation is rebuilt by code, from durable state: the system message is composed anew, the person's words stay
 //! verbatim, the shell's own account ([`crate::account`]) stands in place of what lies between, the last messages stay whole. The full
-//! conversation is written to the run's folder first, so nothing is lost to the auditor. At the third no single result may pass.
+//! conversation is written to the run's directory first, so nothing is lost to the auditor. At the third no single result may pass.
 
 use marvin_base::truncate;
 use marvin_model::Message;

@@ -12,7 +12,7 @@ use crate::trace::{Listener, Trace};
 use crate::turn;
 use marvin_base::clock;
 use marvin_base::ledger::{Durability, Ledger};
-use marvin_base::run::RunFolder;
+use marvin_base::run::RunDirectory;
 use marvin_base::settings::table;
 use marvin_gate::Workspace;
 use marvin_model::ToolCall;
@@ -42,7 +42,7 @@ struct State {
 
 /// The run of a desk that was called.
 struct Open {
-    run: RunFolder,
+    run: RunDirectory,
     trace: Trace,
     context: ToolContext,
     cost: Arc<CostLedger>,
@@ -79,7 +79,7 @@ impl Desk {
             return Ok(open.clone());
         }
         let ground = &self.ground;
-        let run = RunFolder::create_in(&ground.layout)?;
+        let run = RunDirectory::create_in(&ground.layout)?;
         let durability = Durability::from_setting(ground.settings.text(&table::DURABILITY));
         let ledger = Ledger::open_chained(&run.trace(), durability, ground.redactor.clone())?;
         let listener = state.listener.take().unwrap_or_else(|| Box::new(|_| {}));
@@ -133,7 +133,7 @@ impl Desk {
             settings: &ground.settings,
             environment: &ground.environment,
             layout: &ground.layout,
-            workspace: ground.workspace.as_deref().map_or(ground.folder.as_path(), Workspace::root),
+            workspace: ground.workspace.as_deref().map_or(ground.directory.as_path(), Workspace::root),
             script_state: None,
         });
         let Ok(client) = client else { return Ok(None) };

@@ -113,13 +113,13 @@ pub fn for_hooks(
     ground: &Ground,
     cancel: &CancellationToken,
 ) -> Result<(Layers, Option<String>), crate::session::SessionError> {
-    let folder = ground.layout.security();
+    let directory = ground.layout.security();
     let durability = Durability::Turn;
     let limit = ground.settings.amount(&table::MAX_COST).map(price::nanos);
-    let ledger = folder.join("evaluator-cost.jsonl");
+    let ledger = directory.join("evaluator-cost.jsonl");
     let cost = Arc::new(CostLedger::open(&ledger, &[], limit, durability, ground.redactor.clone())?);
     let prices = Arc::new(Prices::load(Some(&ground.layout.prices()))?);
-    Ok(layers(ground, &cost, &prices, folder.join("evaluator-script.json"), cancel))
+    Ok(layers(ground, &cost, &prices, directory.join("evaluator-script.json"), cancel))
 }
 
 /// The terms: the settings, the person's `config.json` where they say nothing, and the project's where it is stricter.
@@ -133,7 +133,7 @@ fn terms(ground: &Ground) -> Terms {
         cost_usd: settings.amount(&table::GATE_EVALUATOR_COST).unwrap_or(0.0),
         confidence: settings.amount(&table::GATE_EVALUATOR_CONFIDENCE).unwrap_or(1.0),
     };
-    let read = |folder: PathBuf, links| files::read_text(&folder.join("config.json"), 64 * 1024, links);
+    let read = |directory: PathBuf, links| files::read_text(&directory.join("config.json"), 64 * 1024, links);
     let mut terms = set;
     if let Ok(text) = read(ground.layout.user_security(), Links::Follow) {
         let own = set.after(&text, true);
@@ -169,7 +169,7 @@ fn client(ground: &Ground, script_state: PathBuf) -> Result<Arc<dyn ModelClient>
         settings: &settings,
         environment: &ground.environment.clone().with("MARVIN_SECURITY_EVAL", "1"),
         layout: &ground.layout,
-        workspace: ground.workspace.as_deref().map_or(ground.folder.as_path(), Workspace::root),
+        workspace: ground.workspace.as_deref().map_or(ground.directory.as_path(), Workspace::root),
         script_state: Some(script_state),
     })
 }
@@ -191,7 +191,7 @@ impl ModelEvaluator {
         let key = signature::of(&json!([
             question.command.split_whitespace().collect::<Vec<_>>(),
             question.commands,
-            question.folder,
+            question.directory,
             self.client.provider(),
             self.client.model(),
         ]));

@@ -1,4 +1,4 @@
-//! The ground that every command stands on, session or not: settings, folders, workspace and redactor; and a call of one
+//! The ground that every command stands on, session or not: settings, directories, workspace and redactor; and a call of one
 //! tool outside a turn.
 
 use crate::desk::Desk;
@@ -23,18 +23,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Settings, folders and redactor: what every command needs, session or not.
+/// Settings, directories and redactor: what every command needs, session or not.
 #[derive(Debug, Clone)]
 pub struct Ground {
     /// The environment.
     pub environment: Environment,
-    /// The folder that the program was started in.
-    pub folder: PathBuf,
+    /// The directory that the program was started in.
+    pub directory: PathBuf,
     /// Whether file and command tools are on.
     pub coding: bool,
     /// The settings.
     pub settings: Arc<Settings>,
-    /// The folders.
+    /// The directories.
     pub layout: Layout,
     /// What must not be shown.
     pub redactor: Arc<Redactor>,
@@ -69,7 +69,7 @@ impl Ground {
     /// When the working directory is refused or a setting is wrong.
     pub fn find(
         environment: Environment,
-        folder: PathBuf,
+        directory: PathBuf,
         working_dir: Option<&Path>,
         coding: bool,
         flags: Vec<(&'static str, String)>,
@@ -78,13 +78,13 @@ impl Ground {
         let bare = Layout::new(&environment, None);
         let home = bare.home().to_path_buf();
         let workspace = match working_dir {
-            Some(path) if !folder.join(path).is_dir() => {
-                return Err(SessionError::NoFolder(path.display().to_string()));
+            Some(path) if !directory.join(path).is_dir() => {
+                return Err(SessionError::NoDirectory(path.display().to_string()));
             }
-            Some(path) => Some(Workspace::open(&folder.join(path), &home)?),
-            // Without --working-dir: the folder itself when coding, else the project around it; never `/` or home.
-            None if coding => Workspace::open(&folder, &home).ok(),
-            None => bare.find_project(&folder).and_then(|path| Workspace::open(&path, &home).ok()),
+            Some(path) => Some(Workspace::open(&directory.join(path), &home)?),
+            // Without --working-dir: the directory itself when coding, else the project around it; never `/` or home.
+            None if coding => Workspace::open(&directory, &home).ok(),
+            None => bare.find_project(&directory).and_then(|path| Workspace::open(&path, &home).ok()),
         };
         let layout = Layout::new(&environment, workspace.as_ref().map(Workspace::root));
         for path in layout.record().into_iter().flat_map(|record| [record.join("security"), record]) {
@@ -112,7 +112,7 @@ impl Ground {
         let duty = Arc::new(Duty::from_settings(&settings));
         let settings = Arc::new(settings);
         let lent = Lent::default();
-        Ok(Ground { environment, folder, coding, settings, layout, redactor, workspace, duty, lent })
+        Ok(Ground { environment, directory, coding, settings, layout, redactor, workspace, duty, lent })
     }
 
     /// How deep agents on this ground are nested.

@@ -186,9 +186,9 @@ impl History {
     #[must_use]
     pub fn search_backups(path: &Path, words: &str, most: usize) -> Vec<(String, Said)> {
         let wanted = words.trim().to_lowercase();
-        let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
+        let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
         let prefix = format!("{}.backup.", name.to_string_lossy());
-        let mut backups: Vec<PathBuf> = std::fs::read_dir(folder)
+        let mut backups: Vec<PathBuf> = std::fs::read_dir(directory)
             .into_iter()
             .flatten()
             .filter_map(|entry| Some(entry.ok()?.path()))
@@ -236,8 +236,8 @@ pub(crate) fn time_now() -> String {
 
 /// The lock of a log, held as long as the file is open.
 fn locked(path: &Path) -> std::io::Result<File> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory)?;
     }
     let lock =
         OpenOptions::new().create(true).truncate(false).write(true).open(path.with_extension("lock"))?;
@@ -264,8 +264,8 @@ mod tests {
 
     #[test]
     fn the_log_is_bounded_and_backed_up() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("chat_log.json");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("chat_log.json");
         let mut history = History::read(&path).unwrap();
         for n in 0..150 {
             history

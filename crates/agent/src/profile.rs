@@ -47,7 +47,7 @@ impl Place {
     }
 }
 
-/// The name of the active profile: the one asked for, else the last one (if its folder exists), else `default`.
+/// The name of the active profile: the one asked for, else the last one (if its directory exists), else `default`.
 #[must_use]
 pub fn active(layout: &Layout, wanted: Option<&str>) -> String {
     if let Some(name) = wanted {
@@ -60,7 +60,7 @@ pub fn active(layout: &Layout, wanted: Option<&str>) -> String {
         .unwrap_or_else(|| "default".to_string())
 }
 
-/// Lower case, spaces to `_`, nothing that could leave the folder of profiles.
+/// Lower case, spaces to `_`, nothing that could leave the directory of profiles.
 pub(crate) fn normal(name: &str) -> String {
     name.trim()
         .to_lowercase()
@@ -107,21 +107,21 @@ mod tests {
         let environment = Environment::from_iter([("MARVIN_HOME", home.path().display().to_string())]);
         let layout = Layout::new(&environment, None);
         assert_eq!(active(&layout, None), "default");
-        let folder = layout.profile("main");
-        fs::create_dir_all(&folder).unwrap();
+        let directory = layout.profile("main");
+        fs::create_dir_all(&directory).unwrap();
         fs::write(layout.last_profile(), "main\n").unwrap();
         assert_eq!(active(&layout, None), "main");
         assert_eq!(active(&layout, Some("My Friend/../x")), "my_friendx");
-        fs::write(folder.join("preferences.yaml"), "budget: any\n").unwrap();
+        fs::write(directory.join("preferences.yaml"), "budget: any\n").unwrap();
         fs::write(
-            folder.join("saved_places.json"),
+            directory.join("saved_places.json"),
             r#"[{"label":"home","name":"Home","address":"1 Road","lat":1.5,"lng":2.0}]"#,
         )
         .unwrap();
         let profile = Profile::read(&layout, "main");
         assert_eq!(profile.preferences, "budget: any");
         assert_eq!(profile.places, ["home: Home: 1 Road: (1.5, 2)"]);
-        fs::write(folder.join("saved_places.json"), "{").unwrap();
+        fs::write(directory.join("saved_places.json"), "{").unwrap();
         assert!(Profile::read(&layout, "main").problems[0].starts_with("saved_places.json"));
     }
 }

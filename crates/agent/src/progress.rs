@@ -15,7 +15,7 @@ use std::time::UNIX_EPOCH;
 
 /// Entries looked at when the workspace is compared; a larger workspace counts as changed only in its first part.
 const MOST_ENTRIES: usize = 20_000;
-/// Folders that change without anybody working.
+/// Directories that change without anybody working.
 const IGNORED: [&str; 6] = [".git", ".marvin", "target", "node_modules", ".venv", "__pycache__"];
 
 /// What a repetition calls for.
@@ -110,12 +110,12 @@ impl Watch {
     }
 }
 
-/// A signature of names, sizes and times of the files of a folder.
+/// A signature of names, sizes and times of the files of a directory.
 #[must_use]
-pub fn fingerprint(folder: &Path) -> String {
+pub fn fingerprint(directory: &Path) -> String {
     let mut facts = Vec::new();
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(next) = folders.pop() {
+    let mut directories = vec![directory.to_path_buf()];
+    while let Some(next) = directories.pop() {
         let Ok(entries) = fs::read_dir(&next) else { continue };
         for entry in entries.flatten() {
             if facts.len() >= MOST_ENTRIES {
@@ -125,7 +125,7 @@ pub fn fingerprint(folder: &Path) -> String {
             let Ok(metadata) = entry.metadata() else { continue };
             if metadata.is_dir() {
                 if !IGNORED.iter().any(|ignored| name.as_os_str() == *ignored) {
-                    folders.push(entry.path());
+                    directories.push(entry.path());
                 }
                 continue;
             }
@@ -157,10 +157,10 @@ mod tests {
 
     #[test]
     fn the_same_again_is_told_then_stopped() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let mut watch = Watch::new(3);
         let mut note = |command: &str, result: &str| {
-            watch.note(&call(command), Touches::EXECUTES, (result, true), Some(folder.path()))
+            watch.note(&call(command), Touches::EXECUTES, (result, true), Some(directory.path()))
         };
         assert_eq!(note("cargo test", "1 failed"), Progress::Made);
         assert_eq!(note("cargo test", "1 failed"), Progress::Repeated(2));
@@ -170,11 +170,11 @@ mod tests {
 
     #[test]
     fn a_changed_workspace_begins_anew() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let mut watch = Watch::new(3);
         for round in 0..6 {
-            fs::write(folder.path().join("a.txt"), "x".repeat(round)).unwrap();
-            let progress = watch.note(&call("t"), Touches::EXECUTES, ("same", true), Some(folder.path()));
+            fs::write(directory.path().join("a.txt"), "x".repeat(round)).unwrap();
+            let progress = watch.note(&call("t"), Touches::EXECUTES, ("same", true), Some(directory.path()));
             assert_eq!(progress, Progress::Made, "round {round}");
         }
         // What a tool wrote is known without looking.
@@ -185,10 +185,10 @@ mod tests {
         watch.note(&call("write"), Touches::WRITES, ("refused", false), None);
         assert_eq!(look(&mut watch), Progress::Repeated(2));
         // Records of ours do not count as a change.
-        fs::create_dir(folder.path().join(".marvin")).unwrap();
-        let before = fingerprint(folder.path());
-        fs::write(folder.path().join(".marvin/trace.jsonl"), "x").unwrap();
-        assert_eq!(before, fingerprint(folder.path()));
+        fs::create_dir(directory.path().join(".marvin")).unwrap();
+        let before = fingerprint(directory.path());
+        fs::write(directory.path().join(".marvin/trace.jsonl"), "x").unwrap();
+        assert_eq!(before, fingerprint(directory.path()));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::ground::Ground;
 use crate::prove::Proof;
 use marvin_base::atomic;
 use marvin_base::clock;
-use marvin_base::run::RunFolder;
+use marvin_base::run::RunDirectory;
 use marvin_base::settings::table;
 use serde_json::Value;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) struct Promised {
 pub(crate) fn examine(ground: &Ground, drafts: &[Draft]) -> Result<Vec<Examined>, ChangeError> {
     if !drafts.is_empty() && ground.workspace.is_none() {
         return Err(ChangeError::Usage(
-            "--commitment: there is no project here\n  hint: cd to its folder, or name it with --working-dir"
+            "--commitment: there is no project here\n  hint: cd to its directory, or name it with --working-dir"
                 .into(),
         ));
     }
@@ -34,7 +34,7 @@ pub(crate) fn examine(ground: &Ground, drafts: &[Draft]) -> Result<Vec<Examined>
 /// Writes down what a run promises; its agent may add to it. A run that is taken up again has it written down already.
 pub(crate) fn make(
     ground: &Arc<Ground>,
-    run: &RunFolder,
+    run: &RunDirectory,
     examined: &[Examined],
 ) -> Result<Promised, ChangeError> {
     let id = format!("{TURN}{}", run.id().trim_start_matches("run_"));
@@ -88,7 +88,7 @@ impl Promised {
     }
 
     /// Moves the document into the run.
-    pub(crate) fn settle(self, run: &RunFolder) -> Result<(), ChangeError> {
+    pub(crate) fn settle(self, run: &RunDirectory) -> Result<(), ChangeError> {
         let Some(store) = Store::of(&self.ground.layout) else { return Ok(()) };
         // Somebody may have taken it away; the result says so.
         let Ok(text) = store.remove(&self.document) else { return Ok(()) };

@@ -42,7 +42,7 @@ use marvin_base::atomic::WriteError;
 use marvin_base::layout::Layout;
 use marvin_base::ledger::{Durability, Ledger};
 use marvin_base::redact::Redactor;
-use marvin_base::run::RunFolder;
+use marvin_base::run::RunDirectory;
 use marvin_base::settings::{Setting, Settings, table};
 use marvin_gate::{Layers, Workspace};
 use marvin_model::cost::CostLedger;
@@ -68,7 +68,7 @@ pub enum Manner {
 
 /// What a session is opened with.
 pub struct SessionOptions {
-    /// Settings, folders and workspace.
+    /// Settings, directories and workspace.
     pub ground: Ground,
     /// Whether a person watches.
     pub manner: Manner,
@@ -136,7 +136,7 @@ pub struct Session {
     settings: Arc<Settings>,
     layout: Layout,
     redactor: Arc<Redactor>,
-    run: RunFolder,
+    run: RunDirectory,
     trace: Arc<Trace>,
     cost: Arc<CostLedger>,
     turn: Turn,
@@ -161,7 +161,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens a session: finds the ground, chooses the model, makes the run's folder and writes its first lines.
+    /// Opens a session: finds the ground, chooses the model, makes the run's directory and writes its first lines.
     ///
     /// # Errors
     /// When anything that the session needs is missing, wrong or refused.
@@ -193,17 +193,18 @@ impl Session {
         let broken = resume.map(|id| Broken::find(&layout, id)).transpose()?;
         let run = match &broken {
             Some(broken) => broken.run.clone(),
-            None => RunFolder::create_in(&layout)?,
+            None => RunDirectory::create_in(&layout)?,
         };
         let script_state =
             settings.given(&table::SCRIPT_STATE).map_or_else(|| run.script_state(), PathBuf::from);
         let mut client = choose_client(&ground, options.replay.as_ref(), Some(script_state.clone()))?;
-        if let Some(folder) = &options.record {
-            let folder = ground.folder.join(folder);
-            let recording = Recording::new(client, &folder, run.id(), redactor.clone()).inspect_err(|_| {
-                // Nothing has happened yet: a run that cannot begin leaves no empty folder.
-                std::fs::remove_dir_all(run.path()).ok();
-            });
+        if let Some(directory) = &options.record {
+            let directory = ground.directory.join(directory);
+            let recording =
+                Recording::new(client, &directory, run.id(), redactor.clone()).inspect_err(|_| {
+                    // Nothing has happened yet: a run that cannot begin leaves no empty directory.
+                    std::fs::remove_dir_all(run.path()).ok();
+                });
             client = Arc::new(recording?);
         }
         let promised = match &options.replay {
@@ -339,7 +340,7 @@ impl Session {
         if let Some(selection) = &options.turbotime {
             session.facts.insert("turbotime".into(), json!(selection.names()));
         }
-        session.begin(options.record.as_deref(), &ground.folder)?;
+        session.begin(options.record.as_deref(), &ground.directory)?;
         session.warn(unjudged.into_iter().chain(ground.lent.notices.clone()))?;
         session.warn_of(&examined)?;
         if let Some((turn, context, toolbox)) = lent {
@@ -350,7 +351,7 @@ impl Session {
         Ok(session)
     }
 
-    fn begin(&mut self, record: Option<&Path>, folder: &Path) -> Result<(), SessionError> {
+    fn begin(&mut self, record: Option<&Path>, directory: &Path) -> Result<(), SessionError> {
         let workspace = self.workspace.as_ref().map(|workspace| workspace.root().display().to_string());
         let facts = json!({
             "status": "running",
@@ -364,7 +365,7 @@ impl Session {
             "date": self.date,
             "durability": self.settings.text(&table::DURABILITY),
             "sandbox": self.sandbox(),
-            "record": record.map(|path| folder.join(path).display().to_string()),
+            "record": record.map(|path| directory.join(path).display().to_string()),
             "responseSchema": self.turn.response_schema,
             "settings": SHAPING.map(|setting| (setting.key, self.settings.text(setting)))
                 .into_iter()
@@ -421,9 +422,9 @@ impl Session {
         }
     }
 
-    /// The run's folder.
+    /// The run's directory.
     #[must_use]
-    pub fn run(&self) -> &RunFolder {
+    pub fn run(&self) -> &RunDirectory {
         &self.run
     }
 

@@ -1,6 +1,6 @@
 //! Replace a whole file, or create one: a reader sees the old bytes or the new ones, never a mixture.
 //!
-//! The new bytes go to a temporary file in the same folder, are synced, renamed over the target, and the folder is
+//! The new bytes go to a temporary file in the same directory, are synced, renamed over the target, and the directory is
 //! synced so that the rename itself survives a power cut.
 
 use std::fs::File;
@@ -26,13 +26,13 @@ pub fn hint(error: &std::io::Error) -> &'static str {
             " (the disk is full: free some room and try again)"
         }
         std::io::ErrorKind::ReadOnlyFilesystem => " (the file system is read-only)",
-        std::io::ErrorKind::PermissionDenied => " (no permission: check the owner and mode of the folder)",
-        std::io::ErrorKind::NotFound => " (a folder on the way does not exist)",
+        std::io::ErrorKind::PermissionDenied => " (no permission: check the owner and mode of the directory)",
+        std::io::ErrorKind::NotFound => " (a directory on the way does not exist)",
         _ => "",
     }
 }
 
-/// Replaces `path` by `bytes`, durably. Missing folders on the way are made.
+/// Replaces `path` by `bytes`, durably. Missing directories on the way are made.
 ///
 /// # Errors
 /// Returns the path and the operating system's reason; the old file is then untouched.
@@ -58,9 +58,9 @@ pub fn replace_private(path: &Path, bytes: &[u8]) -> Result<(), WriteError> {
 
 fn write(path: &Path, bytes: &[u8], mode: Option<u32>, durable: bool) -> Result<(), WriteError> {
     let attempt = || -> std::io::Result<()> {
-        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder)?;
-        let mut file = tempfile::Builder::new().prefix(".marvin-").tempfile_in(folder)?;
+        let directory = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        std::fs::create_dir_all(directory)?;
+        let mut file = tempfile::Builder::new().prefix(".marvin-").tempfile_in(directory)?;
         file.write_all(bytes)?;
         use std::os::unix::fs::PermissionsExt;
         let mode = match (mode, std::fs::metadata(path)) {
@@ -73,7 +73,7 @@ fn write(path: &Path, bytes: &[u8], mode: Option<u32>, durable: bool) -> Result<
             file.as_file().sync_all()?;
         }
         file.persist(path).map_err(|error| error.error)?;
-        if durable { File::open(folder)?.sync_all() } else { Ok(()) }
+        if durable { File::open(directory)?.sync_all() } else { Ok(()) }
     };
     attempt().map_err(|source| WriteError { path: path.display().to_string(), source })
 }
@@ -85,8 +85,8 @@ mod tests {
     #[test]
     fn replaces_and_keeps_the_mode() {
         use std::os::unix::fs::PermissionsExt;
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("deep/er/file");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("deep/er/file");
         replace(&path, b"one").unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
         replace(&path, b"two").unwrap();
@@ -100,9 +100,9 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_in_the_way_is_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let error = replace(folder.path(), b"x").unwrap_err();
-        assert!(error.to_string().contains(&folder.path().display().to_string()), "{error}");
+    fn a_directory_in_the_way_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let error = replace(directory.path(), b"x").unwrap_err();
+        assert!(error.to_string().contains(&directory.path().display().to_string()), "{error}");
     }
 }

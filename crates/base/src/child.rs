@@ -73,7 +73,7 @@ pub struct Child {
     /// Its arguments.
     pub arguments: Vec<OsString>,
     /// Where it runs.
-    pub folder: Option<PathBuf>,
+    pub directory: Option<PathBuf>,
     /// Variables set on top of this process's environment.
     pub set: BTreeMap<String, String>,
     /// Variables taken away (besides [`GIT_VARIABLES`], which always are).
@@ -106,7 +106,7 @@ impl fmt::Debug for Child {
             .debug_struct("Child")
             .field("program", &self.program)
             .field("arguments", &self.arguments)
-            .field("folder", &self.folder)
+            .field("folder", &self.directory)
             .field("deadline", &self.deadline)
             .field("prepared", &self.prepare.is_some())
             .finish_non_exhaustive()
@@ -119,7 +119,7 @@ impl Child {
         Child {
             program: program.into(),
             arguments: Vec::new(),
-            folder: None,
+            directory: None,
             set: BTreeMap::new(),
             remove: Vec::new(),
             inherit: true,
@@ -138,7 +138,7 @@ impl Child {
     /// Where it starts: its own directory, else `default`.
     #[must_use]
     pub fn directory_in(&self, default: &std::path::Path) -> PathBuf {
-        self.folder.clone().unwrap_or_else(|| default.to_path_buf())
+        self.directory.clone().unwrap_or_else(|| default.to_path_buf())
     }
 
     /// Adds arguments.
@@ -349,8 +349,8 @@ fn start(child: &Child) -> std::io::Result<(tokio::process::Child, std::io::Pipe
 fn command(child: &Child) -> std::io::Result<(std::process::Command, std::io::PipeReader)> {
     let mut command = std::process::Command::new(&child.program);
     command.args(&child.arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    if let Some(folder) = &child.folder {
-        command.current_dir(folder);
+    if let Some(directory) = &child.directory {
+        command.current_dir(directory);
     }
     if !child.inherit {
         command.env_clear();

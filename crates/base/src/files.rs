@@ -58,18 +58,18 @@ mod tests {
 
     #[test]
     fn only_regular_files_of_bounded_size() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("a");
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("a");
         std::fs::write(&file, "hello").unwrap();
         assert_eq!(read_text(&file, 5, Links::Refuse).unwrap(), "hello");
         assert!(read_text(&file, 4, Links::Refuse).unwrap_err().to_string().contains("larger"));
-        let link = folder.path().join("link");
+        let link = directory.path().join("link");
         std::os::unix::fs::symlink(&file, &link).unwrap();
         assert!(read_text(&link, 9, Links::Refuse).is_err());
         assert_eq!(read_text(&link, 9, Links::Follow).unwrap(), "hello");
-        assert!(read_text(folder.path(), 9, Links::Follow).is_err());
+        assert!(read_text(directory.path(), 9, Links::Follow).is_err());
         assert!(read_text(Path::new("/dev/zero"), 9, Links::Follow).is_err());
-        let pipe = folder.path().join("pipe");
+        let pipe = directory.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
         assert!(made.success() && read_text(&pipe, 9, Links::Follow).is_err(), "a pipe is not waited for");
     }

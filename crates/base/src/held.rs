@@ -1,6 +1,6 @@
-//! A folder that is held open: what is written through it lands in it, wherever its name leads by then.
+//! A directory that is held open: what is written through it lands in it, wherever its name leads by then.
 //!
-//! The record lies in folders that a contained program may write to. It can put a link in their place, but it cannot
+//! The record lies in directories that a contained program may write to. It can put a link in their place, but it cannot
 //! change what an open handle means.
 
 use std::fs::File;
@@ -9,15 +9,15 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// An open folder and its name.
+/// An open directory and its name.
 #[derive(Debug, Clone)]
 pub struct Held {
     path: PathBuf,
-    folder: Arc<File>,
+    directory: Arc<File>,
 }
 
 impl Held {
-    /// Makes a new folder and holds it.
+    /// Makes a new directory and holds it.
     ///
     /// # Errors
     /// When it exists, or cannot be made or opened.
@@ -26,17 +26,17 @@ impl Held {
         Held::open(path)
     }
 
-    /// Holds a folder that is there; a link in its place is refused.
+    /// Holds a directory that is there; a link in its place is refused.
     ///
     /// # Errors
-    /// When it is no folder, or cannot be opened.
+    /// When it is no directory, or cannot be opened.
     pub fn open(path: &Path) -> std::io::Result<Self> {
         let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
-        let folder = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-        Ok(Held { path: path.to_path_buf(), folder: Arc::new(folder) })
+        let directory = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+        Ok(Held { path: path.to_path_buf(), directory: Arc::new(directory) })
     }
 
-    /// Makes a folder in this one and holds it too.
+    /// Makes a directory in this one and holds it too.
     ///
     /// # Errors
     /// When it exists, or cannot be made or opened.
@@ -54,7 +54,7 @@ impl Held {
     /// Where to write: the handle itself, as a path of this process.
     #[must_use]
     pub fn place(&self) -> PathBuf {
-        let place = PathBuf::from(format!("/proc/self/fd/{}", self.folder.as_raw_fd()));
+        let place = PathBuf::from(format!("/proc/self/fd/{}", self.directory.as_raw_fd()));
         // A machine without /proc cannot contain programs either.
         if place.exists() { place } else { self.path.clone() }
     }
@@ -66,18 +66,18 @@ mod tests {
 
     #[test]
     fn a_name_that_leads_elsewhere_changes_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let (run, outside) = (folder.path().join("run"), folder.path().join("outside"));
+        let directory = tempfile::tempdir().unwrap();
+        let (run, outside) = (directory.path().join("run"), directory.path().join("outside"));
         std::fs::create_dir(&outside).unwrap();
         let held = Held::create(&run).unwrap();
         let inner = held.inner("artifacts").unwrap();
         assert_eq!(inner.path(), run.join("artifacts"));
-        std::fs::rename(&run, folder.path().join("moved")).unwrap();
+        std::fs::rename(&run, directory.path().join("moved")).unwrap();
         std::os::unix::fs::symlink(&outside, &run).unwrap();
         std::fs::write(held.place().join("a"), "a").unwrap();
         std::fs::write(inner.place().join("b"), "b").unwrap();
         assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
-        assert_eq!(std::fs::read(folder.path().join("moved/artifacts/b")).unwrap(), b"b");
+        assert_eq!(std::fs::read(directory.path().join("moved/artifacts/b")).unwrap(), b"b");
         assert!(Held::open(&run).is_err(), "a link is refused");
     }
 }

@@ -7,12 +7,12 @@ pub mod state;
 use crate::environment::Environment;
 use std::path::{Path, PathBuf};
 
-/// The folder of a project's tickets.
+/// The directory of a project's tickets.
 pub const TICKETS: &str = ".tickets";
 /// The directory of worktrees, below `.marvin`.
 const WORKTREES: &str = "worktrees";
 
-/// The folders of one invocation.
+/// The directories of one invocation.
 #[derive(Debug, Clone)]
 pub struct Layout {
     home: PathBuf,
@@ -24,15 +24,15 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout for a project folder (or none), from the environment: `MARVIN_HOME`, else `XDG_CONFIG_HOME/marvin`,
+    /// The layout for a project directory (or none), from the environment: `MARVIN_HOME`, else `XDG_CONFIG_HOME/marvin`,
     /// else `~/.config/marvin`.
     #[must_use]
     pub fn new(environment: &Environment, project: Option<&Path>) -> Self {
         let home = environment.get("HOME").map_or_else(|| PathBuf::from("/"), PathBuf::from);
-        let user = if let Some(folder) = environment.get("MARVIN_HOME") {
-            PathBuf::from(folder)
-        } else if let Some(folder) = environment.get("XDG_CONFIG_HOME").filter(|p| p.starts_with('/')) {
-            Path::new(folder).join("marvin")
+        let user = if let Some(directory) = environment.get("MARVIN_HOME") {
+            PathBuf::from(directory)
+        } else if let Some(directory) = environment.get("XDG_CONFIG_HOME").filter(|p| p.starts_with('/')) {
+            Path::new(directory).join("marvin")
         } else {
             home.join(".config/marvin")
         };
@@ -41,19 +41,19 @@ impl Layout {
         Layout { home, user, state, project: project.map(Path::to_path_buf), project_id }
     }
 
-    /// The person's home folder.
+    /// The person's home directory.
     #[must_use]
     pub fn home(&self) -> &Path {
         &self.home
     }
 
-    /// The user folder.
+    /// The user directory.
     #[must_use]
     pub fn user(&self) -> &Path {
         &self.user
     }
 
-    /// The project folder, if this invocation has one.
+    /// The project directory, if this invocation has one.
     #[must_use]
     pub fn project(&self) -> Option<&Path> {
         self.project.as_deref()
@@ -72,7 +72,7 @@ impl Layout {
     }
 
     /// The authority of the project, `state()/projects/<id>`: whatever decides lies here, and no agent writes it.
-    /// Without a project it is the user folder.
+    /// Without a project it is the user directory.
     #[must_use]
     pub fn project_state(&self) -> PathBuf {
         match &self.project_id {
@@ -81,7 +81,7 @@ impl Layout {
         }
     }
 
-    /// Where runs are kept: in the project's state directory, else in the user folder.
+    /// Where runs are kept: in the project's state directory, else in the user directory.
     #[must_use]
     pub fn runs(&self) -> PathBuf {
         self.project_state().join("runs")
@@ -99,10 +99,14 @@ impl Layout {
         Path::new(".marvin").join(WORKTREES).join(run_id).join(format!("{step_id}-{attempt}"))
     }
 
-    /// Folders with packs of knowledge: the project's, then the person's own.
+    /// Directories with packs of knowledge: the project's, then the person's own.
     #[must_use]
     pub fn packs(&self) -> Vec<PathBuf> {
-        self.record().into_iter().chain([self.user.clone()]).map(|folder| folder.join("packs")).collect()
+        self.record()
+            .into_iter()
+            .chain([self.user.clone()])
+            .map(|directory| directory.join("packs"))
+            .collect()
     }
 
     /// The person's settings.
@@ -135,7 +139,7 @@ impl Layout {
         self.user.join("last_profile")
     }
 
-    /// The folder of a profile.
+    /// The directory of a profile.
     #[must_use]
     pub fn profile(&self, name: &str) -> PathBuf {
         self.user.join("profiles").join(name)
@@ -171,7 +175,7 @@ impl Layout {
         self.profile(profile).join("saved_places.json")
     }
 
-    /// The folder of the profiles.
+    /// The directory of the profiles.
     #[must_use]
     pub fn profiles(&self) -> PathBuf {
         self.user.join("profiles")
@@ -198,7 +202,7 @@ impl Layout {
         self.home.join("Downloads")
     }
 
-    /// What tools keep for themselves: in the project, else in the user folder.
+    /// What tools keep for themselves: in the project, else in the user directory.
     #[must_use]
     pub fn tools_cache(&self) -> PathBuf {
         self.record().unwrap_or_else(|| self.user.clone()).join("tools_cache")
@@ -223,7 +227,7 @@ impl Layout {
         self.project_state().join("security")
     }
 
-    /// The folder of the person's own rules; what stands there is trusted.
+    /// The directory of the person's own rules; what stands there is trusted.
     #[must_use]
     pub fn user_security(&self) -> PathBuf {
         self.user.join("security")
@@ -247,7 +251,7 @@ impl Layout {
         self.agents().map(|agents| agents.join("records"))
     }
 
-    /// What is remembered: in the project's state directory, else in the user folder.
+    /// What is remembered: in the project's state directory, else in the user directory.
     #[must_use]
     pub fn memory(&self) -> PathBuf {
         self.project_state().join("memory")
@@ -255,9 +259,9 @@ impl Layout {
 
     /// What was sealed of a memory, outside of everything that a contained program can write to.
     #[must_use]
-    pub fn memory_seal(&self, folder: &Path) -> PathBuf {
-        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
-        let name = crate::signature::of_bytes(folder.as_os_str().as_encoded_bytes());
+    pub fn memory_seal(&self, directory: &Path) -> PathBuf {
+        let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_path_buf());
+        let name = crate::signature::of_bytes(directory.as_os_str().as_encoded_bytes());
         self.user.join("seals").join(format!("{}.json", name.get(..16).unwrap_or(&name)))
     }
 
@@ -342,20 +346,20 @@ impl Layout {
     }
 }
 
-/// The project that a folder belongs to: the nearest folder upwards that holds `.marvin`, short of the home folder.
-/// A folder without one is not turned into a project by a question asked in it.
+/// The project that a directory belongs to: the nearest directory upwards that holds `.marvin`, short of the home directory.
+/// A directory without one is not turned into a project by a question asked in it.
 #[must_use]
 pub fn find_project(from: &Path, home: &Path) -> Option<PathBuf> {
     from.ancestors()
-        .take_while(|folder| *folder != home && folder.parent().is_some())
-        .find(|folder| folder.join(".marvin").is_dir())
+        .take_while(|directory| *directory != home && directory.parent().is_some())
+        .find(|directory| directory.join(".marvin").is_dir())
         .map(Path::to_path_buf)
 }
 
-/// The tickets that a folder belongs to: in it, or in the nearest folder upwards that has some.
+/// The tickets that a directory belongs to: in it, or in the nearest directory upwards that has some.
 #[must_use]
 pub fn find_tickets(from: &Path) -> Option<PathBuf> {
-    from.ancestors().map(|folder| folder.join(TICKETS)).find(|folder| folder.is_dir())
+    from.ancestors().map(|directory| directory.join(TICKETS)).find(|directory| directory.is_dir())
 }
 
 #[cfg(test)]
@@ -364,15 +368,15 @@ mod tests {
 
     #[test]
     fn tickets_are_found_upwards() {
-        let folder = tempfile::tempdir().unwrap();
-        let inner = folder.path().join("a/b");
+        let directory = tempfile::tempdir().unwrap();
+        let inner = directory.path().join("a/b");
         std::fs::create_dir_all(&inner).unwrap();
-        std::fs::create_dir(folder.path().join(TICKETS)).unwrap();
-        assert_eq!(find_tickets(&inner), Some(folder.path().join(TICKETS)));
+        std::fs::create_dir(directory.path().join(TICKETS)).unwrap();
+        assert_eq!(find_tickets(&inner), Some(directory.path().join(TICKETS)));
     }
 
     #[test]
-    fn the_user_folder_follows_the_environment() {
+    fn the_user_directory_follows_the_environment() {
         let plain = Environment::from_iter([("HOME", "/home/a")]);
         assert_eq!(Layout::new(&plain, None).user(), Path::new("/home/a/.config/marvin"));
         let xdg = plain.clone().with("XDG_CONFIG_HOME", "/x");
@@ -382,9 +386,9 @@ mod tests {
     }
 
     #[test]
-    fn a_project_is_found_upwards_but_never_the_home_folder() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = folder.path().join("home");
+    fn a_project_is_found_upwards_but_never_the_home_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path().join("home");
         let inner = home.join("work/deep");
         std::fs::create_dir_all(&inner).unwrap();
         std::fs::create_dir(home.join(".marvin")).unwrap();

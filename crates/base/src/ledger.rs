@@ -219,8 +219,8 @@ impl Ledger {
         shared: bool,
     ) -> Result<Self, LedgerError> {
         let open = || {
-            if let Some(folder) = path.parent() {
-                std::fs::create_dir_all(folder)?;
+            if let Some(directory) = path.parent() {
+                std::fs::create_dir_all(directory)?;
             }
             // A link would lead the record elsewhere, and a pipe would make its writer wait.
             let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;

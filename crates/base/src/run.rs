@@ -1,4 +1,4 @@
-//! The folder of one run and its `run.json`.
+//! The directory of one run and its `run.json`.
 
 use crate::atomic::{self, WriteError};
 use crate::held::Held;
@@ -8,17 +8,17 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// The folder of one run: `run_YYYYMMDD_HHMMSS_<4 hex>`.
+/// The directory of one run: `run_YYYYMMDD_HHMMSS_<4 hex>`.
 #[derive(Debug, Clone)]
-pub struct RunFolder {
+pub struct RunDirectory {
     id: String,
-    folder: Held,
+    directory: Held,
     artifacts: Held,
     logs: Held,
     started: Timestamp,
 }
 
-impl RunFolder {
+impl RunDirectory {
     /// Creates a run in a layout's state directory, which is created with it, and the link to the runs in the project.
     ///
     /// # Errors
@@ -28,15 +28,15 @@ impl RunFolder {
             path: layout.project_state().display().to_string(),
             source: std::io::Error::other(error.to_string()),
         })?;
-        let run = RunFolder::create(&layout.runs())?;
+        let run = RunDirectory::create(&layout.runs())?;
         layout.link_runs();
         Ok(run)
     }
 
-    /// Makes a new run folder below `runs`.
+    /// Makes a new run directory below `runs`.
     ///
     /// # Errors
-    /// When the folder cannot be made, with the path and the reason.
+    /// When the directory cannot be made, with the path and the reason.
     pub fn create(runs: &Path) -> Result<Self, WriteError> {
         let started = clock::now();
         let wrap = |path: &Path, source| WriteError { path: path.display().to_string(), source };
@@ -45,10 +45,10 @@ impl RunFolder {
         loop {
             let id = ids::run_id(started);
             let path = runs.join(&id);
-            let made = Held::create(&path).and_then(|folder| {
+            let made = Held::create(&path).and_then(|directory| {
                 // Held from the beginning: no program has run yet.
-                let (artifacts, logs) = (folder.inner("artifacts")?, folder.inner("logs")?);
-                Ok(RunFolder { id, folder, artifacts, logs, started })
+                let (artifacts, logs) = (directory.inner("artifacts")?, directory.inner("logs")?);
+                Ok(RunDirectory { id, directory, artifacts, logs, started })
             });
             match made {
                 Ok(run) => return Ok(run),
@@ -61,7 +61,7 @@ impl RunFolder {
     /// A run that is there, to go on with.
     ///
     /// # Errors
-    /// When there is no such run, or its folder cannot be opened.
+    /// When there is no such run, or its directory cannot be opened.
     pub fn open(runs: &Path, id: &str) -> std::io::Result<Self> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         let started = ids::run_started(id).filter(|_| id.bytes().all(plain));
@@ -71,8 +71,8 @@ impl RunFolder {
                 format!("`{id}` names no run"),
             ));
         };
-        let folder = Held::open(&runs.join(id))?;
-        if folder.place().join(migrate::IMPORTED).symlink_metadata().is_ok() {
+        let directory = Held::open(&runs.join(id))?;
+        if directory.place().join(migrate::IMPORTED).symlink_metadata().is_ok() {
             return Err(std::io::Error::new(
                 std::io::ErrorKind::PermissionDenied,
                 format!(
@@ -80,26 +80,26 @@ impl RunFolder {
                 ),
             ));
         }
-        let inner = |name: &str| match folder.inner(name) {
+        let inner = |name: &str| match directory.inner(name) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                Held::open(&folder.path().join(name))
+                Held::open(&directory.path().join(name))
             }
             other => other,
         };
         let (artifacts, logs) = (inner("artifacts")?, inner("logs")?);
-        Ok(RunFolder { id: id.to_string(), folder, artifacts, logs, started })
+        Ok(RunDirectory { id: id.to_string(), directory, artifacts, logs, started })
     }
 
-    /// The run's id, which is the folder's name.
+    /// The run's id, which is the directory's name.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// The folder.
+    /// The directory.
     #[must_use]
     pub fn path(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 
     /// When the run began.
@@ -155,12 +155,12 @@ impl RunFolder {
         }
         let mut text = format!("{state:#}");
         text.push('\n');
-        atomic::replace(&self.folder.place().join("run.json"), text.as_bytes())
+        atomic::replace(&self.directory.place().join("run.json"), text.as_bytes())
             .map_err(|error| WriteError { path: self.path().join("run.json").display().to_string(), ..error })
     }
 }
 
-/// Finds a run by its folder or by its id below `runs`.
+/// Finds a run by its directory or by its id below `runs`.
 #[must_use]
 pub fn find(name: &str, runs: &Path) -> Option<PathBuf> {
     [PathBuf::from(name), runs.join(name)].into_iter().find(|path| path.join("run.json").is_file())
@@ -172,8 +172,8 @@ mod tests {
 
     #[test]
     fn a_run_is_saved_and_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let run = RunFolder::create(folder.path()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let run = RunDirectory::create(directory.path()).unwrap();
         let mut facts = Map::new();
         facts.insert("goal".into(), "x".into());
         run.save(facts).unwrap();
@@ -181,14 +181,14 @@ mod tests {
         let state: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(state["runId"], run.id());
         assert_eq!(state["goal"], "x");
-        assert_eq!(find(run.id(), folder.path()).unwrap(), run.path());
-        assert_eq!(find("run_nothing", folder.path()), None);
-        let again = RunFolder::open(folder.path(), run.id()).unwrap();
+        assert_eq!(find(run.id(), directory.path()).unwrap(), run.path());
+        assert_eq!(find("run_nothing", directory.path()), None);
+        let again = RunDirectory::open(directory.path(), run.id()).unwrap();
         assert_eq!((again.id(), again.started().as_second()), (run.id(), run.started().as_second()));
         for odd in
             ["", "..", "run_20260203_040506_abcd", "run_20260203_040506_../x", "run_99999999_999999_0000"]
         {
-            assert!(RunFolder::open(folder.path(), odd).is_err(), "{odd}");
+            assert!(RunDirectory::open(directory.path(), odd).is_err(), "{odd}");
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 /// A file changed less than this before it was read may change again without its facts telling.
 const RACY_NS: i128 = 50_000_000;
 
-/// The facts of a file or a folder at one moment.
+/// The facts of a file or a directory at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     inode: u64,
@@ -51,8 +51,8 @@ mod tests {
 
     #[test]
     fn a_file_that_is_rewritten_at_once_is_read_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("f");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("f");
         std::fs::write(&path, "a").unwrap();
         let first = Stamp::of(&path);
         std::fs::write(&path, "b").unwrap();

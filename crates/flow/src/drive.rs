@@ -38,7 +38,7 @@ pub async fn drive(
     workers.insert("Command".into(), Arc::new(Command::new(ground.clone())));
     let crew = match crew {
         None if needs_model(run.workflow()) => {
-            Some(Arc::new(Crew::open(ground, run.folder(), &run.trace(), &cancel)?))
+            Some(Arc::new(Crew::open(ground, run.directory(), &run.trace(), &cancel)?))
         }
         other => other,
     };

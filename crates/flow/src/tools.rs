@@ -111,7 +111,7 @@ impl Workflows {
             What::New(workflow) => Run::begin(&self.ground, *workflow, options).map_err(failed)?,
             What::Old(path) => Run::resume(&self.ground, &path, options).map_err(failed)?,
         };
-        let id = run.folder().id().to_string();
+        let id = run.directory().id().to_string();
         let cancel = self.cancel.child_token();
         going.insert(id.clone(), Going { cancel: cancel.clone(), news });
         let ground = self.ground.clone();
@@ -134,7 +134,7 @@ impl Workflows {
         Ok(id)
     }
 
-    /// The folder of a run of this project: the one that is named, else the newest of a workflow.
+    /// The directory of a run of this project: the one that is named, else the newest of a workflow.
     fn find(&self, name: Option<&str>) -> Result<PathBuf, ToolError> {
         let place = self.ground.layout.runs();
         let Some(name) = name.filter(|name| !name.trim().is_empty()) else {

@@ -78,7 +78,7 @@ pub struct Moment {
 /// A run.
 #[derive(Debug)]
 pub struct View {
-    /// Its folder.
+    /// Its directory.
     pub path: PathBuf,
     /// `run.json`.
     pub facts: Value,
@@ -106,7 +106,7 @@ pub struct View {
     pub picture: Option<draw::Picture>,
 }
 
-/// Is this the folder of a run of a workflow?
+/// Is this the directory of a run of a workflow?
 #[must_use]
 pub fn is_workflow(path: &Path) -> bool {
     path.join(crate::record::FILE).is_file()
@@ -119,7 +119,7 @@ pub fn facts(path: &Path) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|_| json!({}))
 }
 
-/// The folders of runs below a folder, newest first; a link is none.
+/// The directories of runs below a directory, newest first; a link is none.
 #[must_use]
 pub fn runs(place: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(place).into_iter().flatten().flatten();

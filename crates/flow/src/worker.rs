@@ -26,8 +26,8 @@ pub enum Status {
 pub struct Order {
     /// The run.
     pub run_id: String,
-    /// The folder of the run.
-    pub run_folder: PathBuf,
+    /// The directory of the run.
+    pub run_directory: PathBuf,
     /// Where the work is: the workspace, or a worktree of it.
     pub workspace: PathBuf,
     /// The goal of the workflow.

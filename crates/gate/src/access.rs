@@ -23,7 +23,7 @@ pub enum Access {
 /// What is open for writing, and what is closed, by patterns. What matches `closed` is closed whatever `open` says; with
 /// nothing in `open` everything else is open.
 ///
-/// A pattern is a folder anywhere on the way (`tests/`), a path (`src/lib.rs`), or a file name with at most one star
+/// A pattern is a directory anywhere on the way (`tests/`), a path (`src/lib.rs`), or a file name with at most one star
 /// (`test_*.py`). Limits: a scope binds the file tools; what a command writes is found out afterwards, by whoever gave it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Scope {
@@ -53,11 +53,11 @@ impl Scope {
 
 /// Does one pattern cover a path?
 fn fits(pattern: &str, path: &str) -> bool {
-    if let Some(folder) = pattern.strip_suffix('/') {
+    if let Some(directory) = pattern.strip_suffix('/') {
         let mut parts = path.split('/').rev().skip(1);
-        return match folder.contains('/') {
-            true => path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')),
-            false => parts.any(|part| part == folder),
+        return match directory.contains('/') {
+            true => path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/')),
+            false => parts.any(|part| part == directory),
         };
     }
     if pattern.contains('/') {

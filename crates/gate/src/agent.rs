@@ -1,5 +1,5 @@
 //! May this agent start another one? Never deeper than the person allows, never with more rights than its own, and never in a
-//! folder that it could not work in itself.
+//! directory that it could not work in itself.
 
 use crate::access::Access;
 use crate::intent::Context;
@@ -12,10 +12,10 @@ pub const DEPTH: &str = "agent.depth";
 /// The rule that keeps an agent from handing on rights that it does not have.
 pub const ACCESS: &str = "agent.access";
 /// The rule on where a sub-agent works.
-pub const FOLDER: &str = "agent.folder";
+pub const DIRECTORY: &str = "agent.folder";
 
-/// Judges a sub-agent with this access in this folder of the workspace (none: the workspace itself).
-pub(crate) fn judge(access: &Access, folder: Option<&str>, context: &Context<'_>) -> Verdict {
+/// Judges a sub-agent with this access in this directory of the workspace (none: the workspace itself).
+pub(crate) fn judge(access: &Access, directory: Option<&str>, context: &Context<'_>) -> Verdict {
     let deepest = context.settings.whole(&table::MAX_DEPTH);
     let depth = context.settings.whole(&table::DEPTH).saturating_add(1);
     if depth > deepest {
@@ -34,24 +34,24 @@ pub(crate) fn judge(access: &Access, folder: Option<&str>, context: &Context<'_>
             "Start one that only looks, or report what should be changed.",
         );
     }
-    match folder.map_or(Ok(()), |folder| is_folder(folder, context)) {
+    match directory.map_or(Ok(()), |directory| is_directory(directory, context)) {
         Ok(()) => Verdict::allow("agent.start", "the sub-agent stays within the rights of this agent"),
-        Err(refusal) => Verdict { rule: FOLDER.into(), ..refusal.verdict() },
+        Err(refusal) => Verdict { rule: DIRECTORY.into(), ..refusal.verdict() },
     }
 }
 
-fn is_folder(folder: &str, context: &Context<'_>) -> Result<(), Refusal> {
+fn is_directory(directory: &str, context: &Context<'_>) -> Result<(), Refusal> {
     let refuse = |reason: String| {
         Refusal::new(
             RefusalKind::Workspace,
             reason,
-            "Name a folder inside the working directory that exists.",
+            "Name a directory inside the working directory that exists.",
         )
     };
     let Some(workspace) = context.workspace else {
         return Err(refuse("there is no working directory".into()));
     };
-    let path = workspace.path(folder).map_err(|refusal| workspace.explain(refusal))?;
+    let path = workspace.path(directory).map_err(|refusal| workspace.explain(refusal))?;
     // Whoever works there writes there: not in the record, the tickets or the history.
     workspace.writable(&path)?;
     let closed =
@@ -62,7 +62,7 @@ fn is_folder(folder: &str, context: &Context<'_>) -> Result<(), Refusal> {
     if workspace.metadata(&path)?.is_dir() {
         return Ok(());
     }
-    Err(refuse(format!("`{path}` is not a folder")))
+    Err(refuse(format!("`{path}` is not a directory")))
 }
 
 #[cfg(test)]
@@ -77,7 +77,7 @@ mod tests {
         variables: &[(&str, &str)],
         parent: &Access,
         child: Access,
-        folder: Option<&str>,
+        directory: Option<&str>,
     ) -> (Decision, String) {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(root.path().join("sub/.marvin")).unwrap();
@@ -97,7 +97,7 @@ mod tests {
             redactor: &Redactor::patterns_only(),
             layers: &Layers::none(),
         };
-        let intent = Intent::SubAgent { access: child, folder: folder.map(str::to_string) };
+        let intent = Intent::SubAgent { access: child, directory: directory.map(str::to_string) };
         let verdict = judge(&intent, &context);
         (verdict.decision, verdict.rule)
     }
@@ -130,11 +130,11 @@ mod tests {
     }
 
     #[test]
-    fn folders_lie_inside() {
-        let at = |folder: &str| ask(&[], &Access::Full, Access::Full, Some(folder));
+    fn directories_lie_inside() {
+        let at = |directory: &str| ask(&[], &Access::Full, Access::Full, Some(directory));
         assert_eq!(at("sub").0, Decision::Allow);
-        for folder in ["..", "/usr", "out", "file", "nowhere", "sub/.marvin", ".tickets"] {
-            assert_eq!(at(folder), (Decision::Deny, super::FOLDER.to_string()), "{folder}");
+        for directory in ["..", "/usr", "out", "file", "nowhere", "sub/.marvin", ".tickets"] {
+            assert_eq!(at(directory), (Decision::Deny, super::DIRECTORY.to_string()), "{directory}");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Opening what lies beneath a folder, without following a single link.
+//! Opening what lies beneath a directory, without following a single link.
 //!
 //! Most paths have no link on their way, and for those one call of the operating system (`openat2`) both resolves and
 //! guards: what it opens lies exactly where the text says. Where the kernel has no such call, or a filter hides it, the
 //! path is walked part by part, each part opened beneath the one before, which is slower and says the same.
 //!
-//! What is mounted beneath the folder is not of it: a mount can show any other place. The walk knows a mount by its
+//! What is mounted beneath the directory is not of it: a mount can show any other place. The walk knows a mount by its
 //! device, so there another place of the same device is not noticed.
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, fstat, openat, openat2, statat};
@@ -18,32 +18,32 @@ static MISSING: AtomicBool = AtomicBool::new(false);
 
 /// How a file is opened that may turn out to be a pipe or a terminal: without waiting, without becoming its owner.
 pub(crate) const READ: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
-/// How a folder is opened.
-pub(crate) const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
+/// How a directory is opened.
+pub(crate) const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY);
 /// How a place is held without being opened.
 pub(crate) const HOLD: OFlags = OFlags::PATH;
 
-/// Opens `path`, which is relative and has no `..`, beneath `folder`. A link anywhere on the way is [`Errno::LOOP`], a
+/// Opens `path`, which is relative and has no `..`, beneath `directory`. A link anywhere on the way is [`Errno::LOOP`], a
 /// mount is [`Errno::XDEV`].
-pub(crate) fn open(folder: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+pub(crate) fn open(directory: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let flags = flags | OFlags::CLOEXEC;
     if !MISSING.load(Ordering::Relaxed) {
         let resolve = ResolveFlags::BENEATH
             | ResolveFlags::NO_SYMLINKS
             | ResolveFlags::NO_MAGICLINKS
             | ResolveFlags::NO_XDEV;
-        match openat2(folder, path, flags, Mode::empty(), resolve) {
+        match openat2(directory, path, flags, Mode::empty(), resolve) {
             Err(Errno::NOSYS) => MISSING.store(true, Ordering::Relaxed),
             // A filter on system calls says one of these; the walk finds out what is true.
             Err(Errno::PERM | Errno::AGAIN) => {}
             result => return result,
         }
     }
-    walk(folder, path, flags)
+    walk(directory, path, flags)
 }
 
 /// The same, part by part.
-fn walk(folder: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+fn walk(directory: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
     let mut parts = Vec::new();
     for component in path.components() {
         match component {
@@ -53,16 +53,16 @@ fn walk(folder: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, E
         }
     }
     let Some((last, way)) = parts.split_last() else {
-        return openat(folder, ".", flags | OFlags::NOFOLLOW, Mode::empty());
+        return openat(directory, ".", flags | OFlags::NOFOLLOW, Mode::empty());
     };
-    let device = fstat(folder)?.st_dev;
+    let device = fstat(directory)?.st_dev;
     let same = |opened: &OwnedFd| match fstat(opened)? {
         facts if facts.st_dev == device => Ok(facts),
         _ => Err(Errno::XDEV),
     };
     let mut held: Option<OwnedFd> = None;
     for name in way {
-        let here = held.as_ref().map_or(folder, AsFd::as_fd);
+        let here = held.as_ref().map_or(directory, AsFd::as_fd);
         let step = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let next = openat(here, *name, step, Mode::empty()).map_err(|error| {
             let link = statat(here, *name, AtFlags::SYMLINK_NOFOLLOW)
@@ -72,7 +72,7 @@ fn walk(folder: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd, E
         same(&next)?;
         held = Some(next);
     }
-    let here = held.as_ref().map_or(folder, AsFd::as_fd);
+    let here = held.as_ref().map_or(directory, AsFd::as_fd);
     let opened = openat(here, *last, flags | OFlags::NOFOLLOW, Mode::empty())?;
     // A held place may be the link itself.
     let link = FileType::from_raw_mode(same(&opened)?.st_mode).is_symlink();
@@ -103,8 +103,8 @@ mod tests {
     /// Both ways give the same answer, so that a kernel without `openat2` is not a hole.
     #[test]
     fn the_walk_says_the_same_as_the_kernel() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
         std::fs::create_dir_all(root.join("a/b")).unwrap();
         std::fs::write(root.join("a/b/file"), "x").unwrap();
         symlink("a", root.join("link")).unwrap();
@@ -136,7 +136,7 @@ mod tests {
             "/etc/passwd",
             "a/b/\0",
         ] {
-            for flags in [READ, FOLDER, HOLD] {
+            for flags in [READ, DIRECTORY, HOLD] {
                 let flags = flags | OFlags::CLOEXEC;
                 let fast = open(handle.as_fd(), Path::new(path), flags).map(|_| ());
                 let slow = walk(handle.as_fd(), Path::new(path), flags).map(|_| ());
@@ -145,7 +145,7 @@ mod tests {
                     assert!(fast.is_err() && slow.is_err(), "{path}: {fast:?} {slow:?}");
                 } else {
                     let same = fast == slow
-                        // A link that must be a folder is a link to one call and no folder to the other.
+                        // A link that must be a directory is a link to one call and no directory to the other.
                         || (flags.contains(OFlags::DIRECTORY)
                             && matches!((fast, slow), (Err(Errno::LOOP), Err(Errno::NOTDIR))));
                     assert!(same, "{path} {flags:?}: {fast:?} {slow:?}");

@@ -2,9 +2,9 @@
 //!
 //! Every new text is first written beside its place under another name. Only when all of them lie there are they put in
 //! place, one rename each; when one of these fails, the others are put back as they were: the same files, not copies of
-//! them. Folders that were made on the way go again too. A reader sees the old text or the new, never a mixture.
+//! them. Directories that were made on the way go again too. A reader sees the old text or the new, never a mixture.
 //!
-//! Each step works in an open handle of a folder, opened by a path that has no links and was judged. So a folder swapped
+//! Each step works in an open handle of a directory, opened by a path that has no links and was judged. So a directory swapped
 //! for a link at the last moment leads neither out nor into a closed place.
 //!
 //! Limits: a machine that loses power between two renames leaves some files old and some new, with the temporary ones
@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 /// What is to happen to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// It is made, with the folders on its way; it must not exist yet.
+    /// It is made, with the directories on its way; it must not exist yet.
     Create {
         /// Which.
         path: WorkspacePath,
@@ -72,7 +72,7 @@ impl Change {
 /// A change that is ready to be put in place.
 struct Staged<'a> {
     change: &'a Change,
-    folder: Dir,
+    directory: Dir,
     /// The new text before, the old one after; of a deletion only the latter.
     temporary: String,
 }
@@ -95,15 +95,15 @@ impl Workspace {
             .and_then(|()| commit(&staged));
         // What is left under the temporary names is the new text of a failure or the old text of a success.
         for ready in &staged {
-            ready.folder.remove_file(&ready.temporary).ok();
+            ready.directory.remove_file(&ready.temporary).ok();
         }
         if outcome.is_err() {
-            self.unmake_folders(&made);
+            self.unmake_directories(&made);
         }
         outcome
     }
 
-    /// Makes a file that must not exist yet, and the folders on its way. It appears with all of its text or not at all.
+    /// Makes a file that must not exist yet, and the directories on its way. It appears with all of its text or not at all.
     ///
     /// # Errors
     /// When it exists, the place is closed, or a link on the way leads out.
@@ -127,19 +127,19 @@ impl Workspace {
         self.change(&[Change::Remove { path: path.clone(), expected: None }])
     }
 
-    /// Makes a folder, with those on its way. One that exists is left as it is.
+    /// Makes a directory, with those on its way. One that exists is left as it is.
     ///
     /// # Errors
     /// When a file stands in its place, the place is closed, or a link on the way leads out.
-    pub fn make_folder(&self, path: &WorkspacePath) -> Result<(), Refusal> {
+    pub fn make_directory(&self, path: &WorkspacePath) -> Result<(), Refusal> {
         let real = self.place_to_write(path)?;
         let mut made = Vec::new();
         let fail = |error: Error| Refusal::from_io("make", path.as_str(), &error);
         let outcome = self
-            .make_folders(&real, &mut made)
-            .and_then(|()| Ok(beneath::open(self.folder().as_fd(), &real, beneath::FOLDER)?));
+            .make_directories(&real, &mut made)
+            .and_then(|()| Ok(beneath::open(self.directory().as_fd(), &real, beneath::DIRECTORY)?));
         if outcome.is_err() {
-            self.unmake_folders(&made);
+            self.unmake_directories(&made);
         }
         outcome.map(drop).map_err(fail)
     }
@@ -152,10 +152,10 @@ impl Workspace {
         use cap_std::fs::OpenOptionsExt;
         let real = self.place_to_write(path)?;
         let fail = |error| Refusal::from_io("append to", path.as_str(), &error);
-        let folder = self.folder_of(&real).map_err(fail)?;
+        let directory = self.directory_of(&real).map_err(fail)?;
         let mut options = OpenOptions::new();
         options.append(true).custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_NOFOLLOW);
-        let mut file = folder.open_with(path.name(), &options).map_err(fail)?;
+        let mut file = directory.open_with(path.name(), &options).map_err(fail)?;
         let facts = file.metadata().map_err(fail)?;
         if !facts.is_file() {
             return Err(not_regular(path));
@@ -175,11 +175,11 @@ impl Workspace {
         let real = self.place_to_write(path)?;
         let fail = |error| Refusal::from_io(change.verb(), path.as_str(), &error);
         if let (Change::Create { .. }, Some(parent)) = (change, real.parent()) {
-            self.make_folders(parent, made).map_err(fail)?;
+            self.make_directories(parent, made).map_err(fail)?;
         }
-        let folder = self.folder_of(&real).map_err(fail)?;
+        let directory = self.directory_of(&real).map_err(fail)?;
         let temporary = format!(".marvin-{}", marvin_base::ids::short(12));
-        let there = folder.symlink_metadata(path.name());
+        let there = directory.symlink_metadata(path.name());
         let mode = match (change, there) {
             (Change::Create { .. }, Ok(_)) => return Err(fail(ErrorKind::AlreadyExists.into())),
             (Change::Create { like, .. }, Err(_)) => match like {
@@ -191,18 +191,18 @@ impl Workspace {
             (_, Err(error)) => return Err(fail(error)),
         };
         if let Change::Create { bytes, .. } | Change::Replace { bytes, .. } = change {
-            write_new(&folder, &temporary, bytes, mode).map_err(|error| {
-                folder.remove_file(&temporary).ok();
+            write_new(&directory, &temporary, bytes, mode).map_err(|error| {
+                directory.remove_file(&temporary).ok();
                 fail(error)
             })?;
         }
-        Ok(Staged { change, folder, temporary })
+        Ok(Staged { change, directory, temporary })
     }
 
-    /// Takes back [`Workspace::make_folders`]. A folder in which something was put meanwhile stays.
-    fn unmake_folders(&self, made: &[PathBuf]) {
-        for folder in made.iter().rev() {
-            if let (Ok(parent), Some(name)) = (self.folder_of(folder), folder.file_name()) {
+    /// Takes back [`Workspace::make_directories`]. A directory in which something was put meanwhile stays.
+    fn unmake_directories(&self, made: &[PathBuf]) {
+        for directory in made.iter().rev() {
+            if let (Ok(parent), Some(name)) = (self.directory_of(directory), directory.file_name()) {
                 parent.remove_dir(name).ok();
             }
         }
@@ -216,17 +216,17 @@ impl Workspace {
         Ok(real)
     }
 
-    /// Makes the folders of a path that are missing, outermost first, and notes each.
-    fn make_folders(&self, path: &Path, made: &mut Vec<PathBuf>) -> IoResult<()> {
-        let root = self.folder().as_fd();
-        if path.as_os_str().is_empty() || beneath::open(root, path, beneath::FOLDER).is_ok() {
+    /// Makes the directories of a path that are missing, outermost first, and notes each.
+    fn make_directories(&self, path: &Path, made: &mut Vec<PathBuf>) -> IoResult<()> {
+        let root = self.directory().as_fd();
+        if path.as_os_str().is_empty() || beneath::open(root, path, beneath::DIRECTORY).is_ok() {
             return Ok(());
         }
         let (Some(name), parent) = (path.file_name(), path.parent().unwrap_or(Path::new(""))) else {
             return Ok(());
         };
-        self.make_folders(parent, made)?;
-        let parent = beneath::open(root, or_here(parent), beneath::FOLDER)?;
+        self.make_directories(parent, made)?;
+        let parent = beneath::open(root, or_here(parent), beneath::DIRECTORY)?;
         match mkdirat(&parent, name, Mode::from_raw_mode(0o777)) {
             Ok(()) => made.push(path.to_path_buf()),
             Err(Errno::EXIST) => {}
@@ -235,10 +235,10 @@ impl Workspace {
         Ok(())
     }
 
-    /// An open handle of the folder that a path without links lies in.
-    fn folder_of(&self, real: &Path) -> IoResult<Dir> {
+    /// An open handle of the directory that a path without links lies in.
+    fn directory_of(&self, real: &Path) -> IoResult<Dir> {
         let parent = or_here(real.parent().unwrap_or(Path::new("")));
-        let handle = beneath::open(self.folder().as_fd(), parent, beneath::FOLDER)?;
+        let handle = beneath::open(self.directory().as_fd(), parent, beneath::DIRECTORY)?;
         Ok(Dir::from_std_file(std::fs::File::from(handle)))
     }
 }
@@ -281,14 +281,14 @@ impl Staged<'_> {
         let fail = |error| Refusal::from_io(self.change.verb(), path.as_str(), &error);
         let expected = match self.change {
             Change::Create { .. } => {
-                return name_new(&self.folder, &self.temporary, path.name()).map_err(fail);
+                return name_new(&self.directory, &self.temporary, path.name()).map_err(fail);
             }
             Change::Replace { expected, .. } => {
-                exchange(&self.folder, &self.temporary, path.name()).map_err(fail)?;
+                exchange(&self.directory, &self.temporary, path.name()).map_err(fail)?;
                 expected
             }
             Change::Remove { expected, .. } => {
-                name_new(&self.folder, path.name(), &self.temporary).map_err(fail)?;
+                name_new(&self.directory, path.name(), &self.temporary).map_err(fail)?;
                 expected
             }
         };
@@ -303,12 +303,12 @@ impl Staged<'_> {
     fn is_expected(&self, expected: Option<&[u8]>) -> Result<(), Refusal> {
         let path = self.change.path();
         let fail = |error| Refusal::from_io(self.change.verb(), path.as_str(), &error);
-        if !self.folder.symlink_metadata(&self.temporary).map_err(fail)?.is_file() {
+        if !self.directory.symlink_metadata(&self.temporary).map_err(fail)?.is_file() {
             return Err(not_regular(path));
         }
         let Some(expected) = expected else { return Ok(()) };
         let mut found = Vec::new();
-        let file = self.folder.open(&self.temporary).map_err(fail)?;
+        let file = self.directory.open(&self.temporary).map_err(fail)?;
         file.take(expected.len() as u64 + 1).read_to_end(&mut found).map_err(fail)?;
         if found == expected {
             return Ok(());
@@ -324,17 +324,17 @@ impl Staged<'_> {
     fn undo(&self) -> IoResult<()> {
         let name = self.change.path().name();
         match self.change {
-            Change::Create { .. } => self.folder.remove_file(name),
-            Change::Replace { .. } => exchange(&self.folder, &self.temporary, name),
-            Change::Remove { .. } => name_new(&self.folder, &self.temporary, name),
+            Change::Create { .. } => self.directory.remove_file(name),
+            Change::Replace { .. } => exchange(&self.directory, &self.temporary, name),
+            Change::Remove { .. } => name_new(&self.directory, &self.temporary, name),
         }
     }
 }
 
-fn write_new(folder: &Dir, name: &str, bytes: &[u8], mode: Option<Permissions>) -> IoResult<()> {
+fn write_new(directory: &Dir, name: &str, bytes: &[u8], mode: Option<Permissions>) -> IoResult<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    let mut file = folder.open_with(name, &options)?;
+    let mut file = directory.open_with(name, &options)?;
     file.write_all(bytes)?;
     if let Some(mode) = mode {
         file.set_permissions(mode)?;
@@ -343,27 +343,27 @@ fn write_new(folder: &Dir, name: &str, bytes: &[u8], mode: Option<Permissions>) 
 }
 
 /// Gives a file another name, unless something has that name already.
-fn name_new(folder: &Dir, from: &str, to: &str) -> IoResult<()> {
-    match renameat_with(folder, from, folder, to, RenameFlags::NOREPLACE) {
+fn name_new(directory: &Dir, from: &str, to: &str) -> IoResult<()> {
+    match renameat_with(directory, from, directory, to, RenameFlags::NOREPLACE) {
         // A file system that cannot rename so (NFS) can link.
         Err(Errno::INVAL | Errno::NOSYS) => {
-            folder.hard_link(from, folder, to).and_then(|()| folder.remove_file(from))
+            directory.hard_link(from, directory, to).and_then(|()| directory.remove_file(from))
         }
         result => result.map_err(Error::from),
     }
 }
 
 /// Lets two files change names.
-fn exchange(folder: &Dir, one: &str, other: &str) -> IoResult<()> {
-    match renameat_with(folder, one, folder, other, RenameFlags::EXCHANGE) {
+fn exchange(directory: &Dir, one: &str, other: &str) -> IoResult<()> {
+    match renameat_with(directory, one, directory, other, RenameFlags::EXCHANGE) {
         // A file system that cannot do this at once does it in three steps.
         Err(Errno::INVAL | Errno::NOSYS) => {
             let third = format!(".marvin-{}", marvin_base::ids::short(12));
-            folder.rename(other, folder, &third)?;
-            folder
-                .rename(one, folder, other)
-                .inspect_err(|_| drop(folder.rename(&third, folder, other)))
-                .and_then(|()| folder.rename(&third, folder, one))
+            directory.rename(other, directory, &third)?;
+            directory
+                .rename(one, directory, other)
+                .inspect_err(|_| drop(directory.rename(&third, directory, other)))
+                .and_then(|()| directory.rename(&third, directory, one))
         }
         result => result.map_err(Error::from),
     }

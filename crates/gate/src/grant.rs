@@ -48,7 +48,7 @@ impl Grant {
             | Act::MakeExecutable
             | Act::Permission
             | Act::PermissionTree
-            | Act::MakeFolder => {
+            | Act::MakeDirectory => {
                 if matches!(effect.place, Place::Outside | Place::InHome | Place::StartUp) {
                     self.write.extend(path().and_then(|path| writable(&path, home)));
                 }

@@ -80,7 +80,7 @@ pub enum Intent {
         /// What the person's settings say about installing.
         setting: Decision,
     },
-    /// A file or folder of the workspace is read.
+    /// A file or directory of the workspace is read.
     Read {
         /// The path as the model wrote it.
         path: String,
@@ -111,8 +111,8 @@ pub enum Intent {
     SubAgent {
         /// What it may write.
         access: Access,
-        /// The folder of the workspace that it works in; none: the workspace.
-        folder: Option<String>,
+        /// The directory of the workspace that it works in; none: the workspace.
+        directory: Option<String>,
     },
     /// A tool is called.
     Tool {
@@ -128,7 +128,7 @@ pub enum Intent {
 pub struct Context<'a> {
     /// The workspace, if there is one.
     pub workspace: Option<&'a Workspace>,
-    /// The person's home folder.
+    /// The person's home directory.
     pub home: &'a Path,
     /// What the agent may write.
     pub access: &'a Access,
@@ -183,7 +183,7 @@ pub fn judge(intent: &Intent, context: &Context<'_>) -> Verdict {
             Ok(guard) => guard.judge(url, *service),
             Err(refusal) => refusal.verdict(),
         },
-        Intent::SubAgent { access, folder } => agent::judge(access, folder.as_deref(), context),
+        Intent::SubAgent { access, directory } => agent::judge(access, directory.as_deref(), context),
         Intent::Tool { name, touches } => judge_tool(name, *touches, context),
     };
     verdict.settle(context.attended)
@@ -220,7 +220,7 @@ fn grounds(context: &Context<'_>) -> Result<(String, String), Verdict> {
 }
 
 fn place<'a>(workspace: &'a str, home: &'a str) -> layers::Place<'a> {
-    layers::Place { folder: workspace, grounds: Grounds { workspace, home } }
+    layers::Place { directory: workspace, grounds: Grounds { workspace, home } }
 }
 
 /// What the judge finds.

@@ -43,7 +43,7 @@ impl WorkspacePath {
         self.text.rsplit('/').next().unwrap_or_default()
     }
 
-    /// The folder it lies in.
+    /// The directory it lies in.
     #[must_use]
     pub fn parent(&self) -> WorkspacePath {
         let text = self.text.rsplit_once('/').map_or(".", |(parent, _)| parent);
@@ -138,7 +138,7 @@ pub(crate) fn open_for_writing(parts: &[&str], shown: &str) -> Result<(), Refusa
     }
     match parts.as_slice() {
         [] => closed("it is the working directory itself", "Name a file inside it."),
-        [".marvin"] => closed("it is the record's folder", "Name a file elsewhere."),
+        [".marvin"] => closed("it is the record's directory", "Name a file elsewhere."),
         [".marvin", "upstream", ..] => closed(
             "upstream documents are read-only",
             "Write your own document and refer to the upstream one.",
@@ -156,7 +156,7 @@ pub(crate) fn is_record(parts: &[&str]) -> bool {
     matches!(parts, [".marvin", inner, ..] if RECORD.contains(inner))
 }
 
-/// Does this lie in the folder through which hooks speak with their daemon: `mhd-UID`, where temporary files go? Whoever
+/// Does this lie in the directory through which hooks speak with their daemon: `mhd-UID`, where temporary files go? Whoever
 /// writes there could answer in the daemon's place.
 #[must_use]
 pub fn is_daemon_place(path: &Path) -> bool {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_of_the_daemon_is_known_by_its_name() {
+    fn the_directory_of_the_daemon_is_known_by_its_name() {
         for path in ["/tmp/mhd-1000", "/var/tmp/x/mhd-0/a.sock", "mhd-7", "/tmp/MHD-1000/a"] {
             assert!(is_daemon_place(Path::new(path)), "{path}");
         }

@@ -5,7 +5,7 @@ use crate::verdict::Verdict;
 /// The kinds of refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// There is no workspace, or the folder offered cannot be one.
+    /// There is no workspace, or the directory offered cannot be one.
     Workspace,
     /// The path is absolute.
     Absolute,
@@ -21,7 +21,7 @@ pub enum RefusalKind {
     LeadsOut,
     /// The last part of a path to be written is a symbolic link.
     Link,
-    /// Not a regular file (a folder, a pipe, a device, a socket).
+    /// Not a regular file (a directory, a pipe, a device, a socket).
     NotRegular,
     /// There is no such file.
     Missing,
@@ -138,7 +138,7 @@ impl Refusal {
             ),
             ErrorKind::NotFound => Refusal::new(
                 RefusalKind::Missing,
-                format!("cannot {doing} `{path}`: there is no such file or folder"),
+                format!("cannot {doing} `{path}`: there is no such file or directory"),
                 "Look with the tree tool which files there are, then use a path from there.",
             ),
             ErrorKind::AlreadyExists => Refusal::new(
@@ -148,12 +148,12 @@ impl Refusal {
             ),
             ErrorKind::NotADirectory => Refusal::new(
                 RefusalKind::Missing,
-                format!("cannot {doing} `{path}`: a part of the path is a file, not a folder"),
-                "Look with the tree tool which folders there are.",
+                format!("cannot {doing} `{path}`: a part of the path is a file, not a directory"),
+                "Look with the tree tool which directories there are.",
             ),
             ErrorKind::IsADirectory => Refusal::new(
                 RefusalKind::NotRegular,
-                format!("cannot {doing} `{path}`: it is a folder"),
+                format!("cannot {doing} `{path}`: it is a directory"),
                 "Name a file inside it; the tree tool lists them.",
             ),
             _ => Refusal::new(

@@ -158,9 +158,9 @@ pub fn paths(root: &Path) -> Vec<SteeringPath> {
                 }
             }
             (place, Some(name)) => {
-                let folder = root.join(place);
-                for own in names_in(&folder).iter().filter(|own| is_match(name, &folded(own))) {
-                    push(&mut found, folder.join(own), row.steers);
+                let directory = root.join(place);
+                for own in names_in(&directory).iter().filter(|own| is_match(name, &folded(own))) {
+                    push(&mut found, directory.join(own), row.steers);
                 }
             }
         }
@@ -182,8 +182,8 @@ fn push(found: &mut Vec<SteeringPath>, path: PathBuf, steers: &'static str) {
     found.push(SteeringPath { path, exists, steers });
 }
 
-fn names_in(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MAX_ENTRIES);
+fn names_in(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().take(MAX_ENTRIES);
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
@@ -214,19 +214,19 @@ fn git_paths(root: &Path, found: &mut Vec<SteeringPath>) {
         for name in REPOSITORY {
             push(found, repository.join(name), "git: settings, hooks and objects");
         }
-        for (folder, nesting) in [("modules", MAX_MODULE_NESTING), ("worktrees", 1)] {
-            modules(&repository.join(folder), nesting, found);
+        for (directory, nesting) in [("modules", MAX_MODULE_NESTING), ("worktrees", 1)] {
+            modules(&repository.join(directory), nesting, found);
         }
     }
 }
 
 /// The repositories below `.git/modules`: a submodule's name may hold slashes.
-fn modules(folder: &Path, nesting: usize, found: &mut Vec<SteeringPath>) {
+fn modules(directory: &Path, nesting: usize, found: &mut Vec<SteeringPath>) {
     if nesting == 0 || found.len() > MAX_ENTRIES {
         return;
     }
-    for name in names_in(folder) {
-        let inner = folder.join(name);
+    for name in names_in(directory) {
+        let inner = directory.join(name);
         if inner.join("HEAD").is_file() {
             for name in REPOSITORY {
                 push(found, inner.join(name), "git: settings, hooks and objects of a submodule or worktree");
@@ -329,8 +329,8 @@ mod tests {
 
     #[test]
     fn protected_lists_what_exists_and_what_could_be_made() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
         for path in [".git/modules/lib/deep", ".vscode", ".git/worktrees/w"] {
             std::fs::create_dir_all(root.join(path)).unwrap();
         }

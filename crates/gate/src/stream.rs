@@ -9,32 +9,34 @@ use rustix::io::Errno;
 use std::io::Read;
 
 impl Workspace {
-    /// Makes a file that must not exist yet, in a folder that does, with what a reader gives. It appears whole or not at all.
+    /// Makes a file that must not exist yet, in a directory that does, with what a reader gives. It appears whole or not at all.
     ///
     /// # Errors
     /// When it exists, the place is closed, a link on the way leads out, or the reader fails.
     pub fn create_from(&self, path: &WorkspacePath, source: &mut dyn Read) -> Result<u64, Refusal> {
         self.writable(path)?;
         let fail = |error| Refusal::from_io("create", path.as_str(), &error);
-        let folder = self.folder().open_dir(path.parent().as_path()).map_err(fail)?;
+        let directory = self.directory().open_dir(path.parent().as_path()).map_err(fail)?;
         let temporary = format!(".marvin-{}", marvin_base::ids::short(12));
-        fill(&folder, &temporary, path.name(), source)
+        fill(&directory, &temporary, path.name(), source)
             .inspect_err(|_| {
                 // The failed attempt is what matters; a leftover temporary file is only untidy.
-                folder.remove_file(&temporary).ok();
+                directory.remove_file(&temporary).ok();
             })
             .map_err(fail)
     }
 }
 
-fn fill(folder: &Dir, temporary: &str, name: &str, source: &mut dyn Read) -> std::io::Result<u64> {
-    let mut file = folder.open_with(temporary, OpenOptions::new().write(true).create_new(true))?;
+fn fill(directory: &Dir, temporary: &str, name: &str, source: &mut dyn Read) -> std::io::Result<u64> {
+    let mut file = directory.open_with(temporary, OpenOptions::new().write(true).create_new(true))?;
     let bytes = std::io::copy(source, &mut file)?;
     file.sync_all()?;
-    match renameat_with(folder, temporary, folder, name, RenameFlags::NOREPLACE) {
+    match renameat_with(directory, temporary, directory, name, RenameFlags::NOREPLACE) {
         // A file system that cannot rename so (NFS) can link.
         Err(Errno::INVAL | Errno::NOSYS) => {
-            folder.hard_link(temporary, folder, name).and_then(|()| folder.remove_file(temporary))?;
+            directory
+                .hard_link(temporary, directory, name)
+                .and_then(|()| directory.remove_file(temporary))?;
         }
         result => result?,
     }
@@ -57,16 +59,16 @@ mod tests {
 
     #[test]
     fn a_file_appears_whole_or_not_at_all() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(folder.path(), Path::new("/nowhere")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(directory.path(), Path::new("/nowhere")).unwrap();
         let path = workspace.path("a").unwrap();
         assert!(workspace.create_from(&path, &mut Broken).is_err());
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
         assert_eq!(workspace.create_from(&path, &mut &b"one"[..]).unwrap(), 3);
         let refusal = workspace.create_from(&path, &mut &b"two"[..]).unwrap_err();
         assert_eq!(refusal.kind, RefusalKind::Exists);
-        assert_eq!(std::fs::read(folder.path().join("a")).unwrap(), b"one");
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert_eq!(std::fs::read(directory.path().join("a")).unwrap(), b"one");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
         let closed = workspace.path(".git/config").unwrap();
         assert_eq!(workspace.create_from(&closed, &mut &b"x"[..]).unwrap_err().kind, RefusalKind::Closed);
     }

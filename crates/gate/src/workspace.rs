@@ -1,7 +1,7 @@
-//! The one folder that an agent works in.
+//! The one directory that an agent works in.
 //!
-//! A [`Workspace`] holds an open handle of its folder, and every path is resolved beneath that handle by the operating
-//! system (`openat2` with `RESOLVE_BENEATH` where the kernel has it). So a symbolic link that leads out, or a folder that
+//! A [`Workspace`] holds an open handle of its directory, and every path is resolved beneath that handle by the operating
+//! system (`openat2` with `RESOLVE_BENEATH` where the kernel has it). So a symbolic link that leads out, or a directory that
 //! is swapped for one between check and use, is refused at the moment of opening; no string comparison is trusted for it.
 //!
 //! A path without links lies where its text says, and opening follows none ([`crate::beneath`]). Where there is a link on
@@ -39,19 +39,19 @@ const SKETCH_DEPTH: usize = 2;
 #[derive(Debug)]
 pub struct Workspace {
     root: PathBuf,
-    folder: Dir,
+    directory: Dir,
 }
 
-/// One entry of a folder.
+/// One entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
     /// Its name; bytes that are not UTF-8 become `�`.
     pub name: String,
-    /// Whether it is a folder (links are not followed).
-    pub folder: bool,
+    /// Whether it is a directory (links are not followed).
+    pub directory: bool,
 }
 
-/// One entry of a folder of a walk.
+/// One entry of a directory of a walk.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Listed {
     /// Its name.
@@ -60,11 +60,11 @@ pub struct Listed {
     pub kind: ListedKind,
 }
 
-/// What an entry of a folder is; links are not followed.
+/// What an entry of a directory is; links are not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ListedKind {
-    /// A folder.
-    Folder,
+    /// A directory.
+    Directory,
     /// A regular file.
     File,
     /// A symbolic link.
@@ -74,77 +74,80 @@ pub enum ListedKind {
 }
 
 impl Workspace {
-    /// Opens a folder as workspace.
+    /// Opens a directory as workspace.
     ///
     /// # Errors
-    /// When it is missing, not a folder, the root of the file system, or the home folder itself.
+    /// When it is missing, not a directory, the root of the file system, or the home directory itself.
     pub fn open(path: &Path, home: &Path) -> Result<Self, Refusal> {
         let refuse = |reason: String, mend: &str| Refusal::new(RefusalKind::Workspace, reason, mend);
         let root = path.canonicalize().map_err(|error| {
             refuse(
                 format!("the working directory {} cannot be used: {error}", path.display()),
-                "Name a folder that exists, or make it first.",
+                "Name a directory that exists, or make it first.",
             )
         })?;
         if !root.is_dir() {
             return Err(refuse(
-                format!("the working directory {} is not a folder", path.display()),
-                "Name the folder that holds the file.",
+                format!("the working directory {} is not a directory", path.display()),
+                "Name the directory that holds the file.",
             ));
         }
         if root.parent().is_none() {
             return Err(refuse(
                 "the root of the file system cannot be the working directory".into(),
-                "Name the folder of the project.",
+                "Name the directory of the project.",
             ));
         }
         let home = home.canonicalize().ok();
         if home.as_ref() == Some(&root) {
             return Err(refuse(
-                format!("the home folder {} itself cannot be the working directory", root.display()),
-                "Name the folder of a project inside it.",
+                format!("the home directory {} itself cannot be the working directory", root.display()),
+                "Name the directory of a project inside it.",
             ));
         }
         if home.is_some_and(|home| home.starts_with(&root)) {
             return Err(refuse(
-                format!("{} holds the home folder, so it cannot be the working directory", root.display()),
-                "Name the folder of a project.",
+                format!("{} holds the home directory, so it cannot be the working directory", root.display()),
+                "Name the directory of a project.",
             ));
         }
-        let folder = Dir::open_ambient_dir(&root, ambient_authority())
+        let directory = Dir::open_ambient_dir(&root, ambient_authority())
             .map_err(|error| Refusal::from_io("open", &root.display().to_string(), &error))?;
-        Ok(Workspace { root, folder })
+        Ok(Workspace { root, directory })
     }
 
-    /// A folder inside the workspace, made if missing, as a workspace of its own (for notes).
+    /// A directory inside the workspace, made if missing, as a workspace of its own (for notes).
     ///
     /// # Errors
     /// When it cannot be made, or any part of the way is a link: the inner workspace would not know where it lies.
     pub fn inner(&self, path: &WorkspacePath) -> Result<Workspace, Refusal> {
         let fail = |error| Refusal::from_io("open", path.as_str(), &error);
         for part in path.as_path().ancestors().filter(|part| !part.as_os_str().is_empty()) {
-            if self.folder.symlink_metadata(part).is_ok_and(|facts| facts.is_symlink()) {
+            if self.directory.symlink_metadata(part).is_ok_and(|facts| facts.is_symlink()) {
                 return Err(Refusal::new(
                     RefusalKind::Link,
                     format!("cannot open `{path}`: `{}` is a symbolic link", part.display()),
-                    "Tell the person: this must be a folder, not a link.",
+                    "Tell the person: this must be a directory, not a link.",
                 ));
             }
         }
-        self.folder.create_dir_all(path.as_path()).map_err(fail)?;
-        let folder = self.open_as("open", path, beneath::FOLDER)?;
-        Ok(Workspace { root: self.root.join(path.as_path()), folder: Dir::from_std_file(File::from(folder)) })
+        self.directory.create_dir_all(path.as_path()).map_err(fail)?;
+        let directory = self.open_as("open", path, beneath::DIRECTORY)?;
+        Ok(Workspace {
+            root: self.root.join(path.as_path()),
+            directory: Dir::from_std_file(File::from(directory)),
+        })
     }
 
-    /// The folder, canonical.
+    /// The directory, canonical.
     #[must_use]
     pub fn root(&self) -> &Path {
         &self.root
     }
 
     /// The open handle.
-    pub(crate) fn folder(&self) -> &Dir {
-        &self.folder
+    pub(crate) fn directory(&self) -> &Dir {
+        &self.directory
     }
 
     /// Checks the text of a path.
@@ -189,7 +192,7 @@ impl Workspace {
         path::open_for_writing(&parts(path.as_path()), path.as_str())?;
         let real = self.resolve(path)?;
         path::open_for_writing(&parts(&real), path.as_str())?;
-        match self.folder.symlink_metadata(path.as_path()) {
+        match self.directory.symlink_metadata(path.as_path()) {
             Ok(facts) if facts.is_symlink() => Err(Refusal::new(
                 RefusalKind::Link,
                 format!("cannot write `{path}`: it is a symbolic link"),
@@ -221,11 +224,11 @@ impl Workspace {
 
     /// Opens whatever a path leads to inside the workspace.
     fn open_as(&self, doing: &str, path: &WorkspacePath, flags: OFlags) -> Result<OwnedFd, Refusal> {
-        let opened = match beneath::open(self.folder.as_fd(), path.as_path(), flags) {
+        let opened = match beneath::open(self.directory.as_fd(), path.as_path(), flags) {
             Err(Errno::LOOP) => {
                 let real = self.resolve(path)?;
                 let real = if real.as_os_str().is_empty() { Path::new(".") } else { &real };
-                beneath::open(self.folder.as_fd(), real, flags)
+                beneath::open(self.directory.as_fd(), real, flags)
             }
             opened => opened,
         };
@@ -238,7 +241,7 @@ impl Workspace {
     /// # Errors
     /// What the operating system says.
     pub fn open_plain(&self, path: &Path) -> std::io::Result<(File, u64)> {
-        let file = File::from(beneath::open(self.folder.as_fd(), path, beneath::READ)?);
+        let file = File::from(beneath::open(self.directory.as_fd(), path, beneath::READ)?);
         let facts = rustix::fs::fstat(&file)?;
         if !FileType::from_raw_mode(facts.st_mode).is_file() {
             return Err(std::io::ErrorKind::InvalidInput.into());
@@ -246,13 +249,13 @@ impl Workspace {
         Ok((file, u64::try_from(facts.st_size).unwrap_or(0)))
     }
 
-    /// The entries of a folder of a walk, in no order, if no link is on the way.
+    /// The entries of a directory of a walk, in no order, if no link is on the way.
     ///
     /// # Errors
     /// What the operating system says.
     pub fn list_plain(&self, path: &Path) -> std::io::Result<Vec<Listed>> {
-        let folder = beneath::open(self.folder.as_fd(), path, beneath::FOLDER)?;
-        list(&folder)
+        let directory = beneath::open(self.directory.as_fd(), path, beneath::DIRECTORY)?;
+        list(&directory)
     }
 
     /// The text of a file of at most `limit` bytes.
@@ -293,7 +296,7 @@ impl Workspace {
         Ok(bytes)
     }
 
-    /// Size and kind of a file or folder.
+    /// Size and kind of a file or directory.
     ///
     /// # Errors
     /// When there is none, or a link on the way leads out.
@@ -302,23 +305,23 @@ impl Workspace {
         File::from(held).metadata().map_err(|error| Refusal::from_io("look at", path.as_str(), &error))
     }
 
-    /// The entries of a folder, by name.
+    /// The entries of a directory, by name.
     ///
     /// # Errors
-    /// When it is not a folder, or a link on the way leads out.
+    /// When it is not a directory, or a link on the way leads out.
     pub fn read_dir(&self, path: &WorkspacePath) -> Result<Vec<Entry>, Refusal> {
-        let folder = self.open_as("list", path, beneath::FOLDER)?;
-        let listed = list(&folder).map_err(|error| Refusal::from_io("list", path.as_str(), &error))?;
+        let directory = self.open_as("list", path, beneath::DIRECTORY)?;
+        let listed = list(&directory).map_err(|error| Refusal::from_io("list", path.as_str(), &error))?;
         let entry = |listed: Listed| Entry {
             name: listed.name.to_string_lossy().into_owned(),
-            folder: listed.kind == ListedKind::Folder,
+            directory: listed.kind == ListedKind::Directory,
         };
         let mut entries: Vec<Entry> = listed.into_iter().map(entry).collect();
         entries.sort();
         Ok(entries)
     }
 
-    /// Is there such a file or folder (a link that leads out counts as none)?
+    /// Is there such a file or directory (a link that leads out counts as none)?
     #[must_use]
     pub fn exists(&self, path: &WorkspacePath) -> bool {
         self.metadata(path).is_ok()
@@ -330,37 +333,40 @@ impl Workspace {
     /// When it exists already, or cannot be created.
     pub fn create_output(&self, path: &Path) -> std::io::Result<File> {
         if let Some(parent) = path.parent() {
-            self.folder.create_dir_all(parent)?;
+            self.directory.create_dir_all(parent)?;
         }
         let mut options = cap_std::fs::OpenOptions::new();
-        self.folder.open_with(path, options.write(true).create_new(true)).map(cap_std::fs::File::into_std)
+        self.directory.open_with(path, options.write(true).create_new(true)).map(cap_std::fs::File::into_std)
     }
 
-    /// A small tree for orientation: depth 2, at most 40 entries, 10 files a folder, hidden folders left out.
+    /// A small tree for orientation: depth 2, at most 40 entries, 10 files a directory, hidden directories left out.
     #[must_use]
     pub fn sketch(&self) -> String {
         let mut lines = Vec::new();
-        self.sketch_folder(&WorkspacePath::from_parts([]), 1, &mut lines);
+        self.sketch_directory(&WorkspacePath::from_parts([]), 1, &mut lines);
         if lines.len() > SKETCH_ENTRIES {
             lines.truncate(SKETCH_ENTRIES);
             lines.push("… (more)".into());
         }
-        if lines.is_empty() { "(the folder is empty)".into() } else { lines.join("\n") }
+        if lines.is_empty() { "(the directory is empty)".into() } else { lines.join("\n") }
     }
 
-    fn sketch_folder(&self, path: &WorkspacePath, depth: usize, lines: &mut Vec<String>) {
+    fn sketch_directory(&self, path: &WorkspacePath, depth: usize, lines: &mut Vec<String>) {
         let indent = "  ".repeat(depth - 1);
         let entries = self.read_dir(path).unwrap_or_default();
-        let (folders, files): (Vec<&Entry>, Vec<&Entry>) = entries.iter().partition(|entry| entry.folder);
-        for folder in folders.iter().filter(|entry| !entry.name.starts_with('.') || entry.name == ".marvin") {
+        let (directories, files): (Vec<&Entry>, Vec<&Entry>) =
+            entries.iter().partition(|entry| entry.directory);
+        for directory in
+            directories.iter().filter(|entry| !entry.name.starts_with('.') || entry.name == ".marvin")
+        {
             if lines.len() > SKETCH_ENTRIES {
                 return;
             }
-            lines.push(format!("{indent}{}/", folder.name));
+            lines.push(format!("{indent}{}/", directory.name));
             if depth < SKETCH_DEPTH {
                 let inner =
-                    path.as_str().split('/').filter(|part| *part != ".").chain([folder.name.as_str()]);
-                self.sketch_folder(&WorkspacePath::from_parts(inner), depth + 1, lines);
+                    path.as_str().split('/').filter(|part| *part != ".").chain([directory.name.as_str()]);
+                self.sketch_directory(&WorkspacePath::from_parts(inner), depth + 1, lines);
             }
         }
         for file in files.iter().take(SKETCH_FILES) {
@@ -373,7 +379,7 @@ impl Workspace {
 
     fn first_file(&self) -> Option<String> {
         let entries = self.read_dir(&WorkspacePath::from_parts([])).ok()?;
-        entries.into_iter().find(|entry| !entry.folder).map(|entry| entry.name)
+        entries.into_iter().find(|entry| !entry.directory).map(|entry| entry.name)
     }
 
     /// Where a path really leads inside the workspace: the nearest part that exists is resolved, the rest is appended.
@@ -382,7 +388,7 @@ impl Workspace {
     /// When a link on the way leads out, or into the tickets.
     pub fn resolve(&self, path: &WorkspacePath) -> Result<PathBuf, Refusal> {
         // Without a link on the way it lies where its text says, and the text was judged.
-        match beneath::open(self.folder.as_fd(), path.as_path(), beneath::HOLD) {
+        match beneath::open(self.directory.as_fd(), path.as_path(), beneath::HOLD) {
             Ok(_) if path.as_str() == "." => return Ok(PathBuf::new()),
             Ok(_) => return Ok(path.as_path().to_path_buf()),
             Err(Errno::XDEV) => {
@@ -393,7 +399,7 @@ impl Workspace {
         let mut rest = Vec::new();
         let mut existing = path.as_path();
         let mut real = loop {
-            match self.folder.canonicalize(existing) {
+            match self.directory.canonicalize(existing) {
                 Ok(real) => break real,
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => match existing.parent() {
                     Some(parent) if !parent.as_os_str().is_empty() => {
@@ -414,10 +420,10 @@ impl Workspace {
     }
 }
 
-/// What lies in an open folder, in no order.
-fn list(folder: &OwnedFd) -> std::io::Result<Vec<Listed>> {
+/// What lies in an open directory, in no order.
+fn list(directory: &OwnedFd) -> std::io::Result<Vec<Listed>> {
     let mut buffer = [MaybeUninit::uninit(); 32 * 1024];
-    let mut entries = RawDir::new(folder, &mut buffer);
+    let mut entries = RawDir::new(directory, &mut buffer);
     let mut listed = Vec::new();
     while let Some(entry) = entries.next() {
         let entry = entry?;
@@ -427,12 +433,12 @@ fn list(folder: &OwnedFd) -> std::io::Result<Vec<Listed>> {
         }
         let kind = match entry.file_type() {
             // Some file systems do not say.
-            FileType::Unknown => rustix::fs::statat(folder, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
+            FileType::Unknown => rustix::fs::statat(directory, name, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
                 .map_or(FileType::Unknown, |facts| FileType::from_raw_mode(facts.st_mode)),
             kind => kind,
         };
         let kind = match kind {
-            FileType::Directory => ListedKind::Folder,
+            FileType::Directory => ListedKind::Directory,
             FileType::RegularFile => ListedKind::File,
             FileType::Symlink => ListedKind::Link,
             _ => ListedKind::Other,
@@ -455,7 +461,7 @@ pub(crate) fn parts(path: &Path) -> Vec<&str> {
 pub(crate) fn not_regular(path: &WorkspacePath) -> Refusal {
     Refusal::new(
         RefusalKind::NotRegular,
-        format!("`{path}` is not a regular file (a folder, a pipe or a device)"),
+        format!("`{path}` is not a regular file (a directory, a pipe or a device)"),
         "Name a regular file; the tree tool lists what is there.",
     )
 }

@@ -7,14 +7,14 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 struct Place {
-    _folder: tempfile::TempDir,
+    _directory: tempfile::TempDir,
     root: PathBuf,
     workspace: Workspace,
 }
 
 fn place() -> Place {
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path().canonicalize().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
     for (path, text, mode) in
         [("a.txt", "old a\n", 0o640), ("run.sh", "old run\n", 0o755), ("d/b.txt", "old b\n", 0o600)]
     {
@@ -24,18 +24,18 @@ fn place() -> Place {
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
     }
     let workspace = Workspace::open(&root, Path::new("/nowhere")).unwrap();
-    Place { _folder: folder, root, workspace }
+    Place { _directory: directory, root, workspace }
 }
 
 /// Everything that lies there: text, mode and identity.
 fn state(root: &Path) -> BTreeMap<PathBuf, (String, u32, u64)> {
     let mut found = BTreeMap::new();
-    let mut folders = vec![root.to_path_buf()];
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+    let mut directories = vec![root.to_path_buf()];
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(directory).unwrap().map(Result::unwrap) {
             let facts = entry.metadata().unwrap();
             if facts.is_dir() {
-                folders.push(entry.path());
+                directories.push(entry.path());
                 found.insert(entry.path(), (String::new(), 0, facts.ino()));
             } else {
                 let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
@@ -128,20 +128,20 @@ fn none_of_them_when_one_cannot_be() {
 }
 
 #[test]
-fn a_folder_that_may_not_be_written_stops_all() {
+fn a_directory_that_may_not_be_written_stops_all() {
     let place = place();
-    let folder = place.root.join("d");
+    let directory = place.root.join("d");
     let chattr = |flag: &str| {
         std::process::Command::new("chattr")
             .arg(flag)
-            .arg(&folder)
+            .arg(&directory)
             .status()
             .is_ok_and(|status| status.success())
     };
-    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o555)).unwrap();
+    std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o555)).unwrap();
     let root = rustix::process::geteuid().is_root();
     if root && !chattr("+i") {
-        skipped("a read-only folder (root may write everywhere, and chattr does not work here)");
+        skipped("a read-only directory (root may write everywhere, and chattr does not work here)");
         return;
     }
     let changes =
@@ -152,7 +152,7 @@ fn a_folder_that_may_not_be_written_stops_all() {
     if root {
         chattr("-i");
     }
-    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(after, before, "{refusal}");
     assert!(refusal.to_string().contains("d/b.txt"), "{refusal}");
 }
@@ -211,18 +211,18 @@ fn a_file_that_appears_meanwhile_stops_all() {
 }
 
 #[test]
-fn folders_are_made_inside_only() {
+fn directories_are_made_inside_only() {
     let place = place();
     let outside = tempfile::tempdir().unwrap();
     symlink(outside.path(), place.root.join("out")).unwrap();
     symlink("d", place.root.join("in")).unwrap();
-    place.workspace.make_folder(&place.path("x/y")).unwrap();
-    place.workspace.make_folder(&place.path("x/y")).unwrap();
-    place.workspace.make_folder(&place.path("in/z")).unwrap();
+    place.workspace.make_directory(&place.path("x/y")).unwrap();
+    place.workspace.make_directory(&place.path("x/y")).unwrap();
+    place.workspace.make_directory(&place.path("in/z")).unwrap();
     assert!(place.root.join("d/z").is_dir() && place.root.join("x/y").is_dir());
     for path in ["out/x", "a.txt", "a.txt/x", ".git/x", ".marvin/runs/x", "."] {
         let before = state(&place.root);
-        place.workspace.make_folder(&place.path(path)).expect_err(path);
+        place.workspace.make_directory(&place.path(path)).expect_err(path);
         assert_eq!(state(&place.root), before, "{path}");
     }
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);

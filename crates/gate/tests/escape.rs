@@ -21,8 +21,8 @@ fn place() -> Place {
     let outer = tempfile::tempdir().unwrap();
     let root = outer.path().canonicalize().unwrap().join("work");
     let outside = outer.path().canonicalize().unwrap().join("outside");
-    for folder in ["src", ".tickets", ".marvin/runs", ".marvin/upstream", ".git"] {
-        std::fs::create_dir_all(root.join(folder)).unwrap();
+    for directory in ["src", ".tickets", ".marvin/runs", ".marvin/upstream", ".git"] {
+        std::fs::create_dir_all(root.join(directory)).unwrap();
     }
     std::fs::create_dir(&outside).unwrap();
     std::fs::write(outside.join("secret"), "secret").unwrap();
@@ -114,7 +114,7 @@ fn links_that_lead_out_are_refused() {
     link(Path::new("loop"), "loop");
     for path in [
         "file",
-        "folder/secret",
+        "directory/secret",
         "relative",
         "chain1",
         "chain2",
@@ -132,7 +132,7 @@ fn links_that_lead_out_are_refused() {
         }
         assert!(!place.workspace.exists(&place.workspace.path(path).unwrap()));
     }
-    for path in ["file", "folder/new", "folder/deep/new", "relative", "chain1", "root/tmp/x"] {
+    for path in ["file", "directory/new", "directory/deep/new", "relative", "chain1", "root/tmp/x"] {
         write_all_ways(&place, path);
     }
     // A link that leads nowhere yet must not make a file out there either.
@@ -231,7 +231,7 @@ fn plain_work_works() {
 }
 
 #[test]
-fn a_folder_swapped_for_a_link_is_not_followed() {
+fn a_directory_swapped_for_a_link_is_not_followed() {
     let place = place();
     let path = place.workspace.path("src/a.txt").unwrap();
     std::fs::rename(place.root.join("src"), place.root.join("old")).unwrap();
@@ -244,15 +244,17 @@ fn a_folder_swapped_for_a_link_is_not_followed() {
 
 #[test]
 fn what_cannot_be_a_workspace() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("file"), "").unwrap();
-    for path in [Path::new("/"), folder.path(), &folder.path().join("file"), &folder.path().join("missing")] {
-        let refusal = Workspace::open(path, folder.path()).unwrap_err();
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("file"), "").unwrap();
+    for path in
+        [Path::new("/"), directory.path(), &directory.path().join("file"), &directory.path().join("missing")]
+    {
+        let refusal = Workspace::open(path, directory.path()).unwrap_err();
         assert_eq!(refusal.kind, RefusalKind::Workspace, "{}", path.display());
         assert!(!refusal.how_to_fix.is_empty());
     }
-    symlink("/", folder.path().join("root")).unwrap();
-    assert!(Workspace::open(&folder.path().join("root"), folder.path()).is_err());
+    symlink("/", directory.path().join("root")).unwrap();
+    assert!(Workspace::open(&directory.path().join("root"), directory.path()).is_err());
 }
 
 #[test]

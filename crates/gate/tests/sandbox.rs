@@ -54,7 +54,7 @@ impl Sandbox {
 
     fn run_with(&self, script: &str, policy: Policy) -> Output {
         let mut child = Child::new("bash").args(["-c", script]);
-        child.folder = Some(self.workspace.path().to_path_buf());
+        child.directory = Some(self.workspace.path().to_path_buf());
         child.set.insert("ELSEWHERE".into(), self.elsewhere.path().display().to_string());
         child.limits.processes = Some(200);
         enter(&mut child, policy, self.wanted).unwrap();
@@ -366,7 +366,7 @@ fn s11_the_home_directory_shows_toolchains_and_nothing_else() {
         policy.hidden = marvin_gate::secrets::places(&home);
         let run = |script: &str| {
             let mut child = Child::new("bash").args(["-c", script]);
-            child.folder = Some(workspace.clone());
+            child.directory = Some(workspace.clone());
             child.set.insert("H".into(), home.display().to_string());
             enter(&mut child, policy.clone(), sandbox.wanted).unwrap();
             run_blocking(&child).unwrap()

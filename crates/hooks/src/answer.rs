@@ -139,7 +139,7 @@ fn before_tool(decision: Decision, reason: &str, more: Option<&str>, client: Cli
 fn permission(decision: Decision, reason: &str, client: Client) -> Printed {
     let behaviour = match (decision, client) {
         (Decision::Allow, Client::Claude) => json!({"behavior": "allow"}),
-        // Codex asks for leave to go outside of its own box, and does not say in which folder.
+        // Codex asks for leave to go outside of its own box, and does not say in which directory.
         (Decision::Allow, Client::Codex) => return Printed::Object(json!({})),
         // The person is being asked already.
         (Decision::Ask, _) => return Printed::Object(json!({})),

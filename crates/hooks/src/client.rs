@@ -84,16 +84,16 @@ pub struct Hook {
 }
 
 impl Hook {
-    /// A hook of an event, in a folder.
+    /// A hook of an event, in a directory.
     #[must_use]
-    pub fn new(environment: Environment, name: &str, client: Option<Client>, folder: &Path) -> Hook {
+    pub fn new(environment: Environment, name: &str, client: Option<Client>, directory: &Path) -> Hook {
         let named = ["MARVIN_PROJECT_DIR", "CLAUDE_PROJECT_DIR"];
         let given = named.iter().find_map(|name| environment.get(name)).map(PathBuf::from);
         let client = client.unwrap_or(if given.is_some() { Client::Claude } else { Client::Codex });
         let attended =
             client == Client::Claude && environment.get("CLAUDE_CODE_SESSION_ATTENDED") != Some("0");
         let home = Layout::new(&environment, None).home().to_path_buf();
-        let project = wire::project(given.as_deref().unwrap_or(folder), &home);
+        let project = wire::project(given.as_deref().unwrap_or(directory), &home);
         Hook { environment, name: name.to_string(), client, attended, project }
     }
 
@@ -157,7 +157,7 @@ impl Hook {
     /// Calls the daemon, without a word yet.
     fn call(&self) -> Line {
         let Some(place) = Place::of(&self.environment, &self.project) else { return Line::Nothing };
-        if !wire::is_private(place.folder()) {
+        if !wire::is_private(place.directory()) {
             return Line::Nobody;
         }
         match connect(&place.socket()) {

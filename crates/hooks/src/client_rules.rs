@@ -19,7 +19,12 @@ const MAX_MANAGED_FILES: usize = 64;
 const MANAGED: [&str; 2] = ["/etc/claude-code", "/Library/Application Support/ClaudeCode"];
 
 /// Could an ask or deny rule of Claude Code match a command of this line?
-pub(crate) fn may_match(home: &Path, config: Option<&str>, folders: &[&Path], commands: &[Judged]) -> bool {
+pub(crate) fn may_match(
+    home: &Path,
+    config: Option<&str>,
+    directories: &[&Path],
+    commands: &[Judged],
+) -> bool {
     let mut paths = Vec::new();
     for managed in MANAGED.map(Path::new) {
         paths.push(managed.join("managed-settings.json"));
@@ -27,9 +32,9 @@ pub(crate) fn may_match(home: &Path, config: Option<&str>, folders: &[&Path], co
         paths.extend(entries.take(MAX_MANAGED_FILES).map(|entry| entry.path()));
     }
     let own = config.map(PathBuf::from).unwrap_or_else(|| home.join(".claude"));
-    let of_projects = folders.iter().map(|folder| folder.join(".claude"));
-    for folder in [own].into_iter().chain(of_projects) {
-        paths.extend(["settings.json", "settings.local.json"].map(|name| folder.join(name)));
+    let of_projects = directories.iter().map(|directory| directory.join(".claude"));
+    for directory in [own].into_iter().chain(of_projects) {
+        paths.extend(["settings.json", "settings.local.json"].map(|name| directory.join(name)));
     }
     paths.iter().any(|path| file_may_match(path, commands))
 }
@@ -79,7 +84,7 @@ mod tests {
     use marvin_gate::meaning::Grounds;
 
     fn commands(line: &str) -> Vec<Judged> {
-        let place = Place { folder: "/p", grounds: Grounds { workspace: "/p", home: "/home/a" } };
+        let place = Place { directory: "/p", grounds: Grounds { workspace: "/p", home: "/home/a" } };
         Layers::none().judge(line, place).judgement.segments
     }
 
@@ -111,10 +116,10 @@ mod tests {
         let project = tempfile::tempdir().unwrap();
         let asks = |line: &str| may_match(home.path(), None, &[project.path()], &commands(line));
         assert!(!asks("make"));
-        for folder in [home.path(), project.path()] {
-            std::fs::create_dir(folder.join(".claude")).unwrap();
+        for directory in [home.path(), project.path()] {
+            std::fs::create_dir(directory.join(".claude")).unwrap();
             for name in ["settings.json", "settings.local.json"] {
-                let file = folder.join(".claude").join(name);
+                let file = directory.join(".claude").join(name);
                 for (text, expected) in [
                     (r#"{"permissions": {"ask": ["Bash(make:*)"]}}"#, true),
                     (r#"{"permissions": {"deny": ["Bash(make:*)"]}}"#, true),

@@ -97,9 +97,9 @@ events! {
     WorktreeCreate "worktree-create" "A worktree is to be made.",
     WorktreeRemove "worktree-remove" "A worktree is to be removed.",
     InstructionsLoaded "instructions-loaded" "Files of instructions were read.",
-    CwdChanged "cwd-changed" "The working folder changed.",
+    CwdChanged "cwd-changed" "The working directory changed.",
     FileChanged "file-changed" "A watched file changed.",
-    DirectoryAdded "directory-added" "A folder was added to the session.",
+    DirectoryAdded "directory-added" "A directory was added to the session.",
     MessageDisplay "message-display" "A message is shown.",
     Interrupt "interrupt" "A person interrupted the agent.",
 }
@@ -127,8 +127,8 @@ pub struct Input {
     pub attended: bool,
     /// The session; sub-agents have that of their parent.
     pub session: String,
-    /// The working folder.
-    pub folder: String,
+    /// The working directory.
+    pub directory: String,
     /// The sub-agent, if it is one.
     pub agent: Option<String>,
     /// What kind of sub-agent.
@@ -283,7 +283,7 @@ impl Input {
         Input {
             attended: false,
             session: tell("session_id"),
-            folder: tell("cwd"),
+            directory: tell("cwd"),
             agent: text(value, "agent_id").filter(|agent| !agent.is_empty()),
             agent_type: text(value, "agent_type").filter(|kind| !kind.is_empty()),
             mode: tell("permission_mode"),
@@ -385,7 +385,7 @@ mod tests {
             "session_id": 7, "cwd": "/p", "duration_ms": "long", "tool_name": "Bash", "tool_input": {"command": ["ls"]},
             "background_tasks": 3, "stop_hook_active": "yes", "new_field": {"a": 1},
         }));
-        assert_eq!((input.session.as_str(), input.folder.as_str()), ("", "/p"));
+        assert_eq!((input.session.as_str(), input.directory.as_str()), ("", "/p"));
         assert_eq!(input.call.unwrap().deed(), Deed::Unreadable);
         assert_eq!(Input::read(&json!(["no", "object"])), Input::default());
     }

@@ -25,7 +25,7 @@ const LONGEST_PATH: usize = 103;
 /// The files of one daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    folder: PathBuf,
+    directory: PathBuf,
     stem: String,
 }
 
@@ -37,13 +37,13 @@ impl Place {
         let mut hash = Sha256::new();
         hash.update(project.as_os_str().as_encoded_bytes());
         // Somebody else's home and settings are another daemon's.
-        for folder in [layout.home(), layout.user(), layout.state()] {
+        for directory in [layout.home(), layout.user(), layout.state()] {
             hash.update([0]);
-            hash.update(folder.as_os_str().as_encoded_bytes());
+            hash.update(directory.as_os_str().as_encoded_bytes());
         }
         let mut digits = hex::encode(hash.finalize());
         digits.truncate(12);
-        let place = Place { folder: folder(environment), stem: ["p-project-", &digits].concat() };
+        let place = Place { directory: directory(environment), stem: ["p-project-", &digits].concat() };
         (place.socket().as_os_str().len() <= LONGEST_PATH).then_some(place)
     }
 
@@ -53,10 +53,10 @@ impl Place {
         self.stem.strip_prefix("p-").unwrap_or(&self.stem)
     }
 
-    /// The folder of all daemons of this person.
+    /// The directory of all daemons of this person.
     #[must_use]
-    pub fn folder(&self) -> &Path {
-        &self.folder
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// Where it listens.
@@ -90,14 +90,14 @@ impl Place {
     }
 
     fn file(&self, ending: &str) -> PathBuf {
-        self.folder.join([&self.stem, ".", ending].concat())
+        self.directory.join([&self.stem, ".", ending].concat())
     }
 
-    /// Every daemon that has left files in the folder.
+    /// Every daemon that has left files in the directory.
     #[must_use]
     pub fn all(environment: &Environment) -> Vec<Place> {
-        let folder = folder(environment);
-        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        let directory = directory(environment);
+        let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten();
         let mut stems: Vec<String> = entries
             .filter_map(|entry| {
                 let name = entry.file_name().into_string().ok()?;
@@ -109,47 +109,47 @@ impl Place {
             .collect();
         stems.sort();
         stems.dedup();
-        stems.into_iter().map(|stem| Place { folder: folder.clone(), stem }).collect()
+        stems.into_iter().map(|stem| Place { directory: directory.clone(), stem }).collect()
     }
 }
 
-/// The folder of all daemons of this person: `mhd-UID` where temporary files go.
+/// The directory of all daemons of this person: `mhd-UID` where temporary files go.
 #[must_use]
-pub fn folder(environment: &Environment) -> PathBuf {
+pub fn directory(environment: &Environment) -> PathBuf {
     let user = rustix::process::getuid().as_raw();
     let base = environment.get("TMPDIR").filter(|path| path.starts_with('/')).unwrap_or("/tmp");
     Path::new(base).join(["mhd-", DecInt::new(user).as_str()].concat())
 }
 
-/// Is that folder this person's and nobody else's? A folder that another made is not used.
+/// Is that directory this person's and nobody else's? A directory that another made is not used.
 #[must_use]
-pub fn is_private(folder: &Path) -> bool {
+pub fn is_private(directory: &Path) -> bool {
     let own = rustix::process::getuid().as_raw();
-    std::fs::symlink_metadata(folder)
+    std::fs::symlink_metadata(directory)
         .is_ok_and(|facts| facts.is_dir() && facts.uid() == own && facts.mode() & 0o077 == 0)
 }
 
-/// Makes the folder, for this person alone.
+/// Makes the directory, for this person alone.
 ///
 /// # Errors
 /// When it cannot be made, or is somebody else's.
-pub fn make_private(folder: &Path) -> Result<(), String> {
-    match std::fs::DirBuilder::new().mode(0o700).recursive(false).create(folder) {
+pub fn make_private(directory: &Path) -> Result<(), String> {
+    match std::fs::DirBuilder::new().mode(0o700).recursive(false).create(directory) {
         Ok(()) => {}
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-        Err(error) => return Err(format!("cannot make {}: {error}", folder.display())),
+        Err(error) => return Err(format!("cannot make {}: {error}", directory.display())),
     }
-    if is_private(folder) {
+    if is_private(directory) {
         return Ok(());
     }
     Err(format!(
-        "{} is not a folder that only you can use\n  hint: remove it, or set TMPDIR to a folder of your own",
-        folder.display()
+        "{} is not a directory that only you can use\n  hint: remove it, or set TMPDIR to a directory of your own",
+        directory.display()
     ))
 }
 
-/// The project that a hook speaks for: the nearest folder upwards with `.marvin`, also from a linked worktree of git, else
-/// the folder itself.
+/// The project that a hook speaks for: the nearest directory upwards with `.marvin`, also from a linked worktree of git, else
+/// the directory itself.
 #[must_use]
 pub fn project(from: &Path, home: &Path) -> PathBuf {
     let from = from.canonicalize().unwrap_or_else(|_| from.to_path_buf());
@@ -162,7 +162,7 @@ pub fn project(from: &Path, home: &Path) -> PathBuf {
 
 /// The checkout that a linked worktree belongs to.
 fn main_checkout(from: &Path) -> Option<PathBuf> {
-    let link = from.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())?;
+    let link = from.ancestors().map(|directory| directory.join(".git")).find(|path| path.exists())?;
     let text = marvin_base::files::read_text(&link, 4096, marvin_base::files::Links::Refuse).ok()?;
     let inner = link.parent()?.join(text.trim().strip_prefix("gitdir:")?.trim());
     // …/main/.git/worktrees/name, and git's own file there leads back to the worktree: else it is no worktree of it.
@@ -278,8 +278,8 @@ mod tests {
 
     #[test]
     fn a_linked_worktree_belongs_to_its_project() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
         let git = |words: &[&str], at: &Path| {
             let done = std::process::Command::new("git")
                 .args(["-c", "user.name=a", "-c", "user.email=a@example.com"])

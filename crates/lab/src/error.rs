@@ -41,7 +41,7 @@ pub enum LabError {
     /// A file could not be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// A folder or file cannot be used.
+    /// A directory or file cannot be used.
     #[error("{0}: {1}")]
     File(String, std::io::Error),
     /// It was interrupted.

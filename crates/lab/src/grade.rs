@@ -1,5 +1,5 @@
 //! Grading, by the shell, on a fresh copy: the files that the task names as the solver left them, the visible tests as they were given, and
-//! the hidden tests, in a folder that is made for it and goes with it. What a solver changed besides has no effect: its tests, a
+//! the hidden tests, in a directory that is made for it and goes with it. What a solver changed besides has no effect: its tests, a
 //! `conftest.py`, a `sitecustomize.py`, a `pytest.py` of its own are not taken over.
 //!
 //! The judge (`judge/judge.py`) runs contained and without network. It never loads the solver's code into its own process, and hidden tests
@@ -108,15 +108,15 @@ pub async fn grade(
     cancel: &CancellationToken,
 ) -> Result<Grade, LabError> {
     let room = tempfile::Builder::new().prefix("marvin-grade-").tempdir();
-    let room = room.map_err(|error| LabError::file(Path::new("a temporary folder"), error))?;
+    let room = room.map_err(|error| LabError::file(Path::new("a temporary directory"), error))?;
     // The name under which the box knows it.
     let root = room.path().canonicalize().map_err(|error| LabError::file(room.path(), error))?;
     solution.write(&root.join("solution"))?;
-    let tests = task.folder("starter").filter(|(path, _)| path.starts_with("tests/"));
+    let tests = task.directory("starter").filter(|(path, _)| path.starts_with("tests/"));
     for (path, text) in tests.filter(|_| which == Tests::All) {
         put(&root.join(path), text.as_bytes())?;
     }
-    for (path, text) in task.folder("hidden") {
+    for (path, text) in task.directory("hidden") {
         put(&root.join("hidden").join(path), text.as_bytes())?;
     }
     let secret = marvin_base::ids::short(32);

@@ -1,7 +1,7 @@
 //! Floor 6: the benchmark suite.
 //!
 //! A [`task::Task`] is given to a [`runner::Runner`] in a workspace of its own; what it leaves is judged by [`grade`] in a
-//! folder outside, with tests that the solver never sees; [`suite`] does that for many, and [`report`] shows what came of it.
+//! directory outside, with tests that the solver never sees; [`suite`] does that for many, and [`report`] shows what came of it.
 
 mod error;
 pub mod grade;

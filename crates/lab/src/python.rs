@@ -18,12 +18,12 @@ pub struct Python {
 }
 
 impl Python {
-    /// Looks for it: a program, or the folder of a virtual environment.
+    /// Looks for it: a program, or the directory of a virtual environment.
     ///
     /// # Errors
     /// When it is not there, or has no pytest.
-    pub async fn find(named: &str, folder: &Path, cancel: &CancellationToken) -> Result<Python, LabError> {
-        let place = folder.join(named);
+    pub async fn find(named: &str, directory: &Path, cancel: &CancellationToken) -> Result<Python, LabError> {
+        let place = directory.join(named);
         let program = match named.contains('/') {
             true if place.is_dir() => place.join("bin/python3").display().to_string(),
             true => place.display().to_string(),
@@ -48,9 +48,9 @@ impl Python {
     #[must_use]
     pub fn variables(&self, environment: &Environment) -> BTreeMap<String, String> {
         let mut variables = BTreeMap::from([("PYTHONDONTWRITEBYTECODE".to_string(), "1".to_string())]);
-        if let Some(folder) = Path::new(&self.program).parent().filter(|_| self.program.contains('/')) {
+        if let Some(directory) = Path::new(&self.program).parent().filter(|_| self.program.contains('/')) {
             let path = environment.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin");
-            variables.insert("PATH".into(), format!("{}:{path}", folder.display()));
+            variables.insert("PATH".into(), format!("{}:{path}", directory.display()));
         }
         variables
     }

@@ -7,7 +7,7 @@ use marvin_base::files::{self, Links};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Bytes of one file, and files of one folder; more are not taken over.
+/// Bytes of one file, and files of one directory; more are not taken over.
 const LARGEST: u64 = 1024 * 1024;
 const MOST: usize = 200;
 
@@ -35,22 +35,22 @@ impl Snapshot {
         Snapshot { files }
     }
 
-    /// Writes them below a folder.
+    /// Writes them below a directory.
     ///
     /// # Errors
     /// When one cannot be written.
-    pub fn write(&self, folder: &Path) -> Result<(), LabError> {
+    pub fn write(&self, directory: &Path) -> Result<(), LabError> {
         for (path, bytes) in &self.files {
-            put(&folder.join(path), bytes)?;
+            put(&directory.join(path), bytes)?;
         }
         Ok(())
     }
 }
 
-/// Paths that a pattern of `task.json` means: itself, or `folder/*.ext`.
+/// Paths that a pattern of `task.json` means: itself, or `directory/*.ext`.
 fn matching(pattern: &str, workspace: &Path) -> Vec<String> {
-    let Some((folder, ending)) = pattern.split_once("/*") else { return vec![pattern.to_string()] };
-    let place = workspace.join(folder);
+    let Some((directory, ending)) = pattern.split_once("/*") else { return vec![pattern.to_string()] };
+    let place = workspace.join(directory);
     if !place.symlink_metadata().is_ok_and(|facts| facts.is_dir()) {
         return Vec::new();
     }
@@ -61,13 +61,13 @@ fn matching(pattern: &str, workspace: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names.truncate(MOST);
-    names.into_iter().map(|name| format!("{folder}/{name}")).collect()
+    names.into_iter().map(|name| format!("{directory}/{name}")).collect()
 }
 
-/// Writes a file with the folders above it.
+/// Writes a file with the directories above it.
 pub(crate) fn put(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| LabError::file(folder, error))?;
+    if let Some(directory) = path.parent() {
+        std::fs::create_dir_all(directory).map_err(|error| LabError::file(directory, error))?;
     }
     std::fs::write(path, bytes).map_err(|error| LabError::file(path, error))
 }
@@ -78,7 +78,7 @@ pub(crate) fn changed_tests(task: &Task, workspace: &Path) -> Vec<String> {
     let same = |path: &str, text: &str| {
         files::read(&workspace.join(path), LARGEST, Links::Refuse).is_ok_and(|bytes| bytes == text.as_bytes())
     };
-    let tests = task.folder("starter").filter(|(path, _)| path.starts_with("tests/"));
+    let tests = task.directory("starter").filter(|(path, _)| path.starts_with("tests/"));
     tests.filter(|(path, text)| !same(path, text)).map(|(path, _)| path.to_string()).collect()
 }
 
@@ -89,8 +89,8 @@ mod tests {
 
     #[test]
     fn only_what_the_task_names_is_taken_over() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
         let shop = task::find(&["shop-refactor".into()]).unwrap().remove(0);
         for name in ["shop/a.py", "shop/conftest.txt", "conftest.py", "sitecustomize.py", "shop/deep/b.py"] {
             put(&root.join(name), b"x").unwrap();
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(taken.files.keys().collect::<Vec<_>>(), ["shop/a.py"]);
         std::fs::rename(root.join("shop"), root.join("elsewhere")).unwrap();
         std::os::unix::fs::symlink("elsewhere", root.join("shop")).unwrap();
-        assert_eq!(Snapshot::take(&shop, root), Snapshot::default(), "a folder that is a link");
+        assert_eq!(Snapshot::take(&shop, root), Snapshot::default(), "a directory that is a link");
         assert_eq!(changed_tests(&shop, root), ["tests/test_shop.py"]);
     }
 }

@@ -69,7 +69,7 @@ pub struct Row {
     pub output_tokens: u64,
     /// What went wrong.
     pub error: Option<String>,
-    /// What it left, below the folder of the report.
+    /// What it left, below the directory of the report.
     pub artifacts_path: String,
     /// The workspace itself, where it was kept.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! The tasks, as they are packed into the binary. A task is a folder:
+//! The tasks, as they are packed into the binary. A task is a directory:
 //!
 //! | file | what it is |
 //! |---|---|
@@ -21,7 +21,7 @@ static PACK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tasks.pack"));
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Facts {
-    /// Its name, which is that of its folder.
+    /// Its name, which is that of its directory.
     pub id: String,
     /// Its name for people.
     pub title: String,
@@ -31,7 +31,7 @@ pub struct Facts {
     pub category: String,
     /// 1 (easy) to 5.
     pub difficulty: u8,
-    /// The files that are graded: a path, or all of one kind in a folder (`shop/*.py`). Nothing else is taken over.
+    /// The files that are graded: a path, or all of one kind in a directory (`shop/*.py`). Nothing else is taken over.
     pub files: Vec<String>,
     /// What its hidden tests are about, with the weight of each in the score; a test says which by its name.
     pub criteria: BTreeMap<String, f64>,
@@ -46,7 +46,7 @@ pub struct Task {
     pub facts: Facts,
     /// What the solver is told.
     pub text: String,
-    /// Every other file, by its path in the task's folder.
+    /// Every other file, by its path in the task's directory.
     files: BTreeMap<String, String>,
 }
 
@@ -57,8 +57,8 @@ impl Task {
         &self.facts.id
     }
 
-    /// The files of one of its folders, by their path inside it.
-    pub fn folder<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> + 'a {
+    /// The files of one of its directories, by their path inside it.
+    pub fn directory<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> + 'a {
         self.files.iter().filter_map(move |(path, text)| {
             Some((path.strip_prefix(name)?.strip_prefix('/')?, text.as_str()))
         })
@@ -85,10 +85,10 @@ impl Task {
 /// # Errors
 /// When one is damaged.
 pub fn all() -> Result<BTreeMap<String, Task>, LabError> {
-    let mut folders: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    let mut directories: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     for (path, text) in unpacked() {
         if let Some((task, inner)) = path.split_once('/') {
-            folders.entry(task.to_string()).or_default().insert(inner.to_string(), text);
+            directories.entry(task.to_string()).or_default().insert(inner.to_string(), text);
         }
     }
     let task = |(id, mut files): (String, BTreeMap<String, String>)| {
@@ -98,7 +98,7 @@ pub fn all() -> Result<BTreeMap<String, Task>, LabError> {
         let text = files.remove("task.md").ok_or_else(|| damaged("it has no task.md".into()))?;
         Ok((id.clone(), Task { facts, text, files }))
     };
-    folders.into_iter().map(task).collect()
+    directories.into_iter().map(task).collect()
 }
 
 /// The tasks of these names, each once, in the order of names; none named: all.
@@ -151,8 +151,9 @@ mod tests {
             assert_eq!(id, task.id());
             let sum: f64 = task.facts.criteria.values().sum();
             assert!((sum - 1.0).abs() < 1e-9, "{id}: the weights are {sum} together");
-            let names =
-                |folder: &str| task.folder(folder).map(|(path, _)| path.to_string()).collect::<Vec<_>>();
+            let names = |directory: &str| {
+                task.directory(directory).map(|(path, _)| path.to_string()).collect::<Vec<_>>()
+            };
             assert!(names("starter").iter().any(|path| path.starts_with("tests/test_")), "{id}");
             assert!(names("hidden").contains(&"probe.py".to_string()), "{id}");
             assert!(!names("solution").is_empty(), "{id}");
@@ -164,7 +165,7 @@ mod tests {
                     "{id}: {file}"
                 );
             }
-            let hidden: String = task.folder("hidden").map(|(_, text)| text).collect();
+            let hidden: String = task.directory("hidden").map(|(_, text)| text).collect();
             for line in hidden.lines().filter_map(|line| line.strip_prefix("def test_")) {
                 let name = format!("test_{}", line.split('(').next().unwrap());
                 assert!(task.criterion(&name).is_some(), "{id}: {name} belongs to no criterion");

@@ -44,7 +44,7 @@ const EXAMPLES: &str = "\
 Examples:
   marvin                                                talk, in a terminal (--plain: line by line)
   marvin what is 3 km in miles                          ask once, as a person
-  marvin --non-interactive --prompt 'fix the test'      run unattended in this folder
+  marvin --non-interactive --prompt 'fix the test'      run unattended in this directory
   echo 'list files' | marvin --non-interactive          the prompt from standard input
   marvin --non-interactive --prompt-file task.md --working-dir ~/src/app --max-cost 2 --output-format stream-json
   marvin --non-interactive --prompt 'mend the tests' --commitment 'shell:pytest -q'
@@ -92,7 +92,7 @@ pub(crate) struct TurnArguments {
     /// Frame the goal and plan first, with these tools: scryfall, steam, knowledge, news, or all
     #[arg(long, value_name = "TOOL,…", conflicts_with = "non_interactive")]
     pub(crate) turbotime: Option<String>,
-    /// The folder to work in; every file and command stays inside it
+    /// The directory to work in; every file and command stays inside it
     #[arg(long, value_name = "PATH")]
     pub(crate) working_dir: Option<PathBuf>,
     /// The model, or the model of a tier: NAME, or TIER=NAME (tiers: low/codex, high/opus, plan, plan_gen, test_writer, aux_reviewer, fallback)
@@ -104,7 +104,7 @@ pub(crate) struct TurnArguments {
     /// A script for the mock provider (JSONL)
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
-    /// Save every exchange with the model into this folder, as a script
+    /// Save every exchange with the model into this directory, as a script
     #[arg(long, value_name = "DIR")]
     pub(crate) record: Option<PathBuf>,
     /// What standard output carries
@@ -120,7 +120,7 @@ pub(crate) struct TurnArguments {
     /// when it does not hold)
     #[arg(long, value_name = "KIND:ASSERTION", action = ArgAction::Append, requires = "non_interactive")]
     pub(crate) commitment: Vec<String>,
-    /// A file or folder that the commitments judge by and that must stay as it is; may be given several times
+    /// A file or directory that the commitments judge by and that must stay as it is; may be given several times
     #[arg(long, value_name = "PATH", action = ArgAction::Append, requires = "commitment")]
     pub(crate) oracle: Vec<String>,
     /// A file that steers the tests (conftest.py, package.json, node_modules …) and that the agent may change all the same;
@@ -315,7 +315,7 @@ pub(crate) enum Command {
         after_help = "The run must have been made with --record. Models and tools answer from the recording; nothing is touched.\n\nExamples:\n  marvin --non-interactive --prompt 'list files' --record tape\n  marvin replay run_20260203_040506_1a2b"
     )]
     Replay {
-        /// The run's folder or id
+        /// The run's directory or id
         #[arg(value_name = "RUN")]
         run: String,
         /// As JSON
@@ -369,7 +369,7 @@ pub(crate) enum ToolsCommand {
         /// Its arguments, as a JSON object
         #[arg(long, value_name = "JSON", default_value = "{}")]
         args: String,
-        /// The folder to work in
+        /// The directory to work in
         #[arg(long, value_name = "PATH")]
         working_dir: Option<PathBuf>,
         /// The whole result as JSON

@@ -72,14 +72,14 @@ pub struct Figures {
     pub p50_us: f64,
 }
 
-/// Puts everything into indexes in a folder, asks everything, and counts.
+/// Puts everything into indexes in a directory, asks everything, and counts.
 ///
 /// # Errors
 /// When no index can be made, or an embedder fails.
 pub fn score(
     labelled: &Labelled,
     ks: &[usize],
-    folder: &Path,
+    directory: &Path,
     embedder: Option<&dyn Embedder>,
 ) -> Result<Figures, String> {
     let most = ks.iter().copied().max().unwrap_or(10);
@@ -95,7 +95,7 @@ pub fn score(
     let mut times: Vec<Duration> = Vec::new();
     for (number, (documents, questions)) in sets.values().enumerate() {
         let mut index =
-            Index::open(&folder.join(format!("{number}.sqlite"))).map_err(|error| error.to_string())?;
+            Index::open(&directory.join(format!("{number}.sqlite"))).map_err(|error| error.to_string())?;
         let filled = fill(documents);
         index.put(Kind::Turn, &filled).map_err(|error| error.to_string())?;
         if let Some(embedder) = embedder {

@@ -140,7 +140,7 @@ impl Index {
     /// Opens the index; one that cannot be used is made anew.
     ///
     /// # Errors
-    /// When it cannot be made either: no folder, no room, no permission.
+    /// When it cannot be made either: no directory, no room, no permission.
     pub fn open(path: &Path) -> rusqlite::Result<Self> {
         if path.is_symlink() || !path.exists() {
             // What is left of one that somebody removed does not belong to the next.
@@ -173,8 +173,8 @@ impl Index {
     }
 
     fn connect(path: &Path) -> rusqlite::Result<Self> {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).ok();
+        if let Some(directory) = path.parent() {
+            std::fs::create_dir_all(directory).ok();
         }
         let mut connection = Connection::open(path)?;
         connection.busy_timeout(PATIENCE)?;

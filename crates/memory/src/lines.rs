@@ -104,8 +104,8 @@ mod tests {
 
     #[test]
     fn whole_lines_only_and_none_too_long() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("f");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("f");
         let long = "x".repeat(LONGEST as usize + 10);
         std::fs::write(&path, format!("a\n\n{long}\nb\ntorn")).unwrap();
         let mut seen = Vec::new();
@@ -125,8 +125,8 @@ mod tests {
         assert_eq!(whole, end + 2);
         assert_eq!(at(&path, end), Some(b"b".to_vec()));
         assert_eq!((at(&path, end + 1), at(&path, end + 2), at(&path, 9_999_999)), (None, None, None));
-        assert_eq!(each(&folder.path().join("none"), None, |_| panic!()).unwrap(), 0);
-        std::os::unix::fs::symlink(&path, folder.path().join("link")).unwrap();
-        assert!(each(&folder.path().join("link"), None, |_| {}).is_err());
+        assert_eq!(each(&directory.path().join("none"), None, |_| panic!()).unwrap(), 0);
+        std::os::unix::fs::symlink(&path, directory.path().join("link")).unwrap();
+        assert!(each(&directory.path().join("link"), None, |_| {}).is_err());
     }
 }

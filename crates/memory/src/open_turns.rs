@@ -62,7 +62,7 @@ pub struct Done {
 
 impl Memory {
     fn open_turns(&self) -> PathBuf {
-        self.places().folder.join("open")
+        self.places().directory.join("open")
     }
 
     /// Notes that a turn begins.
@@ -70,11 +70,11 @@ impl Memory {
     /// # Errors
     /// When that cannot be written.
     pub fn begin(&self, begun: &Begun) -> Result<OpenTurn, MemoryError> {
-        let folder = self.open_turns();
-        let path = folder.join(format!("{}.json", plain(&begun.session_id)));
+        let directory = self.open_turns();
+        let path = directory.join(format!("{}.json", plain(&begun.session_id)));
         let failed = |error: std::io::Error| MemoryError::read(&path, &error);
         let _lock = self.lock()?;
-        std::fs::create_dir_all(&folder).map_err(failed)?;
+        std::fs::create_dir_all(&directory).map_err(failed)?;
         let mut file = File::options().create_new(true).write(true).open(&path).map_err(failed)?;
         file.try_lock().map_err(|error| failed(error.into()))?;
         file.write_all(serde_json::to_string(begun).unwrap_or_default().as_bytes()).map_err(failed)?;
@@ -133,8 +133,8 @@ impl Memory {
     /// # Errors
     /// When the record cannot be read or written.
     pub fn settle_turns(&self, done: impl Fn(&Begun) -> Done) -> Result<usize, MemoryError> {
-        let folder = self.open_turns();
-        let Ok(entries) = std::fs::read_dir(&folder) else { return Ok(0) };
+        let directory = self.open_turns();
+        let Ok(entries) = std::fs::read_dir(&directory) else { return Ok(0) };
         let mut paths: Vec<PathBuf> =
             entries.filter_map(|entry| Some(entry.ok()?.path())).take(MOST).collect();
         if paths.is_empty() {
@@ -202,7 +202,7 @@ fn read(path: &Path) -> Option<Begun> {
     (path.file_stem()?.to_str()? == plain(&begun.session_id)).then_some(begun)
 }
 
-/// A name that stays in its folder.
+/// A name that stays in its directory.
 fn plain(name: &str) -> String {
     let keep =
         |char: char| if char.is_ascii_alphanumeric() || matches!(char, '-' | '_') { char } else { '_' };
@@ -218,9 +218,9 @@ mod tests {
     use marvin_base::redact::Redactor;
     use std::sync::Arc;
 
-    fn memory(folder: &Path) -> Memory {
-        let environment = Environment::from_iter([("HOME", folder.display().to_string())]);
-        let places = Places::below(&folder.join("memory"), &Layout::new(&environment, None));
+    fn memory(directory: &Path) -> Memory {
+        let environment = Environment::from_iter([("HOME", directory.display().to_string())]);
+        let places = Places::below(&directory.join("memory"), &Layout::new(&environment, None));
         Memory::open(places, Arc::new(Redactor::patterns_only()))
     }
 
@@ -241,8 +241,8 @@ mod tests {
 
     #[test]
     fn a_turn_is_written_down_and_its_state_committed() {
-        let folder = tempfile::tempdir().unwrap();
-        let memory = memory(folder.path());
+        let directory = tempfile::tempdir().unwrap();
+        let memory = memory(directory.path());
         let open = memory.begin(&begun("a")).unwrap();
         // Somebody else looks meanwhile: it is not broken.
         assert_eq!(memory.settle_turns(|_| Done::default()).unwrap(), 0);
@@ -262,8 +262,8 @@ mod tests {
 
     #[test]
     fn a_turn_whose_process_died_is_written_down_by_the_next() {
-        let folder = tempfile::tempdir().unwrap();
-        let memory = memory(folder.path());
+        let directory = tempfile::tempdir().unwrap();
+        let memory = memory(directory.path());
         drop(memory.begin(&begun("a")).unwrap());
         let done = |_: &Begun| Done { think: "SITUATION".into(), said: "Half".into(), ..Done::default() };
         assert_eq!(memory.settle_turns(done).unwrap(), 1);
@@ -284,8 +284,8 @@ mod tests {
 
     #[test]
     fn a_turn_that_is_taken_up_ends_as_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let memory = memory(folder.path());
+        let directory = tempfile::tempdir().unwrap();
+        let memory = memory(directory.path());
         let first = memory.begin(&begun("a")).unwrap();
         assert!(memory.take_up("a").unwrap().is_none(), "it runs");
         drop(first);
@@ -299,10 +299,10 @@ mod tests {
 
     #[test]
     fn strange_files_are_survived() {
-        let folder = tempfile::tempdir().unwrap();
-        let memory = memory(folder.path());
+        let directory = tempfile::tempdir().unwrap();
+        let memory = memory(directory.path());
         let open = memory.open_turns();
-        std::fs::create_dir_all(open.join("folder.json")).unwrap();
+        std::fs::create_dir_all(open.join("directory.json")).unwrap();
         std::fs::write(open.join("empty.json"), "").unwrap();
         std::fs::write(open.join("bad.json"), [0xff, 0xfe]).unwrap();
         std::fs::write(open.join("other.json"), serde_json::to_string(&begun("a")).unwrap()).unwrap();

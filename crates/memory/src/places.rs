@@ -1,4 +1,4 @@
-//! Where the files of the memory are: what the settings say, else in one folder.
+//! Where the files of the memory are: what the settings say, else in one directory.
 
 use marvin_base::layout::Layout;
 use marvin_base::settings::{Setting, Settings, table};
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 /// The files of one memory.
 #[derive(Debug, Clone)]
 pub struct Places {
-    /// The folder of all of them.
-    pub folder: PathBuf,
+    /// The directory of all of them.
+    pub directory: PathBuf,
     /// What is going on: `state.json`.
     pub state: PathBuf,
     /// Every turn: `turns.jsonl`.
@@ -23,23 +23,23 @@ pub struct Places {
     pub candidates: PathBuf,
     /// What practice proposed, in the shape that other programs know.
     pub practice: PathBuf,
-    /// The folder of lessons.
+    /// The directory of lessons.
     pub lessons: PathBuf,
     /// The index, which can be thrown away.
     pub index: PathBuf,
-    /// What was sealed, in the person's own folder.
+    /// What was sealed, in the person's own directory.
     pub seal: PathBuf,
 }
 
 impl Places {
-    /// The places that the settings name, else those of the layout. A relative path is one below the folder.
+    /// The places that the settings name, else those of the layout. A relative path is one below the directory.
     #[must_use]
     pub fn of(layout: &Layout, settings: &Settings) -> Self {
-        let folder = settings.given(&table::MEMORY_DIR).map_or_else(|| layout.memory(), PathBuf::from);
-        let mut places = Places::below(&folder, layout);
+        let directory = settings.given(&table::MEMORY_DIR).map_or_else(|| layout.memory(), PathBuf::from);
+        let mut places = Places::below(&directory, layout);
         let named = |setting: &Setting, place: &mut PathBuf| {
             if let Some(path) = settings.given(setting) {
-                *place = folder.join(path);
+                *place = directory.join(path);
             }
         };
         named(&table::MEMORY_STATE, &mut places.state);
@@ -49,33 +49,33 @@ impl Places {
         named(&table::MEMORY_PRACTICE, &mut places.practice);
         if let Some(path) = settings.given(&table::STM_DIR) {
             places.stm =
-                folder.join(path).join(format!("{}.jsonl", plain(settings.text(&table::STM_COLLECTION))));
+                directory.join(path).join(format!("{}.jsonl", plain(settings.text(&table::STM_COLLECTION))));
         } else if let Some(name) = settings.given(&table::STM_COLLECTION) {
-            places.stm = folder.join(format!("{}.jsonl", plain(name)));
+            places.stm = directory.join(format!("{}.jsonl", plain(name)));
         }
         places
     }
 
-    /// Everything below one folder.
+    /// Everything below one directory.
     #[must_use]
-    pub fn below(folder: &Path, layout: &Layout) -> Self {
+    pub fn below(directory: &Path, layout: &Layout) -> Self {
         Places {
-            folder: folder.to_path_buf(),
-            state: folder.join("state.json"),
-            turns: folder.join("turns.jsonl"),
-            stm: folder.join("stm.jsonl"),
-            ltm: folder.join("ltm.jsonl"),
-            approvals: folder.join("memory_approvals.jsonl"),
-            candidates: folder.join("candidates.jsonl"),
-            practice: folder.join("practice_candidates.jsonl"),
-            lessons: folder.join("lessons"),
-            index: folder.join("index.sqlite"),
-            seal: layout.memory_seal(folder),
+            directory: directory.to_path_buf(),
+            state: directory.join("state.json"),
+            turns: directory.join("turns.jsonl"),
+            stm: directory.join("stm.jsonl"),
+            ltm: directory.join("ltm.jsonl"),
+            approvals: directory.join("memory_approvals.jsonl"),
+            candidates: directory.join("candidates.jsonl"),
+            practice: directory.join("practice_candidates.jsonl"),
+            lessons: directory.join("lessons"),
+            index: directory.join("index.sqlite"),
+            seal: layout.memory_seal(directory),
         }
     }
 }
 
-/// A name that stays in its folder.
+/// A name that stays in its directory.
 fn plain(name: &str) -> String {
     name.chars()
         .map(|char| if char.is_alphanumeric() || matches!(char, '-' | '_') { char } else { '_' })

@@ -151,8 +151,8 @@ mod tests {
 
     #[test]
     fn exactly_two_lists_and_a_version() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("state.json");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("state.json");
         assert_eq!(State::read(&path).unwrap(), State::default());
         state(&["a"]).write(&path).unwrap();
         let value: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();

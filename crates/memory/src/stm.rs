@@ -132,10 +132,10 @@ impl Stm {
         now: Timestamp,
         change: impl FnOnce(&mut Vec<StmEntry>) -> T,
     ) -> Result<T, MemoryError> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        let failed = |error: std::io::Error| MemoryError::read(folder, &error);
-        std::fs::create_dir_all(folder).map_err(failed)?;
-        let lock = File::open(folder).map_err(failed)?;
+        let directory = self.path.parent().unwrap_or(Path::new("."));
+        let failed = |error: std::io::Error| MemoryError::read(directory, &error);
+        std::fs::create_dir_all(directory).map_err(failed)?;
+        let lock = File::open(directory).map_err(failed)?;
         let until = Instant::now() + PATIENCE;
         while let Err(error) = lock.try_lock() {
             match error {
@@ -145,7 +145,7 @@ impl Stm {
                 TryLockError::WouldBlock => {
                     return Err(MemoryError::Asked(format!(
                         "{} is held by another process",
-                        folder.display()
+                        directory.display()
                     )));
                 }
                 TryLockError::Error(error) => return Err(failed(error)),

@@ -125,8 +125,8 @@ mod tests {
 
     #[test]
     fn turns_have_exactly_the_documented_keys() {
-        let folder = tempfile::tempdir().unwrap();
-        let turns = Turns::at(&folder.path().join("turns.jsonl"));
+        let directory = tempfile::tempdir().unwrap();
+        let turns = Turns::at(&directory.path().join("turns.jsonl"));
         let redactor = Arc::new(Redactor::patterns_only());
         for number in 1..=3 {
             let turn = Turn {

@@ -1,7 +1,7 @@
 //! The vault: how a decision gets into the ledger and the long-term memory, and how it is known that nothing else did.
 //!
 //! The record lies in the project, where a contained program may write. So what was decided is sealed in the person's own
-//! folder, where it may not: how long the ledger is, a hash over all of its lines, and the facts of both files at that
+//! directory, where it may not: how long the ledger is, a hash over all of its lines, and the facts of both files at that
 //! moment. What does not fit the seal does not count, whatever it says.
 //!
 //! A change is first written into the seal as what comes next, then made, then sealed. Whoever finds a seal with a change in it
@@ -47,8 +47,9 @@ const ABSENT: &str = "absent";
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seal {
     version: u32,
-    /// The folder that it is about, for people.
-    folder: String,
+    /// The directory that it is about, for people.
+    #[serde(rename = "folder")]
+    directory: String,
     /// Lines, bytes and hash of the ledger.
     pub(crate) lines: u64,
     bytes: u64,
@@ -135,8 +136,8 @@ impl Vault {
     pub(crate) fn lock(&self) -> Result<Lock, MemoryError> {
         let path = self.places.seal.with_extension("lock");
         let failed = |error: std::io::Error| MemoryError::read(&path, &error);
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(failed)?;
+        if let Some(directory) = path.parent() {
+            std::fs::create_dir_all(directory).map_err(failed)?;
         }
         let file = File::options().create(true).append(true).open(&path).map_err(failed)?;
         let until = Instant::now() + PATIENCE;
@@ -149,7 +150,7 @@ impl Vault {
                 Err(TryLockError::WouldBlock) => {
                     return Err(MemoryError::Asked(format!(
                         "the memory {} is being changed by another process; wait for it to end",
-                        self.places.folder.display()
+                        self.places.directory.display()
                     )));
                 }
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
@@ -212,7 +213,7 @@ impl Vault {
     }
 
     fn first_seal(&self) -> Seal {
-        Seal { version: VERSION, folder: self.places.folder.display().to_string(), ..Seal::default() }
+        Seal { version: VERSION, directory: self.places.directory.display().to_string(), ..Seal::default() }
     }
 
     /// Finishes what was begun, then looks at everything; where all of it is right, that is sealed.

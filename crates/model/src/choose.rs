@@ -110,7 +110,7 @@ pub struct Choice<'a> {
     pub settings: &'a Settings,
     /// The environment, for programs.
     pub environment: &'a Environment,
-    /// The folders.
+    /// The directories.
     pub layout: &'a Layout,
     /// Where programs run.
     pub workspace: &'a Path,
@@ -337,8 +337,8 @@ pub fn find_program(name: &str, environment: &Environment) -> Option<PathBuf> {
     environment
         .get("PATH")?
         .split(':')
-        .filter(|folder| folder.starts_with('/'))
-        .map(|folder| Path::new(folder).join(name))
+        .filter(|directory| directory.starts_with('/'))
+        .map(|directory| Path::new(directory).join(name))
         .find(|path| runs(path))
 }
 

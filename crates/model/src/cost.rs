@@ -311,8 +311,8 @@ impl Lifetime {
     /// # Errors
     /// When the file cannot be read or written.
     pub fn add(path: &Path, totals: &Totals, calls: &BTreeMap<String, u64>) -> std::io::Result<()> {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
+        if let Some(directory) = path.parent() {
+            std::fs::create_dir_all(directory)?;
         }
         let lock =
             OpenOptions::new().create(true).truncate(false).write(true).open(path.with_extension("lock"))?;
@@ -348,8 +348,8 @@ mod tests {
 
     #[test]
     fn a_tree_shares_one_budget_and_each_reports_its_own_part() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("cost.jsonl");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("cost.jsonl");
         let parent = open(&path, &[], Some(100));
         let usage = Usage { input: 10, output: 5, cached: 0 };
         parent.record("openai", "gpt", usage, Some(40)).unwrap();
@@ -372,8 +372,8 @@ mod tests {
 
     #[test]
     fn lifetime_usage_adds_up() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("usage.json");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("usage.json");
         let mut totals = Totals { cost: 2_000_000_000, turns: 3, ..Totals::default() };
         totals.tokens.insert("gemini".into(), (7, 8));
         Lifetime::add(&path, &totals, &BTreeMap::from([("tree".into(), 2)])).unwrap();

@@ -152,8 +152,8 @@ mod tests {
 
     #[test]
     fn a_persons_own_rows_win() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("prices.toml");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("prices.toml");
         std::fs::write(&path, "[[price]]\nmodel = \"gpt-5.2\"\ninput = 1000.0\noutput = 0.0").unwrap();
         let prices = Prices::load(Some(&path)).unwrap();
         assert_eq!(prices.of("openai", "gpt-5.2", &reply(1, 0, 0)), Some(1_000_000));

@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
-/// The file of a recording inside its folder.
+/// The file of a recording inside its directory.
 #[must_use]
-pub fn file(folder: &Path) -> PathBuf {
-    folder.join("script.jsonl")
+pub fn file(directory: &Path) -> PathBuf {
+    directory.join("script.jsonl")
 }
 
 /// A client whose exchanges are saved.
@@ -44,17 +44,17 @@ impl std::fmt::Debug for Recording {
 }
 
 impl Recording {
-    /// Records `inner` into `folder`, after whatever is there; `run` says whose exchanges they are.
+    /// Records `inner` into `directory`, after whatever is there; `run` says whose exchanges they are.
     ///
     /// # Errors
     /// When the file cannot be opened.
     pub fn new(
         inner: Arc<dyn ModelClient>,
-        folder: &Path,
+        directory: &Path,
         run: &str,
         redactor: Arc<Redactor>,
     ) -> Result<Self, LedgerError> {
-        let ledger = Ledger::open(&file(folder), Durability::Turn, redactor)?;
+        let ledger = Ledger::open(&file(directory), Durability::Turn, redactor)?;
         Ok(Recording { inner, run: run.to_string(), state: Mutex::new(State { ledger, last: Vec::new() }) })
     }
 
@@ -149,7 +149,7 @@ impl ModelClient for Recording {
     }
 }
 
-/// The exchanges of one run, of all that a folder may hold.
+/// The exchanges of one run, of all that a directory may hold.
 #[must_use]
 pub fn of_run(entries: Vec<Entry>, run: &str) -> Vec<Entry> {
     let whose = |entry: &Entry| {
@@ -389,18 +389,18 @@ mod tests {
 
     #[tokio::test]
     async fn a_recording_replays_until_something_differs() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let redactor = Arc::new(Redactor::patterns_only());
         let script = "{\"reply\":{\"text\":\"one\"}}\n{\"reply\":{\"text\":\"two\"}}";
         let mock = Arc::new(Mock::new(Some(Script::new(parse("s", script).unwrap()))));
-        let recording = Recording::new(mock, folder.path(), "run_1", redactor.clone()).unwrap();
+        let recording = Recording::new(mock, directory.path(), "run_1", redactor.clone()).unwrap();
         let first = ask(vec![Message::system("rules"), Message::user("hi AKIAIOSFODNN7EXAMPLE")]);
         let mut second = first.clone();
         second.messages.extend([Message::assistant("one"), Message::user("and?")]);
         send(&recording, &first).await.unwrap();
         send(&recording, &second).await.unwrap();
         drop(recording);
-        let text = std::fs::read_to_string(file(folder.path())).unwrap();
+        let text = std::fs::read_to_string(file(directory.path())).unwrap();
         assert!(!text.contains("AKIAIOSFODNN7EXAMPLE"));
         assert_eq!(text.matches("rules").count(), 1, "only what is new is stored");
 
@@ -422,15 +422,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_failure_costs_the_same_when_it_is_replayed() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let script = r#"{"reply":{"text":"half of this"},"fail":{"kind":"disconnect"}}"#;
         let inner = Arc::new(Mock::new(Some(Script::new(parse("s", script).unwrap()))));
         let redactor = Arc::new(Redactor::patterns_only());
-        let recording = Recording::new(inner, folder.path(), "run", redactor.clone()).unwrap();
+        let recording = Recording::new(inner, directory.path(), "run", redactor.clone()).unwrap();
         let request = ask(vec![Message::user("go on then")]);
         let spent = send(&recording, &request).await.unwrap_err().spent();
         drop(recording);
-        let entries = parse("r", &std::fs::read_to_string(file(folder.path())).unwrap()).unwrap();
+        let entries = parse("r", &std::fs::read_to_string(file(directory.path())).unwrap()).unwrap();
         let replay = Replaying::new("mock", "mock", true, entries, redactor);
         let again = send(&replay, &request).await.unwrap_err();
         assert_eq!((again.failure, again.spent()), (crate::client::Failure::Disconnected, spent));

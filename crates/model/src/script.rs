@@ -269,8 +269,8 @@ impl Script {
     }
 
     fn take_shared(&self, path: &Path, request: &Request) -> std::io::Result<Option<Entry>> {
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
+        if let Some(directory) = path.parent() {
+            std::fs::create_dir_all(directory)?;
         }
         let mut file = OpenOptions::new().create(true).read(true).write(true).truncate(false).open(path)?;
         file.lock()?;
@@ -368,14 +368,14 @@ mod tests {
 
     #[test]
     fn processes_share_consumption_through_the_state_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("s.jsonl");
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("s.jsonl");
         std::fs::write(
             &file,
             (0..40).map(|n| format!("{{\"reply\":{{\"text\":\"{n}\"}}}}\n")).collect::<String>(),
         )
         .unwrap();
-        let state = folder.path().join("state.json");
+        let state = directory.path().join("state.json");
         let seen = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
             for _ in 0..4 {

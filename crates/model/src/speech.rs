@@ -122,9 +122,9 @@ mod tests {
             stream.write_all(format!("{head}{answer}").as_bytes()).await.unwrap();
             String::from_utf8_lossy(&heard).into_owned()
         });
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let environment = Environment::from_iter([
-            ("HOME", folder.path().display().to_string()),
+            ("HOME", directory.path().display().to_string()),
             ("GROQ_API_KEY", "gsk_test".to_string()),
             ("MARVIN_GROQ_URL", format!("http://{address}/openai/v1")),
         ]);

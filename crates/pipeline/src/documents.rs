@@ -128,10 +128,10 @@ mod tests {
     use super::*;
 
     fn problems(text: &[u8]) -> Vec<String> {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join(".marvin")).unwrap();
-        std::fs::write(folder.path().join(".marvin/spec.md"), text).unwrap();
-        Document::Specification.problems(folder.path())
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join(".marvin")).unwrap();
+        std::fs::write(directory.path().join(".marvin/spec.md"), text).unwrap();
+        Document::Specification.problems(directory.path())
     }
 
     fn whole() -> String {

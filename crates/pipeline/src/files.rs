@@ -1,6 +1,6 @@
 //! The files of a project, as far as the pipeline looks at them: which are tests, and their texts.
 //!
-//! Limits: 20,000 files and 2,000 folders; links are not followed; folders of products and of the record are left out.
+//! Limits: 20,000 files and 2,000 directories; links are not followed; directories of products and of the record are left out.
 
 use marvin_base::files::{self, Links};
 use marvin_flow::retry::measure::IGNORED;
@@ -8,13 +8,13 @@ use marvin_gate::Scope;
 use std::path::Path;
 
 const MOST_FILES: usize = 20_000;
-const MOST_FOLDERS: usize = 2_000;
+const MOST_DIRECTORIES: usize = 2_000;
 /// Bytes of one file that are read.
 pub(crate) const LARGEST: u64 = 2 * 1024 * 1024;
-/// Folders that hold products, or belong to somebody else, besides those that change by themselves.
+/// Directories that hold products, or belong to somebody else, besides those that change by themselves.
 const PRODUCTS: [&str; 3] = ["venv", "dist", "vendor"];
 
-/// What is a test: folders and names of files, as patterns of a [`Scope`].
+/// What is a test: directories and names of files, as patterns of a [`Scope`].
 pub const TESTS: [&str; 23] = [
     "tests/",
     "test/",
@@ -76,17 +76,17 @@ pub fn is_test(path: &str) -> bool {
 #[must_use]
 pub fn all(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
-    let mut folders = vec![root.to_path_buf()];
+    let mut directories = vec![root.to_path_buf()];
     let mut looked = 0;
-    while let Some(folder) = folders.pop() {
+    while let Some(directory) = directories.pop() {
         looked += 1;
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten().take(MOST_FILES) {
+        for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten().take(MOST_FILES) {
             let Ok(kind) = entry.file_type() else { continue };
             let name = entry.file_name();
             if kind.is_dir() {
                 let ignored = IGNORED.iter().chain(&PRODUCTS).any(|ignored| name.as_os_str() == *ignored);
-                if !ignored && looked + folders.len() < MOST_FOLDERS {
-                    folders.push(entry.path());
+                if !ignored && looked + directories.len() < MOST_DIRECTORIES {
+                    directories.push(entry.path());
                 }
             } else if kind.is_file() && found.len() < MOST_FILES {
                 let path = entry.path();
@@ -131,14 +131,14 @@ mod tests {
 
     #[test]
     fn links_and_products_are_left_out() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for path in ["a.py", "tests/test_a.py", "node_modules/x/test_b.py", ".marvin/spec.md"] {
-            let path = folder.path().join(path);
+            let path = directory.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, [0xff, 0xfe]).unwrap();
         }
-        std::os::unix::fs::symlink("/etc", folder.path().join("tests/etc")).unwrap();
-        assert_eq!(all(folder.path()), ["a.py", "tests/test_a.py"]);
-        assert_eq!(text(folder.path(), "a.py"), "\u{fffd}\u{fffd}");
+        std::os::unix::fs::symlink("/etc", directory.path().join("tests/etc")).unwrap();
+        assert_eq!(all(directory.path()), ["a.py", "tests/test_a.py"]);
+        assert_eq!(text(directory.path(), "a.py"), "\u{fffd}\u{fffd}");
     }
 }

@@ -1,4 +1,4 @@
-//! `pipeline.jsonl` in the folder of the run: which phases were begun, are about to be closed, and are closed.
+//! `pipeline.jsonl` in the directory of the run: which phases were begun, are about to be closed, and are closed.
 //!
 //! A phase is closed in three steps: `closing` is written here, the name into `pipeline_state`, then `closed` here. So the state
 //! file always says what `closed` says, or what `closing` says; anything else was somebody else's hand.
@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use marvin_base::clock;
 use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
 use marvin_base::redact::Redactor;
-use marvin_base::run::RunFolder;
+use marvin_base::run::RunDirectory;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -140,7 +140,7 @@ impl Known {
 impl Journal {
     /// The journal of a run.
     #[must_use]
-    pub fn of(run: &RunFolder, redactor: Arc<Redactor>, durability: Durability) -> Self {
+    pub fn of(run: &RunDirectory, redactor: Arc<Redactor>, durability: Durability) -> Self {
         Journal { path: run.path().join(FILE), redactor, durability }
     }
 
@@ -236,8 +236,8 @@ mod tests {
 
     #[test]
     fn a_reset_takes_later_phases_back_and_gives_them_new_keys() {
-        let folder = tempfile::tempdir().unwrap();
-        let run = RunFolder::create(folder.path()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let run = RunDirectory::create(directory.path()).unwrap();
         let journal = Journal::of(&run, Arc::new(Redactor::patterns_only()), Durability::System);
         for phase in [Phase::Specification, Phase::SpecificationReview] {
             journal.begun(phase, 5).unwrap();

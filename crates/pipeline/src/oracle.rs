@@ -63,15 +63,15 @@ pub(crate) fn contents(root: &Path, paths: impl IntoIterator<Item = String>) -> 
     taken
 }
 
-/// Writes a file as it was; one that was not there is taken away. An agent may have put a link in the place of a folder: it is
-/// taken away and not followed, and so is a folder in the place of the file.
+/// Writes a file as it was; one that was not there is taken away. An agent may have put a link in the place of a directory: it is
+/// taken away and not followed, and so is a directory in the place of the file.
 pub(crate) fn restore(root: &Path, path: &str, content: Option<&String>) -> Result<(), WriteError> {
     let wrap = |source| WriteError { path: root.join(path).display().to_string(), source };
-    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let mut folder = Held::open(root).map_err(wrap)?;
-    for part in folders.split('/').filter(|part| !part.is_empty()) {
-        let place = folder.place().join(part);
-        folder = match (Held::open(&place), content) {
+    let (directories, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let mut directory = Held::open(root).map_err(wrap)?;
+    for part in directories.split('/').filter(|part| !part.is_empty()) {
+        let place = directory.place().join(part);
+        directory = match (Held::open(&place), content) {
             (Ok(inner), _) => inner,
             // What would be taken away is not there.
             (Err(_), None) => return Ok(()),
@@ -81,7 +81,7 @@ pub(crate) fn restore(root: &Path, path: &str, content: Option<&String>) -> Resu
             }
         };
     }
-    let place = folder.place().join(name);
+    let place = directory.place().join(name);
     if place.symlink_metadata().is_ok_and(|facts| facts.is_dir()) {
         std::fs::remove_dir_all(&place).map_err(wrap)?;
     }
@@ -166,8 +166,8 @@ mod tests {
 
     #[test]
     fn what_was_changed_is_put_back() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
         std::fs::create_dir_all(root.join("tests")).unwrap();
         std::fs::create_dir_all(root.join(".marvin")).unwrap();
         for (path, text) in
@@ -190,8 +190,8 @@ mod tests {
 
     #[test]
     fn what_is_put_back_stays_inside() {
-        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let root = folder.path();
+        let (directory, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let root = directory.path();
         std::fs::create_dir_all(root.join("tests/deep")).unwrap();
         std::fs::write(root.join("tests/deep/test_a.py"), "def test_a(): pass").unwrap();
         std::fs::write(root.join("tests/test_b.py"), "def test_b(): pass").unwrap();
@@ -201,7 +201,7 @@ mod tests {
         oracle.put_back(root).unwrap();
         assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0, "nothing is written outside");
         assert!(!root.join("tests").is_symlink() && root.join("tests/deep/test_a.py").is_file());
-        // A folder, and a link to a file, in the place of a test.
+        // A directory, and a link to a file, in the place of a test.
         std::fs::remove_file(root.join("tests/test_b.py")).unwrap();
         std::fs::create_dir_all(root.join("tests/test_b.py/x")).unwrap();
         std::fs::remove_file(root.join("tests/deep/test_a.py")).unwrap();
@@ -218,8 +218,8 @@ mod tests {
 
     #[test]
     fn what_takes_tests_away_is_put_back_and_packages_are_left() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
         let manifest = r#"{"name": "a", "scripts": {"test": "node --test test/"}}"#;
         std::fs::write(root.join("package.json"), manifest).unwrap();
         let oracle = Oracle::take(root);

@@ -166,7 +166,7 @@ fn not_taken(root: &Path, runner: &str) -> Vec<String> {
             }
             ("go", "go") => stem.ends_with("_test"),
             ("node", "js" | "mjs" | "cjs") => {
-                path.split('/').rev().skip(1).any(|folder| folder == "test")
+                path.split('/').rev().skip(1).any(|directory| directory == "test")
                     || stem == "test"
                     || stem.starts_with("test-")
                     || [".test", "-test", "_test"].iter().any(|end| stem.ends_with(end))
@@ -313,13 +313,13 @@ mod tests {
     const DESIGN: &str = "## Files\n- `tally/cli.py`: the program\n- src/lib.rs of the crate `roman`";
 
     fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for (path, text) in files {
-            let path = folder.path().join(path);
+            let path = directory.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        folder
+        directory
     }
 
     fn ran(passed: u64, failed: u64, errors: u64, code: i64) -> Value {
@@ -328,18 +328,18 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_the_right_reason() {
-        let folder =
+        let directory =
             project(&[("tests/test_a.py", "from tally.cli import main\n\ndef test_a():\n    main()\n")]);
         let said = "E   ModuleNotFoundError: No module named 'tally'\n";
-        assert_eq!(problems(folder.path(), &ran(0, 0, 1, 2), said, DESIGN), Vec::<String>::new());
+        assert_eq!(problems(directory.path(), &ran(0, 0, 1, 2), said, DESIGN), Vec::<String>::new());
         let said = "E   ModuleNotFoundError: No module named 'requests'\n";
-        assert!(problems(folder.path(), &ran(0, 0, 1, 2), said, DESIGN)[0].contains("`requests`"));
+        assert!(problems(directory.path(), &ran(0, 0, 1, 2), said, DESIGN)[0].contains("`requests`"));
     }
 
     #[test]
     fn other_reasons_are_wrong() {
-        let folder = project(&[("tests/test_a.py", "def test_a():\n    pass\n")]);
-        let of = |said: &str, ran: Value| problems(folder.path(), &ran, said, DESIGN).join("\n");
+        let directory = project(&[("tests/test_a.py", "def test_a():\n    pass\n")]);
+        let of = |said: &str, ran: Value| problems(directory.path(), &ran, said, DESIGN).join("\n");
         assert!(
             of("E     File \"x\", line 1\nE   SyntaxError: invalid syntax\n", ran(0, 0, 1, 2))
                 .contains("SyntaxError")
@@ -353,25 +353,25 @@ mod tests {
 
     #[test]
     fn rust_is_red_when_names_are_missing_and_not_when_it_cannot_be_read() {
-        let folder = project(&[("tests/a.rs", "#[test]\nfn a() { roman::parse(\"X\"); }\n")]);
+        let directory = project(&[("tests/a.rs", "#[test]\nfn a() { roman::parse(\"X\"); }\n")]);
         let said = "error[E0425]: cannot find function `parse` in crate `roman`\nerror: could not compile `roman` (test \"a\") due to 1 previous error\n";
         let ran = json!({"runner": "cargo", "passed": 0, "failed": 0, "errors": 0, "exit_code": 101});
-        assert_eq!(problems(folder.path(), &ran, said, DESIGN), Vec::<String>::new());
+        assert_eq!(problems(directory.path(), &ran, said, DESIGN), Vec::<String>::new());
         let said = "error: expected one of `!` or `::`, found `a`\n";
-        assert!(problems(folder.path(), &ran, said, DESIGN)[0].contains("expected one of"));
+        assert!(problems(directory.path(), &ran, said, DESIGN)[0].contains("expected one of"));
         let said = "error[E0308]: mismatched types\n";
-        assert!(problems(folder.path(), &ran, said, DESIGN)[0].contains("E0308"));
+        assert!(problems(directory.path(), &ran, said, DESIGN)[0].contains("E0308"));
     }
 
     #[test]
     fn go_is_red_when_names_are_missing_and_not_when_it_cannot_be_read() {
-        let folder = project(&[(
+        let directory = project(&[(
             "tally_test.go",
             "package tally\n\nfunc TestMain(m *testing.M) {}\n\nfunc TestA(t *testing.T) { Parse() }\n",
         )]);
-        assert_eq!(written(folder.path()), 1, "TestMain is none");
+        assert_eq!(written(directory.path()), 1, "TestMain is none");
         let ran = json!({"runner": "go", "passed": 0, "failed": 0, "errors": 1, "exit_code": 1});
-        let of = |said: &str| problems(folder.path(), &ran, said, DESIGN).join("\n");
+        let of = |said: &str| problems(directory.path(), &ran, said, DESIGN).join("\n");
         assert_eq!(
             of("# tally [tally.test]\n./tally_test.go:5:31: undefined: Parse\nFAIL\ttally [build failed]\n"),
             ""
@@ -387,13 +387,13 @@ mod tests {
 
     #[test]
     fn what_the_tests_lack_of_their_own_is_wrong() {
-        let folder = project(&[
+        let directory = project(&[
             ("tests/test_a.py", "def test_a():\n    pass\n"),
             ("test/a.test.js", "test('a', f)\n"),
         ]);
-        let root = folder.path().display().to_string();
+        let root = directory.path().display().to_string();
         let of = |said: &str| {
-            problems(folder.path(), &ran(0, 0, 1, 2), said, &format!("{DESIGN} tests `@shop/cart`"))
+            problems(directory.path(), &ran(0, 0, 1, 2), said, &format!("{DESIGN} tests `@shop/cart`"))
                 .join("\n")
         };
         assert!(
@@ -420,7 +420,7 @@ mod tests {
 
     #[test]
     fn tests_that_no_runner_finds_or_runs_are_wrong() {
-        let folder = project(&[
+        let directory = project(&[
             ("tests/test_a.py", "def test_a():\n    pass\n"),
             ("tests/checks.py", "def test_b():\n    pass\n"),
             ("tests/a.spec.js", "if (/x/.test(y)) {\n  it('a', f)\n}\n"),
@@ -428,23 +428,23 @@ mod tests {
         ]);
         let ran =
             |runner: &str| json!({"runner": runner, "passed": 0, "failed": 1, "errors": 0, "exit_code": 1});
-        assert!(problems(folder.path(), &ran("pytest"), "", DESIGN)[0].contains("`tests/checks.py`"));
-        assert_eq!(not_taken(folder.path(), "node"), ["tests/a.spec.js"]);
-        std::fs::write(folder.path().join("pytest.ini"), "[pytest]\npython_files = *.py\n").unwrap();
-        assert_eq!(not_taken(folder.path(), "pytest"), Vec::<String>::new());
+        assert!(problems(directory.path(), &ran("pytest"), "", DESIGN)[0].contains("`tests/checks.py`"));
+        assert_eq!(not_taken(directory.path(), "node"), ["tests/a.spec.js"]);
+        std::fs::write(directory.path().join("pytest.ini"), "[pytest]\npython_files = *.py\n").unwrap();
+        assert_eq!(not_taken(directory.path(), "pytest"), Vec::<String>::new());
         let none = json!({"exit_code": null});
         assert!(
-            problems(folder.path(), &none, "no tests were recognised", DESIGN)[0]
+            problems(directory.path(), &none, "no tests were recognised", DESIGN)[0]
                 .contains("cannot be run: no tests")
         );
         let broken = json!({"runner": "pytest", "passed": 0, "failed": 0, "errors": 0, "exit_code": 1});
         let said = "`python3 -m pytest`: exit code 1\n/usr/bin/python3: No module named pytest\n";
-        assert!(problems(folder.path(), &broken, said, DESIGN)[0].contains("ran no test"));
+        assert!(problems(directory.path(), &broken, said, DESIGN)[0].contains("ran no test"));
     }
 
     #[test]
     fn tests_that_are_skipped_are_found_with_their_line() {
-        let folder = project(&[
+        let directory = project(&[
             (
                 "tests/test_a.py",
                 "import pytest\n\ntally = pytest.importorskip('tally')\n\n@pytest.mark.skip\ndef test_a():\n    pass\n",
@@ -457,7 +457,7 @@ mod tests {
             ("a_test.go", "func TestA(t *testing.T) {\n\tt.Skip(\"later\")\n}\n"),
         ]);
         let places: Vec<String> =
-            skips(folder.path()).iter().map(|text| text.split(' ').next().unwrap().to_string()).collect();
+            skips(directory.path()).iter().map(|text| text.split(' ').next().unwrap().to_string()).collect();
         assert_eq!(
             places,
             [
@@ -472,7 +472,7 @@ mod tests {
         let ran =
             json!({"runner": "pytest", "passed": 0, "failed": 1, "errors": 0, "skipped": 2, "exit_code": 1});
         assert!(
-            problems(folder.path(), &ran, "", DESIGN)
+            problems(directory.path(), &ran, "", DESIGN)
                 .iter()
                 .any(|problem| problem.contains("2 of the tests are skipped"))
         );
@@ -480,8 +480,8 @@ mod tests {
 
     #[test]
     fn no_tests_are_no_tests() {
-        let folder = project(&[("tests/README.md", "soon")]);
-        assert!(problems(folder.path(), &ran(0, 0, 0, 5), "", DESIGN)[0].contains("no test was written"));
+        let directory = project(&[("tests/README.md", "soon")]);
+        assert!(problems(directory.path(), &ran(0, 0, 0, 5), "", DESIGN)[0].contains("no test was written"));
         assert!(is_bare("//! Soon.\n#![forbid(unsafe_code)]\n") && !is_bare("pub fn a() {}"));
     }
 }

@@ -11,18 +11,18 @@ use std::path::PathBuf;
 
 /// Writes both, and gives the place of the first.
 pub(crate) fn write(pipeline: &Pipeline, known: &Known, stop: &Stop) -> Result<PathBuf, Halt> {
-    let folder = pipeline.run.reports();
-    let wrap = |source| WriteError { path: folder.display().to_string(), source };
-    std::fs::create_dir_all(&folder).map_err(wrap)?;
+    let directory = pipeline.run.reports();
+    let wrap = |source| WriteError { path: directory.display().to_string(), source };
+    std::fs::create_dir_all(&directory).map_err(wrap)?;
     let epic = pipeline.tickets().map(|tickets| tickets.epic().to_string()).unwrap_or_default();
     let text = pipeline
         .ground
         .redactor
         .text(&markdown(pipeline.goal(), pipeline.run.id(), &epic, known, stop))
         .into_owned();
-    let path = folder.join("pipeline.md");
+    let path = directory.join("pipeline.md");
     atomic::replace(&path, text.as_bytes())?;
-    atomic::replace(&folder.join("pipeline.html"), page(&text).as_bytes())?;
+    atomic::replace(&directory.join("pipeline.html"), page(&text).as_bytes())?;
     Ok(path)
 }
 

@@ -62,7 +62,7 @@ pub struct StateFile {
 }
 
 impl StateFile {
-    /// The state of a project, by the folder of its record.
+    /// The state of a project, by the directory of its record.
     #[must_use]
     pub fn of(path: PathBuf) -> Self {
         StateFile { path }
@@ -137,14 +137,14 @@ mod tests {
     use super::*;
 
     fn file() -> (tempfile::TempDir, StateFile) {
-        let folder = tempfile::tempdir().unwrap();
-        let file = StateFile::of(folder.path().join("pipeline_state"));
-        (folder, file)
+        let directory = tempfile::tempdir().unwrap();
+        let file = StateFile::of(directory.path().join("pipeline_state"));
+        (directory, file)
     }
 
     #[test]
     fn it_never_goes_back_and_is_read_every_time() {
-        let (_folder, file) = file();
+        let (_directory, file) = file();
         assert_eq!(file.read().unwrap(), None);
         file.save(Phase::FunctionalTests).unwrap();
         file.save(Phase::Design).unwrap();
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn garbage_is_an_error_and_never_a_phase() {
-        let (folder, file) = file();
+        let (directory, file) = file();
         for text in [&b""[..], b"2", b"9z", b"2a 2b", b"\xff\xfe", &[b'a'; 5000]] {
             std::fs::write(file.path(), text).unwrap();
             let error = file.read().unwrap_err().to_string();
@@ -164,8 +164,8 @@ mod tests {
             assert!(file.save(Phase::Quality).is_err(), "what is not understood is not written over");
         }
         std::fs::remove_file(file.path()).unwrap();
-        std::fs::write(folder.path().join("other"), "5").unwrap();
-        std::os::unix::fs::symlink(folder.path().join("other"), file.path()).unwrap();
+        std::fs::write(directory.path().join("other"), "5").unwrap();
+        std::os::unix::fs::symlink(directory.path().join("other"), file.path()).unwrap();
         assert!(file.read().is_err(), "a link is no state");
     }
 }

@@ -48,7 +48,7 @@ pub(crate) async fn repository(root: &Path, again: bool, cancel: &CancellationTo
         atomic::replace(&ignore, IGNORED.as_bytes())?;
     }
     let mut child = Child::new("git").args(["init", "--quiet", "--initial-branch=main"]);
-    child.folder = Some(root.to_path_buf());
+    child.directory = Some(root.to_path_buf());
     let outcome = child::run(child, cancel).await.map_err(|error| Halt::Tool(error.to_string()))?;
     match outcome.ending {
         Ending::Exited(0) => Ok(()),
@@ -78,8 +78,8 @@ pub(crate) fn upstream(ground: &Ground) -> Result<Vec<String>, Halt> {
         let of_git = || {
             above
                 .ancestors()
-                .take_while(|folder| *folder != home && folder.parent().is_some())
-                .find(|folder| folder.join(".git").exists())
+                .take_while(|directory| *directory != home && directory.parent().is_some())
+                .find(|directory| directory.join(".git").exists())
         };
         layout::find_project(above, home).or_else(|| of_git().map(Path::to_path_buf))
     });

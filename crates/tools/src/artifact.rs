@@ -1,4 +1,4 @@
-//! Results that are too large for a conversation: kept whole in the run's folder, and referred to.
+//! Results that are too large for a conversation: kept whole in the run's directory, and referred to.
 
 use crate::result::{ToolResult, is_over};
 use marvin_base::held::Held;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Bytes of one artifact at most; what is beyond them is cut, and said.
 const LARGEST: usize = 16 * 1024 * 1024;
 
-/// A text that is kept in the run's folder.
+/// A text that is kept in the run's directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Artifact {
     /// Where it is, relative to the working directory when it lies there.
@@ -38,12 +38,12 @@ impl Artifact {
     }
 }
 
-/// Keeps the whole text of a result in `folder` when the model gets only a part of it. Secrets are taken out first. A
-/// folder that cannot be written loses nothing but the rest of the text; why is returned.
+/// Keeps the whole text of a result in `directory` when the model gets only a part of it. Secrets are taken out first. A
+/// directory that cannot be written loses nothing but the rest of the text; why is returned.
 pub(crate) fn keep(
     result: &mut ToolResult,
     whole: Option<&str>,
-    folder: &Held,
+    directory: &Held,
     tool: &str,
     workspace: Option<&Workspace>,
     redactor: &Redactor,
@@ -59,12 +59,12 @@ pub(crate) fn keep(
         bytes = bytes.get(..text.floor_char_boundary(LARGEST)).unwrap_or(bytes);
     }
     let pieces: &[&[u8]] = if cut { &[bytes, note.as_bytes()] } else { &[bytes] };
-    match write(&folder.place(), tool, pieces) {
+    match write(&directory.place(), tool, pieces) {
         Ok(name) => {
-            let copy = workspace.and_then(|workspace| copy_for_reading(workspace, folder, &name, pieces));
+            let copy = workspace.and_then(|workspace| copy_for_reading(workspace, directory, &name, pieces));
             let mut hash = Sha256::new();
             pieces.iter().for_each(|piece| hash.update(piece));
-            let path = copy.unwrap_or_else(|| folder.path().join(name));
+            let path = copy.unwrap_or_else(|| directory.path().join(name));
             result.artifact = Some(Artifact {
                 path: path.display().to_string(),
                 bytes: pieces.iter().map(|piece| piece.len()).sum(),
@@ -74,18 +74,23 @@ pub(crate) fn keep(
             None
         }
         Err(error) => {
-            Some(format!("the whole result could not be kept in {}: {error}", folder.path().display()))
+            Some(format!("the whole result could not be kept in {}: {error}", directory.path().display()))
         }
     }
 }
 
 /// Copies an artifact into the workspace, where file tools and commands may read it: the run itself lies in the state
 /// directory, which neither reaches. Gives its path relative to the workspace; none where it cannot be written.
-fn copy_for_reading(workspace: &Workspace, folder: &Held, name: &str, pieces: &[&[u8]]) -> Option<PathBuf> {
-    if let Ok(inside) = folder.path().strip_prefix(workspace.root()) {
+fn copy_for_reading(
+    workspace: &Workspace,
+    directory: &Held,
+    name: &str,
+    pieces: &[&[u8]],
+) -> Option<PathBuf> {
+    if let Ok(inside) = directory.path().strip_prefix(workspace.root()) {
         return Some(inside.join(name));
     }
-    let run = folder.path().parent().and_then(Path::file_name)?;
+    let run = directory.path().parent().and_then(Path::file_name)?;
     let path = Layout::tool_outputs().join(run).join(name);
     let mut file = workspace.create_output(&path).ok()?;
     pieces.iter().try_for_each(|piece| file.write_all(piece)).ok()?;
@@ -93,13 +98,13 @@ fn copy_for_reading(workspace: &Workspace, folder: &Held, name: &str, pieces: &[
 }
 
 /// Writes a new file and gives its name: `tool-N-NAME.txt`, N counting up.
-fn write(folder: &Path, tool: &str, pieces: &[&[u8]]) -> std::io::Result<String> {
+fn write(directory: &Path, tool: &str, pieces: &[&[u8]]) -> std::io::Result<String> {
     let plain: String = tool.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    let taken = std::fs::read_dir(folder)?.count();
+    let taken = std::fs::read_dir(directory)?.count();
     for number in taken + 1.. {
         let name = format!("tool-{number}-{plain}.txt");
         let opened =
-            std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(folder.join(&name));
+            std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(directory.join(&name));
         match opened {
             Ok(mut file) => {
                 pieces.iter().try_for_each(|piece| file.write_all(piece))?;

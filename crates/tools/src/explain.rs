@@ -103,9 +103,9 @@ impl Tool for GateExplain {
                 "a command line of more than {LONGEST} bytes is not judged"
             )));
         }
-        let folder = context.workspace()?.root().display().to_string();
+        let directory = context.workspace()?.root().display().to_string();
         let home = context.layout.home().display().to_string();
-        let place = Place { folder: &folder, grounds: Grounds { workspace: &folder, home: &home } };
+        let place = Place { directory: &directory, grounds: Grounds { workspace: &directory, home: &home } };
         let explained = explained(&context.layers.judge(&input.command_line, place));
         let line = truncate::line(&context.redactor.text(&input.command_line), 120);
         Ok(Output::new(format!("{}: {line}", explained.verdict), text(&explained), explained))

@@ -208,7 +208,7 @@ impl Tool for CreateFile {
     type Input = WriteInput;
     type Data = WriteData;
     const NAME: &'static str = CREATE_FILE;
-    const DESCRIPTION: &'static str = "Create a new text file in the working directory, with its folders. \
+    const DESCRIPTION: &'static str = "Create a new text file in the working directory, with its directories. \
         To change a file that exists, use apply_patch.";
     const EXAMPLE: &'static str = r#"{"path": "src/greeting.py", "content": "print('hello')\n"}"#;
 

@@ -15,7 +15,7 @@ pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
     coding(mode, [Arc::new(GetWorkingDir)])
 }
 
-/// Says which folder is worked in.
+/// Says which directory is worked in.
 #[derive(Debug, Clone, Copy)]
 pub struct GetWorkingDir;
 
@@ -24,7 +24,7 @@ pub struct GetWorkingDir;
 #[serde(deny_unknown_fields)]
 pub struct NoInput {}
 
-/// The folder.
+/// The directory.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WorkingDir {
     /// Its absolute path.

@@ -1,6 +1,6 @@
 //! Servers of others whose tools agents get: `[mcp.servers.NAME]` in `config.toml`.
 //!
-//! The person's own settings are trusted. A project's are not: its folder may come from a stranger, or be written by the
+//! The person's own settings are trusted. A project's are not: its directory may come from a stranger, or be written by the
 //! agent that works in it. So a server that a project names counts only while a person has trusted exactly this
 //! definition, with the content of every file of the project that it would run ([`Server::state`]). A project cannot
 //! replace a server of the person's. The files of a person's server are pinned when it starts for the first time ([`pins`]);
@@ -340,18 +340,18 @@ mod tests {
     use marvin_base::settings::Sources;
 
     struct Place {
-        _folder: tempfile::TempDir,
+        _directory: tempfile::TempDir,
         layout: Layout,
         sources: Sources<'static>,
     }
 
     fn place(user: &str, project: &str) -> Place {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().join("p");
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("p");
         std::fs::create_dir_all(root.join(".marvin")).unwrap();
         let environment = Environment::from_iter([
-            ("HOME", folder.path().display().to_string()),
-            ("MARVIN_HOME", folder.path().join("user").display().to_string()),
+            ("HOME", directory.path().display().to_string()),
+            ("MARVIN_HOME", directory.path().join("user").display().to_string()),
             ("KEY", "abcdefgh-1".to_string()),
         ]);
         let layout = Layout::new(&environment, Some(&root));
@@ -364,7 +364,7 @@ mod tests {
             user: Some(layout.user_config()),
             ..Sources::default()
         };
-        Place { _folder: folder, layout, sources }
+        Place { _directory: directory, layout, sources }
     }
 
     fn states(place: &Place) -> Vec<(String, State)> {

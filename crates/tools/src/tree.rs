@@ -22,7 +22,7 @@ pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
     coding(mode, [Arc::new(Tree)])
 }
 
-/// Lists files and folders as a tree.
+/// Lists files and directories as a tree.
 #[derive(Debug, Clone, Copy)]
 pub struct Tree;
 
@@ -30,7 +30,7 @@ pub struct Tree;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TreeInput {
-    /// Folder relative to the working directory.
+    /// Directory relative to the working directory.
     #[serde(default = "here")]
     path: String,
     /// How many levels to show.
@@ -56,7 +56,7 @@ fn yes() -> bool {
 /// What was listed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TreeData {
-    /// The folder.
+    /// The directory.
     path: String,
     /// How many entries are shown.
     entries: usize,
@@ -71,7 +71,7 @@ impl Tool for Tree {
     type Input = TreeInput;
     type Data = TreeData;
     const NAME: &'static str = "tree";
-    const DESCRIPTION: &'static str = "List files and folders of the working directory as a tree.";
+    const DESCRIPTION: &'static str = "List files and directories of the working directory as a tree.";
     const EXAMPLE: &'static str = r#"{"path": "src", "max_depth": 2}"#;
 
     fn touches() -> Touches {
@@ -118,7 +118,7 @@ fn list(
         if cancel.is_cancelled() {
             return Err(ToolError::Failed("the listing was cancelled".into()));
         }
-        // Folders that cannot be looked into are shown without what is in them: the tree is for orientation.
+        // Directories that cannot be looked into are shown without what is in them: the tree is for orientation.
         let Met::Entry(entry) = met else { continue };
         if lines.len() > ENTRIES {
             if more == COUNTED {
@@ -129,7 +129,7 @@ fn list(
             continue;
         }
         let mark = match entry.kind {
-            ListedKind::Folder => "/",
+            ListedKind::Directory => "/",
             ListedKind::Link => "@",
             ListedKind::File | ListedKind::Other => "",
         };
@@ -142,7 +142,7 @@ fn list(
     }
     if more > 0 {
         let least = if all { "" } else { "more than " };
-        lines.push(format!("… {least}{more} more entries; name a folder or lower max_depth"));
+        lines.push(format!("… {least}{more} more entries; name a directory or lower max_depth"));
     }
     let data = TreeData { path: path.to_string(), entries, left_out: more, all_counted: all };
     let confidence = if more > 0 { Confidence::Summarized } else { Confidence::Verbatim };

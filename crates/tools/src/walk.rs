@@ -1,7 +1,7 @@
 //! Walking the workspace: in the order of names, by the rules of `.gitignore`, without ever leaving it.
 //!
-//! Every folder and every `.gitignore` is opened beneath the workspace's own handle, and links and mounts are not
-//! followed. So a folder that is swapped for a link during the walk is not listed, which walks by path cannot promise.
+//! Every directory and every `.gitignore` is opened beneath the workspace's own handle, and links and mounts are not
+//! followed. So a directory that is swapped for a link during the walk is not listed, which walks by path cannot promise.
 //! The rules themselves are ripgrep's (`ignore::gitignore`).
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -12,13 +12,13 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Folders that are never worth a look unless they are named.
+/// Directories that are never worth a look unless they are named.
 const SKIPPED: [&str; 4] = ["node_modules", "__pycache__", "venv", ".venv"];
-/// Hidden folders that people do look into.
+/// Hidden directories that people do look into.
 const SHOWN: [&str; 2] = [".marvin", ".github"];
 /// Bytes of a file of ignore rules that are read.
 const RULES: u64 = 1024 * 1024;
-/// Folders in folders that are looked into; a path deeper than this is longer than the system takes.
+/// Directories in directories that are looked into; a path deeper than this is longer than the system takes.
 const DEEPEST: usize = 2048;
 
 /// What is walked, and what is left out.
@@ -26,9 +26,9 @@ const DEEPEST: usize = 2048;
 pub(crate) struct Plan {
     /// Whether the rules of `.gitignore` count.
     pub(crate) gitignore: bool,
-    /// Whether generated and hidden folders are looked into; git's own files and the tickets never are.
+    /// Whether generated and hidden directories are looked into; git's own files and the tickets never are.
     pub(crate) everything: bool,
-    /// Names of further folders that are not looked into.
+    /// Names of further directories that are not looked into.
     pub(crate) without: &'static [&'static str],
     /// Levels to go down.
     pub(crate) max_depth: usize,
@@ -43,9 +43,9 @@ impl Default for Plan {
 /// What was met on the way.
 #[derive(Debug)]
 pub(crate) enum Met {
-    /// An entry of a folder.
+    /// An entry of a directory.
     Entry(Entry),
-    /// A folder that could not be listed.
+    /// A directory that could not be listed.
     Unreadable,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Entry {
     pub(crate) path: PathBuf,
     /// What it is.
     pub(crate) kind: ListedKind,
-    /// 1 for what lies in the folder where the walk began.
+    /// 1 for what lies in the directory where the walk began.
     pub(crate) depth: usize,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn shown(name: &OsStr) -> Cow<'_, str> {
     if text.chars().any(char::is_control) { Cow::Owned(text.escape_debug().to_string()) } else { text }
 }
 
-/// A walk; entries come in the order of their names, what lies in a folder right after it.
+/// A walk; entries come in the order of their names, what lies in a directory right after it.
 pub(crate) struct Walk<'a> {
     workspace: &'a Workspace,
     plan: Plan,
@@ -74,14 +74,14 @@ pub(crate) struct Walk<'a> {
     unreadable: bool,
 }
 
-/// A folder whose entries are being handed out.
+/// A directory whose entries are being handed out.
 struct Frame {
     path: PathBuf,
     entries: std::vec::IntoIter<Listed>,
     rules: Option<Rc<Rules>>,
 }
 
-/// The rules of a folder, and those of the folders above it.
+/// The rules of a directory, and those of the directories above it.
 struct Rules {
     own: Gitignore,
     above: Option<Rc<Rules>>,
@@ -89,10 +89,10 @@ struct Rules {
 
 impl Rules {
     /// The innermost rule that says anything decides.
-    fn ignore(&self, path: &Path, folder: bool) -> bool {
+    fn ignore(&self, path: &Path, directory: bool) -> bool {
         let mut rules = Some(self);
         while let Some(here) = rules {
-            let found = here.own.matched(path, folder);
+            let found = here.own.matched(path, directory);
             if !found.is_none() {
                 return found.is_ignore();
             }
@@ -103,7 +103,7 @@ impl Rules {
 }
 
 impl<'a> Walk<'a> {
-    /// A walk from a folder of the workspace, given by a path without links (the empty path is the workspace).
+    /// A walk from a directory of the workspace, given by a path without links (the empty path is the workspace).
     pub(crate) fn new(workspace: &'a Workspace, start: &Path, plan: Plan) -> Self {
         let mut walk = Walk { workspace, plan, frames: Vec::new(), unreadable: false };
         walk.enter(start.to_path_buf(), None);
@@ -121,7 +121,7 @@ impl<'a> Walk<'a> {
         self.frames.push(Frame { path, entries: entries.into_iter(), rules });
     }
 
-    /// The rules that hold in a folder.
+    /// The rules that hold in a directory.
     fn rules(&self, path: &Path, entries: &[Listed], above: Option<Rc<Rules>>) -> Option<Rc<Rules>> {
         let has = |name: &str| entries.binary_search_by(|entry| entry.name.as_os_str().cmp(OsStr::new(name)));
         let mut rules = above;
@@ -135,11 +135,11 @@ impl<'a> Walk<'a> {
         rules
     }
 
-    fn read_rules(&self, folder: &Path, file: &str) -> Option<Gitignore> {
-        let (file, _) = self.workspace.open_plain(&folder.join(file)).ok()?;
+    fn read_rules(&self, directory: &Path, file: &str) -> Option<Gitignore> {
+        let (file, _) = self.workspace.open_plain(&directory.join(file)).ok()?;
         let mut bytes = Vec::new();
         file.take(RULES).read_to_end(&mut bytes).ok()?;
-        let root = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let root = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
         let mut builder = GitignoreBuilder::new(root);
         for line in String::from_utf8_lossy(&bytes).lines() {
             // A rule that cannot be understood is no rule.
@@ -154,7 +154,7 @@ impl<'a> Walk<'a> {
         if name == ".git" || (path.as_os_str().is_empty() && name.eq_ignore_ascii_case(".tickets")) {
             return false;
         }
-        entry.kind != ListedKind::Folder || self.looked_into(name)
+        entry.kind != ListedKind::Directory || self.looked_into(name)
     }
 
     fn looked_into(&self, name: &OsString) -> bool {
@@ -181,16 +181,16 @@ impl Iterator for Walk<'_> {
                 self.frames.pop();
                 continue;
             };
-            let folder = entry.kind == ListedKind::Folder;
+            let directory = entry.kind == ListedKind::Directory;
             let path = frame.path.join(&entry.name);
             let rules = frame.rules.clone();
-            if rules.as_ref().is_some_and(|rules| rules.ignore(&path, folder)) {
+            if rules.as_ref().is_some_and(|rules| rules.ignore(&path, directory)) {
                 continue;
             }
             if !self.offers(&entry, path.parent().unwrap_or(Path::new(""))) {
                 continue;
             }
-            if folder && depth < self.plan.max_depth {
+            if directory && depth < self.plan.max_depth {
                 self.enter(path.clone(), rules);
             }
             return Some(Met::Entry(Entry { path, kind: entry.kind, depth }));

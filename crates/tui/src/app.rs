@@ -333,7 +333,7 @@ impl App {
         self.recalled = None;
         if self.typed.add(&line).is_err() {
             self.flash =
-                Some("what you type cannot be kept; the folder of the profile is not writable".into());
+                Some("what you type cannot be kept; the directory of the profile is not writable".into());
         }
         self.transcript.go_to_end();
         vec![Effect::Line(line)]

@@ -120,7 +120,7 @@ pub(crate) fn find(method: &Method, path: &str) -> Result<Found, Refusal> {
     })
 }
 
-/// Whether an address fits a route, and what stands for its `{…}`, with `%…` undone. A part that would name a folder, or is no
+/// Whether an address fits a route, and what stands for its `{…}`, with `%…` undone. A part that would name a directory, or is no
 /// text, fits nothing.
 fn fits(route: &str, path: &str) -> Option<String> {
     let mut given = path.split('/');

@@ -41,7 +41,7 @@ const LAST: Duration = Duration::from_secs(3);
 
 /// What is served.
 pub struct Setup {
-    /// Settings, folders and workspace.
+    /// Settings, directories and workspace.
     pub ground: Arc<Ground>,
     /// The conversation.
     pub chat: Chat,

@@ -29,11 +29,11 @@ impl Case<'_> {
         command.chain(args.iter().filter_map(toml::Value::as_str)).map(|word| self.fill(word, mark)).collect()
     }
 
-    fn plant(&self, folder: &str, mark: &Path) -> Result<(), String> {
+    fn plant(&self, directory: &str, mark: &Path) -> Result<(), String> {
         let files = self.case.get("plant").and_then(toml::Value::as_table).cloned().unwrap_or_default();
         for (name, content) in &files {
             let content = self.fill(content.as_str().unwrap_or_default(), mark);
-            self.world.write(&format!("{folder}/{name}"), &content)?;
+            self.world.write(&format!("{directory}/{name}"), &content)?;
         }
         Ok(())
     }

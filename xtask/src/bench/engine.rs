@@ -31,7 +31,7 @@ from langgraph.graph import StateGraph, START, END
 from langgraph.types import Send
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-what, steps, folder = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+what, steps, directory = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 
 class Chain(TypedDict):
     n: int
@@ -55,7 +55,7 @@ def fan():
     return graph, {"items": []}
 
 graph, state = chain() if what == "chain" else fan()
-with SqliteSaver.from_conn_string(os.path.join(folder, "langgraph.sqlite")) as saver:
+with SqliteSaver.from_conn_string(os.path.join(directory, "langgraph.sqlite")) as saver:
     app = graph.compile(checkpointer=saver)
     begun = time.perf_counter()
     result = app.invoke(state, {"configurable": {"thread_id": "1"}, "recursion_limit": steps + 10})
@@ -134,8 +134,8 @@ struct Bench {
 impl Bench {
     fn measure(&self, what: &str, steps: usize, sync: &str) -> Result<Value, String> {
         // On the disk that the build is on: a file system in memory would flatter both sides.
-        let folder = tempfile::tempdir_in(tools::target()).map_err(|error| error.to_string())?;
-        output(Command::new(&self.program).args([what, &steps.to_string(), sync]).arg(folder.path()))
+        let directory = tempfile::tempdir_in(tools::target()).map_err(|error| error.to_string())?;
+        output(Command::new(&self.program).args([what, &steps.to_string(), sync]).arg(directory.path()))
     }
 
     fn number(&self, what: &str, steps: usize, sync: &str, key: &str) -> Result<f64, String> {
@@ -156,14 +156,14 @@ fn output(command: &mut Command) -> Result<Value, String> {
 }
 
 fn langgraph((chain, fan): (f64, f64)) -> Result<Value, String> {
-    let environment = python::environment(&tools::folder(), "langgraph", &PACKAGES)?;
-    let folder = tempfile::tempdir_in(tools::target()).map_err(|error| error.to_string())?;
-    let script = folder.path().join("measure.py");
+    let environment = python::environment(&tools::directory(), "langgraph", &PACKAGES)?;
+    let directory = tempfile::tempdir_in(tools::target()).map_err(|error| error.to_string())?;
+    let script = directory.path().join("measure.py");
     std::fs::write(&script, SCRIPT).map_err(|error| error.to_string())?;
     let rate = |what: &str| -> Result<f64, String> {
         let mut rates = Vec::new();
         for round in 0..3 {
-            let place = folder.path().join(format!("{what}-{round}"));
+            let place = directory.path().join(format!("{what}-{round}"));
             std::fs::create_dir(&place).map_err(|error| error.to_string())?;
             rates.push(once(&environment, &script, what, &place)?);
         }
@@ -178,8 +178,8 @@ fn langgraph((chain, fan): (f64, f64)) -> Result<Value, String> {
     }))
 }
 
-fn once(environment: &Path, script: &Path, what: &str, folder: &Path) -> Result<f64, String> {
+fn once(environment: &Path, script: &Path, what: &str, directory: &Path) -> Result<f64, String> {
     let mut command = Command::new(environment.join("bin/python3"));
-    let value = output(command.arg(script).args([what, &LANGGRAPH_STEPS.to_string()]).arg(folder))?;
+    let value = output(command.arg(script).args([what, &LANGGRAPH_STEPS.to_string()]).arg(directory))?;
     value.get("per_s").and_then(Value::as_f64).ok_or_else(|| format!("no rate: {value}"))
 }

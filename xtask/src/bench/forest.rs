@@ -1,4 +1,4 @@
-//! A tree of 100,000 files to search and to list: always the same, as a project would have it. Several folders deep, files
+//! A tree of 100,000 files to search and to list: always the same, as a project would have it. Several directories deep, files
 //! of one to eight kilobytes, some of them binary, rules of `.gitignore` and files that they leave out, a git repository.
 
 use crate::tools;
@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 
 /// Files that are not ignored.
 pub(super) const FILES: usize = 100_000;
-/// Files in a folder.
-const IN_FOLDER: usize = 50;
+/// Files in a directory.
+const IN_DIRECTORY: usize = 50;
 /// Raised when the tree is made otherwise.
 const EDITION: &str = "2";
 /// Stands in ten files.
@@ -48,19 +48,23 @@ pub(super) fn grow() -> Result<PathBuf, String> {
     std::fs::write(root.join(".gitignore"), "*.log\n*.tmp\n/out/\n!keep.log\ntarget/\n**/cache/*.bin\n")
         .map_err(fail)?;
     let mut numbers = Numbers(7);
-    for folder in 0..FILES / IN_FOLDER {
-        let place =
-            root.join(format!("area{:02}/part{:02}/unit{:02}", folder / 200, folder / 10 % 20, folder % 10));
+    for directory in 0..FILES / IN_DIRECTORY {
+        let place = root.join(format!(
+            "area{:02}/part{:02}/unit{:02}",
+            directory / 200,
+            directory / 10 % 20,
+            directory % 10
+        ));
         std::fs::create_dir_all(&place).map_err(fail)?;
-        if folder % 100 == 0 {
+        if directory % 100 == 0 {
             std::fs::write(place.join(".gitignore"), "generated_*\n").map_err(fail)?;
             std::fs::write(place.join("generated_code.rs"), RARE).map_err(fail)?;
         }
-        if folder % 20 == 0 {
+        if directory % 20 == 0 {
             std::fs::write(place.join("trace.log"), text(&mut numbers, 4000)).map_err(fail)?;
         }
-        for file in 0..IN_FOLDER {
-            leaf(&place, folder * IN_FOLDER + file, &mut numbers).map_err(fail)?;
+        for file in 0..IN_DIRECTORY {
+            leaf(&place, directory * IN_DIRECTORY + file, &mut numbers).map_err(fail)?;
         }
     }
     for line in

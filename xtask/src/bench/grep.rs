@@ -131,11 +131,11 @@ fn is_match(line: &str) -> bool {
 
 /// The newest `rg` that cargo gives, beside the other tools.
 fn ripgrep() -> Result<PathBuf, String> {
-    let program = tools::folder().join("bin/rg");
+    let program = tools::directory().join("bin/rg");
     if !program.exists() {
         crate::say("installing ripgrep …");
         let mut cargo = tools::cargo();
-        cargo.args(["install", "--quiet", "--locked", "ripgrep", "--root"]).arg(tools::folder());
+        cargo.args(["install", "--quiet", "--locked", "ripgrep", "--root"]).arg(tools::directory());
         tools::run(&mut cargo)?;
     }
     Ok(program)

@@ -62,8 +62,8 @@ pub(crate) fn played(marvin: &Path, suite: &str, every: usize) -> Result<Played,
             played.skipped.push(format!("{name}: {why}"));
             continue;
         }
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let verdict = play(marvin, &suites, case, folder.path())?;
+        let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let verdict = play(marvin, &suites, case, directory.path())?;
         if !verdict.accepted() && verdict.lacks_loopback() {
             played.skipped.push(format!("{}: the sandbox refuses loopback", verdict.name));
             continue;
@@ -75,10 +75,10 @@ pub(crate) fn played(marvin: &Path, suite: &str, every: usize) -> Result<Played,
 
 /// Installs the toolchains that cases need, and says where they are. A case without its toolchain is skipped and says so.
 fn find_toolchains() {
-    let folder = tools::folder();
+    let directory = tools::directory();
     let given = std::env::var_os("MARVIN_TEST_PYTHON").map(std::path::PathBuf::from);
-    let python = given.or_else(|| python::install(&folder).ok());
-    let go = python::environment(&folder, "go", &[GO]).ok();
+    let python = given.or_else(|| python::install(&directory).ok());
+    let go = python::environment(&directory, "go", &[GO]).ok();
     runner::set_toolchains(python.into_iter().chain(go).collect());
 }
 
@@ -92,8 +92,8 @@ pub(crate) fn controls(marvin: &Path) -> Result<std::collections::BTreeMap<Strin
         if missing(&suites, &case)?.is_some() {
             continue;
         }
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-        accepted.insert(project, play(marvin, &suites, &case, folder.path())?.accepted());
+        let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+        accepted.insert(project, play(marvin, &suites, &case, directory.path())?.accepted());
     }
     Ok(accepted)
 }

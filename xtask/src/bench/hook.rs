@@ -29,11 +29,11 @@ told=$(timeout 1 cat)
 session=$(echo "$told" | grep -o '"session_id":"[^"]*"' | cut -d'"' -f4)
 export HOOK_SESSION="${session:-default}"
 hash=$(printf %s "$CLAUDE_PROJECT_DIR" | sha256sum | cut -c1-12)
-folder="$TMPDIR/node-$(id -u)"
-mkdir -p "$folder" && chmod 700 "$folder"
+directory="$TMPDIR/node-$(id -u)"
+mkdir -p "$directory" && chmod 700 "$directory"
 request="req_$(date +%s)_$RANDOM"
-socket="$folder/p-project-$hash.sock"
-process=$(cat "$folder/p-project-$hash.pid")
+socket="$directory/p-project-$hash.sock"
+process=$(cat "$directory/p-project-$hash.pid")
 [[ -S "$socket" ]] && kill -0 "$process" || exit 1
 line=$(printf '{"hook":"%s","request_id":"%s","input":%s}' "$event" "$request" "$told")
 answer=$(echo "$line" | nc -w 25 -U "$socket") || exit 1
@@ -42,9 +42,9 @@ echo "$answer"
 
 /// A daemon that reads a line of JSON and answers one, and judges nothing: faster than one that does.
 const DAEMON: &str = r#"const fs = require("fs"), net = require("net"), crypto = require("crypto");
-const folder = `${process.env.TMPDIR}/node-${process.getuid()}`;
+const directory = `${process.env.TMPDIR}/node-${process.getuid()}`;
 const hash = crypto.createHash("sha256").update(process.env.CLAUDE_PROJECT_DIR).digest("hex").slice(0, 12);
-fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+fs.mkdirSync(directory, { recursive: true, mode: 0o700 });
 net.createServer((stream) => {
   let text = "";
   stream.on("data", (data) => {
@@ -53,7 +53,7 @@ net.createServer((stream) => {
     JSON.parse(text);
     stream.end('{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"allow"}}\n');
   });
-}).listen(`${folder}/p-project-${hash}.sock`, () => fs.writeFileSync(`${folder}/p-project-${hash}.pid`, `${process.pid}`));
+}).listen(`${directory}/p-project-${hash}.sock`, () => fs.writeFileSync(`${directory}/p-project-${hash}.pid`, `${process.pid}`));
 "#;
 
 /// One kind of call.
@@ -133,16 +133,16 @@ pub(crate) fn run() -> Result<Value, String> {
 }
 
 struct Bench {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     marvin: PathBuf,
     script: PathBuf,
 }
 
 impl Bench {
     fn new(marvin: PathBuf) -> Result<Bench, String> {
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-        let script = folder.path().join("hook.sh");
-        let bench = Bench { folder, marvin, script };
+        let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let script = directory.path().join("hook.sh");
+        let bench = Bench { directory, marvin, script };
         let write = |path: &Path, text: &str| {
             let parent = path.parent().unwrap_or(path);
             std::fs::create_dir_all(parent)
@@ -150,17 +150,17 @@ impl Bench {
                 .map_err(|error| error.to_string())
         };
         write(&bench.script, SCRIPT)?;
-        write(&bench.folder.path().join("daemon.js"), DAEMON)?;
+        write(&bench.directory.path().join("daemon.js"), DAEMON)?;
         for area in 0..50 {
             write(&bench.project().join(format!("src/area{area}/auth/index.ts")), "export {};\n")?;
         }
         std::fs::create_dir_all(bench.project().join(".git")).map_err(|error| error.to_string())?;
-        std::fs::create_dir_all(bench.folder.path().join("tmp")).map_err(|error| error.to_string())?;
+        std::fs::create_dir_all(bench.directory.path().join("tmp")).map_err(|error| error.to_string())?;
         Ok(bench)
     }
 
     fn project(&self) -> PathBuf {
-        self.folder.path().join("home/project")
+        self.directory.path().join("home/project")
     }
 
     /// A program with the environment that all have.
@@ -169,8 +169,8 @@ impl Bench {
         command
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .env("HOME", self.folder.path().join("home"))
-            .env("TMPDIR", self.folder.path().join("tmp"))
+            .env("HOME", self.directory.path().join("home"))
+            .env("TMPDIR", self.directory.path().join("tmp"))
             .env("CLAUDE_PROJECT_DIR", self.project())
             .current_dir(self.project());
         command
@@ -193,7 +193,7 @@ impl Bench {
 
     fn start_node(&self) -> Result<Child, String> {
         let mut command = self.command(Path::new("node"));
-        command.arg(self.folder.path().join("daemon.js")).stdin(Stdio::null());
+        command.arg(self.directory.path().join("daemon.js")).stdin(Stdio::null());
         let child = command.spawn().map_err(|error| format!("cannot start node: {error}"))?;
         let started = Instant::now();
         let told = self.told("PostToolUse", &json!({}));
@@ -233,7 +233,7 @@ impl Bench {
     fn told(&self, event: &str, facts: &Value) -> Vec<u8> {
         let mut told = json!({
             "session_id": "0b0c5a1e-5bd4-4d0e-9d3a-6f0f6c5c1c11", "hook_event_name": event, "cwd": self.project(),
-            "transcript_path": self.folder.path().join("home/.claude/projects/p/transcript.jsonl"),
+            "transcript_path": self.directory.path().join("home/.claude/projects/p/transcript.jsonl"),
             "permission_mode": "default", "tool_use_id": "toolu_01ABC",
         });
         if let (Some(told), Some(facts)) = (told.as_object_mut(), facts.as_object()) {

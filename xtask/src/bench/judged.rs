@@ -41,14 +41,14 @@ pub(crate) fn run() -> Result<Value, String> {
 /// One `marvin gate explain`, as a whole process.
 fn once() -> Result<Value, String> {
     let marvin = tools::release()?;
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let empty = compile(folder.path(), "empty", "fn main() {}\n")?;
+    let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let empty = compile(directory.path(), "empty", "fn main() {}\n")?;
     let explain = || {
         let mut command = Command::new(&marvin);
         command
             .args(["gate", "explain", "git status && ls -la | head"])
-            .current_dir(folder.path())
-            .env("HOME", folder.path());
+            .current_dir(directory.path())
+            .env("HOME", directory.path());
         command
     };
     if let Err(error) = timed(&mut explain(), &[0]) {

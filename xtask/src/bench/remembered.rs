@@ -39,21 +39,21 @@ pub(crate) fn run() -> Result<Value, String> {
 
 fn start(program: &Path) -> Result<(Value, Value), String> {
     let marvin = tools::release()?;
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
     let command = |size: usize, arguments: &[&str]| {
         let mut command = Command::new(&marvin);
         command
             .arg("memory")
             .args(arguments)
-            .current_dir(folder.path().join(size.to_string()))
-            .env("HOME", folder.path())
-            .env("MARVIN_MEMORY_DIR", folder.path().join(format!("memory-{size}")));
+            .current_dir(directory.path().join(size.to_string()))
+            .env("HOME", directory.path())
+            .env("MARVIN_MEMORY_DIR", directory.path().join(format!("memory-{size}")));
         command
     };
     let ask = ["query", "--kind", "ltm", "zzyzx"];
     for size in SIZES {
-        let memory = folder.path().join(format!("memory-{size}"));
-        std::fs::create_dir_all(folder.path().join(size.to_string()).join(".marvin"))
+        let memory = directory.path().join(format!("memory-{size}"));
+        std::fs::create_dir_all(directory.path().join(size.to_string()).join(".marvin"))
             .map_err(|error| error.to_string())?;
         let mut store = Command::new(program);
         store.arg("store").arg(&memory).arg(size.to_string());
@@ -74,7 +74,7 @@ fn start(program: &Path) -> Result<(Value, Value), String> {
         "median_ms": [round(small), round(large)], "ratio": round(ratio), "target_ratio": TARGET_START, "runs": ROUNDS,
         "ok": ratio <= TARGET_START,
     });
-    let candidates = folder.path().join("candidates.jsonl");
+    let candidates = directory.path().join("candidates.jsonl");
     let lines = (0..=APPROVALS).map(|number| {
         let text = format!("a fact that is new, number {number}");
         json!({"text": text, "type": "fact", "tags": [], "ttl_days": null, "source": "user_said", "why_store": "measured"})

@@ -16,12 +16,12 @@ const TARGET_BINARY_MB: f64 = 25.0;
 /// Measures.
 pub(crate) fn run() -> Result<Value, String> {
     let marvin = tools::release()?;
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let empty = compile(folder.path(), "empty", "fn main() {}\n")?;
-    let script = folder.path().join("script.jsonl");
+    let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let empty = compile(directory.path(), "empty", "fn main() {}\n")?;
+    let script = directory.path().join("script.jsonl");
     std::fs::write(&script, "{\"reply\":{\"text\":\"Hello.\"},\"repeat\":true}\n")
         .map_err(|error| error.to_string())?;
-    let work = folder.path().join("work");
+    let work = directory.path().join("work");
     std::fs::create_dir(&work).map_err(|error| error.to_string())?;
     let turn = || {
         let mut command = Command::new(&marvin);
@@ -29,7 +29,7 @@ pub(crate) fn run() -> Result<Value, String> {
             .args(["--non-interactive", "--prompt", "hello", "--provider", "mock", "--script"])
             .arg(&script)
             .current_dir(&work)
-            .env("HOME", folder.path());
+            .env("HOME", directory.path());
         command
     };
     let mut version = Command::new(&marvin);

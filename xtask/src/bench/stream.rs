@@ -44,13 +44,13 @@ fn main() -> std::io::Result<()> {
 /// Measures.
 pub(crate) fn run() -> Result<Value, String> {
     let marvin = tools::release()?;
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let script = folder.path().join("script.jsonl");
+    let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let script = directory.path().join("script.jsonl");
     let text: String = "The quick brown fox jumps over the lazy dog. ".chars().cycle().take(BYTES).collect();
     let entry = json!({"reply": {"text": text}, "chunks": CHUNKS, "repeat": true});
     std::fs::write(&script, format!("{entry}\n")).map_err(|error| error.to_string())?;
     let (server, address) = serve(&marvin, &script)?;
-    let result = measure_both(&marvin, &address, folder.path());
+    let result = measure_both(&marvin, &address, directory.path());
     stop(server);
     let (copies, turns) = result?;
     let flow = |runs: &[Shown]| median(runs.iter().map(|shown| shown.flow));
@@ -74,9 +74,9 @@ struct Shown {
     flow: f64,
 }
 
-fn measure_both(marvin: &Path, address: &str, folder: &Path) -> Result<(Vec<Shown>, Vec<Shown>), String> {
-    let reader = compile(folder, "reader", READER)?;
-    let work = folder.join("work");
+fn measure_both(marvin: &Path, address: &str, directory: &Path) -> Result<(Vec<Shown>, Vec<Shown>), String> {
+    let reader = compile(directory, "reader", READER)?;
+    let work = directory.join("work");
     std::fs::create_dir(&work).map_err(|error| error.to_string())?;
     let (mut copies, mut turns) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
@@ -85,7 +85,7 @@ fn measure_both(marvin: &Path, address: &str, folder: &Path) -> Result<(Vec<Show
         let mut turn = Command::new(marvin);
         turn.args(["--non-interactive", "--prompt", "go", "--provider", "openai"])
             .current_dir(&work)
-            .env("HOME", folder)
+            .env("HOME", directory)
             .env("OPENAI_BASE_URL", format!("http://{address}/v1"))
             .env("OPENAI_API_KEY", "none");
         turns.push(measure(&mut turn, BYTES)?);

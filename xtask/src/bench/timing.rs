@@ -8,8 +8,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Instant;
 
 /// Compiles a reference program from its source, optimised like ours.
-pub(crate) fn compile(folder: &Path, name: &str, source: &str) -> Result<PathBuf, String> {
-    let (file, program) = (folder.join(format!("{name}.rs")), folder.join(name));
+pub(crate) fn compile(directory: &Path, name: &str, source: &str) -> Result<PathBuf, String> {
+    let (file, program) = (directory.join(format!("{name}.rs")), directory.join(name));
     std::fs::write(&file, source).map_err(|error| error.to_string())?;
     let mut rustc = Command::new("rustc");
     rustc.args(["--edition", "2024", "-O", "-C", "strip=symbols", "-o"]).arg(&program).arg(&file);

@@ -59,15 +59,15 @@ pub(super) struct Mark {
 impl Mark {
     /// Writes down what is asked. `runs` is where the run that answers it will be.
     pub(super) fn new(
-        folder: &Path,
+        directory: &Path,
         prompt: &str,
         runs: &Path,
         chat_log: &Path,
         redactor: &Arc<Redactor>,
     ) -> Result<Self, LedgerError> {
-        let path = folder.join(format!("{}.jsonl", ids::uuid()));
-        let io = |source| LedgerError::Io { doing: "make", path: folder.display().to_string(), source };
-        std::fs::create_dir_all(folder).map_err(io)?;
+        let path = directory.join(format!("{}.jsonl", ids::uuid()));
+        let io = |source| LedgerError::Io { doing: "make", path: directory.display().to_string(), source };
+        std::fs::create_dir_all(directory).map_err(io)?;
         let mut ledger = Ledger::open(&path, Durability::Turn, redactor.clone())?;
         let runs = runs.display().to_string();
         let log = signature_of(chat_log);
@@ -96,8 +96,8 @@ fn signature_of(chat_log: &Path) -> String {
 
 /// Questions of these runs that no living process answers, oldest first. One whose answer was kept before its process ended is
 /// answered, and forgotten here.
-pub(super) fn find(folder: &Path, runs: &Path, chat_log: &Path) -> Vec<Broken> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+pub(super) fn find(directory: &Path, runs: &Path, chat_log: &Path) -> Vec<Broken> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let mut found: Vec<Broken> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
@@ -157,10 +157,10 @@ mod tests {
 
     #[test]
     fn only_what_nobody_answers_broke_off() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let redactor = Arc::new(Redactor::patterns_only());
-        let (here, runs) = (folder.path().join("open"), folder.path().join("runs"));
-        let log = folder.path().join("chat_log.json");
+        let (here, runs) = (directory.path().join("open"), directory.path().join("runs"));
+        let log = directory.path().join("chat_log.json");
         let find = |here: &Path, runs: &Path| find(here, runs, &log);
         let mut mark = Mark::new(&here, "what is it?", &runs, &log, &redactor).unwrap();
         mark.answered_by("run_1").unwrap();
@@ -171,7 +171,7 @@ mod tests {
             (found.len(), found[0].prompt.as_str(), found[0].run.as_deref()),
             (1, "what is it?", Some("run_1"))
         );
-        assert!(find(&here, folder.path()).is_empty(), "another project's");
+        assert!(find(&here, directory.path()).is_empty(), "another project's");
         found[0].settle();
         assert!(find(&here, &runs).is_empty());
         Mark::new(&here, "again", &runs, &log, &redactor).unwrap().done();

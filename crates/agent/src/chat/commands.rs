@@ -213,15 +213,15 @@ impl Chat {
     fn toggle_coding(&self) -> Reply {
         let mut state = self.state();
         if !state.ground.coding && state.ground.workspace.is_none() {
-            let folder = state.ground.folder.clone();
-            match Workspace::open(&folder, state.ground.layout.home()) {
+            let directory = state.ground.directory.clone();
+            match Workspace::open(&directory, state.ground.layout.home()) {
                 Ok(workspace) => {
                     state.ground.layout = Layout::new(&state.ground.environment, Some(workspace.root()));
                     state.ground.workspace = Some(Arc::new(workspace));
                 }
                 Err(refusal) => {
                     return Reply::Wrong(format!(
-                        "{refusal}\n  hint: start Marvin in the folder of a project"
+                        "{refusal}\n  hint: start Marvin in the directory of a project"
                     ));
                 }
             }

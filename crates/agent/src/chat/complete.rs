@@ -7,7 +7,7 @@ use marvin_tools::Mode;
 use serde::Serialize;
 use std::path::Path;
 
-/// Entries of a folder that are looked at, and candidates that are given.
+/// Entries of a directory that are looked at, and candidates that are given.
 const MOST_ENTRIES: usize = 5_000;
 const MOST: usize = 200;
 
@@ -41,7 +41,7 @@ impl Chat {
             Some(path) => ("@", path),
             None => ("", word),
         };
-        let root = ground.workspace.as_deref().map_or(ground.folder.as_path(), Workspace::root);
+        let root = ground.workspace.as_deref().map_or(ground.directory.as_path(), Workspace::root);
         let mut candidates: Vec<String> =
             files(root, path).into_iter().map(|path| format!("{at}{path}")).collect();
         if at.is_empty() && word.len() > 1 {
@@ -55,13 +55,14 @@ impl Chat {
     }
 }
 
-/// Files and folders below `root` whose path begins like this; nothing outside of it, nothing hidden unless it is asked for.
+/// Files and directories below `root` whose path begins like this; nothing outside of it, nothing hidden unless it is asked for.
 fn files(root: &Path, typed: &str) -> Vec<String> {
-    let (folder, begin) = typed.rsplit_once('/').map_or(("", typed), |(folder, begin)| (folder, begin));
-    if typed.is_empty() || typed.starts_with('/') || folder.split('/').any(|part| part == "..") {
+    let (directory, begin) =
+        typed.rsplit_once('/').map_or(("", typed), |(directory, begin)| (directory, begin));
+    if typed.is_empty() || typed.starts_with('/') || directory.split('/').any(|part| part == "..") {
         return Vec::new();
     }
-    let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten().take(MOST_ENTRIES);
+    let entries = std::fs::read_dir(root.join(directory)).into_iter().flatten().take(MOST_ENTRIES);
     let mut found: Vec<String> = entries
         .filter_map(|entry| {
             let entry = entry.ok()?;
@@ -72,7 +73,11 @@ fn files(root: &Path, typed: &str) -> Vec<String> {
                 return None;
             }
             let end = if entry.file_type().ok()?.is_dir() { "/" } else { "" };
-            Some(if folder.is_empty() { format!("{name}{end}") } else { format!("{folder}/{name}{end}") })
+            Some(if directory.is_empty() {
+                format!("{name}{end}")
+            } else {
+                format!("{directory}/{name}{end}")
+            })
         })
         .collect();
     found.sort();

@@ -77,8 +77,8 @@ pub(super) fn working(ground: &Ground) -> usize {
 }
 
 fn living(ground: &Ground) -> Vec<Body> {
-    // A project without servitors has no folder of theirs, and is most of them.
-    if !ground.layout.agents().is_some_and(|folder| folder.is_dir()) {
+    // A project without servitors has no directory of theirs, and is most of them.
+    if !ground.layout.agents().is_some_and(|directory| directory.is_dir()) {
         return Vec::new();
     }
     let bodies = servitors::bodies(ground).map(|(bodies, _)| bodies).unwrap_or_default();
@@ -244,8 +244,8 @@ pub(super) fn tell(ground: &Ground, name: &str, answer: &Answer) -> Result<(), C
 pub(super) async fn run(ground: &Ground, line: &str) -> Result<String, String> {
     let mut ground = ground.clone();
     if ground.workspace.is_none() {
-        let workspace = Workspace::open(&ground.folder, ground.layout.home())
-            .map_err(|refusal| format!("{refusal}\n  hint: start Marvin in the folder of a project"))?;
+        let workspace = Workspace::open(&ground.directory, ground.layout.home())
+            .map_err(|refusal| format!("{refusal}\n  hint: start Marvin in the directory of a project"))?;
         ground.workspace = Some(Arc::new(workspace));
     }
     let access = Access::from_settings(&ground.settings);

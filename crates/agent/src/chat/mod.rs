@@ -53,7 +53,7 @@ pub type Brings = Arc<dyn Fn(&Ground) -> Brought + Send + Sync>;
 
 /// What a conversation is opened with.
 pub struct ChatOptions {
-    /// Settings, folders, workspace, and what is lent.
+    /// Settings, directories, workspace, and what is lent.
     pub ground: Ground,
     /// The person who can be asked; without one every question of the gate is a refusal, and nothing can be remembered.
     pub person: Option<Person>,
@@ -180,7 +180,7 @@ impl Chat {
     /// within a runtime; turns run on it.
     ///
     /// # Errors
-    /// When the person's folder cannot be used.
+    /// When the person's directory cannot be used.
     pub async fn open(options: ChatOptions) -> Result<Chat, SessionError> {
         let ChatOptions { ground, person, brings } = options;
         let log = Log::new();

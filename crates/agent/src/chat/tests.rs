@@ -6,12 +6,12 @@ use std::time::Duration;
 
 /// A home, a project, and a script.
 struct World {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl World {
     fn new(script: &[Value]) -> Self {
-        let world = World { folder: tempfile::tempdir().unwrap() };
+        let world = World { directory: tempfile::tempdir().unwrap() };
         for name in ["home", "project"] {
             std::fs::create_dir(world.path().join(name)).unwrap();
         }
@@ -20,7 +20,7 @@ impl World {
     }
 
     fn path(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 
     fn script(&self, script: &[Value]) {

@@ -57,8 +57,8 @@ impl Typed {
             text.push_str(&encode(&redactor.text(line)));
             text.push('\n');
         }
-        if let Some(folder) = self.path.parent() {
-            std::fs::create_dir_all(folder).ok();
+        if let Some(directory) = self.path.parent() {
+            std::fs::create_dir_all(directory).ok();
         }
         atomic::replace_private(&self.path, text.as_bytes())
     }
@@ -105,8 +105,8 @@ mod tests {
 
     #[test]
     fn lines_come_back_as_they_were() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("p/history");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("p/history");
         let mut typed = Typed::read(&path);
         let odd = "two\nlines \\ and \\101 \t ñ 日本 🙂";
         for line in ["one", "one", odd, " "] {

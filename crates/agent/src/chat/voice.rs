@@ -51,8 +51,8 @@ impl Chat {
             "there is no recorder\n  hint: install one of arecord (alsa-utils), parecord (pulseaudio-utils), rec (sox), ffmpeg".to_string()
         })?;
         let transcriber = speech::transcriber(&ground.settings, &ground.layout)?;
-        let folder = tempfile::tempdir().map_err(|error| format!("nothing can be recorded: {error}"))?;
-        let file = folder.path().join("speech.wav");
+        let directory = tempfile::tempdir().map_err(|error| format!("nothing can be recorded: {error}"))?;
+        let file = directory.path().join("speech.wav");
         record(name, &program, words, seconds, &file).await?;
         let sound = files::read(&file, LARGEST, Links::Refuse)
             .map_err(|error| format!("{name} recorded nothing: {error}"))?;

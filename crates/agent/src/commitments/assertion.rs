@@ -4,7 +4,7 @@
 //! | kind | text |
 //! |---|---|
 //! | `shell` | a command line for bash, in the grammar of [`shell::check_assertion`] |
-//! | `file_exists` | `PATH`; with `/` at its end it must be a folder |
+//! | `file_exists` | `PATH`; with `/` at its end it must be a directory |
 //! | `file_contains` | `PATH: TEXT`, or `{"path", "text"}` |
 //! | `json_equals` | `PATH: /POINTER = VALUE`, or `{"path", "pointer", "value"}`; the value is JSON |
 //! | `tests_pass` | `RUNNER WORDS…`: auto, pytest, cargo, go, node, or `command LINE` |
@@ -30,8 +30,8 @@ pub enum Assertion {
     FileExists {
         /// Where.
         path: String,
-        /// Whether it must be a folder.
-        folder: bool,
+        /// Whether it must be a directory.
+        directory: bool,
     },
     /// A file that must hold a text.
     FileContains {
@@ -113,7 +113,7 @@ impl Assertion {
             Kind::FileExists => {
                 let path = text.trim_end_matches('/');
                 is_work(path)?;
-                Ok(Assertion::FileExists { path: path.to_string(), folder: text.ends_with('/') })
+                Ok(Assertion::FileExists { path: path.to_string(), directory: text.ends_with('/') })
             }
             Kind::FileContains => contains(text),
             Kind::JsonEquals => equals(text),
@@ -122,7 +122,7 @@ impl Assertion {
     }
 }
 
-/// Is this path a piece of work? The project's folder is always there, and the record and git's own files are written by
+/// Is this path a piece of work? The project's directory is always there, and the record and git's own files are written by
 /// Marvin and by git. An absolute path is the gate's to refuse.
 fn is_work(path: &str) -> Result<(), String> {
     const HINT: &str = "\n  hint: name a file of the work itself";
@@ -136,7 +136,7 @@ fn is_work(path: &str) -> Result<(), String> {
         }
     }
     match parts.as_slice() {
-        [] => Err(format!("the project's folder is always there{HINT}")),
+        [] => Err(format!("the project's directory is always there{HINT}")),
         [".git", ..] => Err(format!("`.git` is git's own, and there in every repository{HINT}")),
         [".marvin"] | [".marvin", "agents" | "runs" | "security", ..] => {
             Err(format!("`.marvin` holds what Marvin itself writes down, this promise too{HINT}"))
@@ -268,8 +268,8 @@ mod tests {
     #[test]
     fn every_kind_is_understood() {
         assert_eq!(parse("shell: pytest -q").unwrap(), Assertion::Shell { line: "pytest -q".into() });
-        let folder = Assertion::FileExists { path: "build".into(), folder: true };
-        assert_eq!(parse("file_exists:build/").unwrap(), folder);
+        let directory = Assertion::FileExists { path: "build".into(), directory: true };
+        assert_eq!(parse("file_exists:build/").unwrap(), directory);
         let contains = Assertion::FileContains { path: "a b.txt".into(), text: "c: d".into() };
         assert_eq!(parse("file_contains:a b.txt: c: d").unwrap(), contains);
         assert_eq!(parse(r#"file_contains:{"path":"a b.txt","text":"c: d"}"#).unwrap(), contains);

@@ -92,7 +92,7 @@ pub enum ChangeError {
 fn store(ground: &Ground) -> Result<Store, ChangeError> {
     Store::of(&ground.layout).ok_or_else(|| {
         ChangeError::Usage(
-            "there is no project here\n  hint: cd to its folder, or name it with --working-dir".into(),
+            "there is no project here\n  hint: cd to its directory, or name it with --working-dir".into(),
         )
     })
 }

@@ -103,7 +103,7 @@ pub(super) async fn check(
                 (None, _) => Outcome::could_not_run("it names no tests"),
             }
         }
-        Assertion::FileExists { path, folder } => file_exists(workspace, &path, folder, context),
+        Assertion::FileExists { path, directory } => file_exists(workspace, &path, directory, context),
         Assertion::FileContains { path, text } => file_contains(workspace, &path, &text, context),
         Assertion::JsonEquals { path, pointer, value } => {
             json_equals(workspace, &path, &pointer, &value, context)
@@ -234,13 +234,13 @@ fn place(workspace: &Workspace, path: &str, context: &ToolContext) -> Result<Wor
     workspace.path(path).map_err(|refusal| Outcome::could_not_run(refusal.to_string()))
 }
 
-fn file_exists(workspace: &Workspace, path: &str, folder: bool, context: &ToolContext) -> Outcome {
+fn file_exists(workspace: &Workspace, path: &str, directory: bool, context: &ToolContext) -> Outcome {
     let place = match place(workspace, path, context) {
         Ok(place) => place,
         Err(outcome) => return outcome,
     };
     match workspace.metadata(&place) {
-        Ok(facts) if folder && !facts.is_dir() => Outcome::failed(format!("`{path}` is not a folder")),
+        Ok(facts) if directory && !facts.is_dir() => Outcome::failed(format!("`{path}` is not a directory")),
         Ok(facts) => Outcome::passed(format!("`{path}` is there, {} bytes", facts.len())),
         Err(refusal) => Outcome::failed(refusal.reason),
     }

@@ -70,7 +70,7 @@ fn timeout() -> u64 {
 pub enum Kind {
     /// A command line that must end with exit code 0.
     Shell,
-    /// A file or folder that must be there.
+    /// A file or directory that must be there.
     FileExists,
     /// A file that must hold a text.
     FileContains,
@@ -161,7 +161,7 @@ impl Status {
     }
 }
 
-/// A file or folder that an assertion judges by, and its hash.
+/// A file or directory that an assertion judges by, and its hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Oracle {
     /// Relative to the project.

@@ -8,7 +8,7 @@
 //! turns (`turn-…`) and closed ones are no part of what must hold in the project.
 //!
 //! Limits: an assertion proves what it says and no more; what a script does inside cannot be seen. Who can write the whole
-//! folder, outside the box and past the gate, can forge both the document and the ledger.
+//! directory, outside the box and past the gate, can forge both the document and the ledger.
 
 pub mod assertion;
 mod beginning;

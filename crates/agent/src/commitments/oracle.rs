@@ -1,6 +1,6 @@
-//! Hashes of files and folders that assertions judge by.
+//! Hashes of files and directories that assertions judge by.
 //!
-//! Of a folder everything counts, what is added as well; only what running the tests leaves behind does not.
+//! Of a directory everything counts, what is added as well; only what running the tests leaves behind does not.
 
 use super::commitment::Oracle;
 use marvin_base::signature;
@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 const LARGEST: u64 = 64 * 1024 * 1024;
 const MOST: usize = 5_000;
 const DEEPEST: usize = 24;
-/// Folders that runs of tests leave behind.
+/// Directories that runs of tests leave behind.
 const LEFTOVERS: [&str; 6] =
     ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", "node_modules", "target"];
 
-/// The hash of a file or folder.
+/// The hash of a file or directory.
 ///
 /// # Errors
 /// Why there is none.
@@ -26,7 +26,7 @@ pub(super) fn hash(workspace: &Workspace, path: &str) -> Result<String, String> 
     let facts = workspace.metadata(&place).map_err(|refusal| refusal.reason)?;
     if facts.is_dir() {
         let mut found = BTreeMap::new();
-        folder(workspace, place.as_path(), 0, &mut found)?;
+        directory(workspace, place.as_path(), 0, &mut found)?;
         return Ok(signature::of(&found));
     }
     let file = workspace.open_read(&place).map_err(|refusal| refusal.reason)?;
@@ -44,7 +44,7 @@ fn of_file(file: std::fs::File, path: &str) -> Result<String, String> {
     Ok(signature::of_bytes(&bytes))
 }
 
-fn folder(
+fn directory(
     workspace: &Workspace,
     path: &Path,
     depth: usize,
@@ -66,7 +66,7 @@ fn folder(
         let inner: PathBuf = path.join(&entry.name);
         let key = inner.display().to_string();
         match entry.kind {
-            ListedKind::Folder => folder(workspace, &inner, depth + 1, found)?,
+            ListedKind::Directory => directory(workspace, &inner, depth + 1, found)?,
             ListedKind::File => {
                 let (file, _) =
                     workspace.open_plain(&inner).map_err(|error| format!("cannot read `{key}`: {error}"))?;
@@ -78,7 +78,7 @@ fn folder(
                 found.insert(key, format!("link to {}", target.display()));
             }
             ListedKind::Other => {
-                found.insert(key, "neither file nor folder".to_string());
+                found.insert(key, "neither file nor directory".to_string());
             }
         }
     }
@@ -99,9 +99,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_and_folders_are_hashed_by_content() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path();
+    fn files_and_directories_are_hashed_by_content() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
         std::fs::create_dir_all(root.join("tests/deep/__pycache__")).unwrap();
         std::fs::write(root.join("tests/a.py"), "a").unwrap();
         std::fs::write(root.join("tests/deep/b.py"), "b").unwrap();

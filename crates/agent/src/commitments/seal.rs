@@ -151,7 +151,7 @@ impl Kept {
             return None;
         }
         let path = store.ledger().display().to_string();
-        // A folder that leads elsewhere is not written to; it is found out by every verification.
+        // A directory that leads elsewhere is not written to; it is found out by every verification.
         let agents = store.ledger().parent().is_some_and(std::path::Path::is_symlink);
         let written = !agents && atomic::replace(&store.ledger(), bytes).is_ok();
         let what = if written { "it was brought back" } else { "it could not be brought back" };

@@ -1,6 +1,6 @@
 //! The documents under `.marvin/agents/`: one file each, written whole, changed under a lock.
 //!
-//! No link is followed: the folder is held open, and a document is opened by its name in it. Hidden files and files of
+//! No link is followed: the directory is held open, and a document is opened by its name in it. Hidden files and files of
 //! other kinds are left alone.
 
 use super::commitment::Commitment;
@@ -74,26 +74,26 @@ pub type Named = (String, Commitment);
 /// The store of one project.
 #[derive(Debug, Clone)]
 pub struct Store {
-    folder: PathBuf,
+    directory: PathBuf,
 }
 
 impl Store {
     /// The store of a project; none where there is no project.
     #[must_use]
     pub fn of(layout: &Layout) -> Option<Store> {
-        layout.agents().map(|folder| Store { folder })
+        layout.agents().map(|directory| Store { directory })
     }
 
     /// Where a document lies.
     #[must_use]
     pub fn path(&self, id: &str) -> PathBuf {
-        self.folder.join(format!("{id}.md"))
+        self.directory.join(format!("{id}.md"))
     }
 
     /// Where the promises are written down.
     #[must_use]
     pub(super) fn ledger(&self) -> PathBuf {
-        self.folder.join(seal::FILE)
+        self.directory.join(seal::FILE)
     }
 
     fn io(&self, doing: &'static str, path: &Path, error: &std::io::Error) -> StoreError {
@@ -106,12 +106,12 @@ impl Store {
         StoreError::Io { doing, path: path.display().to_string(), reason }
     }
 
-    /// The folder, held; none when it is not there.
+    /// The directory, held; none when it is not there.
     fn held(&self) -> Result<Option<Held>, StoreError> {
-        match Held::open(&self.folder) {
+        match Held::open(&self.directory) {
             Ok(held) => Ok(Some(held)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(self.io("open", &self.folder, &error)),
+            Err(error) => Err(self.io("open", &self.directory, &error)),
         }
     }
 
@@ -119,18 +119,18 @@ impl Store {
         if let Some(held) = self.held()? {
             return Ok(held);
         }
-        std::fs::create_dir_all(&self.folder).map_err(|error| self.io("make", &self.folder, &error))?;
-        Held::open(&self.folder).map_err(|error| self.io("open", &self.folder, &error))
+        std::fs::create_dir_all(&self.directory).map_err(|error| self.io("make", &self.directory, &error))?;
+        Held::open(&self.directory).map_err(|error| self.io("open", &self.directory, &error))
     }
 
     /// The names of all documents, sorted.
     ///
     /// # Errors
-    /// When the folder cannot be read.
+    /// When the directory cannot be read.
     pub fn list(&self) -> Result<Vec<String>, StoreError> {
         let Some(held) = self.held()? else { return Ok(Vec::new()) };
         let entries =
-            std::fs::read_dir(held.place()).map_err(|error| self.io("list", &self.folder, &error))?;
+            std::fs::read_dir(held.place()).map_err(|error| self.io("list", &self.directory, &error))?;
         let name = |entry: std::io::Result<std::fs::DirEntry>| {
             let name = entry.ok()?.file_name().into_string().ok()?;
             name.strip_suffix(".md").filter(|id| document::is_name(id)).map(str::to_string)
@@ -139,7 +139,7 @@ impl Store {
         if names.len() > MOST {
             // What is not read is not verified: that must not happen unseen.
             let reason = format!("there are more than {MOST} documents");
-            return Err(StoreError::Io { doing: "list", path: self.folder.display().to_string(), reason });
+            return Err(StoreError::Io { doing: "list", path: self.directory.display().to_string(), reason });
         }
         names.sort();
         Ok(names)
@@ -263,7 +263,7 @@ impl Store {
         options.read(true).write(true).create(true).truncate(false).mode(0o644).custom_flags(flags);
         options
             .open(held.place().join(name))
-            .map_err(|error| self.io("open", &self.folder.join(name), &error))
+            .map_err(|error| self.io("open", &self.directory.join(name), &error))
     }
 
     fn lock(&self, held: &Held) -> Result<File, StoreError> {
@@ -276,10 +276,10 @@ impl Store {
                     std::thread::sleep(Duration::from_millis(5));
                 }
                 Err(TryLockError::WouldBlock) => {
-                    return Err(StoreError::Busy(self.folder.display().to_string()));
+                    return Err(StoreError::Busy(self.directory.display().to_string()));
                 }
                 Err(TryLockError::Error(error)) => {
-                    return Err(self.io("lock", &self.folder.join(LOCK), &error));
+                    return Err(self.io("lock", &self.directory.join(LOCK), &error));
                 }
             }
         }
@@ -291,7 +291,7 @@ impl Store {
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
             Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(self.io("lock", &self.folder.join(VERIFYING), &error)),
+            Err(TryLockError::Error(error)) => Err(self.io("lock", &self.directory.join(VERIFYING), &error)),
         }
     }
 

@@ -66,7 +66,7 @@ impl From<ChangeError> for ToolError {
 pub enum KindChoice {
     /// A command line that must end with exit code 0.
     Shell,
-    /// A file or folder that must be there.
+    /// A file or directory that must be there.
     FileExists,
     /// A file that must hold a text.
     FileContains,
@@ -105,7 +105,7 @@ pub struct AddInput {
     description: String,
     /// Seconds that it has; 120 unless said.
     timeout_s: Option<u64>,
-    /// Files or folders that must stay as they are now.
+    /// Files or directories that must stay as they are now.
     #[serde(default)]
     oracles: Vec<String>,
 }

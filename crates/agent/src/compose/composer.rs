@@ -18,7 +18,7 @@ const MOST: usize = 100;
 /// Everything that says which state a prompt is made of. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Composer {
-    /// The folders.
+    /// The directories.
     pub layout: Layout,
     /// The workspace, if there is one.
     pub workspace: Option<Arc<Workspace>>,

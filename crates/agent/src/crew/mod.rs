@@ -1,6 +1,6 @@
 //! Whoever does the steps of a workflow with a model: one loop for each attempt, all of them in one run.
 //!
-//! A [`Crew`] belongs to a run that somebody else made: its trace, its budget and its folder are the run's. A [`Job`] is one
+//! A [`Crew`] belongs to a run that somebody else made: its trace, its budget and its directory are the run's. A [`Job`] is one
 //! attempt at one step; it is a [`Turn`] like every other, with the role's prompt and rights, and with the worker protocol
 //! ([`crate::protocol::Worker`]). It is written down under its key before it counts: a process that takes the same key up again goes on where
 //! the other ended, makes no call twice whose result is known, and gives back what was done already.
@@ -30,7 +30,7 @@ use crate::turn::{Bounds, Turn};
 use crate::{compaction::Window, protocol};
 use life::JobLife;
 use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
-use marvin_base::run::RunFolder;
+use marvin_base::run::RunDirectory;
 use marvin_base::settings::table;
 use marvin_base::signature;
 use marvin_gate::{Access, Workspace, ticket};
@@ -49,7 +49,7 @@ use tokio_util::sync::CancellationToken;
 /// The workers of one run.
 pub struct Crew {
     ground: Arc<Ground>,
-    run: RunFolder,
+    run: RunDirectory,
     /// What every turn has in common.
     turn: Turn,
     context: ToolContext,
@@ -74,7 +74,7 @@ impl Crew {
     /// When the run is nested too deep, a model cannot be had, a budget cannot be kept, or the record cannot be written.
     pub fn open(
         ground: &Ground,
-        run: &RunFolder,
+        run: &RunDirectory,
         trace: &Trace,
         cancel: &CancellationToken,
     ) -> Result<Self, SessionError> {

@@ -8,7 +8,7 @@ use super::job::figures;
 use crate::commitments::{self, ChangeError, Commitment, Document, Draft, Store, TURN};
 use crate::ground::Ground;
 use crate::prove::{Proof, Proved};
-use marvin_base::run::RunFolder;
+use marvin_base::run::RunDirectory;
 use marvin_base::{atomic, clock, signature};
 use marvin_tools::command::TestSeal;
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub struct Promise {
 /// Seals of steps, by run, step and commitment: every attempt is judged by what steered the tests before the first.
 static FIRST_SEALS: Mutex<BTreeMap<String, TestSeal>> = Mutex::new(BTreeMap::new());
 
-fn first_seal(run: &RunFolder, key: &str, commitment: &Commitment) -> Option<TestSeal> {
+fn first_seal(run: &RunDirectory, key: &str, commitment: &Commitment) -> Option<TestSeal> {
     let seal = commitment.seal.clone()?;
     let mut seals = FIRST_SEALS.lock().unwrap_or_else(PoisonError::into_inner);
     Some(seals.entry(format!("{} {key} {}", run.id(), commitment.id)).or_insert(seal).clone())
@@ -39,7 +39,7 @@ impl Promise {
     /// When one of them cannot fail, is not understood, or cannot be written.
     pub fn make(
         ground: &Arc<Ground>,
-        run: &RunFolder,
+        run: &RunDirectory,
         key: &str,
         texts: &[String],
     ) -> Result<Option<Self>, ChangeError> {
@@ -108,7 +108,7 @@ impl Promise {
     ///
     /// # Errors
     /// When it cannot be written there.
-    pub fn settle(&self, run: &RunFolder) -> Result<(), ChangeError> {
+    pub fn settle(&self, run: &RunDirectory) -> Result<(), ChangeError> {
         let Some(store) = Store::of(&self.ground.layout) else { return Ok(()) };
         // Somebody may have taken it away; the verification said so.
         let Ok(text) = store.remove(&self.document) else { return Ok(()) };

@@ -39,7 +39,7 @@ static OWN: [&str; 3] = ["limits.deadline_s", "limits.cost_usd", "model.name"];
 pub struct Launcher {
     program: PathBuf,
     /// Where this process was started: paths in flags are relative to it.
-    folder: PathBuf,
+    directory: PathBuf,
     provider: String,
     /// The model that was asked for, if one was.
     model: Option<String>,
@@ -74,7 +74,7 @@ impl Launcher {
         }
         Some(Arc::new(Launcher {
             program: std::env::current_exe().ok()?,
-            folder: ground.folder.clone(),
+            directory: ground.directory.clone(),
             provider: client.provider().to_string(),
             model: settings.given(&table::MODEL).map(str::to_string),
             cost: cost.clone(),

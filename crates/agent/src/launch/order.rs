@@ -33,8 +33,8 @@ pub struct Order {
     pub role: Role,
     /// The task.
     pub prompt: String,
-    /// The folder that it works in.
-    pub folder: PathBuf,
+    /// The directory that it works in.
+    pub directory: PathBuf,
     /// What it may write.
     pub access: Access,
     /// The ticket that it works on.
@@ -90,11 +90,11 @@ impl Launcher {
         context: &ToolContext,
     ) -> Result<Child, ToolError> {
         let mut words = vec!["--non-interactive".to_string(), "--output-format".into(), "json".into()];
-        words.extend(["--working-dir".into(), order.folder.display().to_string()]);
+        words.extend(["--working-dir".into(), order.directory.display().to_string()]);
         words.push(format!("--deadline={}", order.deadline.as_secs().max(1)));
         words.extend(order.commitments.iter().map(|commitment| format!("--commitment={commitment}")));
         let mut child = Child::new(self.program.clone()).args(words);
-        child.folder = Some(self.folder.clone());
+        child.directory = Some(self.directory.clone());
         child.input = order.prompt.clone().into_bytes();
         child.deadline = order.deadline + GRACE;
         child.keep = KEEP;

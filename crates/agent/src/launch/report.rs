@@ -204,7 +204,7 @@ mod tests {
         Order {
             role: Role::Implementer,
             prompt: "x".into(),
-            folder: "/".into(),
+            directory: "/".into(),
             access: marvin_gate::Access::Full,
             ticket: None,
             model: super::super::model::ModelChoice::Auto,

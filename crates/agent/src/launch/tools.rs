@@ -41,7 +41,7 @@ pub struct LaunchInput {
     /// What it is there for: Implementer, Debugger, Reviewer, TestWriter, TestTriager, Planner, SkillBuilder or Coder.
     #[serde(default)]
     role: Option<String>,
-    /// The folder that it works in, inside the working directory, with tickets of its own. Default: the working directory.
+    /// The directory that it works in, inside the working directory, with tickets of its own. Default: the working directory.
     #[serde(default)]
     working_dir: Option<String>,
     /// It may look at everything and change nothing.
@@ -91,7 +91,7 @@ impl LaunchInput {
         Ok(Order {
             role,
             prompt: prompt(&self.prompt)?,
-            folder: folder(self.working_dir.as_deref(), context)?,
+            directory: directory(self.working_dir.as_deref(), context)?,
             access: self.access(),
             ticket: Some(self.ticket_id.trim().to_string()),
             model: self.model,
@@ -119,7 +119,7 @@ impl Tool for LaunchAgent {
 
     fn intents(input: &LaunchInput, _context: &ToolContext) -> Vec<Intent> {
         vec![
-            Intent::SubAgent { access: input.access(), folder: input.working_dir.clone() },
+            Intent::SubAgent { access: input.access(), directory: input.working_dir.clone() },
             Intent::TicketChange { id: input.ticket_id.clone() },
         ]
     }
@@ -173,7 +173,7 @@ impl Tool for LaunchResearchAgent {
     }
 
     fn intents(_input: &ResearchInput, _context: &ToolContext) -> Vec<Intent> {
-        vec![Intent::SubAgent { access: Access::Readonly, folder: None }]
+        vec![Intent::SubAgent { access: Access::Readonly, directory: None }]
     }
 
     async fn call(&self, input: ResearchInput, context: &ToolContext) -> Result<Output<Launched>, ToolError> {
@@ -181,7 +181,7 @@ impl Tool for LaunchResearchAgent {
         let order = Order {
             role: Role::Research,
             prompt: prompt(&input.query)?,
-            folder: folder(None, context)?,
+            directory: directory(None, context)?,
             access: Access::Readonly,
             ticket: None,
             model: input.model,
@@ -207,8 +207,8 @@ fn prompt(text: &str) -> Result<String, ToolError> {
     Ok(text.to_string())
 }
 
-/// The folder, resolved: a link on the way to it has been judged by where it leads.
-fn folder(inside: Option<&str>, context: &ToolContext) -> Result<PathBuf, ToolError> {
+/// The directory, resolved: a link on the way to it has been judged by where it leads.
+fn directory(inside: Option<&str>, context: &ToolContext) -> Result<PathBuf, ToolError> {
     let workspace = context.workspace()?;
     let Some(inside) = inside else { return Ok(workspace.root().to_path_buf()) };
     let path = workspace.path(inside)?;
@@ -243,7 +243,7 @@ struct Tickets {
 impl Tickets {
     fn open(order: &Order, context: &ToolContext) -> Result<Tickets, ToolError> {
         let given = order.ticket.as_deref().unwrap_or_default();
-        let workspace = marvin_gate::Workspace::open(&order.folder, context.layout.home())?;
+        let workspace = marvin_gate::Workspace::open(&order.directory, context.layout.home())?;
         let store = Store::of_workspace(&workspace, false).map_err(failed)?;
         let id = store.resolve(given).map_err(failed)?;
         let shelf = store.shelf().map_err(failed)?;

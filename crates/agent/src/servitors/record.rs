@@ -92,8 +92,8 @@ pub struct Record {
 }
 
 impl Record {
-    pub(crate) fn new(folder: &Path, id: &str, redactor: Arc<Redactor>, durability: Durability) -> Self {
-        Record { path: folder.join(format!("{id}.jsonl")), redactor, durability }
+    pub(crate) fn new(directory: &Path, id: &str, redactor: Arc<Redactor>, durability: Durability) -> Self {
+        Record { path: directory.join(format!("{id}.jsonl")), redactor, durability }
     }
 
     /// Appends a line. The file is not held open: there may be a thousand of them.
@@ -222,8 +222,9 @@ mod tests {
 
     #[test]
     fn every_prefix_of_a_record_is_a_place_to_go_on_from() {
-        let folder = tempfile::tempdir().unwrap();
-        let record = Record::new(folder.path(), "a", Arc::new(Redactor::patterns_only()), Durability::System);
+        let directory = tempfile::tempdir().unwrap();
+        let record =
+            Record::new(directory.path(), "a", Arc::new(Redactor::patterns_only()), Durability::System);
         assert!(record.restore().unwrap().messages.is_empty());
         let calls = vec![call("1"), call("2"), call("3")];
         let fed = |texts: &[&str]| Entry::Fed {

@@ -93,7 +93,7 @@ pub fn is_held(ground: &Ground) -> bool {
 fn store(ground: &Ground) -> Result<Store, RegistryError> {
     Store::of(&ground.layout).ok_or_else(|| {
         RegistryError::Usage(
-            "there is no project here\n  hint: cd to its folder, or name it with --working-dir".into(),
+            "there is no project here\n  hint: cd to its directory, or name it with --working-dir".into(),
         )
     })
 }
@@ -111,11 +111,11 @@ impl Registry {
             path: records.display().to_string(),
             reason: error.to_string(),
         };
-        for folder in [records.parent(), Some(records.as_path())].into_iter().flatten() {
-            if folder.is_symlink() {
+        for directory in [records.parent(), Some(records.as_path())].into_iter().flatten() {
+            if directory.is_symlink() {
                 let reason = "it is a link, and the record must not lead elsewhere\n  hint: remove it".into();
                 return Err(
-                    StoreError::Io { doing: "open", path: folder.display().to_string(), reason }.into()
+                    StoreError::Io { doing: "open", path: directory.display().to_string(), reason }.into()
                 );
             }
         }

@@ -138,7 +138,7 @@ pub struct SummonInput {
     /// What must hold before it is done, each `KIND:ASSERTION`, for example `shell:pytest -q`.
     #[serde(default)]
     commitments: Vec<String>,
-    /// Files or folders that the commitments judge by and that must stay as they are.
+    /// Files or directories that the commitments judge by and that must stay as they are.
     #[serde(default)]
     oracles: Vec<String>,
 }

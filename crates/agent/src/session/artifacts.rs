@@ -37,8 +37,8 @@ pub fn offer(memory: &mut Memory, layout: &Layout) -> Result<(), MemoryError> {
     memory.offer(Kind::Artifact, &stamp, || found.iter().map(document).collect())
 }
 
-fn names(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
     names
@@ -47,9 +47,9 @@ fn names(folder: &Path) -> Vec<String> {
 fn find(runs: &Path) -> Vec<Found> {
     let mut found = Vec::new();
     for run in names(runs).into_iter().filter(|name| name.starts_with("run_")).rev().take(MOST_RUNS) {
-        let folder = runs.join(&run).join("artifacts");
-        for name in names(&folder) {
-            let path = folder.join(&name);
+        let directory = runs.join(&run).join("artifacts");
+        for name in names(&directory) {
+            let path = directory.join(&name);
             let facts = std::fs::symlink_metadata(&path).ok().filter(std::fs::Metadata::is_file);
             if let Some(facts) = facts {
                 let id = format!("{run}/artifacts/{name}");
@@ -90,15 +90,15 @@ mod tests {
 
     #[test]
     fn what_a_run_left_is_found_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let environment = Environment::from_iter([("HOME", folder.path().display().to_string())]);
-        let layout = Layout::new(&environment, Some(folder.path()));
+        let directory = tempfile::tempdir().unwrap();
+        let environment = Environment::from_iter([("HOME", directory.path().display().to_string())]);
+        let layout = Layout::new(&environment, Some(directory.path()));
         let artifacts = layout.runs().join("run_20260101_000000_abcd/artifacts");
         std::fs::create_dir_all(&artifacts).unwrap();
         std::fs::write(artifacts.join("report.txt"), "The elephant census counted 31 animals.").unwrap();
         std::fs::write(artifacts.join("picture.png"), [0, 1, 2]).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", artifacts.join("link.txt")).unwrap();
-        let places = Places::below(&folder.path().join("memory"), &layout);
+        let places = Places::below(&directory.path().join("memory"), &layout);
         let mut memory = Memory::open(places, Arc::new(Redactor::patterns_only()));
         let mut ask = |text: &str| {
             offer(&mut memory, &layout).unwrap();

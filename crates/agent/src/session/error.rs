@@ -18,8 +18,8 @@ pub enum SessionError {
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// The working directory is not there.
-    #[error("--working-dir {0}: there is no such folder\n  hint: make it first, or check the spelling")]
-    NoFolder(String),
+    #[error("--working-dir {0}: there is no such directory\n  hint: make it first, or check the spelling")]
+    NoDirectory(String),
     /// The working directory is refused.
     #[error("{0}")]
     Workspace(#[from] Refusal),
@@ -83,7 +83,7 @@ impl SessionError {
     pub fn exit(&self) -> Exit {
         match self {
             SessionError::Settings(_)
-            | SessionError::NoFolder(_)
+            | SessionError::NoDirectory(_)
             | SessionError::Model(_)
             | SessionError::Prices(_)
             | SessionError::Unpriced { .. }

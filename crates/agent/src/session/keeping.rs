@@ -8,7 +8,7 @@ use super::{Session, SessionError};
 use crate::outcome::{Outcome, Status};
 use crate::stages::{Notes, Thought};
 use marvin_base::layout::Layout;
-use marvin_base::run::RunFolder;
+use marvin_base::run::RunDirectory;
 use marvin_base::{clock, ledger, truncate};
 use marvin_memory::memory::From;
 use marvin_memory::open_turns::{Begun, Done};
@@ -180,7 +180,7 @@ fn said(mut outcome: Value, source: &str) -> Value {
 
 /// What the record of a run knows of a turn whose process died.
 pub(super) fn known_of(layout: &Layout, begun: &Begun) -> Done {
-    let Ok(run) = RunFolder::open(&layout.runs(), &begun.session_id) else { return Done::default() };
+    let Ok(run) = RunDirectory::open(&layout.runs(), &begun.session_id) else { return Done::default() };
     let events = ledger::read(&run.trace()).map(|contents| contents.entries).unwrap_or_default();
     let text = |event: &Value, kind: &str| {
         let item = event.get("item").filter(|item| item.get("type") == Some(&json!(kind)))?;

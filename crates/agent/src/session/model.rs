@@ -22,7 +22,7 @@ pub(crate) fn choose_client(
         settings: &ground.settings,
         environment: &ground.environment,
         layout: &ground.layout,
-        workspace: ground.workspace.as_deref().map_or(ground.folder.as_path(), Workspace::root),
+        workspace: ground.workspace.as_deref().map_or(ground.directory.as_path(), Workspace::root),
         script_state,
     })
 }

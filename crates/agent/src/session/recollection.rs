@@ -175,8 +175,8 @@ impl Session {
         let stm = Stm::at(&places.stm, Bounds::of(&self.settings), self.redactor.clone());
         let (any_memory, any_trace) = (places.ltm.exists(), places.stm.exists());
         let mut memory = Memory::open(places, self.redactor.clone());
-        if let Some(folder) = self.settings.given(&table::EMBEDDER) {
-            match Bert::read(Path::new(folder)) {
+        if let Some(directory) = self.settings.given(&table::EMBEDDER) {
+            match Bert::read(Path::new(directory)) {
                 Ok(embedder) => memory = memory.finding_by(Box::new(embedder)),
                 Err(error) => self.notice(&format!("memory is searched by words only: {error}")),
             }

@@ -1,4 +1,4 @@
-//! Taking up a run that broke off: the same folder, the same record, the same budget.
+//! Taking up a run that broke off: the same directory, the same record, the same budget.
 //!
 //! What was done is told to the model from the record; no call is repeated by the shell. A run that ended is not taken up.
 
@@ -6,7 +6,7 @@ use super::SessionError;
 use crate::compose::Extra;
 use marvin_base::files::{self, Links};
 use marvin_base::layout::Layout;
-use marvin_base::run::RunFolder;
+use marvin_base::run::RunDirectory;
 use marvin_base::{clock, ledger, truncate};
 use serde_json::{Map, Value};
 
@@ -16,7 +16,7 @@ const LARGEST: u64 = 64 * 1024 * 1024;
 /// A run that broke off.
 #[derive(Debug)]
 pub(crate) struct Broken {
-    pub(crate) run: RunFolder,
+    pub(crate) run: RunDirectory,
     /// What `run.json` says.
     pub(crate) facts: Map<String, Value>,
     /// Its events.
@@ -28,7 +28,7 @@ impl Broken {
     pub(crate) fn find(layout: &Layout, id: &str) -> Result<Broken, SessionError> {
         let wrong = |problem: String| SessionError::Resume(truncate::line(id, 80), problem);
         let id = id.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        let run = RunFolder::open(&layout.runs(), id)
+        let run = RunDirectory::open(&layout.runs(), id)
             .map_err(|error| wrong(format!("there is no such run here ({error})")))?;
         let text = files::read_text(&run.path().join("run.json"), LARGEST, Links::Refuse)
             .map_err(|error| wrong(format!("its run.json cannot be read: {error}")))?;

@@ -9,7 +9,7 @@ use marvin_agent::{Ground, Status, Trace, Turn};
 use marvin_base::environment::Environment;
 use marvin_base::ledger::{Durability, Ledger};
 use marvin_base::redact::Redactor;
-use marvin_base::run::RunFolder;
+use marvin_base::run::RunDirectory;
 use marvin_gate::{Access, Touches};
 use marvin_model::client::Sink;
 use marvin_model::cost::CostLedger;
@@ -165,12 +165,12 @@ struct Seen {
 }
 
 async fn converse(way: Way, says: &[Say], rounds: usize) -> Seen {
-    let folder = tempfile::tempdir().unwrap();
-    let work = folder.path().join("work");
+    let directory = tempfile::tempdir().unwrap();
+    let work = directory.path().join("work");
     std::fs::create_dir(&work).unwrap();
-    let environment = Environment::from_iter([("HOME", folder.path().display().to_string())]);
+    let environment = Environment::from_iter([("HOME", directory.path().display().to_string())]);
     let ground = Ground::find(environment, work.clone(), Some(&work), true, Vec::new()).unwrap();
-    let run = RunFolder::create(&ground.layout.runs()).unwrap();
+    let run = RunDirectory::create(&ground.layout.runs()).unwrap();
     let redactor = Arc::new(Redactor::patterns_only());
     let ledger = Ledger::open(&run.trace(), Durability::System, redactor.clone()).unwrap();
     let summon = Summon::default();

@@ -1,5 +1,5 @@
 //! The loop over its parts: real tools, a real record, a scripted model.
 
-// The attribute tells the linter what the folder tells the reader: these are tests, and may unwrap.
+// The attribute tells the linter what the directory tells the reader: these are tests, and may unwrap.
 #[cfg(test)]
 mod conversation;

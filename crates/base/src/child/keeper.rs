@@ -270,7 +270,7 @@ fn hard_bound(most: u32) -> Option<u64> {
     }
     let mut tasks = 0;
     for entry in std::fs::read_dir("/proc").ok()?.flatten() {
-        // The folder of the threads has a link for each, and two of its own.
+        // The directory of the threads has a link for each, and two of its own.
         let Ok(facts) = entry.path().join("task").symlink_metadata() else { continue };
         if facts.uid() == own.as_raw() {
             tasks += facts.nlink().saturating_sub(2);

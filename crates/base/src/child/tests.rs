@@ -213,9 +213,9 @@ async fn ten_thousand_processes_are_too_many_and_a_few_are_not() {
 
 #[tokio::test]
 async fn files_are_bounded_and_core_dumps_are_off() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let mut child = shell("ulimit -c; head -c 3000000 /dev/zero > big; wc -c < big");
-    child.folder = Some(folder.path().to_path_buf());
+    child.directory = Some(directory.path().to_path_buf());
     child.limits = Limits { file_bytes: Some(1_000_000), expendable: true, ..Limits::default() };
     let bounded = outcome(child).await;
     assert_eq!(bounded.stdout.text().split_whitespace().collect::<Vec<_>>(), ["0", "1000000"]);

@@ -94,13 +94,13 @@ impl Tree {
 
     /// Adds the children of a process, and says how many threads it has.
     fn add_children_of(&mut self, process: i32) -> u32 {
-        let folder = Path::new().text(b"/proc/").number(process).text(b"/task");
-        // The folder has a link for itself, one for its parent and one for each thread.
-        let threads = links(&folder).saturating_sub(2);
+        let directory = Path::new().text(b"/proc/").number(process).text(b"/task");
+        // The directory has a link for itself, one for its parent and one for each thread.
+        let threads = links(&directory).saturating_sub(2);
         if threads <= 1 {
-            self.add_children_in(folder.text(b"/").number(process));
+            self.add_children_in(directory.text(b"/").number(process));
         } else {
-            each_entry(&folder, |thread| self.add_children_in(folder.text(b"/").number(thread)));
+            each_entry(&directory, |thread| self.add_children_in(directory.text(b"/").number(thread)));
         }
         threads
     }
@@ -189,13 +189,13 @@ impl Path {
     }
 }
 
-/// The number of links of a folder; 0 when it is not there.
+/// The number of links of a directory; 0 when it is not there.
 #[expect(unsafe_code, reason = "a system call without a safe form that allocates nothing")]
-fn links(folder: &Path) -> u32 {
+fn links(directory: &Path) -> u32 {
     // SAFETY: the path ends with a zero byte, and the structure is ours.
     unsafe {
         let mut facts: libc::stat = std::mem::zeroed();
-        if libc::stat(folder.bytes.as_ptr().cast(), &raw mut facts) != 0 {
+        if libc::stat(directory.bytes.as_ptr().cast(), &raw mut facts) != 0 {
             return 0;
         }
         u32::try_from(facts.st_nlink).unwrap_or(u32::MAX)
@@ -220,9 +220,9 @@ fn each_piece(file: &Path, mut visit: impl FnMut(&[u8])) {
     }
 }
 
-/// Calls `visit` with every entry of a folder whose name is a number.
+/// Calls `visit` with every entry of a directory whose name is a number.
 #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
-pub(super) fn each_entry(folder: &Path, mut visit: impl FnMut(i32)) {
+pub(super) fn each_entry(directory: &Path, mut visit: impl FnMut(i32)) {
     /// Where the length of an entry and its name stand.
     const LENGTH: usize = 16;
     const NAME: usize = 19;
@@ -230,7 +230,7 @@ pub(super) fn each_entry(folder: &Path, mut visit: impl FnMut(i32)) {
     // SAFETY: the path ends with a zero byte; the buffer is ours, and as long as is said.
     unsafe {
         let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
-        let handle = libc::open(folder.bytes.as_ptr().cast(), flags);
+        let handle = libc::open(directory.bytes.as_ptr().cast(), flags);
         if handle < 0 {
             return;
         }

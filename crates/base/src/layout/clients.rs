@@ -1,10 +1,10 @@
-//! Where Claude Code, Codex and git look in a project, and what `marvin init` puts beside them; all relative to a folder.
+//! Where Claude Code, Codex and git look in a project, and what `marvin init` puts beside them; all relative to a directory.
 
 /// Claude Code's settings that a team shares.
 pub const CLAUDE_SETTINGS: &str = ".claude/settings.json";
 /// Claude Code's settings of one person in this project.
 pub const CLAUDE_LOCAL_SETTINGS: &str = ".claude/settings.local.json";
-/// The folder of Claude Code's skills.
+/// The directory of Claude Code's skills.
 pub const CLAUDE_SKILLS: &str = ".claude/skills";
 /// The hooks of Codex.
 pub const CODEX_HOOKS: &str = ".codex/hooks.json";
@@ -14,9 +14,9 @@ pub const CLAUDE_NOTES: &str = "CLAUDE.md";
 pub const CODEX_NOTES: &str = "AGENTS.md";
 /// What git leaves out.
 pub const IGNORED: &str = ".gitignore";
-/// The folder of the record.
+/// The directory of the record.
 pub const RECORD: &str = ".marvin";
-/// The folder of packs.
+/// The directory of packs.
 pub const PACKS: &str = ".marvin/packs";
 /// The rules of the project that refuse.
 pub const DENYLIST: &str = ".marvin/security/denylist.json";

@@ -475,7 +475,7 @@ mod tests {
                 && place.record().join("config.toml").exists()
         );
         assert!(place.state("runs/run_20260101_000000_abcd/artifacts/a.txt").exists());
-        assert!(crate::run::RunFolder::open(&place.layout.runs(), "run_20260101_000000_abcd").is_err());
+        assert!(crate::run::RunDirectory::open(&place.layout.runs(), "run_20260101_000000_abcd").is_err());
         assert_eq!(
             std::fs::read_to_string(place.state("agents/ann.md")).unwrap(),
             "---\nid: ann\naccess: readonly\n---\naccess: full is only text here\n"

@@ -199,11 +199,13 @@ impl Layout {
     #[must_use]
     pub fn find_project(&self, from: &Path) -> Option<PathBuf> {
         let projects = self.state.join("projects");
-        let has_state = |folder: &Path| projects.join(project_id(folder)).is_dir();
+        let has_state = |directory: &Path| projects.join(project_id(directory)).is_dir();
         let is_any = projects.is_dir();
         from.ancestors()
-            .take_while(|folder| *folder != self.home && folder.parent().is_some())
-            .find(|folder| folder.join(super::clients::RECORD).is_dir() || is_any && has_state(folder))
+            .take_while(|directory| *directory != self.home && directory.parent().is_some())
+            .find(|directory| {
+                directory.join(super::clients::RECORD).is_dir() || is_any && has_state(directory)
+            })
             .map(Path::to_path_buf)
     }
 

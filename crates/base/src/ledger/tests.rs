@@ -10,8 +10,8 @@ fn open(path: &Path) -> Ledger {
 
 #[test]
 fn a_torn_tail_is_moved_and_reported() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a/trace.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a/trace.jsonl");
     let mut ledger = open(&path);
     ledger.append(&json!({"n": 1})).unwrap();
     drop(ledger);
@@ -29,25 +29,25 @@ fn a_torn_tail_is_moved_and_reported() {
 
 #[test]
 fn only_a_regular_file_is_a_record() {
-    let folder = tempfile::tempdir().unwrap();
-    let (victim, link) = (folder.path().join("victim"), folder.path().join("link"));
+    let directory = tempfile::tempdir().unwrap();
+    let (victim, link) = (directory.path().join("victim"), directory.path().join("link"));
     std::fs::write(&victim, "no newline").unwrap();
     std::os::unix::fs::symlink(&victim, &link).unwrap();
-    let pipe = folder.path().join("pipe");
+    let pipe = directory.path().join("pipe");
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).unwrap();
     for path in [&link, &pipe] {
         assert!(Ledger::open_shared(path, Durability::Turn, Arc::new(Redactor::patterns_only())).is_err());
     }
     assert_eq!(std::fs::read(&victim).unwrap(), b"no newline");
-    let endless = folder.path().join("endless");
+    let endless = directory.path().join("endless");
     File::create(&endless).unwrap().set_len(1 << 32).unwrap();
     assert!(Ledger::open_shared(&endless, Durability::Turn, Arc::new(Redactor::patterns_only())).is_err());
 }
 
 #[test]
 fn zeros_after_a_power_cut_are_not_data() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("l");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("l");
     std::fs::write(&path, b"{}\n\0\0\0\0\n\0\0").unwrap();
     assert_eq!(open(&path).torn().unwrap().bytes, 7);
     assert_eq!(std::fs::read(&path).unwrap(), b"{}\n");
@@ -55,8 +55,8 @@ fn zeros_after_a_power_cut_are_not_data() {
 
 #[test]
 fn one_writer_at_a_time() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("l");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("l");
     let first = open(&path);
     let second = Ledger::open(&path, Durability::Turn, Arc::new(Redactor::patterns_only()));
     assert!(matches!(second, Err(LedgerError::Busy { .. })));
@@ -66,8 +66,8 @@ fn one_writer_at_a_time() {
 
 #[test]
 fn what_another_writer_left_unfinished_is_moved_before_the_next_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("costs.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("costs.jsonl");
     let mut ledger =
         Ledger::open_shared(&path, Durability::System, Arc::new(Redactor::patterns_only())).unwrap();
     for number in 0..3 {
@@ -83,8 +83,8 @@ fn what_another_writer_left_unfinished_is_moved_before_the_next_line() {
 
 #[test]
 fn shared_writers_lose_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("l");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("l");
     std::thread::scope(|scope| {
         for writer in 0..4 {
             let path = &path;
@@ -105,8 +105,8 @@ fn shared_writers_lose_nothing() {
 
 #[test]
 fn secrets_do_not_reach_the_disk() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("l");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("l");
     open(&path).append(&json!({"text": "key AKIAIOSFODNN7EXAMPLE!"})).unwrap();
     assert!(!std::fs::read_to_string(&path).unwrap().contains("AKIAIOSFODNN7EXAMPLE"));
 }
@@ -114,8 +114,8 @@ fn secrets_do_not_reach_the_disk() {
 proptest! {
     #[test]
     fn any_tail_is_survived(tail in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("l");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("l");
         let mut bytes = b"{\"n\":1}\n".to_vec();
         bytes.extend(&tail);
         std::fs::write(&path, &bytes).unwrap();
@@ -147,8 +147,8 @@ fn found(path: &Path) -> Break {
 
 #[test]
 fn a_chain_is_written_checked_and_kept_out_of_the_entries() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("l");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("l");
     let mut ledger = chained(&path);
     assert_eq!(ledger.append(&json!({})).unwrap(), json!({}));
     ledger.append(&json!({"n": "v1:\"}", "prev": "mine"})).unwrap();
@@ -161,13 +161,13 @@ fn a_chain_is_written_checked_and_kept_out_of_the_entries() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(chain::prev(lines[0].as_bytes()), Some(chain::genesis().as_str()));
     assert_eq!(chain::prev(lines[2].as_bytes()), Some(chain::hash(lines[1].as_bytes()).as_str()));
-    assert!(matches!(read_chained(&folder.path().join("none")), Err(LedgerError::Io { .. })));
+    assert!(matches!(read_chained(&directory.path().join("none")), Err(LedgerError::Io { .. })));
 }
 
 #[test]
 fn s5_every_way_to_change_a_ledger_is_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("l");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("l");
     let lines = five(&path);
     let whole = std::fs::read(&path).unwrap();
     let write =
@@ -204,7 +204,7 @@ fn s5_every_way_to_change_a_ledger_is_found() {
         // A linked line at the end is what another writer would append; everywhere else it is found.
         assert_eq!(read_chained(&path).is_ok(), at == 5, "linked line inserted at {at}");
     }
-    let other = folder.path().join("other");
+    let other = directory.path().join("other");
     drop(chained(&other).append(&json!({"n": "another ledger, with much longer lines than the first one"})));
     for _ in 0..9 {
         chained(&other).append(&json!({"forged": true})).unwrap();
@@ -221,8 +221,8 @@ fn s5_every_way_to_change_a_ledger_is_found() {
 
 #[test]
 fn s5_what_is_cut_off_while_its_writer_lives_is_found_at_the_next_line() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("l");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("l");
     for shared in [false, true] {
         std::fs::remove_file(&path).ok();
         std::fs::remove_file(chain::head_path(&path)).ok();
@@ -242,8 +242,8 @@ fn s5_what_is_cut_off_while_its_writer_lives_is_found_at_the_next_line() {
 
 #[test]
 fn a_process_that_dies_between_line_and_head_leaves_a_whole_chain() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("l");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("l");
     five(&path);
     let head = std::fs::read(chain::head_path(&path)).unwrap();
     let mut ledger = chained(&path);
@@ -261,8 +261,8 @@ fn a_process_that_dies_between_line_and_head_leaves_a_whole_chain() {
 
 #[test]
 fn lines_that_a_power_cut_took_are_not_a_forgery() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("l");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("l");
     let lines = five(&path);
     let head = std::fs::read_to_string(chain::head_path(&path)).unwrap();
     let (before, _) = head.trim_end().rsplit_once(' ').unwrap();
@@ -286,8 +286,8 @@ fn processes_share_one_chain() {
         }
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("l");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("l");
     let program = std::env::current_exe().unwrap();
     let start = || {
         std::process::Command::new(&program)
@@ -304,8 +304,8 @@ fn processes_share_one_chain() {
 
 #[test]
 fn a_ledger_of_an_older_version_gets_its_chain() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("l");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("l");
     std::fs::write(&path, "{\"n\":1}\nnot json\n{\"n\":2,\"prev\":\"x\"}\n{\"half").unwrap();
     assert_eq!(chain::adopt(&path).unwrap(), 1);
     assert_eq!(read_chained(&path).unwrap().entries, [json!({"n": 1}), json!({"n": 2})]);

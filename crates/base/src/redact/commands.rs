@@ -96,7 +96,7 @@ fn words(line: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The name that a word ends in, behind quotes, brackets and folders, and where it begins.
+/// The name that a word ends in, behind quotes, brackets and directories, and where it begins.
 fn name(word: &str) -> (usize, &str) {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let start = word.len() - word.bytes().rev().take_while(plain).count();

@@ -293,8 +293,9 @@ mod tests {
     use super::*;
 
     fn load_from(user: &str, project: &str, environment: &[(&str, &str)]) -> Result<Settings, SettingsError> {
-        let folder = tempfile::tempdir().unwrap();
-        let (user_file, project_file) = (folder.path().join("user.toml"), folder.path().join("project.toml"));
+        let directory = tempfile::tempdir().unwrap();
+        let (user_file, project_file) =
+            (directory.path().join("user.toml"), directory.path().join("project.toml"));
         std::fs::write(&user_file, user).unwrap();
         std::fs::write(&project_file, project).unwrap();
         load(&Sources {
@@ -351,9 +352,9 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_in_place_of_the_file_is_an_error() {
-        let folder = tempfile::tempdir().unwrap();
-        let sources = Sources { user: Some(folder.path().to_path_buf()), ..Sources::default() };
+    fn a_directory_in_place_of_the_file_is_an_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let sources = Sources { user: Some(directory.path().to_path_buf()), ..Sources::default() };
         assert!(matches!(load(&sources), Err(SettingsError::Unreadable { .. })));
     }
 }

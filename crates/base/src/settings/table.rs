@@ -135,7 +135,7 @@ settings! {
         "Further Codex settings, as a JSON object of key and value";
     CODEX_RIPGREP_GUARD = "provider.codex.ripgrep_guard", Switch, "true", Person,
         ["MARVIN_CODEX_RIPGREP_GUARD", "TOKIMON_CODEX_RIPGREP_GUARD"],
-        "Keep Codex's ripgrep out of generated folders";
+        "Keep Codex's ripgrep out of generated directories";
     CODEX_RIPGREP_COLUMNS = "provider.codex.ripgrep_max_columns", Whole(0, MANY), "4096", Person,
         ["MARVIN_CODEX_RIPGREP_MAX_COLUMNS", "TOKIMON_CODEX_RIPGREP_MAX_COLUMNS"],
         "Longest line that Codex's ripgrep prints; 0: no limit";
@@ -224,7 +224,7 @@ settings! {
     TOOL_SANDBOX = "tools.session_grant", Switch, "false", Person, ["MARVIN_TOOL_SANDBOX", "BOB_TOOL_SANDBOX_ENABLED"],
         "Grant file and command tools to interactive sessions";
     TOOL_ROOTS = "tools.roots", List, "", Person, ["MARVIN_TOOL_ROOTS", "BOB_TOOL_ROOTS"],
-        "Folders that granted tools may touch";
+        "Directories that granted tools may touch";
     CONTAINMENT = "sandbox.commands", Choice(&["auto", "namespaces", "landlock", "bubblewrap", "off"]), "auto", Person, ["MARVIN_SANDBOX"],
         "How the operating system contains commands; auto: the strongest level this machine gives; namespaces: that or nothing";
     SANDBOX_READABLE = "sandbox.readable", List, "", Person, ["MARVIN_SANDBOX_READABLE"],
@@ -308,10 +308,10 @@ settings! {
     TEST_COMMAND = "pipeline.test_command", Text, "", Anyone, ["MARVIN_TEST_COMMAND"],
         "Line that runs the project's tests; unset: found from the project's files";
     TICKETS_DIR = "tickets.folder", Text, "", Person, ["MARVIN_TICKETS_DIR", "TICKETS_DIR"],
-        "Folder of the tickets; unset: .tickets here or above";
+        "Directory of the tickets; unset: .tickets here or above";
 
     MEMORY_DIR = "memory.folder", Text, "", Person, ["MARVIN_MEMORY_DIR", "BOB_RUNTIME_DIR"],
-        "Folder of state, turns and memory; unset: memory in the project's state directory";
+        "Directory of state, turns and memory; unset: memory in the project's state directory";
     MEMORY_TURNS = "memory.turns", Text, "", Person, ["MARVIN_MEMORY_TURNS", "BOB_TURN_LOG"], "File of the turns";
     MEMORY_STATE = "memory.state", Text, "", Person, ["MARVIN_MEMORY_STATE", "BOB_STATE_FILE"], "File of the state";
     MEMORY_APPROVALS = "memory.approvals", Text, "", Person, ["MARVIN_MEMORY_APPROVALS", "BOB_APPROVAL_LEDGER"],
@@ -320,10 +320,10 @@ settings! {
     MEMORY_PRACTICE = "memory.practice", Text, "", Person, ["MARVIN_MEMORY_PRACTICE", "BOB_PRACTICE_CANDIDATES"],
         "File of candidates that practice proposes";
     EMBEDDER = "memory.embedder", Text, "", Person, ["MARVIN_EMBEDDER"],
-        "Folder of a small model that finds by meaning (config.json, vocab.txt, model.safetensors); unset: words only";
+        "Directory of a small model that finds by meaning (config.json, vocab.txt, model.safetensors); unset: words only";
     STM_ENABLED = "memory.stm.enabled", Switch, "true", Anyone, ["MARVIN_STM_ENABLED", "BOB_STM_ENABLED"],
         "Keep a short-term memory";
-    STM_DIR = "memory.stm.folder", Text, "", Person, ["MARVIN_STM_DIR", "BOB_STM_DIR"], "Folder of the short-term memory";
+    STM_DIR = "memory.stm.folder", Text, "", Person, ["MARVIN_STM_DIR", "BOB_STM_DIR"], "Directory of the short-term memory";
     STM_COLLECTION = "memory.stm.collection", Text, "stm", Anyone, ["MARVIN_STM_COLLECTION", "BOB_STM_COLLECTION"],
         "Name of the short-term memory";
     STM_TTL = "memory.stm.ttl_hours", Whole(1, 72), "72", Anyone, ["MARVIN_STM_TTL_HOURS", "BOB_STM_TTL_HOURS"],
@@ -370,7 +370,7 @@ settings! {
         "Token that clients of `marvin mcp --http` must send; unset: a new one each time";
 
     LAB_PYTHON = "lab.python", Text, "python3", Person, ["MARVIN_LAB_PYTHON"],
-        "Python that benchmark tasks are graded with; it has pytest: a program, or the folder of a virtual environment";
+        "Python that benchmark tasks are graded with; it has pytest: a program, or the directory of a virtual environment";
 
     STATE_DIR = "process.state_dir", Text, "", Process, ["MARVIN_STATE_DIR"],
         "Absolute path of the state directory (records, approvals, cost, memory); unset: $XDG_STATE_HOME/marvin, else ~/.local/state/marvin";

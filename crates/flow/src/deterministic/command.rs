@@ -6,7 +6,7 @@
 //! step ever becomes a piece of the line.
 //!
 //! What is true after a crash: when Marvin dies, the keeper ends the line at once, wherever it was. A line that ended before
-//! has left its exit code and its output in the folder of the run, and that is taken. A line that had not ended may have done
+//! has left its exit code and its output in the directory of the run, and that is taken. A line that had not ended may have done
 //! nothing, a part, or all: nobody can know, so a person is asked, unless the step says `repeatable: true`. A line can make
 //! itself repeatable by looking whether what it does was done under its key.
 //!
@@ -83,13 +83,13 @@ impl Command {
         let mut variables: BTreeMap<String, String> =
             variables.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
         variables.extend(order.inputs.iter().filter_map(|(name, value)| input(name, value)));
-        Kept { place: place(&order.run_folder).join(&order.key), variables }
+        Kept { place: place(&order.run_directory).join(&order.key), variables }
     }
 }
 
 /// Where lines leave their ends.
-fn place(run_folder: &Path) -> PathBuf {
-    run_folder.join("logs").join("commands")
+fn place(run_directory: &Path) -> PathBuf {
+    run_directory.join("logs").join("commands")
 }
 
 /// An input as a variable of the line: a value, never a piece of its text.
@@ -209,9 +209,13 @@ impl Worker for Command {
             return Report { status, ..report };
         }
         let kept = Command::kept(order);
-        let folder = place(&order.run_folder);
-        if let Err(error) = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder) {
-            return Report::failed(order, "record", format!("cannot make the folder of its output: {error}"));
+        let directory = place(&order.run_directory);
+        if let Err(error) = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory) {
+            return Report::failed(
+                order,
+                "record",
+                format!("cannot make the directory of its output: {error}"),
+            );
         }
         let seconds = order.inputs.get("timeout_s").and_then(Value::as_u64);
         let deadline = match seconds {

@@ -123,7 +123,7 @@ impl Dispatcher {
         }
         // Before the transition counts, what it speaks of is there.
         if matches!(status, StepStatus::Succeeded | StepStatus::Partial) || !artifacts.is_empty() {
-            files::keep(self.folder.artifacts(), &order.step_id, &report.outputs, &artifacts)?;
+            files::keep(self.directory.artifacts(), &order.step_id, &report.outputs, &artifacts)?;
         }
         if !artifacts.is_empty() {
             self.record.write_artifacts(step, order.attempt, &artifacts)?;

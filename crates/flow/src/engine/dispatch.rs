@@ -9,7 +9,7 @@ use crate::spec::{Followers, Step, Workflow};
 use crate::worker::Status;
 use marvin_agent::trace::Trace;
 use marvin_base::redact::Redactor;
-use marvin_base::run::RunFolder;
+use marvin_base::run::RunDirectory;
 use marvin_base::truncate;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,7 +27,7 @@ const TOGETHER: usize = 64;
 
 /// What a dispatcher is made of.
 pub(super) struct Parts {
-    pub(super) folder: RunFolder,
+    pub(super) directory: RunDirectory,
     pub(super) trace: Arc<Trace>,
     pub(super) record: Record,
     pub(super) workflow: Workflow,
@@ -52,7 +52,7 @@ pub(super) struct Running {
 
 /// The dispatcher.
 pub(super) struct Dispatcher {
-    pub(super) folder: RunFolder,
+    pub(super) directory: RunDirectory,
     trace: Arc<Trace>,
     pub(super) record: Record,
     pub(super) workflow: Workflow,
@@ -99,12 +99,12 @@ pub(super) struct Dispatcher {
 
 impl Dispatcher {
     pub(super) fn new(parts: Parts) -> Self {
-        let Parts { folder, trace, record, workflow, folded, workers, teacher, .. } = parts;
+        let Parts { directory, trace, record, workflow, folded, workers, teacher, .. } = parts;
         let seen = folded.seen(&|step| {
             workflow.steps.get(step as usize).map(|step| step.id.to_string()).unwrap_or_default()
         });
         Dispatcher {
-            folder,
+            directory,
             trace,
             record,
             workers,
@@ -484,7 +484,7 @@ impl Dispatcher {
             });
         }
         self.record.close()?;
-        files::write_state(self.folder.path(), &self.record, &self.workflow, &self.redactor)?;
+        files::write_state(self.directory.path(), &self.record, &self.workflow, &self.redactor)?;
         if outcome.status == super::RunStatus::Succeeded {
             self.check_artifacts()?;
         }

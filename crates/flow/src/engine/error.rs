@@ -20,7 +20,7 @@ pub enum EngineError {
         "{path} is held by {holder}\n  hint: wait for it, or end it with `marvin stop-run --run-path {path}`"
     )]
     Held {
-        /// The folder of the run.
+        /// The directory of the run.
         path: String,
         /// Who holds it.
         holder: Holder,

@@ -1,9 +1,9 @@
-//! What a run leaves in its folder besides the record: the outputs of steps, and `workflow_state.json`.
+//! What a run leaves in its directory besides the record: the outputs of steps, and `workflow_state.json`.
 //!
 //! Both are copies of what the record holds, for people and programs. Steps that only repeat their inputs leave no files of
 //! their own; their outputs are in the record and in `workflow_state.json`.
 
-use super::{EngineError, step_folder};
+use super::{EngineError, step_directory};
 use crate::record::{Artifact, Data, Record, StepStatus};
 use crate::retry::{Attempt, Progress, call_signature};
 use crate::spec::Workflow;
@@ -25,9 +25,9 @@ pub(super) fn keep(
         path: artifacts.path().join("steps").join(step_id).display().to_string(),
         source,
     };
-    let folder = step_folder(artifacts, step_id).map_err(wrap)?;
+    let directory = step_directory(artifacts, step_id).map_err(wrap)?;
     let write = |name: &str, value: Value| {
-        atomic::replace_copy(&folder.join(name), format!("{value:#}\n").as_bytes())
+        atomic::replace_copy(&directory.join(name), format!("{value:#}\n").as_bytes())
     };
     write("outputs.json", Value::Object(outputs.clone()))?;
     Ok(write("artifacts.json", json!(left))?)
@@ -152,11 +152,11 @@ fn echoed(workflow: &Workflow, step: &crate::spec::Step, inputs: &Map<String, Va
 
 /// Writes `workflow_state.json`.
 pub(super) fn write_state(
-    folder: &Path,
+    directory: &Path,
     record: &Record,
     workflow: &Workflow,
     redactor: &Redactor,
 ) -> Result<(), EngineError> {
     let text = state(record, workflow, redactor)?;
-    Ok(atomic::replace(&folder.join("workflow_state.json"), &text)?)
+    Ok(atomic::replace(&directory.join("workflow_state.json"), &text)?)
 }

@@ -1,6 +1,6 @@
 //! One process at a time works on a run.
 //!
-//! The lock is the operating system's, on `run.lock` in the folder of the run, so it goes with the process however that ends.
+//! The lock is the operating system's, on `run.lock` in the directory of the run, so it goes with the process however that ends.
 //! The file says who holds it.
 
 use super::EngineError;
@@ -58,8 +58,8 @@ impl Lock {
     ///
     /// # Errors
     /// When another process does, with who that is.
-    pub fn take(folder: &Path) -> Result<Self, EngineError> {
-        let path: PathBuf = folder.join(FILE);
+    pub fn take(directory: &Path) -> Result<Self, EngineError> {
+        let path: PathBuf = directory.join(FILE);
         let wrap = |source| marvin_base::atomic::WriteError { path: path.display().to_string(), source };
         let mut file = open(&path).map_err(wrap)?;
         // Somebody who only looks holds it for a moment.
@@ -73,7 +73,7 @@ impl Lock {
             Err(TryLockError::WouldBlock) => {
                 let nobody = Holder { pid: 0, since: String::new() };
                 let holder = read(&path).unwrap_or(nobody);
-                return Err(EngineError::Held { path: folder.display().to_string(), holder });
+                return Err(EngineError::Held { path: directory.display().to_string(), holder });
             }
             Err(TryLockError::Error(source)) => return Err(wrap(source).into()),
         }
@@ -95,8 +95,8 @@ fn read(path: &Path) -> Option<Holder> {
 
 /// Who works on a run now, if anybody does.
 #[must_use]
-pub fn holder(folder: &Path) -> Option<Holder> {
-    let path = folder.join(FILE);
+pub fn holder(directory: &Path) -> Option<Holder> {
+    let path = directory.join(FILE);
     let file = File::open(&path).ok()?;
     match file.try_lock_shared() {
         Err(TryLockError::WouldBlock) => read(&path),

@@ -45,7 +45,7 @@ use marvin_agent::trace::{Listener, Trace};
 use marvin_base::clock;
 use marvin_base::held::Held;
 use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
-use marvin_base::run::RunFolder;
+use marvin_base::run::RunDirectory;
 use marvin_base::settings::table;
 use marvin_model::cost::CostLedger;
 use serde_json::{Map, Value, json};
@@ -85,7 +85,7 @@ impl std::fmt::Debug for Options {
 /// A run that is about to go, or to go on.
 #[derive(Debug)]
 pub struct Run {
-    folder: RunFolder,
+    directory: RunDirectory,
     trace: Arc<Trace>,
     record: Record,
     workflow: Workflow,
@@ -101,7 +101,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Makes the folder of a new run, with everything that it needs to be resumed.
+    /// Makes the directory of a new run, with everything that it needs to be resumed.
     ///
     /// # Errors
     /// When something cannot be written.
@@ -123,14 +123,14 @@ impl Run {
         let (Some(runs), Some(id)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
             return Err(EngineError::NoRun(path.display().to_string()));
         };
-        let folder = RunFolder::open(runs, id)
+        let directory = RunDirectory::open(runs, id)
             .map_err(|error| EngineError::NoRun(format!("{}: {error}", path.display())))?;
-        if !folder.path().join(crate::record::FILE).exists() {
+        if !directory.path().join(crate::record::FILE).exists() {
             return Err(EngineError::NoWorkflow(path.display().to_string()));
         }
-        let lock = Lock::take(folder.path())?;
-        let (record, workflow, folded) = Record::open(folder.path(), options.sync)?;
-        let before = match ledger::read_chained(&folder.trace()) {
+        let lock = Lock::take(directory.path())?;
+        let (record, workflow, folded) = Record::open(directory.path(), options.sync)?;
+        let before = match ledger::read_chained(&directory.trace()) {
             Ok(contents) => contents.entries,
             Err(error @ LedgerError::Broken { .. }) => return Err(error.into()),
             Err(_) => Vec::new(),
@@ -141,9 +141,9 @@ impl Run {
         if record.sync() != Sync::Normal {
             record.check_against(told)?;
         }
-        let trace = Trace::going_on(ledger(&folder, ground)?, options.listener, &before);
+        let trace = Trace::going_on(ledger(&directory, ground)?, options.listener, &before);
         let facts = facts(&workflow, record.sync());
-        save(&folder, &facts, &ground.redactor, "running", false)?;
+        save(&directory, &facts, &ground.redactor, "running", false)?;
         catch_up(&trace, &record, &workflow, told)?;
         Ok(Run {
             concurrency: cores(options.concurrency),
@@ -152,7 +152,7 @@ impl Run {
             ground: Arc::new(ground.clone()),
             trace: Arc::new(trace),
             resumed: true,
-            folder,
+            directory,
             record,
             workflow,
             folded,
@@ -162,10 +162,10 @@ impl Run {
         })
     }
 
-    /// The folder of the run.
+    /// The directory of the run.
     #[must_use]
-    pub fn folder(&self) -> &RunFolder {
-        &self.folder
+    pub fn directory(&self) -> &RunDirectory {
+        &self.directory
     }
 
     /// The one trace, for workers that have something to tell.
@@ -194,13 +194,13 @@ impl Run {
         let (events, inbox) = std::sync::mpsc::channel();
         let (starts, orders) = tokio::sync::mpsc::unbounded_channel();
         let (finish, finished) = tokio::sync::oneshot::channel();
-        let (folder, facts, redactor, trace) =
-            (self.folder.clone(), self.facts.clone(), self.redactor.clone(), self.trace.clone());
+        let (directory, facts, redactor, trace) =
+            (self.directory.clone(), self.facts.clone(), self.redactor.clone(), self.trace.clone());
         let executors = Executors::new(events.clone(), cancel.clone(), redactor.clone(), self.ground);
         let resumed = self.resumed;
         let begin = json!({
             "workflow_id": self.workflow.workflow_id, "goal": trace.within(&json!(self.workflow.goal), 2_000),
-            "steps": self.workflow.steps.len(), "concurrency": self.concurrency, "sync": self.record.sync().word(), "run_id": folder.id(),
+            "steps": self.workflow.steps.len(), "concurrency": self.concurrency, "sync": self.record.sync().word(), "run_id": directory.id(),
         });
         trace.event(if resumed { "workflow.resumed" } else { "workflow.started" }, begin)?;
         let stop = events.clone();
@@ -211,7 +211,7 @@ impl Run {
         });
         let (lock, account) = (self.lock, self.account);
         let dispatcher = Dispatcher::new(dispatch::Parts {
-            folder: self.folder,
+            directory: self.directory,
             trace: self.trace,
             record: self.record,
             workflow: self.workflow,
@@ -235,12 +235,12 @@ impl Run {
             Err(error) => {
                 // Where even this cannot be written, the record says enough by itself.
                 trace.event("workflow.broken", json!({"error": error.to_string()})).ok();
-                save(&folder, &facts, &redactor, "broken", true).ok();
+                save(&directory, &facts, &redactor, "broken", true).ok();
                 return Err(error);
             }
         };
-        outcome.run_id = folder.id().to_string();
-        outcome.run_path = folder.path().to_path_buf();
+        outcome.run_id = directory.id().to_string();
+        outcome.run_path = directory.path().to_path_buf();
         outcome.elapsed = started.elapsed();
         if let Some(account) = &account {
             outcome.cost = Some(account.tree()?.report());
@@ -251,7 +251,7 @@ impl Run {
         let mut facts = facts;
         facts.insert("counts".into(), json!(outcome.counts));
         facts.extend(outcome.cost.clone().map(|cost| ("cost".to_string(), cost)));
-        save(&folder, &facts, &redactor, &outcome.status.word().to_lowercase(), true)?;
+        save(&directory, &facts, &redactor, &outcome.status.word().to_lowercase(), true)?;
         drop(lock);
         Ok(outcome)
     }
@@ -283,12 +283,12 @@ fn workspace(ground: &Ground) -> PathBuf {
     ground
         .workspace
         .as_deref()
-        .map_or_else(|| ground.folder.clone(), |workspace| workspace.root().to_path_buf())
+        .map_or_else(|| ground.directory.clone(), |workspace| workspace.root().to_path_buf())
 }
 
-fn ledger(folder: &RunFolder, ground: &Ground) -> Result<Ledger, EngineError> {
+fn ledger(directory: &RunDirectory, ground: &Ground) -> Result<Ledger, EngineError> {
     let durability = Durability::from_setting(ground.settings.text(&table::DURABILITY));
-    Ok(Ledger::open_chained(&folder.trace(), durability, ground.redactor.clone())?)
+    Ok(Ledger::open_chained(&directory.trace(), durability, ground.redactor.clone())?)
 }
 
 fn facts(workflow: &Workflow, sync: Sync) -> Map<String, Value> {
@@ -303,7 +303,7 @@ fn facts(workflow: &Workflow, sync: Sync) -> Map<String, Value> {
 }
 
 fn save(
-    folder: &RunFolder,
+    directory: &RunDirectory,
     facts: &Map<String, Value>,
     redactor: &marvin_base::redact::Redactor,
     status: &str,
@@ -316,14 +316,14 @@ fn save(
     if ended {
         facts.insert("endedAt".into(), clock::now_stamp().into());
     }
-    Ok(folder.save(facts)?)
+    Ok(directory.save(facts)?)
 }
 
-/// The folder of a step's files, made when it is not there.
-pub(crate) fn step_folder(artifacts: &Held, step_id: &str) -> std::io::Result<PathBuf> {
-    let folder = artifacts.place().join("steps").join(step_id);
-    std::fs::create_dir_all(&folder)?;
-    Ok(folder)
+/// The directory of a step's files, made when it is not there.
+pub(crate) fn step_directory(artifacts: &Held, step_id: &str) -> std::io::Result<PathBuf> {
+    let directory = artifacts.place().join("steps").join(step_id);
+    std::fs::create_dir_all(&directory)?;
+    Ok(directory)
 }
 
 #[cfg(test)]

@@ -52,7 +52,7 @@ pub struct Waiting {
 pub struct Outcome {
     /// The run.
     pub run_id: String,
-    /// Its folder.
+    /// Its directory.
     pub run_path: PathBuf,
     /// How it stands.
     pub status: RunStatus,

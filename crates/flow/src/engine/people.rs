@@ -73,8 +73,8 @@ pub(super) fn question(step: &Step, inputs: &Map<String, Value>) -> String {
 ///
 /// # Errors
 /// When there is no such step, nobody asked, or the answer does not fit.
-pub fn say(folder: &Path, step_id: &str, said: &Said, by: &DecidedBy) -> Result<(), EngineError> {
-    let (record, workflow, folded) = Record::look(folder)?;
+pub fn say(directory: &Path, step_id: &str, said: &Said, by: &DecidedBy) -> Result<(), EngineError> {
+    let (record, workflow, folded) = Record::look(directory)?;
     let Some(at) = workflow.find(step_id) else {
         return Err(EngineError::Said(format!("there is no step `{step_id}` in this run")));
     };

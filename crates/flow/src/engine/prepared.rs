@@ -1,11 +1,11 @@
-//! A run whose workflow is not known yet: it has a folder, a trace and an account, so that planning is part of it.
+//! A run whose workflow is not known yet: it has a directory, a trace and an account, so that planning is part of it.
 
 use super::{EngineError, Lock, Options, Run, cores, facts, ledger, save, workspace};
 use crate::record::{Folded, Record, Sync};
 use crate::spec::Workflow;
 use marvin_agent::Ground;
 use marvin_agent::trace::Trace;
-use marvin_base::run::RunFolder;
+use marvin_base::run::RunDirectory;
 use marvin_base::settings::table;
 use serde_json::json;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// A run without a workflow.
 #[derive(Debug)]
 pub struct Prepared {
-    folder: RunFolder,
+    directory: RunDirectory,
     lock: Lock,
     trace: Arc<Trace>,
     concurrency: usize,
@@ -21,20 +21,20 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Makes the folder of a new run.
+    /// Makes the directory of a new run.
     ///
     /// # Errors
     /// When something cannot be written.
     pub fn new(ground: &Ground, goal: &str, options: Options) -> Result<Self, EngineError> {
-        let folder = RunFolder::create_in(&ground.layout)?;
-        let lock = Lock::take(folder.path())?;
+        let directory = RunDirectory::create_in(&ground.layout)?;
+        let lock = Lock::take(directory.path())?;
         let usual = || Sync::from_setting(ground.settings.text(&table::FLOW_SYNC));
-        let trace = Trace::new(ledger(&folder, ground)?, options.listener);
+        let trace = Trace::new(ledger(&directory, ground)?, options.listener);
         let prepared = Prepared {
             concurrency: cores(options.concurrency),
             sync: options.sync.unwrap_or_else(usual),
             trace: Arc::new(trace),
-            folder,
+            directory,
             lock,
         };
         prepared.save(ground, goal, "planning", false)?;
@@ -44,7 +44,7 @@ impl Prepared {
     fn save(&self, ground: &Ground, goal: &str, status: &str, ended: bool) -> Result<(), EngineError> {
         let facts = json!({"manner": "workflow", "goal": goal});
         let facts = facts.as_object().cloned().unwrap_or_default();
-        save(&self.folder, &facts, &ground.redactor, status, ended)
+        save(&self.directory, &facts, &ground.redactor, status, ended)
     }
 
     /// Says that it never had a workflow.
@@ -55,10 +55,10 @@ impl Prepared {
         self.save(ground, goal, "stopped", true)
     }
 
-    /// The folder of the run.
+    /// The directory of the run.
     #[must_use]
-    pub fn folder(&self) -> &RunFolder {
-        &self.folder
+    pub fn directory(&self) -> &RunDirectory {
+        &self.directory
     }
 
     /// The one trace.
@@ -72,11 +72,11 @@ impl Prepared {
     /// # Errors
     /// When something cannot be written.
     pub fn begin(self, ground: &Ground, workflow: Workflow) -> Result<Run, EngineError> {
-        let Prepared { folder, lock, trace, concurrency, sync } = self;
+        let Prepared { directory, lock, trace, concurrency, sync } = self;
         let facts = facts(&workflow, sync);
-        // Whoever finds the folder is to know what it is, also when it ends here.
-        save(&folder, &facts, &ground.redactor, "running", false)?;
-        let record = Record::create(folder.path(), &workflow, folder.id(), sync)?;
+        // Whoever finds the directory is to know what it is, also when it ends here.
+        save(&directory, &facts, &ground.redactor, "running", false)?;
+        let record = Record::create(directory.path(), &workflow, directory.id(), sync)?;
         Ok(Run {
             workspace: workspace(ground),
             redactor: ground.redactor.clone(),
@@ -87,7 +87,7 @@ impl Prepared {
             facts,
             concurrency,
             trace,
-            folder,
+            directory,
             record,
             workflow,
             lock,

@@ -170,7 +170,7 @@ impl Dispatcher {
 
     /// The order of the next attempt; the same for an attempt that was begun and is taken up.
     fn order(&mut self, step: u32, inputs: Map<String, Value>) -> Result<(Order, Strategy), EngineError> {
-        let run_id = self.folder.id().to_string();
+        let run_id = self.directory.id().to_string();
         let tried = self.tried.get(&step).cloned().unwrap_or_default();
         let attempt = u32::try_from(tried.attempts.len()).unwrap_or(u32::MAX).saturating_add(1);
         let call_id = match &tried.running {
@@ -212,7 +212,7 @@ impl Dispatcher {
             false => self.workspace.clone(),
         };
         let order = Order {
-            run_folder: self.folder.path().to_path_buf(),
+            run_directory: self.directory.path().to_path_buf(),
             workspace,
             worker: strategy.worker.clone(),
             strategy_id: strategy.strategy_id.clone(),

@@ -99,7 +99,7 @@ impl Teacher for Slate {
 }
 
 struct Place {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     home: tempfile::TempDir,
     hand: Arc<Hand>,
     slate: Slate,
@@ -107,8 +107,8 @@ struct Place {
 
 impl Place {
     fn new() -> Self {
-        let [folder, home] = [(); 2].map(|()| tempfile::tempdir().unwrap());
-        Place { folder, home, hand: Arc::default(), slate: Slate::default() }
+        let [directory, home] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        Place { directory, home, hand: Arc::default(), slate: Slate::default() }
     }
 
     fn ground(&self) -> Ground {
@@ -116,8 +116,8 @@ impl Place {
         let environment = Environment::from_iter([("HOME", home), ("PATH", "/usr/bin:/bin")]);
         Ground::find(
             environment,
-            self.folder.path().to_path_buf(),
-            Some(self.folder.path()),
+            self.directory.path().to_path_buf(),
+            Some(self.directory.path()),
             true,
             Vec::new(),
         )
@@ -418,7 +418,7 @@ async fn two_at_once_are_one_too_many() {
         Place::options(1),
     )
     .unwrap();
-    let path = run.folder().path().to_path_buf();
+    let path = run.directory().path().to_path_buf();
     let error = Run::resume(&place.ground(), &path, Place::options(1)).unwrap_err().to_string();
     assert!(error.contains(&format!("process {}", std::process::id())), "{error}");
     drop(run);

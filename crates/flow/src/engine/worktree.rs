@@ -33,12 +33,12 @@ pub(super) fn path(workspace: &Path, run_id: &str, step_id: &str, attempt: u32) 
 pub(super) async fn make(ground: &Ground, order: &Order, cancel: &CancellationToken) -> Result<(), Report> {
     let failed = |why: String| Report::failed(order, "worktree", format!("cannot make a worktree: {why}"));
     let path = place(order);
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let within = ground.workspace.as_deref().map(|workspace| workspace.root().join(folder));
-    if let Some(folder) = within {
-        let ignored = folder.parent().map(|above| above.join(".gitignore"));
+    let directory = path.parent().unwrap_or(Path::new("."));
+    let within = ground.workspace.as_deref().map(|workspace| workspace.root().join(directory));
+    if let Some(directory) = within {
+        let ignored = directory.parent().map(|above| above.join(".gitignore"));
         let make = || {
-            std::fs::create_dir_all(&folder)?;
+            std::fs::create_dir_all(&directory)?;
             ignored.map_or(Ok(()), |file| std::fs::write(file, "*\n"))
         };
         make().map_err(|error: std::io::Error| failed(error.to_string()))?;

@@ -64,7 +64,7 @@ fn hint(error: &rusqlite::Error) -> &'static str {
             "\n  hint: the disk is full; free some room, then `marvin resume-run` goes on"
         }
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-            "\n  hint: the folder of the run must be writable"
+            "\n  hint: the directory of the run must be writable"
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             "\n  hint: another process holds it; wait for it to end"

@@ -28,7 +28,7 @@ use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The file's name in the folder of a run.
+/// The file's name in the directory of a run.
 pub const FILE: &str = "run.sqlite";
 /// The version of the tables.
 const VERSION: &str = "1";
@@ -115,8 +115,13 @@ impl Record {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn create(folder: &Path, workflow: &Workflow, run_id: &str, sync: Sync) -> Result<Self, RecordError> {
-        let path = folder.join(FILE);
+    pub fn create(
+        directory: &Path,
+        workflow: &Workflow,
+        run_id: &str,
+        sync: Sync,
+    ) -> Result<Self, RecordError> {
+        let path = directory.join(FILE);
         let wrap = |source| RecordError::sql(&path, "make", source);
         make_private(&path).map_err(|source| RecordError::Io { path: path.display().to_string(), source })?;
         let mut connection = Connection::open(&path).map_err(wrap)?;
@@ -157,8 +162,8 @@ impl Record {
     ///
     /// # Errors
     /// When it cannot be read, is damaged, or is of another version.
-    pub fn open(folder: &Path, sync: Option<Sync>) -> Result<(Self, Workflow, Folded), RecordError> {
-        let mut record = Record::connect(folder, false)?;
+    pub fn open(directory: &Path, sync: Option<Sync>) -> Result<(Self, Workflow, Folded), RecordError> {
+        let mut record = Record::connect(directory, false)?;
         let workflow = record.workflow()?;
         record.sync = sync.unwrap_or_else(|| Sync::from_setting(&record.meta("sync").unwrap_or_default()));
         let folded = record.fold(&workflow)?;
@@ -169,8 +174,8 @@ impl Record {
     ///
     /// # Errors
     /// As [`Record::open`].
-    pub fn look(folder: &Path) -> Result<(Self, Workflow, Folded), RecordError> {
-        let mut record = Record::connect(folder, true)?;
+    pub fn look(directory: &Path) -> Result<(Self, Workflow, Folded), RecordError> {
+        let mut record = Record::connect(directory, true)?;
         // One moment of it, however much is written meanwhile.
         record.connection.execute_batch("BEGIN").map_err(|source| record.wrap("read", source))?;
         let workflow = record.workflow()?;
@@ -179,8 +184,8 @@ impl Record {
         Ok((record, workflow, folded))
     }
 
-    fn connect(folder: &Path, only_look: bool) -> Result<Self, RecordError> {
-        let path = folder.join(FILE);
+    fn connect(directory: &Path, only_look: bool) -> Result<Self, RecordError> {
+        let path = directory.join(FILE);
         let facts = path.symlink_metadata();
         if !facts.is_ok_and(|facts| facts.is_file()) {
             return Err(RecordError::Missing { path: path.display().to_string() });
@@ -189,7 +194,7 @@ impl Record {
         let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         flags |= OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let connection = match Connection::open_with_flags(&path, flags) {
-            // A folder that may only be read can still be looked at.
+            // A directory that may only be read can still be looked at.
             Err(_) if only_look => Connection::open_with_flags(
                 &path,
                 OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,

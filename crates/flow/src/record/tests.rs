@@ -11,8 +11,8 @@ fn workflow(steps: usize) -> Workflow {
         .unwrap()
 }
 
-fn written(folder: &Path, steps: u32) {
-    let mut record = Record::create(folder, &workflow(steps as usize), "run", Sync::Full).unwrap();
+fn written(directory: &Path, steps: u32) {
+    let mut record = Record::create(directory, &workflow(steps as usize), "run", Sync::Full).unwrap();
     for step in 0..steps {
         record.write(step, StepStatus::Succeeded, "{\"outputs\":{\"n\":1}}").unwrap();
         record.commit().unwrap();
@@ -20,23 +20,23 @@ fn written(folder: &Path, steps: u32) {
     record.close().unwrap();
 }
 
-fn why(folder: &Path) -> String {
-    Record::open(folder, None).unwrap_err().to_string()
+fn why(directory: &Path) -> String {
+    Record::open(directory, None).unwrap_err().to_string()
 }
 
 #[test]
 fn what_was_committed_comes_back_and_what_was_not_does_not() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut record = Record::create(folder.path(), &workflow(3), "run", Sync::Auto).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let mut record = Record::create(directory.path(), &workflow(3), "run", Sync::Auto).unwrap();
     record.expect(false).unwrap();
     record.write(0, StepStatus::Succeeded, "{\"outputs\":{}}").unwrap();
     record.commit().unwrap();
     record.write(1, StepStatus::Succeeded, "{\"outputs\":{}}").unwrap();
     drop(record);
-    let (record, workflow, folded) = Record::open(folder.path(), None).unwrap();
+    let (record, workflow, folded) = Record::open(directory.path(), None).unwrap();
     assert_eq!(folded.status, [StepStatus::Succeeded, StepStatus::New, StepStatus::New]);
     assert_eq!((record.last(), workflow.steps.len(), record.sync()), (1, 3, Sync::Auto));
-    let mode = std::fs::metadata(folder.path().join(FILE)).unwrap().permissions().mode();
+    let mode = std::fs::metadata(directory.path().join(FILE)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     assert!(record.check_against(1).is_ok());
     assert!(record.check_against(2).unwrap_err().to_string().contains("what was committed last is lost"));
@@ -54,23 +54,23 @@ fn an_altered_row_is_found() {
         "DELETE FROM steps WHERE step = 4",
         "UPDATE meta SET value = '2' WHERE key = 'version'",
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        written(folder.path(), 5);
-        let connection = Connection::open(folder.path().join(FILE)).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        written(directory.path(), 5);
+        let connection = Connection::open(directory.path().join(FILE)).unwrap();
         connection.execute_batch(alter).unwrap();
         drop(connection);
-        assert!(why(folder.path()).contains("the record is damaged"), "{alter}");
-        assert!(Record::look(folder.path()).is_err(), "{alter}");
+        assert!(why(directory.path()).contains("the record is damaged"), "{alter}");
+        assert!(Record::look(directory.path()).is_err(), "{alter}");
     }
 }
 
 #[test]
 fn damaged_pages_are_found_or_harmless() {
-    let folder = tempfile::tempdir().unwrap();
-    written(folder.path(), 400);
-    let path = folder.path().join(FILE);
+    let directory = tempfile::tempdir().unwrap();
+    written(directory.path(), 400);
+    let path = directory.path().join(FILE);
     let whole = std::fs::read(&path).unwrap();
-    let (_, _, sound) = Record::open(folder.path(), None).unwrap();
+    let (_, _, sound) = Record::open(directory.path(), None).unwrap();
     let mut found = 0;
     for (number, page) in (0..whole.len()).step_by(4096).enumerate() {
         let mut broken = whole.clone();
@@ -79,9 +79,9 @@ fn damaged_pages_are_found_or_harmless() {
         }
         std::fs::write(&path, &broken).unwrap();
         for beside in ["-wal", "-shm"] {
-            std::fs::remove_file(folder.path().join(format!("{FILE}{beside}"))).ok();
+            std::fs::remove_file(directory.path().join(format!("{FILE}{beside}"))).ok();
         }
-        match Record::open(folder.path(), None) {
+        match Record::open(directory.path(), None) {
             Err(_) => found += 1,
             // Bytes that mean nothing: then everything that means something is as it was.
             Ok((_, _, folded)) => assert_eq!(folded.status, sound.status),
@@ -91,32 +91,32 @@ fn damaged_pages_are_found_or_harmless() {
     for cut in [0, 100, 4096, whole.len() - 4096, whole.len() - 1] {
         std::fs::write(&path, &whole[..cut]).unwrap();
         for beside in ["-wal", "-shm"] {
-            std::fs::remove_file(folder.path().join(format!("{FILE}{beside}"))).ok();
+            std::fs::remove_file(directory.path().join(format!("{FILE}{beside}"))).ok();
         }
-        assert!(Record::open(folder.path(), None).is_err(), "cut at {cut}");
+        assert!(Record::open(directory.path(), None).is_err(), "cut at {cut}");
     }
 }
 
 #[test]
 fn no_record_and_no_database_are_said() {
-    let folder = tempfile::tempdir().unwrap();
-    assert!(why(folder.path()).contains("there is no record of a workflow"));
+    let directory = tempfile::tempdir().unwrap();
+    assert!(why(directory.path()).contains("there is no record of a workflow"));
     std::fs::write(
-        folder.path().join(FILE),
+        directory.path().join(FILE),
         "no database at all, but long enough to be read as one".repeat(100),
     )
     .unwrap();
-    assert!(why(folder.path()).contains("damaged"));
-    std::fs::remove_file(folder.path().join(FILE)).unwrap();
-    std::os::unix::fs::symlink("/etc/passwd", folder.path().join(FILE)).unwrap();
-    assert!(why(folder.path()).contains("there is no record"));
+    assert!(why(directory.path()).contains("damaged"));
+    std::fs::remove_file(directory.path().join(FILE)).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", directory.path().join(FILE)).unwrap();
+    assert!(why(directory.path()).contains("there is no record"));
 }
 
 #[test]
 fn answers_are_heard_in_order() {
-    let folder = tempfile::tempdir().unwrap();
-    written(folder.path(), 2);
-    let (record, _, _) = Record::open(folder.path(), None).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    written(directory.path(), 2);
+    let (record, _, _) = Record::open(directory.path(), None).unwrap();
     record.answer(1, &json!({"answer": 1})).unwrap();
     record.answer(0, &json!({"answer": 2})).unwrap();
     let all = record.answers_after(0).unwrap();

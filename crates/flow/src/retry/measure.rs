@@ -1,6 +1,6 @@
 //! Measuring what an attempt changed: the workspace before it and after it, and what the shell counted meanwhile.
 //!
-//! Limits: names, sizes and times of at most 20,000 files are compared; of those that changed, 50 are read, 2 MB of each. Folders
+//! Limits: names, sizes and times of at most 20,000 files are compared; of those that changed, 50 are read, 2 MB of each. Directories
 //! that change without anybody working do not count, and neither does the record.
 
 use super::progress::Progress;
@@ -14,13 +14,13 @@ use std::path::Path;
 
 /// Files looked at.
 const MOST_FILES: usize = 20_000;
-/// Folders looked at.
-const MOST_FOLDERS: usize = 20_000;
+/// Directories looked at.
+const MOST_DIRECTORIES: usize = 20_000;
 /// Changed files that are read.
 const MOST_READ: usize = 50;
 /// Bytes read of each.
 const MOST_BYTES: u64 = 2_000_000;
-/// Folders that change without anybody working.
+/// Directories that change without anybody working.
 pub const IGNORED: [&str; 12] = [
     ".git",
     ".marvin",
@@ -64,11 +64,11 @@ impl Snapshot {
     #[must_use]
     pub fn take(workspace: &Path) -> Self {
         let mut found = BTreeMap::new();
-        let mut folders = vec![workspace.to_path_buf()];
+        let mut directories = vec![workspace.to_path_buf()];
         let mut looked = 0;
-        while let Some(folder) = folders.pop() {
+        while let Some(directory) = directories.pop() {
             looked += 1;
-            let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+            let Ok(entries) = std::fs::read_dir(&directory) else { continue };
             let mut entries: Vec<_> = entries.flatten().take(MOST_FILES).collect();
             entries.sort_unstable_by_key(std::fs::DirEntry::file_name);
             for entry in entries {
@@ -77,8 +77,8 @@ impl Snapshot {
                 let name = entry.file_name();
                 if metadata.is_dir() {
                     let is_ignored = IGNORED.iter().any(|ignored| name.as_os_str() == *ignored);
-                    if !is_ignored && looked + folders.len() < MOST_FOLDERS {
-                        folders.push(entry.path());
+                    if !is_ignored && looked + directories.len() < MOST_DIRECTORIES {
+                        directories.push(entry.path());
                     }
                 } else if found.len() < MOST_FILES && !is_product(&name.to_string_lossy()) {
                     let path = entry.path();
@@ -184,12 +184,12 @@ mod tests {
 
     #[test]
     fn what_is_touched_is_measured_by_content() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
         fs::write(at("a.txt"), "one").unwrap();
         fs::create_dir(at(".marvin")).unwrap();
-        let before = Snapshot::take(folder.path());
-        let now = |before: &Snapshot| measure(Some(before), folder.path(), &Counted::default());
+        let before = Snapshot::take(directory.path());
+        let now = |before: &Snapshot| measure(Some(before), directory.path(), &Counted::default());
         fs::write(at(".marvin/x"), "record").unwrap();
         fs::write(at("m.pyc"), "product").unwrap();
         assert_eq!(now(&before), Progress::default(), "neither the record nor products count");
@@ -212,22 +212,22 @@ mod tests {
     #[test]
     fn odd_files_are_survived() {
         use std::os::unix::ffi::OsStrExt;
-        let folder = tempfile::tempdir().unwrap();
-        let before = Snapshot::take(folder.path());
-        std::os::unix::fs::symlink("/proc/self/mem", folder.path().join("link")).unwrap();
-        fs::write(folder.path().join(std::ffi::OsStr::from_bytes(b"\xff\xfe")), [0xff; 9]).unwrap();
-        fs::File::create(folder.path().join("huge")).unwrap().set_len(1 << 40).unwrap();
-        let progress = measure(Some(&before), folder.path(), &Counted::default());
+        let directory = tempfile::tempdir().unwrap();
+        let before = Snapshot::take(directory.path());
+        std::os::unix::fs::symlink("/proc/self/mem", directory.path().join("link")).unwrap();
+        fs::write(directory.path().join(std::ffi::OsStr::from_bytes(b"\xff\xfe")), [0xff; 9]).unwrap();
+        fs::File::create(directory.path().join("huge")).unwrap().set_len(1 << 40).unwrap();
+        let progress = measure(Some(&before), directory.path(), &Counted::default());
         assert_eq!((progress.new_artifacts, progress.artifact_delta_hash.len()), (3, 64));
         assert_eq!(measure(Some(&before), Path::new("/nowhere"), &Counted::default()), Progress::default());
     }
 
     #[test]
     fn facts_count_where_nothing_was_touched() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let facts = |facts: Value| {
             let counted = Counted { facts, failing_tests: Some(1), ..Counted::default() };
-            measure(None, folder.path(), &counted)
+            measure(None, directory.path(), &counted)
         };
         assert_eq!(facts(json!({})).artifact_delta_hash, "");
         assert_ne!(facts(json!({"stdout": "1"})), facts(json!({"stdout": "2"})));

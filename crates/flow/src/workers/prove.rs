@@ -6,7 +6,7 @@ use marvin_agent::Ground;
 use marvin_agent::SessionError;
 use marvin_agent::crew::{self, Promise};
 use marvin_base::atomic::WriteError;
-use marvin_base::run::RunFolder;
+use marvin_base::run::RunDirectory;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -36,9 +36,9 @@ pub async fn prove(
         return Ok(Verdict { verified: true, ..Verdict::default() });
     }
     let ground = crew::at(ground, Some(&order.workspace))?;
-    let unreadable = |source| WriteError { path: order.run_folder.display().to_string(), source };
-    let runs = order.run_folder.parent().unwrap_or(&order.run_folder);
-    let run = RunFolder::open(runs, &order.run_id).map_err(unreadable)?;
+    let unreadable = |source| WriteError { path: order.run_directory.display().to_string(), source };
+    let runs = order.run_directory.parent().unwrap_or(&order.run_directory);
+    let run = RunDirectory::open(runs, &order.run_id).map_err(unreadable)?;
     let Some(promise) = Promise::make(&ground, &run, &order.key, &order.commitments)? else {
         return Ok(Verdict { verified: true, ..Verdict::default() });
     };

@@ -156,12 +156,12 @@ mod tests {
 
     #[test]
     fn artifacts_are_files_that_are_there() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("a.txt"), "x").unwrap();
-        std::os::unix::fs::symlink("/etc/passwd", folder.path().join("link")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("a.txt"), "x").unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", directory.path().join("link")).unwrap();
         let said =
             json!({"artifacts": ["a.txt", "./a.txt", "b.txt", "../x", "/etc/passwd", "link", 7, "a.txt"]});
-        assert_eq!(artifacts(said.as_object().unwrap(), folder.path()), ["./a.txt", "a.txt"]);
-        assert!(artifacts(&Map::new(), folder.path()).is_empty());
+        assert_eq!(artifacts(said.as_object().unwrap(), directory.path()), ["./a.txt", "a.txt"]);
+        assert!(artifacts(&Map::new(), directory.path()).is_empty());
     }
 }

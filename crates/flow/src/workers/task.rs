@@ -62,7 +62,7 @@ mod tests {
     fn order() -> Order {
         Order {
             run_id: "r".into(),
-            run_folder: "/r".into(),
+            run_directory: "/r".into(),
             workspace: "/w".into(),
             goal: "Make it add".into(),
             step_id: "build".into(),

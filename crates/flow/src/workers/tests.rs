@@ -7,14 +7,14 @@ use marvin_agent::{Ground, Trace};
 use marvin_base::environment::Environment;
 use marvin_base::ledger::{self, Durability, Ledger};
 use marvin_base::redact::Redactor;
-use marvin_base::run::RunFolder;
+use marvin_base::run::RunDirectory;
 use std::fs;
 use std::path::PathBuf;
 
 /// A project with a scripted model.
 struct World {
     root: tempfile::TempDir,
-    run: Option<RunFolder>,
+    run: Option<RunDirectory>,
 }
 
 impl World {
@@ -29,7 +29,7 @@ impl World {
         self.root.path().join("project")
     }
 
-    fn run(&self) -> &RunFolder {
+    fn run(&self) -> &RunDirectory {
         self.run.as_ref().unwrap()
     }
 
@@ -45,7 +45,8 @@ impl World {
             vec![("model.provider", "mock".to_string()), ("model.script", path.display().to_string())];
         flags.extend(more.iter().map(|(key, value)| (*key, value.to_string())));
         let ground = Ground::find(environment, self.project(), Some(&self.project()), true, flags).unwrap();
-        let run = self.run.get_or_insert_with(|| RunFolder::create(&ground.layout.runs()).unwrap()).clone();
+        let run =
+            self.run.get_or_insert_with(|| RunDirectory::create(&ground.layout.runs()).unwrap()).clone();
         fs::remove_file(run.script_state()).ok();
         let ledger =
             Ledger::open_chained(&run.trace(), Durability::System, Arc::new(Redactor::patterns_only()))
@@ -57,7 +58,7 @@ impl World {
     fn order(&self, worker: &str, commitments: &[&str]) -> Order {
         Order {
             run_id: self.run().id().to_string(),
-            run_folder: self.run().path().to_path_buf(),
+            run_directory: self.run().path().to_path_buf(),
             workspace: self.project(),
             goal: "Make it".into(),
             step_id: "s1".into(),

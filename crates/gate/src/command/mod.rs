@@ -18,7 +18,7 @@ use std::path::PathBuf;
 pub struct CommandContext {
     /// The workspace, in which it starts.
     pub workspace: PathBuf,
-    /// The person's home folder.
+    /// The person's home directory.
     pub home: PathBuf,
 }
 

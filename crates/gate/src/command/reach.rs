@@ -14,7 +14,7 @@ const LINKS: usize = 40;
 const PATTERN_ENTRIES: usize = 20_000;
 /// Entries that a walk over a tree looks at.
 const TREE_ENTRIES: usize = 200_000;
-/// Folders of other people's code and of builds, in which a project keeps no secrets of its own.
+/// Directories of other people's code and of builds, in which a project keeps no secrets of its own.
 const FOREIGN: [&str; 6] = [".git", "node_modules", ".venv", "venv", "site-packages", "target"];
 
 /// Where a path leads once every link on its way is followed; parts that do not exist are kept as they are.
@@ -70,8 +70,8 @@ pub(crate) fn expand(pattern: &Path) -> Option<Vec<PathBuf>> {
             continue;
         }
         let mut next = Vec::new();
-        for folder in &found {
-            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        for directory in &found {
+            for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
                 looked += 1;
                 if looked > PATTERN_ENTRIES {
                     return None;
@@ -139,10 +139,10 @@ pub(crate) enum Found {
 
 /// Looks through a tree: for secret files always, for links that lead out of `workspace` when `links` are followed.
 pub(crate) fn look_through(start: &Path, workspace: &Path, links: bool) -> Found {
-    let mut folders = vec![start.to_path_buf()];
+    let mut directories = vec![start.to_path_buf()];
     let mut looked = 0;
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+    while let Some(directory) = directories.pop() {
+        for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
             looked += 1;
             if looked > TREE_ENTRIES {
                 return Found::TooLarge;
@@ -150,7 +150,7 @@ pub(crate) fn look_through(start: &Path, workspace: &Path, links: bool) -> Found
             let name = entry.file_name();
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() && !FOREIGN.iter().any(|foreign| name == *foreign) {
-                folders.push(entry.path());
+                directories.push(entry.path());
             } else if kind.is_symlink() && links && !real(&entry.path()).starts_with(workspace) {
                 return Found::LeadsOut;
             } else if kind.is_file() && crate::secrets::is_project_secret(&name.to_string_lossy()) {
@@ -168,8 +168,8 @@ mod tests {
 
     #[test]
     fn links_are_followed_even_where_they_lead_nowhere() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
         std::fs::create_dir_all(root.join("a/b")).unwrap();
         symlink("/nowhere/at/all", root.join("dangling")).unwrap();
         symlink("a/b", root.join("deep")).unwrap();

@@ -264,7 +264,7 @@ fn the_daily_work_is_allowed() {
 }
 
 #[test]
-fn without_a_home_folder_the_system_is_still_the_system() {
+fn without_a_home_directory_the_system_is_still_the_system() {
     let context = CommandContext { workspace: "/srv/work".into(), home: "/".into() };
     for line in ["rm -rf /", "rm -rf /etc", "rm -rf ~", "cat /etc/shadow", "cat /root/.ssh/id_rsa"] {
         assert_eq!(judge_command(line, &context).verdict.decision, Decision::Deny, "{line}");
@@ -304,17 +304,17 @@ proptest! {
     }
 }
 
-/// A project in a home folder, on the disk.
+/// A project in a home directory, on the disk.
 struct Disk {
-    _folder: tempfile::TempDir,
+    _directory: tempfile::TempDir,
     context: CommandContext,
 }
 
 impl Disk {
     fn new() -> Self {
         use std::os::unix::fs::symlink;
-        let folder = tempfile::tempdir().unwrap();
-        let home = folder.path().canonicalize().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path().canonicalize().unwrap();
         let work = home.join("work");
         for made in [".ssh", "private", "work/src", "work/links", "work/linked", "work/config"] {
             std::fs::create_dir_all(home.join(made)).unwrap();
@@ -329,7 +329,7 @@ impl Disk {
         symlink("../private/new.txt", work.join("dangling")).unwrap();
         symlink("../src/main.rs", work.join("linked/in.rs")).unwrap();
         symlink(".git", work.join("repository")).unwrap();
-        Disk { _folder: folder, context: CommandContext { workspace: work, home } }
+        Disk { _directory: directory, context: CommandContext { workspace: work, home } }
     }
 
     fn rule(&self, line: &str) -> (Decision, String) {

@@ -30,7 +30,7 @@ impl Layers {
         if ruling.verdict.decision != Decision::Allow || ruling.layer == Layer::Llm {
             return Clearance::None;
         }
-        if unread_code::is_harmless(line, place.folder, place.grounds, &ruling.judgement) {
+        if unread_code::is_harmless(line, place.directory, place.grounds, &ruling.judgement) {
             return Clearance::Harmless;
         }
         self.rule_for_all(line, place, ruling).map_or(Clearance::None, Clearance::Rule)
@@ -39,7 +39,7 @@ impl Layers {
     /// The first rule, where every command of the line has one or is harmless by itself.
     fn rule_for_all(&self, line: &str, place: Place<'_>, ruling: &Ruling) -> Option<String> {
         let rules = self.current();
-        let forms = form::read(line, place.folder, place.grounds);
+        let forms = form::read(line, place.directory, place.grounds);
         let segments = &ruling.judgement.segments;
         if !forms.certain
             || !ruling.judgement.doubts.is_empty()
@@ -48,7 +48,7 @@ impl Layers {
         {
             return None;
         }
-        let harmless = unread_code::harmless_commands(line, place.folder, place.grounds)
+        let harmless = unread_code::harmless_commands(line, place.directory, place.grounds)
             .filter(|harmless| harmless.len() == segments.len())
             .unwrap_or_else(|| vec![false; segments.len()]);
         let mut found: Option<&Rule> = None;

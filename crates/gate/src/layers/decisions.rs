@@ -47,11 +47,11 @@ struct Counted {
 }
 
 impl Log {
-    /// A log in the folder of the gate's files. Nothing is written yet.
+    /// A log in the directory of the gate's files. Nothing is written yet.
     #[must_use]
-    pub fn new(folder: &Path, redactor: Arc<Redactor>) -> Self {
+    pub fn new(directory: &Path, redactor: Arc<Redactor>) -> Self {
         let state = Mutex::new(Counted { started: clock::now_stamp(), ..Counted::default() });
-        Log { path: folder.join(FILE), redactor, largest: LARGEST, state, open: Mutex::default() }
+        Log { path: directory.join(FILE), redactor, largest: LARGEST, state, open: Mutex::default() }
     }
 
     /// Writes down a decision.
@@ -227,10 +227,10 @@ impl Stats {
     ///
     /// # Errors
     /// When a file is there and cannot be read.
-    pub fn read(folder: &Path) -> Result<Stats, ledger::LedgerError> {
+    pub fn read(directory: &Path) -> Result<Stats, ledger::LedgerError> {
         let mut stats = Stats::default();
         let mut times: Vec<f64> = Vec::new();
-        for path in logs(folder) {
+        for path in logs(directory) {
             let contents = ledger::read(&path)?;
             stats.damaged += contents.damaged.len() as u64;
             for entry in &contents.entries {
@@ -264,9 +264,9 @@ impl Stats {
 ///
 /// # Errors
 /// When the file is there and cannot be read, or is no regular one.
-pub fn last(folder: &Path, most: usize) -> std::io::Result<Vec<Value>> {
+pub fn last(directory: &Path, most: usize) -> std::io::Result<Vec<Value>> {
     use std::io::{Read, Seek, SeekFrom};
-    let mut file = match files::open(&folder.join(FILE), files::Links::Refuse) {
+    let mut file = match files::open(&directory.join(FILE), files::Links::Refuse) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         opened => opened?,
     };
@@ -294,8 +294,8 @@ pub fn percentile(sorted: &[f64], share: f64) -> f64 {
 }
 
 /// The log's files, what was put aside first.
-fn logs(folder: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
+fn logs(directory: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = std::fs::read_dir(directory)
         .into_iter()
         .flatten()
         .flatten()
@@ -315,22 +315,22 @@ mod tests {
     use crate::layers::{Layers, Place};
     use crate::meaning::Grounds;
 
-    fn log(folder: &Path, largest: u64) -> Log {
-        Log { largest, ..Log::new(folder, Arc::new(Redactor::patterns_only())) }
+    fn log(directory: &Path, largest: u64) -> Log {
+        Log { largest, ..Log::new(directory, Arc::new(Redactor::patterns_only())) }
     }
 
     fn write(log: &Log, line: &str) {
-        let place = Place { folder: "/w", grounds: Grounds { workspace: "/w", home: "/home/a" } };
+        let place = Place { directory: "/w", grounds: Grounds { workspace: "/w", home: "/home/a" } };
         log.decision(line, &Layers::none().judge(line, place), None, Duration::from_micros(1500));
     }
 
     #[test]
     fn what_is_put_aside_is_not_lost() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
-                    let log = log(folder.path(), 2_000);
+                    let log = log(directory.path(), 2_000);
                     for _ in 0..50 {
                         write(&log, "ls");
                     }
@@ -338,27 +338,27 @@ mod tests {
                 });
             }
         });
-        assert!(logs(folder.path()).len() > 5);
-        let stats = Stats::read(folder.path()).unwrap();
+        assert!(logs(directory.path()).len() > 5);
+        let stats = Stats::read(directory.path()).unwrap();
         assert_eq!((stats.total, stats.damaged), (200, 0));
         assert_eq!((stats.decisions["allow"], stats.layers["judge"]), (200, 200));
         assert!((stats.p99_ms - 1.5).abs() < 1e-9);
-        for path in logs(folder.path()) {
+        for path in logs(directory.path()) {
             assert!(std::fs::metadata(path).unwrap().len() < 4_000);
         }
     }
 
     #[test]
     fn secrets_are_left_out_and_links_are_not_followed() {
-        let folder = tempfile::tempdir().unwrap();
-        let log = log(folder.path(), LARGEST);
+        let directory = tempfile::tempdir().unwrap();
+        let log = log(directory.path(), LARGEST);
         write(&log, "foo --token AKIAIOSFODNN7EXAMPLE");
-        let text = std::fs::read_to_string(folder.path().join(FILE)).unwrap();
+        let text = std::fs::read_to_string(directory.path().join(FILE)).unwrap();
         assert!(text.contains("foo") && !text.contains("AKIAIOSFODNN7EXAMPLE"), "{text}");
         let metrics = log.metrics().unwrap();
         assert_eq!((metrics["total"].as_u64(), metrics["byDecision"]["ask"].as_u64()), (Some(1), Some(1)));
-        std::fs::remove_file(folder.path().join(FILE)).unwrap();
-        std::os::unix::fs::symlink("/dev/null", folder.path().join(FILE)).unwrap();
+        std::fs::remove_file(directory.path().join(FILE)).unwrap();
+        std::os::unix::fs::symlink("/dev/null", directory.path().join(FILE)).unwrap();
         write(&log, "ls");
         assert!(log.take_failure().unwrap().contains("is a link"));
     }

@@ -22,7 +22,8 @@ pub struct Question {
     /// Each command of it, in words.
     pub commands: Vec<String>,
     /// Where it would run: `workspace`, `inside` of it, or `elsewhere`.
-    pub folder: &'static str,
+    #[serde(rename = "folder")]
+    pub directory: &'static str,
     /// Why it is a question.
     pub reason: String,
     /// Which rule says so.
@@ -33,8 +34,8 @@ impl Question {
     /// The question about a line.
     #[must_use]
     pub fn new(line: &str, place: Place<'_>, ruling: &Ruling) -> Self {
-        let (folder, workspace) = (shell::normal(place.folder), shell::normal(place.grounds.workspace));
-        let below = folder.strip_prefix(&workspace).is_some_and(|rest| rest.starts_with('/'));
+        let (directory, workspace) = (shell::normal(place.directory), shell::normal(place.grounds.workspace));
+        let below = directory.strip_prefix(&workspace).is_some_and(|rest| rest.starts_with('/'));
         let through = |segment: &crate::meaning::Judged| {
             let words = segment.through.iter().chain(&segment.words);
             words.map(String::as_str).collect::<Vec<_>>().join(" ")
@@ -42,7 +43,7 @@ impl Question {
         Question {
             command: line.to_string(),
             commands: ruling.judgement.segments.iter().map(through).collect(),
-            folder: match (folder == workspace, below) {
+            directory: match (directory == workspace, below) {
                 (true, _) => "workspace",
                 (false, true) => "inside",
                 (false, false) => "elsewhere",

@@ -208,13 +208,13 @@ pub(super) fn refuses<'a>(set: &'a Set, line: &str, segments: &[meaning::Judged]
     // Most lines are one command, whose texts are all the same.
     let mut texts: BTreeSet<String> = segments.iter().flat_map(form::refusable).collect();
     texts.extend([raw.to_string(), collapsed]);
-    texts.iter().filter_map(|text| set.find(&Wanted { text, contained: true, folder: "" })).min()
+    texts.iter().filter_map(|text| set.find(&Wanted { text, contained: true, directory: "" })).min()
 }
 
 /// The rule of an allowlist that finds a command.
 pub(super) fn permits<'a>(set: &'a Set, form: &form::Form) -> Option<&'a Rule> {
     let text = form.text.as_deref()?;
-    set.find(&Wanted { text, contained: form.contained, folder: form.folder })
+    set.find(&Wanted { text, contained: form.contained, directory: form.directory })
 }
 
 #[cfg(test)]

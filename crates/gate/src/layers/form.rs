@@ -8,7 +8,7 @@ use crate::meaning::{Act, Grounds, Judged, Place, weigh};
 use crate::shell::{self, RedirectKind, Segment, Taint, Word};
 use crate::verdict::Decision;
 
-/// Programs that start another and change nothing that a rule could want to know. `env` is none: it changes folders too.
+/// Programs that start another and change nothing that a rule could want to know. `env` is none: it changes directories too.
 const TRANSPARENT: [&str; 8] = ["timeout", "nice", "ionice", "nohup", "time", "stdbuf", "command", "builtin"];
 
 /// Programs that run what they are given as text.
@@ -51,8 +51,8 @@ pub(super) struct Form {
     pub(super) why: &'static str,
     /// Whether its output goes where anything may be written.
     pub(super) contained: bool,
-    /// The class of folder that it runs in.
-    pub(super) folder: &'static str,
+    /// The class of directory that it runs in.
+    pub(super) directory: &'static str,
     /// Its words, where all are certain.
     pub(super) words: Vec<String>,
     /// Programs that start it and count.
@@ -75,9 +75,9 @@ pub(super) struct Forms {
 }
 
 /// Reads a line.
-pub(super) fn read(line: &str, folder: &str, grounds: Grounds<'_>) -> Forms {
+pub(super) fn read(line: &str, directory: &str, grounds: Grounds<'_>) -> Forms {
     let untainted = |_: &str, _: &[Word], _: &[Word]| Taint::NONE;
-    let reading = shell::read(line, folder, grounds.home, &untainted);
+    let reading = shell::read(line, directory, grounds.home, &untainted);
     Forms {
         certain: reading.doubts.is_empty() && !reading.recursion,
         commands: reading.segments.iter().map(|segment| form(segment, grounds)).collect(),
@@ -106,14 +106,14 @@ fn form(segment: &Segment, grounds: Grounds<'_>) -> Form {
         }
     };
     let contained = writes(segment).all(|target| {
-        let place = Place::of(target, &segment.folders, grounds);
+        let place = Place::of(target, &segment.directories, grounds);
         weigh(Act::Write, place) == Decision::Allow
     });
     Form {
         text,
         why,
         contained,
-        folder: folder_class(segment, grounds),
+        directory: directory_class(segment, grounds),
         words: words.unwrap_or_default(),
         through,
         environment: !segment.environment.is_empty(),
@@ -183,13 +183,13 @@ fn quoted(word: &Word) -> Option<String> {
     Some(if bare { text.into_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) })
 }
 
-fn folder_class(segment: &Segment, grounds: Grounds<'_>) -> &'static str {
-    let class = |folder: &Word| match folder.text() {
-        Some(folder) if shell::normal(&folder) == shell::normal(grounds.workspace) => "workspace",
-        Some(folder) if Place::of_path(&folder, true, false, grounds) <= Place::Inside => "inside",
+fn directory_class(segment: &Segment, grounds: Grounds<'_>) -> &'static str {
+    let class = |directory: &Word| match directory.text() {
+        Some(directory) if shell::normal(&directory) == shell::normal(grounds.workspace) => "workspace",
+        Some(directory) if Place::of_path(&directory, true, false, grounds) <= Place::Inside => "inside",
         _ => "elsewhere",
     };
-    let mut classes = segment.folders.iter().map(class);
+    let mut classes = segment.directories.iter().map(class);
     let first = classes.next().unwrap_or("elsewhere");
     if classes.all(|class| class == first) { first } else { "elsewhere" }
 }
@@ -249,14 +249,14 @@ mod tests {
     }
 
     #[test]
-    fn output_elsewhere_and_folders_are_seen() {
+    fn output_elsewhere_and_directories_are_seen() {
         let one = |line: &str| forms(line).commands.pop().unwrap();
         assert!(
             one("foo > out").contained && !one("foo > /opt/x").contained && !one("foo >> ../x").contained
         );
-        assert_eq!(one("foo").folder, "workspace");
-        assert_eq!(one("cd sub && foo").folder, "inside");
-        assert_eq!(one("(cd /opt; foo)").folder, "elsewhere");
+        assert_eq!(one("foo").directory, "workspace");
+        assert_eq!(one("cd sub && foo").directory, "inside");
+        assert_eq!(one("(cd /opt; foo)").directory, "elsewhere");
     }
 
     #[test]

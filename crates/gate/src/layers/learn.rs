@@ -1,7 +1,7 @@
 //! What may be remembered of an approval, and how.
 //!
 //! An approval of a line says that this line may run, no more. So what is learned is the exact command with its launchers,
-//! redirections and kind of folder. Some things are never learned: code in an argument, words that are not certain, what
+//! redirections and kind of directory. Some things are never learned: code in an argument, words that are not certain, what
 //! deletes, sends or changes rights, what runs elsewhere. Nothing is learned from a model, and nothing without a person who
 //! says so: an approval becomes a suggestion, and `marvin gate suggestions accept` makes a rule of it.
 
@@ -48,8 +48,9 @@ pub struct Candidate {
     pub kind: Kind,
     /// The command.
     pub pattern: String,
-    /// In which kind of folder.
-    pub folder: String,
+    /// In which kind of directory.
+    #[serde(rename = "folder")]
+    pub directory: String,
     /// Why.
     pub reason: String,
 }
@@ -65,7 +66,7 @@ pub(super) fn candidates(line: &str, place: Place<'_>, ruling: &Ruling) -> Resul
         Decision::Ask => {}
     }
     let segments = &ruling.judgement.segments;
-    let forms = form::read(line, place.folder, place.grounds);
+    let forms = form::read(line, place.directory, place.grounds);
     let whole = ruling.judgement.doubts.is_empty() && forms.certain && forms.commands.len() == segments.len();
     let asked: Vec<&Form> = forms
         .commands
@@ -107,7 +108,7 @@ fn candidate(form: &Form) -> Result<Candidate, String> {
         Some(why) => Err(why),
         None => {
             let reason = format!("User approved: {}", truncate::line(&pattern, 80));
-            Ok(Candidate { kind: Kind::Exact, pattern, folder: form.folder.to_string(), reason })
+            Ok(Candidate { kind: Kind::Exact, pattern, directory: form.directory.to_string(), reason })
         }
     }
 }
@@ -189,7 +190,7 @@ pub struct Suggestion {
 /// # Errors
 /// When nothing can be learned of it, or the file cannot be written.
 pub fn suggest(
-    folder: &Path,
+    directory: &Path,
     line: &str,
     session: &str,
     rules: &[Candidate],
@@ -199,7 +200,7 @@ pub fn suggest(
     {
         return Err("it holds a secret".into());
     }
-    let known = suggestions(folder).map_err(|error| error.to_string())?;
+    let known = suggestions(directory).map_err(|error| error.to_string())?;
     if let Some(same) = known.iter().find(|known| known.rules == rules) {
         return Ok(same.id.clone());
     }
@@ -211,12 +212,12 @@ pub fn suggest(
         "sessionId": session,
         "suggestions": {"allow": rules},
     });
-    append(folder, &entry, redactor)?;
+    append(directory, &entry, redactor)?;
     Ok(id)
 }
 
-fn append(folder: &Path, entry: &Value, redactor: &Arc<Redactor>) -> Result<(), String> {
-    let path = folder.join(SUGGESTIONS);
+fn append(directory: &Path, entry: &Value, redactor: &Arc<Redactor>) -> Result<(), String> {
+    let path = directory.join(SUGGESTIONS);
     if path.is_symlink() {
         return Err(format!("{} is a link, and the record must not lead elsewhere", path.display()));
     }
@@ -229,8 +230,8 @@ fn append(folder: &Path, entry: &Value, redactor: &Arc<Redactor>) -> Result<(), 
 ///
 /// # Errors
 /// When the file is there and cannot be read.
-pub fn suggestions(folder: &Path) -> Result<Vec<Suggestion>, ledger::LedgerError> {
-    let path = folder.join(SUGGESTIONS);
+pub fn suggestions(directory: &Path) -> Result<Vec<Suggestion>, ledger::LedgerError> {
+    let path = directory.join(SUGGESTIONS);
     if !ledger::is_known(&path) {
         return Ok(Vec::new());
     }
@@ -255,9 +256,9 @@ pub fn suggestions(folder: &Path) -> Result<Vec<Suggestion>, ledger::LedgerError
 ///
 /// # Errors
 /// When the file cannot be written.
-pub fn decide(folder: &Path, id: &str, accepted: bool, redactor: &Arc<Redactor>) -> Result<(), String> {
+pub fn decide(directory: &Path, id: &str, accepted: bool, redactor: &Arc<Redactor>) -> Result<(), String> {
     let entry = json!({"timestamp": clock::now_stamp(), "decided": id, "accepted": accepted});
-    append(folder, &entry, redactor)
+    append(directory, &entry, redactor)
 }
 
 /// The file of learned rules for a layout.
@@ -286,7 +287,7 @@ pub fn add(
     for rule in rules {
         if known
             .iter()
-            .any(|known| known.pattern == rule.pattern && known.folder.as_deref() == Some(&rule.folder))
+            .any(|known| known.pattern == rule.pattern && known.directory.as_deref() == Some(&rule.directory))
         {
             continue;
         }
@@ -301,7 +302,7 @@ pub fn add(
             learned_at: Some(clock::now_stamp()),
             approved_command: Some(truncate::head_whole(&redactor.text(line), 1_000)),
             session_id: Some(session.to_string()),
-            folder: Some(rule.folder.clone()),
+            directory: Some(rule.directory.clone()),
         };
         known.push(rule.clone());
         new.push(rule);

@@ -131,8 +131,8 @@ pub struct Ruling {
 /// Where a line would run.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
-    /// The folder.
-    pub folder: &'a str,
+    /// The directory.
+    pub directory: &'a str,
     /// Workspace and home.
     pub grounds: Grounds<'a>,
 }
@@ -240,16 +240,16 @@ impl Layers {
     #[must_use]
     pub fn judge(&self, line: &str, place: Place<'_>) -> Ruling {
         let judgement = match &self.current().programs {
-            Some(more) => meaning::judge_with(line, place.folder, place.grounds, more),
-            None => meaning::judge(line, place.folder, place.grounds),
+            Some(more) => meaning::judge_with(line, place.directory, place.grounds, more),
+            None => meaning::judge(line, place.directory, place.grounds),
         };
         self.rule(line, place, judgement)
     }
 
-    /// What the judge finds in a folder on the disk as it is.
+    /// What the judge finds in a directory on the disk as it is.
     #[must_use]
     pub fn look(&self, line: &str, place: Place<'_>) -> Judgement {
-        meaning::judge_on_disk(line, place.folder, place.grounds, self.current().programs.as_ref())
+        meaning::judge_on_disk(line, place.directory, place.grounds, self.current().programs.as_ref())
     }
 
     /// What the judge finds on the disk as it is.
@@ -524,7 +524,7 @@ fn lifted(line: &str, place: Place<'_>, judgement: &Judgement, rules: &Rules) ->
     {
         return None;
     }
-    let forms = form::read(line, place.folder, place.grounds);
+    let forms = form::read(line, place.directory, place.grounds);
     if !forms.certain || forms.commands.len() != segments.len() {
         return None;
     }

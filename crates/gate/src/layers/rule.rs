@@ -114,10 +114,11 @@ pub struct Rule {
     /// The session in which that happened.
     #[serde(rename = "sessionId", default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// In which kind of folder an allow holds: `workspace`, `inside` it, `elsewhere`, `anywhere`. Unsaid: in the workspace and
+    /// In which kind of directory an allow holds: `workspace`, `inside` it, `elsewhere`, `anywhere`. Unsaid: in the workspace and
     /// inside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub folder: Option<String>,
+    #[serde(rename = "folder")]
+    pub directory: Option<String>,
 }
 
 /// What is wrong with a rule or a file.
@@ -179,11 +180,11 @@ impl Rule {
                 ));
             }
         }
-        let folders = ["workspace", "inside", "elsewhere", "anywhere"];
-        if self.folder.as_deref().is_some_and(|folder| !folders.contains(&folder)) {
+        let directories = ["workspace", "inside", "elsewhere", "anywhere"];
+        if self.directory.as_deref().is_some_and(|directory| !directories.contains(&directory)) {
             return Err(fault(
-                "its folder is none of the kinds",
-                format!("use one of {}", folders.join(", ")),
+                "its directory is none of the kinds",
+                format!("use one of {}", directories.join(", ")),
             ));
         }
         if list == List::Learned { self.check_learned() } else { Ok(()) }

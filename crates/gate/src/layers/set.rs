@@ -35,8 +35,8 @@ pub(super) struct Wanted<'a> {
     pub(super) text: &'a str,
     /// Whether a rule that says nothing of where output goes may count.
     pub(super) contained: bool,
-    /// The class of the folder that the command runs in.
-    pub(super) folder: &'a str,
+    /// The class of the directory that the command runs in.
+    pub(super) directory: &'a str,
 }
 
 impl Set {
@@ -180,10 +180,10 @@ impl Set {
             return true;
         }
         // What is allowed in the workspace is not thereby allowed anywhere.
-        let place = match rule.folder.as_deref() {
+        let place = match rule.directory.as_deref() {
             Some("anywhere") => true,
-            Some(folder) => folder == wanted.folder,
-            None => wanted.folder != "elsewhere",
+            Some(directory) => directory == wanted.directory,
+            None => wanted.directory != "elsewhere",
         };
         let output = wanted.contained || rule.kind == Kind::Exact || rule.pattern.contains('>');
         let start = rule.kind != Kind::Regex || at_start(rule, wanted.text);
@@ -255,12 +255,12 @@ mod tests {
             learned_at: None,
             approved_command: None,
             session_id: None,
-            folder: None,
+            directory: None,
         }
     }
 
     fn found(set: &Set, text: &str) -> Option<String> {
-        set.find(&Wanted { text, contained: true, folder: "workspace" }).map(|rule| rule.id.clone())
+        set.find(&Wanted { text, contained: true, directory: "workspace" }).map(|rule| rule.id.clone())
     }
 
     fn some() -> Vec<Rule> {
@@ -311,7 +311,7 @@ mod tests {
         let (set, _) = Set::new(vec![rule("a", Kind::Regex, "cargo (build|test)")], List::Allowlist);
         assert_eq!(found(&set, "cargo build -p x").as_deref(), Some("a"));
         assert_eq!(found(&set, "evil 'cargo build'"), None);
-        let open = Wanted { text: "cargo build > ../x", contained: false, folder: "workspace" };
+        let open = Wanted { text: "cargo build > ../x", contained: false, directory: "workspace" };
         assert!(set.find(&open).is_none());
     }
 

@@ -32,8 +32,11 @@ impl House {
     }
 
     fn judge(&self, layers: &Layers, line: &str) -> Ruling {
-        let (folder, home) = self.places();
-        layers.judge(line, Place { folder: &folder, grounds: Grounds { workspace: &folder, home: &home } })
+        let (directory, home) = self.places();
+        layers.judge(
+            line,
+            Place { directory: &directory, grounds: Grounds { workspace: &directory, home: &home } },
+        )
     }
 
     fn places(&self) -> (String, String) {
@@ -47,8 +50,8 @@ impl House {
     }
 
     fn learnable(&self, line: &str) -> Result<Vec<learn::Candidate>, String> {
-        let (folder, home) = self.places();
-        let place = Place { folder: &folder, grounds: Grounds { workspace: &folder, home: &home } };
+        let (directory, home) = self.places();
+        let place = Place { directory: &directory, grounds: Grounds { workspace: &directory, home: &home } };
         self.layers().learnable(line, place)
     }
 }
@@ -62,7 +65,7 @@ fn rule(id: &str, kind: &str, pattern: &str) -> Value {
 }
 
 #[test]
-fn a_rule_may_name_the_folders_it_is_for() {
+fn a_rule_may_name_the_directories_it_is_for() {
     let house = House::new();
     let mut rules =
         [rule("a", "prefix", "frobnicate"), rule("b", "prefix", "xyzzy"), rule("c", "prefix", "plugh")];
@@ -349,16 +352,16 @@ fn a_secret_is_not_learned() {
 fn a_suggestion_is_no_rule_until_a_person_says_so() {
     let house = House::new();
     let redactor = Arc::new(marvin_base::redact::Redactor::patterns_only());
-    let folder = house.layout.security();
+    let directory = house.layout.security();
     let candidates = house.learnable(ASKED).unwrap();
-    let id = learn::suggest(&folder, ASKED, "s", &candidates, &redactor).unwrap();
-    assert_eq!(learn::suggest(&folder, ASKED, "s", &candidates, &redactor).unwrap(), id, "once is enough");
+    let id = learn::suggest(&directory, ASKED, "s", &candidates, &redactor).unwrap();
+    assert_eq!(learn::suggest(&directory, ASKED, "s", &candidates, &redactor).unwrap(), id, "once is enough");
     assert_eq!(house.decision(&house.layers(), ASKED).0, Decision::Ask);
-    let waiting = learn::suggestions(&folder).unwrap();
+    let waiting = learn::suggestions(&directory).unwrap();
     assert_eq!((waiting.len(), waiting[0].id.as_str()), (1, id.as_str()));
     learn::add(&house.layout, &waiting[0].command, "s", &waiting[0].rules, &redactor).unwrap();
-    learn::decide(&folder, &id, true, &redactor).unwrap();
-    assert!(learn::suggestions(&folder).unwrap().is_empty());
+    learn::decide(&directory, &id, true, &redactor).unwrap();
+    assert!(learn::suggestions(&directory).unwrap().is_empty());
     assert_eq!(house.decision(&house.layers(), ASKED), (Decision::Allow, Layer::Learned));
 }
 

@@ -1,8 +1,8 @@
 //! Which rule files of projects a person trusts.
 //!
-//! A project's folder can be written by the agent that works in it, or come from a stranger. So a project may always make
+//! A project's directory can be written by the agent that works in it, or come from a stranger. So a project may always make
 //! things stricter; what it would allow counts only while a person has said so for exactly this content. The list of
-//! contents lies in the person's folder, which no contained command can write.
+//! contents lies in the person's directory, which no contained command can write.
 
 use marvin_base::atomic::{self, WriteError};
 use marvin_base::files::{self, Links};
@@ -96,9 +96,9 @@ impl Trust {
 
 /// The one name of a file: links on the way to it are resolved.
 fn name(file: &Path) -> String {
-    let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
-    match (folder, file.file_name()) {
-        (Some(folder), Some(last)) => folder.join(last).display().to_string(),
+    let directory = file.parent().and_then(|directory| directory.canonicalize().ok());
+    match (directory, file.file_name()) {
+        (Some(directory), Some(last)) => directory.join(last).display().to_string(),
         _ => file.display().to_string(),
     }
 }
@@ -109,8 +109,9 @@ mod tests {
 
     #[test]
     fn a_content_is_trusted_and_not_a_name() {
-        let folder = tempfile::tempdir().unwrap();
-        let (list, file) = (folder.path().join("user/trusted.json"), folder.path().join("allowlist.json"));
+        let directory = tempfile::tempdir().unwrap();
+        let (list, file) =
+            (directory.path().join("user/trusted.json"), directory.path().join("allowlist.json"));
         std::fs::write(&file, "one").unwrap();
         let (one, two) = (signature::of_bytes(b"one"), signature::of_bytes(b"two"));
         assert!(!Trust::read(&list).holds(&file, &one));

@@ -82,7 +82,7 @@ fn pack(look: &mut Look<'_>, base: &str) {
             look.act(Act::Read, archive);
         }
         members.iter().for_each(|word| look.act(Act::Read, word));
-        // A home folder locked with a password is how data is held to ransom.
+        // A home directory locked with a password is how data is held to ransom.
         let locked = look.rest().iter().any(|word| {
             word.beginning().starts_with("-P")
                 || word.beginning().starts_with("-p") && base != "zip"
@@ -92,7 +92,7 @@ fn pack(look: &mut Look<'_>, base: &str) {
         if locked
             && members.iter().any(|word| matches!(look.place(word), Place::Home | Place::Root | Place::Vital))
         {
-            look.deny("ransom", "it locks whole folders with a password");
+            look.deny("ransom", "it locks whole directories with a password");
         }
     }
     generic(look, false);
@@ -105,7 +105,7 @@ fn unpack(look: &mut Look<'_>, base: &str) {
         _ => &["-d", "-P", "-x", "-C", "--output", "-o", "--directory", "--dir"],
     };
     let arguments = Arguments::new(look.rest(), values);
-    let folder = arguments.values(&["-d", "-C", "-o", "--directory", "--output", "--dir"]).last().cloned();
+    let directory = arguments.values(&["-d", "-C", "-o", "--directory", "--output", "--dir"]).last().cloned();
     let lists = arguments.has(&["-l", "-v", "-t", "-Z", "-p", "-c", "--list"])
         || base == "jar" && arguments.operands.first().is_some_and(|word| word.beginning().starts_with('t'));
     if look.rest().iter().any(|word| word.is("-:")) {
@@ -115,20 +115,20 @@ fn unpack(look: &mut Look<'_>, base: &str) {
         look.act(Act::Read, word);
     }
     if !lists {
-        let folder = folder.unwrap_or_else(|| Word::known("."));
+        let directory = directory.unwrap_or_else(|| Word::known("."));
         let members = arguments.operands.get(1..).unwrap_or_default();
-        unpacked(look, &folder, members, base == "unzip" && arguments.has(&["-n"]));
+        unpacked(look, &directory, members, base == "unzip" && arguments.has(&["-n"]));
     }
     generic(look, false);
 }
 
-/// An archive is unpacked into a folder: all of it, or some members. `keeps` where files that are there stay as they are.
-fn unpacked(look: &mut Look<'_>, folder: &Word, members: &[Word], keeps: bool) {
-    look.act(Act::Write, folder);
+/// An archive is unpacked into a directory: all of it, or some members. `keeps` where files that are there stay as they are.
+fn unpacked(look: &mut Look<'_>, directory: &Word, members: &[Word], keeps: bool) {
+    look.act(Act::Write, directory);
     for member in members {
-        super::files::lands(look, folder, member.beginning().trim_start_matches("./"));
+        super::files::lands(look, directory, member.beginning().trim_start_matches("./"));
     }
-    if members.is_empty() && !keeps && super::disk::has_hooks(look, folder) {
+    if members.is_empty() && !keeps && super::disk::has_hooks(look, directory) {
         look.ask("archive.hooks", "the archive may hold files that replace the hooks of this project");
     }
 }
@@ -164,7 +164,7 @@ fn tar(look: &mut Look<'_>) {
     let words = look.rest().to_vec();
     let mut runs = Vec::new();
     let mut archive: Option<Word> = None;
-    let mut folder = None;
+    let mut directory = None;
     let mut operands = Vec::new();
     let mut mode = String::new();
     let mut index = 0;
@@ -206,7 +206,7 @@ fn tar(look: &mut Look<'_>) {
                     });
                 }
                 "directory" => {
-                    folder = value.or_else(|| {
+                    directory = value.or_else(|| {
                         index += 1;
                         words.get(index - 1).cloned()
                     });
@@ -227,7 +227,7 @@ fn tar(look: &mut Look<'_>) {
                         index += 1;
                     }
                     'C' => {
-                        folder = words.get(index).cloned();
+                        directory = words.get(index).cloned();
                         index += 1;
                     }
                     'I' | 'F' => {
@@ -290,11 +290,11 @@ fn tar(look: &mut Look<'_>) {
         if mode.contains('P') {
             look.ask("tar.absolute", "it may write anywhere that the archive names");
         }
-        let folder = folder.unwrap_or_else(|| Word::known("."));
+        let directory = directory.unwrap_or_else(|| Word::known("."));
         let keeps = words
             .iter()
             .any(|word| matches!(word.text().as_deref(), Some("--keep-old-files" | "--skip-old-files")))
             || mode.contains('k');
-        unpacked(look, &folder, &operands, keeps);
+        unpacked(look, &directory, &operands, keeps);
     }
 }

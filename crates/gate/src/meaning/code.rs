@@ -218,7 +218,7 @@ fn served(look: &mut Look<'_>, language: &str, arguments: &Arguments) {
         .iter()
         .any(|word| word.beginning().starts_with("127.0.0.1") || word.beginning().starts_with("localhost"));
     if whole {
-        look.deny("send.serve", "it shows whole folders to other machines");
+        look.deny("send.serve", "it shows whole directories to other machines");
     } else if !local {
         look.ask("send.serve", "it shows files to other machines");
     }

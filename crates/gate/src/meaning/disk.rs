@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 const MOST: usize = 2_000;
 
 /// The paths that a word may stand for, with every link followed.
-fn reached(word: &Word, folders: &[Word]) -> Option<Vec<PathBuf>> {
+fn reached(word: &Word, directories: &[Word]) -> Option<Vec<PathBuf>> {
     let text = word.text()?;
     if text.is_empty() || text.len() > 4_096 {
         return Some(Vec::new());
     }
     let mut found = Vec::new();
-    for folder in folders {
-        let path = Path::new(&*folder.text()?).join(&*text);
+    for directory in directories {
+        let path = Path::new(&*directory.text()?).join(&*text);
         let paths = if word.globs() { reach::expand(&path)? } else { vec![path] };
         found.extend(paths.iter().take(MOST).map(|path| reach::real(path)));
         if text.starts_with('/') {
@@ -28,18 +28,18 @@ fn reached(word: &Word, folders: &[Word]) -> Option<Vec<PathBuf>> {
 }
 
 /// The worse of the place that the text names and the place that it leads to.
-pub(super) fn place(word: &Word, folders: &[Word], grounds: Grounds<'_>, by_text: Place) -> Place {
+pub(super) fn place(word: &Word, directories: &[Word], grounds: Grounds<'_>, by_text: Place) -> Place {
     if matches!(by_text, Place::Root | Place::Device | Place::Sink | Place::Network | Place::Secret)
         || word.beginning().starts_with('-')
     {
         return by_text;
     }
-    let Some(paths) = reached(word, folders) else { return by_text };
+    let Some(paths) = reached(word, directories) else { return by_text };
     let (workspace, home) = (reach::real(Path::new(grounds.workspace)), reach::real(Path::new(grounds.home)));
     let (workspace, home) = (workspace.to_string_lossy(), home.to_string_lossy());
     let real = Grounds { workspace: &workspace, home: &home };
     let found = paths.iter().map(|path| Place::of_path(&path.to_string_lossy(), true, false, real));
-    // A folder that a pattern names as a whole is what the text says.
+    // A directory that a pattern names as a whole is what the text says.
     match found.max() {
         Some(found) if by_text <= Place::Inside || found > by_text => found.max(by_text),
         _ => by_text,
@@ -47,24 +47,25 @@ pub(super) fn place(word: &Word, folders: &[Word], grounds: Grounds<'_>, by_text
 }
 
 /// Does a word lead to the tickets?
-pub(super) fn is_ticket(word: &Word, folders: &[Word], grounds: Grounds<'_>) -> bool {
+pub(super) fn is_ticket(word: &Word, directories: &[Word], grounds: Grounds<'_>) -> bool {
     let tickets = reach::real(Path::new(grounds.workspace)).join(".tickets");
-    reached(word, folders).is_some_and(|paths| paths.iter().any(|path| path.starts_with(&tickets)))
+    reached(word, directories).is_some_and(|paths| paths.iter().any(|path| path.starts_with(&tickets)))
 }
 
-/// Is there a folder of this name?
-pub(super) fn is_folder(look: &Look<'_>, word: &Word) -> bool {
+/// Is there a directory of this name?
+pub(super) fn is_directory(look: &Look<'_>, word: &Word) -> bool {
     look.beside.disk
-        && reached(word, &look.segment.folders).is_some_and(|paths| paths.iter().any(|path| path.is_dir()))
+        && reached(word, &look.segment.directories)
+            .is_some_and(|paths| paths.iter().any(|path| path.is_dir()))
 }
 
-/// Looks at what lies in folders, or fits patterns, whose content is put into a folder.
+/// Looks at what lies in directories, or fits patterns, whose content is put into a directory.
 pub(super) fn brings(look: &mut Look<'_>, sources: &[Word], target: &Word) {
     if !look.beside.disk {
         return;
     }
     for source in sources {
-        let paths = reached(source, &look.segment.folders).unwrap_or_default();
+        let paths = reached(source, &look.segment.directories).unwrap_or_default();
         let mut names: Vec<String> = Vec::new();
         for path in &paths {
             let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -75,7 +76,7 @@ pub(super) fn brings(look: &mut Look<'_>, sources: &[Word], target: &Word) {
                 names.extend(entries.take(MOST).filter_map(|entry| name(&entry.path())));
             }
         }
-        // A folder that this line itself makes holds what nobody has seen yet.
+        // A directory that this line itself makes holds what nobody has seen yet.
         let unseen = !source.globs() && !paths.iter().any(|path| path.exists());
         if unseen && look.place(target) == Place::Workspace {
             look.ask(
@@ -89,9 +90,9 @@ pub(super) fn brings(look: &mut Look<'_>, sources: &[Word], target: &Word) {
     }
 }
 
-/// Could what is unpacked into a folder replace the hooks that stand there?
-pub(super) fn has_hooks(look: &Look<'_>, folder: &Word) -> bool {
-    look.beside.disk && look.place(folder) == Place::Workspace && {
+/// Could what is unpacked into a directory replace the hooks that stand there?
+pub(super) fn has_hooks(look: &Look<'_>, directory: &Word) -> bool {
+    look.beside.disk && look.place(directory) == Place::Workspace && {
         let workspace = Path::new(look.grounds.workspace);
         [".claude", ".codex", ".marvin"].iter().any(|name| workspace.join(name).exists())
     }
@@ -116,7 +117,7 @@ pub(super) fn tree(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
     let links = arguments.has(&["-R", "-L", "--dereference-recursive", "--follow"]);
     let workspace = reach::real(Path::new(look.grounds.workspace));
     for start in &starts {
-        for path in reached(start, &look.segment.folders).unwrap_or_default() {
+        for path in reached(start, &look.segment.directories).unwrap_or_default() {
             match reach::look_through(&path, &workspace, links) {
                 Found::Nothing => {}
                 Found::Secret => {

@@ -144,7 +144,7 @@ fn notable(look: &mut Look<'_>, name: &str, value: &Word) {
     match name {
         "PATH" => {
             let first = text.split(':').next().unwrap_or_default().to_string();
-            let place = Place::of(&Word::known(first.clone()), &look.segment.folders, look.grounds);
+            let place = Place::of(&Word::known(first.clone()), &look.segment.directories, look.grounds);
             if !first.is_empty() && (matches!(place, Place::Temporary) || first == ".") {
                 look.ask(rule, reason);
             }
@@ -163,7 +163,7 @@ fn notable(look: &mut Look<'_>, name: &str, value: &Word) {
             ) => {}
         "PS1" | "PS4" if !text.contains(['$', '`']) => {}
         "PYTHONPATH" | "NODE_PATH" | "PERL5LIB" | "RUBYLIB" | "LD_LIBRARY_PATH" | "GIT_DIR" => {
-            let place = Place::of(value, &look.segment.folders, look.grounds);
+            let place = Place::of(value, &look.segment.directories, look.grounds);
             if !matches!(
                 place,
                 Place::Inside
@@ -210,7 +210,7 @@ fn notable(look: &mut Look<'_>, name: &str, value: &Word) {
 }
 
 /// Where the output of a program comes from.
-pub(super) fn taint(name: &str, words: &[Word], folders: &[Word], grounds: Grounds<'_>) -> Taint {
+pub(super) fn taint(name: &str, words: &[Word], directories: &[Word], grounds: Grounds<'_>) -> Taint {
     let mut taint = Taint::NONE;
     if network::fetches(name) {
         taint = taint.and(Taint::NETWORK);
@@ -240,7 +240,7 @@ pub(super) fn taint(name: &str, words: &[Word], folders: &[Word], grounds: Groun
     }
     for word in words.iter().skip(1) {
         for candidate in candidates(word) {
-            if matches!(Place::of(&candidate, folders, grounds), Place::Secret | Place::ProjectSecret) {
+            if matches!(Place::of(&candidate, directories, grounds), Place::Secret | Place::ProjectSecret) {
                 taint = taint.and(Taint::SECRET);
             }
         }

@@ -24,8 +24,8 @@ pub(crate) enum Class {
     Change,
     /// It writes its operands.
     Write,
-    /// It makes empty folders.
-    Folder,
+    /// It makes empty directories.
+    Directory,
     /// It runs the project's own code: builds, tests, linters.
     Build,
     /// It asks what the verbs say; others are asked about.

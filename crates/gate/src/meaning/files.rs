@@ -49,11 +49,11 @@ fn delete(look: &mut Look<'_>, base: &str) {
     let arguments = Arguments::new(look.rest(), &[]);
     let tree = base != "rmdir" && base != "unlink" && arguments.has(&["-r", "-R", "--recursive"]);
     if arguments.has(&["--no-preserve-root"]) {
-        look.deny("delete.root", "it switches off the guard of the root folder");
+        look.deny("delete.root", "it switches off the guard of the root directory");
     }
     for word in &arguments.operands {
         let place = look.place(word);
-        // A pattern for everything is the folder itself.
+        // A pattern for everything is the directory itself.
         let all = word.globs()
             && word
                 .text()
@@ -69,7 +69,7 @@ fn delete(look: &mut Look<'_>, base: &str) {
             look.ask("find.delete", "it deletes the files that it finds");
             continue;
         }
-        // Folders given back when they are empty lose nothing.
+        // Directories given back when they are empty lose nothing.
         if base == "rmdir" && matches!(place, Place::Inside | Place::Regenerable | Place::Temporary) {
             continue;
         }
@@ -161,14 +161,14 @@ fn copy(look: &mut Look<'_>, base: &str) {
     }
 }
 
-/// What is put into a folder gets a name there, and the name may be one that steers agents: `cp -r x/.claude .`.
+/// What is put into a directory gets a name there, and the name may be one that steers agents: `cp -r x/.claude .`.
 pub(super) fn into(look: &mut Look<'_>, sources: &[&Word], target: &Word) {
-    let folder = target
+    let directory = target
         .text()
         .is_some_and(|text| text.ends_with('/') || matches!(text.rsplit('/').next(), Some("." | "..")))
         || look.place(target) == Place::Workspace
-        || super::disk::is_folder(look, target);
-    if !folder {
+        || super::disk::is_directory(look, target);
+    if !directory {
         return;
     }
     let (whole, named): (Vec<&Word>, Vec<&Word>) = sources.iter().partition(|word| {
@@ -183,14 +183,14 @@ pub(super) fn into(look: &mut Look<'_>, sources: &[&Word], target: &Word) {
     }
 }
 
-/// Notes a write where something of this name would steer agents, once it lies in a folder.
-pub(super) fn lands(look: &mut Look<'_>, folder: &Word, name: &str) {
-    let mut path = folder.clone();
+/// Notes a write where something of this name would steer agents, once it lies in a directory.
+pub(super) fn lands(look: &mut Look<'_>, directory: &Word, name: &str) {
+    let mut path = directory.clone();
     if !path.end().ends_with('/') {
         path.push("/", true);
     }
     path.push(name, true);
-    if !name.is_empty() && look.place(&path).steers() && !look.place(folder).steers() {
+    if !name.is_empty() && look.place(&path).steers() && !look.place(directory).steers() {
         look.act(Act::Write, &path);
     }
 }
@@ -352,7 +352,7 @@ fn find(look: &mut Look<'_>) {
                 }
                 Place::InHome if narrowed => look.ask("find.delete", "it deletes the files that it finds"),
                 Place::Home if narrowed => {
-                    look.ask("find.delete", "it deletes files all over the home folder");
+                    look.ask("find.delete", "it deletes files all over the home directory");
                 }
                 Place::Temporary | Place::Regenerable => {
                     look.ask("find.delete", "it deletes the files that it finds");

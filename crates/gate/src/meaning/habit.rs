@@ -18,7 +18,7 @@ pub(super) fn secrets_by_name(look: &mut Look<'_>) {
     }
 }
 
-/// Programs that run the code of the folders that their words name.
+/// Programs that run the code of the directories that their words name.
 const TESTERS: [&str; 32] = [
     "pytest",
     "py.test",

@@ -41,7 +41,7 @@ pub(super) fn keys(look: &mut Look<'_>, base: &str, words: &[String]) {
     // Files that are locked with a key, and whose originals go: how data is held to ransom.
     let whole = look.rest().iter().any(|word| matches!(look.place(word), Place::Home | Place::InHome if word.globs() || word.text().is_none()));
     if whole && matches!(base, "gpg" | "gpg2" | "age" | "rage") {
-        return look.deny("ransom", "it encrypts many files of the home folder");
+        return look.deny("ransom", "it encrypts many files of the home directory");
     }
     if !shows {
         look.ask("key", "it makes or uses keys");
@@ -75,7 +75,7 @@ pub(super) fn openssl(look: &mut Look<'_>, words: &[String]) {
             && matches!(look.place(value), Place::Home | Place::InHome | Place::Unknown)
             && value.text().is_none()
         {
-            look.deny("ransom", "it encrypts files of the home folder");
+            look.deny("ransom", "it encrypts files of the home directory");
         }
     }
     for value in arguments.values(&["-out"]) {

@@ -141,10 +141,10 @@ impl Look<'_> {
         let place = self.place(word);
         self.act_at(act, place, &word.shown());
         // Of several directories that it may run in, the one with credentials counts beside the largest.
-        if act == Act::Read && place != Place::Secret && self.segment.folders.len() > 1 {
+        if act == Act::Read && place != Place::Secret && self.segment.directories.len() > 1 {
             let secret =
-                |folder| Place::of(word, std::slice::from_ref(folder), self.grounds) == Place::Secret;
-            if self.segment.folders.iter().any(secret) {
+                |directory| Place::of(word, std::slice::from_ref(directory), self.grounds) == Place::Secret;
+            if self.segment.directories.iter().any(secret) {
                 self.act_at(act, Place::Secret, &word.shown());
             }
         }
@@ -158,7 +158,7 @@ impl Look<'_> {
         if act == Act::Write && place == Place::Temporary && name.starts_with('.') && name.len() > 1 {
             verdict = Verdict::ask(
                 "effect.hidden",
-                format!("it would hide a file in a temporary folder: `{target}`"),
+                format!("it would hide a file in a temporary directory: `{target}`"),
                 "Give the file a name that is seen.",
             );
         }
@@ -183,8 +183,12 @@ impl Look<'_> {
 
     /// The place that a word names: by its text, and by where it leads on the disk.
     pub(crate) fn place(&self, word: &Word) -> Place {
-        let place = Place::of(word, &self.segment.folders, self.grounds);
-        if self.beside.disk { disk::place(word, &self.segment.folders, self.grounds, place) } else { place }
+        let place = Place::of(word, &self.segment.directories, self.grounds);
+        if self.beside.disk {
+            disk::place(word, &self.segment.directories, self.grounds, place)
+        } else {
+            place
+        }
     }
 
     /// Notes an effect that no place weighs: on machines, services, users, packages, processes.
@@ -225,13 +229,13 @@ impl Look<'_> {
         if self.depth >= DEEPEST {
             return self.ask("nested", "commands are nested deeper than can be followed");
         }
-        let folder = self
+        let directory = self
             .segment
-            .folders
+            .directories
             .first()
             .and_then(Word::text)
             .map_or_else(|| self.grounds.workspace.to_string(), std::borrow::Cow::into_owned);
-        let judged = judge_at(line, &folder, self.grounds, self.beside, self.depth + 1);
+        let judged = judge_at(line, &directory, self.grounds, self.beside, self.depth + 1);
         // Only what is certainly bad counts: the text may be no command at all.
         if judged.verdict.decision == Decision::Deny {
             self.findings.push(judged.verdict);
@@ -279,35 +283,42 @@ impl Look<'_> {
     }
 }
 
-/// Judges a line for `bash -c` in a folder.
+/// Judges a line for `bash -c` in a directory.
 #[must_use]
-pub fn judge(line: &str, folder: &str, grounds: Grounds<'_>) -> Judgement {
-    judge_at(line, folder, grounds, Beside::default(), 0)
+pub fn judge(line: &str, directory: &str, grounds: Grounds<'_>) -> Judgement {
+    judge_at(line, directory, grounds, Beside::default(), 0)
 }
 
 /// Judges a line, with programs that a project knows beside those of the table.
 #[must_use]
-pub fn judge_with(line: &str, folder: &str, grounds: Grounds<'_>, more: &MoreFacts) -> Judgement {
-    judge_at(line, folder, grounds, Beside { more: Some(more), disk: false }, 0)
+pub fn judge_with(line: &str, directory: &str, grounds: Grounds<'_>, more: &MoreFacts) -> Judgement {
+    judge_at(line, directory, grounds, Beside { more: Some(more), disk: false }, 0)
 }
 
 /// Judges a line, and asks the disk where its names lead.
 pub(crate) fn judge_on_disk(
     line: &str,
-    folder: &str,
+    directory: &str,
     grounds: Grounds<'_>,
     more: Option<&MoreFacts>,
 ) -> Judgement {
-    judge_at(line, folder, grounds, Beside { more, disk: true }, 0)
+    judge_at(line, directory, grounds, Beside { more, disk: true }, 0)
 }
 
-fn judge_at(line: &str, folder: &str, grounds: Grounds<'_>, beside: Beside<'_>, depth: usize) -> Judgement {
+fn judge_at(
+    line: &str,
+    directory: &str,
+    grounds: Grounds<'_>,
+    beside: Beside<'_>,
+    depth: usize,
+) -> Judgement {
     if depth == 0 {
         shell::begin();
     }
-    let taints =
-        |name: &str, words: &[Word], folders: &[Word]| environment::taint(name, words, folders, grounds);
-    let mut reading = shell::read_once(line, folder, grounds.home, &taints);
+    let taints = |name: &str, words: &[Word], directories: &[Word]| {
+        environment::taint(name, words, directories, grounds)
+    };
+    let mut reading = shell::read_once(line, directory, grounds.home, &taints);
     conclude(line, &mut reading, grounds, beside, depth)
 }
 

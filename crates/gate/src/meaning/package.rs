@@ -22,7 +22,7 @@ const REACHING: [&str; 14] = [
     "teardown",
 ];
 
-/// Flags that name the folder or the file of another project.
+/// Flags that name the directory or the file of another project.
 const ELSEWHERE: [&str; 6] = ["--manifest-path", "--prefix", "--cwd", "--dir", "--project", "-C"];
 
 /// Judges package managers; true when the verb was judged here.

@@ -10,7 +10,7 @@ use std::path::Path;
 pub enum Place {
     /// A device that swallows or gives anything: `/dev/null`.
     Sink,
-    /// Below a temporary folder.
+    /// Below a temporary directory.
     Temporary,
     /// In the workspace: made by a build, and made again by the next.
     Regenerable,
@@ -18,7 +18,7 @@ pub enum Place {
     Inside,
     /// Outside, nothing special.
     Outside,
-    /// Below the home folder, nothing special.
+    /// Below the home directory, nothing special.
     InHome,
     /// Nothing is known of it.
     Unknown,
@@ -28,13 +28,13 @@ pub enum Place {
     Instructions,
     /// The shells' histories.
     History,
-    /// Below a folder of the system.
+    /// Below a directory of the system.
     System,
-    /// The workspace itself, everything in it, or a folder above it.
+    /// The workspace itself, everything in it, or a directory above it.
     Workspace,
     /// Git's own files.
     Repository,
-    /// The record, the tickets, or the folder of the hooks' daemon.
+    /// The record, the tickets, or the directory of the hooks' daemon.
     Record,
     /// Marvin's state directory: the records and decisions of every project.
     State,
@@ -44,9 +44,9 @@ pub enum Place {
     StartUp,
     /// Credentials.
     Secret,
-    /// The home folder itself, everything in it, or a folder above it.
+    /// The home directory itself, everything in it, or a directory above it.
     Home,
-    /// A folder of the system itself, or one of its vital files.
+    /// A directory of the system itself, or one of its vital files.
     Vital,
     /// A disk or memory.
     Device,
@@ -61,14 +61,14 @@ pub enum Place {
 pub struct Grounds<'a> {
     /// The workspace.
     pub workspace: &'a str,
-    /// The person's home folder.
+    /// The person's home directory.
     pub home: &'a str,
 }
 
 impl Place {
-    /// The worst that a word may be, from any of the folders in which its command may run.
+    /// The worst that a word may be, from any of the directories in which its command may run.
     #[must_use]
-    pub fn of(word: &Word, folders: &[Word], grounds: Grounds<'_>) -> Place {
+    pub fn of(word: &Word, directories: &[Word], grounds: Grounds<'_>) -> Place {
         let begin = word.beginning();
         let whole = word.text().is_some();
         if begin.is_empty() && !whole {
@@ -84,9 +84,9 @@ impl Place {
         if begin.starts_with('/') {
             return Place::of_path(&begin, whole, globs, grounds);
         }
-        let each = folders.iter().map(|folder| match folder.text() {
-            Some(folder) => Place::of_path(&format!("{folder}/{begin}"), whole, globs, grounds),
-            None => match Place::of_path(&folder.beginning(), false, false, grounds) {
+        let each = directories.iter().map(|directory| match directory.text() {
+            Some(directory) => Place::of_path(&format!("{directory}/{begin}"), whole, globs, grounds),
+            None => match Place::of_path(&directory.beginning(), false, false, grounds) {
                 Place::Inside | Place::Workspace => Place::Inside,
                 place => place.max(Place::Unknown),
             },
@@ -95,13 +95,13 @@ impl Place {
     }
 
     /// Does a word name the tickets?
-    pub(crate) fn is_ticket(word: &Word, folders: &[Word], grounds: Grounds<'_>) -> bool {
+    pub(crate) fn is_ticket(word: &Word, directories: &[Word], grounds: Grounds<'_>) -> bool {
         let begin = word.beginning();
-        folders.iter().any(|folder| {
+        directories.iter().any(|directory| {
             let path = if begin.starts_with('/') {
                 normal(&begin)
             } else {
-                normal(&format!("{}/{begin}", folder.beginning()))
+                normal(&format!("{}/{begin}", directory.beginning()))
             };
             path.strip_prefix(grounds.workspace)
                 .and_then(|rest| rest.strip_prefix("/.tickets"))
@@ -119,21 +119,21 @@ impl Place {
         if is_daemon(text, whole, globs, grounds) {
             return Place::Record;
         }
-        // A pattern stands for what lies in the folder before it; `/*` is all of `/`.
+        // A pattern stands for what lies in the directory before it; `/*` is all of `/`.
         let (text, below) = match text.find(['*', '?', '[']).filter(|_| globs) {
             Some(at) => {
                 let head = text.get(..at).unwrap_or(text);
-                let folder = head.rsplit_once('/').map_or("", |(folder, _)| folder);
-                let rest = text.get(folder.len()..).unwrap_or_default().trim_start_matches('/');
+                let directory = head.rsplit_once('/').map_or("", |(directory, _)| directory);
+                let rest = text.get(directory.len()..).unwrap_or_default().trim_start_matches('/');
                 // A pattern with text of its own is only some of what lies there.
                 let all = rest
                     .trim_end_matches('/')
                     .chars()
                     .all(|char| matches!(char, '*' | '.' | '?' | '/' | '[' | ']' | '!'));
-                (folder, if all { Below::All } else { Below::Some })
+                (directory, if all { Below::All } else { Below::Some })
             }
             None if !whole => match text.rsplit_once('/') {
-                Some((folder, "")) => (folder, Below::Any),
+                Some((directory, "")) => (directory, Below::Any),
                 _ => (text, Below::Same),
             },
             None => (text, Below::Same),
@@ -151,7 +151,7 @@ impl Place {
         }
         match (below, place) {
             (Below::Same, place) => place,
-            // Everything in a folder is the folder; something unknown in it may be everything.
+            // Everything in a directory is the directory; something unknown in it may be everything.
             (Below::All | Below::Any, place) => place,
             (Below::Some, Place::Root) => Place::Vital,
             (Below::Some, Place::Home) => Place::InHome,
@@ -162,14 +162,14 @@ impl Place {
 
     /// The place of a normal absolute path.
     fn of_plain(path: &str, grounds: Grounds<'_>) -> Place {
-        let below = |folder: &str| is_below(path, folder);
+        let below = |directory: &str| is_below(path, directory);
         if path == "/" {
             return Place::Root;
         }
         if let Some(device) = path.strip_prefix("/dev/") {
             return device_place(device);
         }
-        // The workspace comes first: it may lie anywhere, in /tmp or in the home folder.
+        // The workspace comes first: it may lie anywhere, in /tmp or in the home directory.
         if path == grounds.workspace {
             return Place::Workspace;
         }
@@ -201,7 +201,9 @@ impl Place {
         if matches!(path, "/tmp" | "/var/tmp" | "/private/tmp") {
             return Place::Outside;
         }
-        if ["/tmp", "/var/tmp", "/private/tmp", "/dev/shm", "/var/folders"].iter().any(|folder| below(folder))
+        if ["/tmp", "/var/tmp", "/private/tmp", "/dev/shm", "/var/folders"]
+            .iter()
+            .any(|directory| below(directory))
         {
             let name = path.rsplit('/').next().unwrap_or_default();
             return if secrets::is_key_name(name) { Place::Secret } else { Place::Temporary };
@@ -233,7 +235,7 @@ impl Place {
         // Programs and libraries of the system itself.
         if ["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/lib/", "/lib64/", "/usr/lib/"]
             .iter()
-            .any(|folder| path.starts_with(folder))
+            .any(|directory| path.starts_with(directory))
         {
             return Place::Vital;
         }
@@ -310,7 +312,7 @@ impl Place {
         if inner.starts_with(".cache/") || inner.starts_with(".local/share/Trash") {
             return Place::Temporary;
         }
-        // Whole branches of a home folder: `~/Documents`, `~/.config`.
+        // Whole branches of a home directory: `~/Documents`, `~/.config`.
         Place::InHome
     }
 
@@ -339,7 +341,7 @@ impl Place {
     }
 }
 
-/// Is this the folder through which hooks speak with their daemon, or something in it? The number in its name may be
+/// Is this the directory through which hooks speak with their daemon, or something in it? The number in its name may be
 /// unknown (`mhd-$UID`) or a pattern.
 fn is_daemon(text: &str, whole: bool, globs: bool, grounds: Grounds<'_>) -> bool {
     let path = normal(text);
@@ -382,12 +384,12 @@ fn is_customised(name: &str) -> bool {
     ) || name.ends_with(".pth") && name.len() > 4
 }
 
-/// Does the path lie strictly below the folder?
-pub(crate) fn is_below(path: &str, folder: &str) -> bool {
-    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/') && rest.len() > 1)
+/// Does the path lie strictly below the directory?
+pub(crate) fn is_below(path: &str, directory: &str) -> bool {
+    path.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/') && rest.len() > 1)
 }
 
-/// A folder directly below `/`, or one of the great ones below that.
+/// A directory directly below `/`, or one of the great ones below that.
 fn is_system_root(path: &str) -> bool {
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     match parts.as_slice() {
@@ -431,18 +433,20 @@ fn begins_name(path: &str, at: usize) -> bool {
     at.checked_sub(1).is_none_or(|before| path.as_bytes().get(before) == Some(&b'/'))
 }
 
-/// Names that hold credentials wherever they lie, in folders of their own.
+/// Names that hold credentials wherever they lie, in directories of their own.
 fn is_secret_name(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let name = lower.rsplit('/').next().unwrap_or_default();
-    let folders =
+    let directories =
         [".ssh/", ".aws/", ".gnupg/", ".kube/", ".docker/", ".azure/", ".config/gcloud", ".password-store"];
     let sample = name.ends_with(".pub")
         || name.ends_with(".example")
         || name.ends_with(".md")
         || NO_SECRETS.iter().any(|known| lower.ends_with(known));
     !sample
-        && (folders.iter().any(|folder| lower.match_indices(folder).any(|(at, _)| begins_name(&lower, at)))
+        && (directories
+            .iter()
+            .any(|directory| lower.match_indices(directory).any(|(at, _)| begins_name(&lower, at)))
             || secrets::is_key_name(name)
             || matches!(
                 name,

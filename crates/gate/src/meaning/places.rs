@@ -1,6 +1,6 @@
 //! Places by name: what the system and its people keep where.
 
-/// Folders directly below `/` that belong to the system.
+/// Directories directly below `/` that belong to the system.
 pub(super) const SYSTEM: [&str; 22] = [
     "bin",
     "boot",
@@ -26,7 +26,7 @@ pub(super) const SYSTEM: [&str; 22] = [
     "nix",
 ];
 
-/// Folders and files that the whole system depends on.
+/// Directories and files that the whole system depends on.
 pub(super) const VITAL: [&str; 53] = [
     "/etc/hosts",
     "/etc/passwd",
@@ -151,7 +151,7 @@ pub(super) const STARTUP: [&str; 64] = [
     "/Library/LaunchAgents",
 ];
 
-/// The same below the home folder.
+/// The same below the home directory.
 pub(super) const HOME_STARTUP: [&str; 58] = [
     ".bashrc",
     ".bash_profile",
@@ -235,7 +235,7 @@ pub(super) const HISTORIES: [&str; 18] = [
     ".local/share/fish/fish_history",
 ];
 
-/// Files below folders of credentials that hold none.
+/// Files below directories of credentials that hold none.
 pub(super) const NO_SECRETS: [&str; 10] = [
     ".ssh/config",
     ".ssh/known_hosts",
@@ -249,7 +249,7 @@ pub(super) const NO_SECRETS: [&str; 10] = [
     ".claude/projects",
 ];
 
-/// Folders that builds make, and the next build makes again.
+/// Directories that builds make, and the next build makes again.
 pub(super) const REGENERABLE: [&str; 50] = [
     "target",
     "build",

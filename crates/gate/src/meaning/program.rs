@@ -204,8 +204,8 @@ fn tickets(look: &mut Look<'_>, base: &str) {
         .chain(look.segment.redirects.iter().map(|redirect| &redirect.target))
         .flat_map(|word| super::words::candidates_of_name(word, look.beside.disk))
         .find(|word| {
-            Place::is_ticket(word, &look.segment.folders, look.grounds)
-                || look.beside.disk && disk::is_ticket(word, &look.segment.folders, look.grounds)
+            Place::is_ticket(word, &look.segment.directories, look.grounds)
+                || look.beside.disk && disk::is_ticket(word, &look.segment.directories, look.grounds)
         });
     if let Some(word) = named {
         look.findings.push(Verdict::deny(
@@ -273,7 +273,7 @@ fn located(look: &mut Look<'_>, first: &Word, name: &str) {
     match place {
         Place::Inside | Place::Regenerable => {}
         Place::Temporary => {
-            look.ask("run.temporary", format!("it runs a program from a temporary folder: `{name}`"));
+            look.ask("run.temporary", format!("it runs a program from a temporary directory: `{name}`"));
         }
         place => look.act_at(Act::Run, place, name),
     }
@@ -393,7 +393,7 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
         }
         Class::Change => operands.iter().for_each(|word| look.act(Act::Change, word)),
         Class::Write => operands.iter().for_each(|word| look.act(Act::Write, word)),
-        Class::Folder => operands.iter().for_each(|word| look.act(Act::MakeFolder, word)),
+        Class::Directory => operands.iter().for_each(|word| look.act(Act::MakeDirectory, word)),
         Class::Convert => {
             if let [sources @ .., target] = operands.as_slice() {
                 sources.iter().for_each(|word| look.act(Act::Read, word));
@@ -516,7 +516,7 @@ fn is_local(base: &str) -> bool {
         )
 }
 
-/// Folders in which a project keeps programs of its own.
+/// Directories in which a project keeps programs of its own.
 const OWN: [&str; 14] = [
     "scripts",
     "script",

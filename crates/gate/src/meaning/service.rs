@@ -158,7 +158,7 @@ fn services(look: &mut Look<'_>, base: &str, words: &[String], has: &dyn Fn(&str
     }
     for word in look.rest().to_vec() {
         if look.place(&word) == Place::Temporary {
-            look.deny("service.file", "it makes a file of a temporary folder a service");
+            look.deny("service.file", "it makes a file of a temporary directory a service");
         }
     }
 }

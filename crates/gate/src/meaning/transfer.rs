@@ -22,12 +22,12 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
                 if sends {
                     look.catastrophe("send.secret", "it sends secrets to another machine");
                 }
-                let folder = look.rest().iter().any(|word| {
+                let directory = look.rest().iter().any(|word| {
                     matches!(look.place(word), Place::Home | Place::Root)
                         && word.beginning().starts_with(['/', '~'])
                 });
-                if folder {
-                    look.deny("send.file", "it sends whole folders to another machine");
+                if directory {
+                    look.deny("send.file", "it sends whole directories to another machine");
                 }
                 look.ask("transfer", "it copies between machines");
             }
@@ -39,8 +39,8 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
     true
 }
 
-/// Folders that hold keys by their names.
-fn is_sensitive_folder(text: &str) -> bool {
+/// Directories that hold keys by their names.
+fn is_sensitive_directory(text: &str) -> bool {
     text.trim_end_matches('/').rsplit('/').next().is_some_and(|name| {
         matches!(
             name.to_ascii_lowercase().as_str(),
@@ -123,13 +123,13 @@ fn transfer(look: &mut Look<'_>, base: &str) {
     for source in sources.iter().filter(|word| !is_remote(word)) {
         look.act(Act::Read, source);
         let to_remote = target.as_ref().is_some_and(is_remote);
-        if to_remote && is_sensitive_folder(&source.shown()) {
-            look.catastrophe("send.secret", "it sends a folder of keys to another machine");
+        if to_remote && is_sensitive_directory(&source.shown()) {
+            look.catastrophe("send.secret", "it sends a directory of keys to another machine");
         }
         if to_remote
             && matches!(look.place(source), Place::Home | Place::ProjectSecret | Place::Root | Place::Secret)
         {
-            look.catastrophe("send.secret", "it sends whole folders or secrets to another machine");
+            look.catastrophe("send.secret", "it sends whole directories or secrets to another machine");
         }
     }
     if base == "rclone" {
@@ -165,7 +165,7 @@ fn transfer(look: &mut Look<'_>, base: &str) {
     if remote || base != "rsync" {
         look.ask("transfer", "it copies between machines");
     } else {
-        look.ask("transfer", "it makes one folder like another");
+        look.ask("transfer", "it makes one directory like another");
     }
 }
 

@@ -85,7 +85,7 @@ fn shows_names_only(base: &str) -> bool {
 }
 
 /// Does a word name a directory that holds credentials, from any directory in which the command may run?
-fn holds(word: &Word, folders: &[Word], grounds: Grounds<'_>) -> bool {
+fn holds(word: &Word, directories: &[Word], grounds: Grounds<'_>) -> bool {
     let Some(text) = word.text() else { return false };
     let each = |path: String| {
         let path = normal(&path);
@@ -96,7 +96,7 @@ fn holds(word: &Word, folders: &[Word], grounds: Grounds<'_>) -> bool {
     // `~/*` and `/etc/*` are everything in the directory before the pattern.
     let text = match text.find(['*', '?', '[']).filter(|_| word.globs()) {
         Some(at) => match text.get(..at).and_then(|head| head.rsplit_once('/')) {
-            Some((folder, _)) => format!("{folder}/"),
+            Some((directory, _)) => format!("{directory}/"),
             None => ".".to_string(),
         },
         None => text.into_owned(),
@@ -104,7 +104,7 @@ fn holds(word: &Word, folders: &[Word], grounds: Grounds<'_>) -> bool {
     if text.starts_with('/') {
         return each(text);
     }
-    folders.iter().filter_map(Word::text).any(|folder| each(format!("{folder}/{text}")))
+    directories.iter().filter_map(Word::text).any(|directory| each(format!("{directory}/{text}")))
 }
 
 /// Judges a program that reads whole trees.
@@ -113,7 +113,7 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) {
         return;
     }
     let roots = roots(look.segment, base);
-    let found = roots.iter().find(|word| holds(word, &look.segment.folders, look.grounds));
+    let found = roots.iter().find(|word| holds(word, &look.segment.directories, look.grounds));
     if let Some(word) = found {
         return look.ask(
             "secret.tree",
@@ -135,8 +135,8 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) {
 
 /// Does every word stay below the workspace, so that nothing needs a closer look?
 fn stays_inside(segment: &Segment, grounds: Grounds<'_>) -> bool {
-    let inside = |folder: &Word| {
-        let text = folder.text();
+    let inside = |directory: &Word| {
+        let text = directory.text();
         text.is_some_and(|text| text == grounds.workspace || super::place::is_below(&text, grounds.workspace))
     };
     let plain = |word: &Word| {
@@ -146,7 +146,7 @@ fn stays_inside(segment: &Segment, grounds: Grounds<'_>) -> bool {
                 && !text.contains("..")
                 && !text.contains('=')
     };
-    segment.folders.iter().all(inside) && segment.words.iter().skip(1).all(plain)
+    segment.directories.iter().all(inside) && segment.words.iter().skip(1).all(plain)
 }
 
 fn through_xargs(segment: &Segment) -> bool {
@@ -340,5 +340,5 @@ pub(super) fn lists_credentials(segment: &Segment, grounds: Grounds<'_>) -> bool
         }
         _ => return false,
     };
-    roots.iter().any(|word| holds(word, &segment.folders, grounds))
+    roots.iter().any(|word| holds(word, &segment.directories, grounds))
 }

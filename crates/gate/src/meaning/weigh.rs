@@ -18,18 +18,18 @@ pub enum Act {
     Change,
     /// Deletes one thing.
     Delete,
-    /// Deletes a folder with all that is in it.
+    /// Deletes a directory with all that is in it.
     DeleteTree,
     /// Makes it executable.
     MakeExecutable,
     /// Changes who may do what with it.
     Permission,
-    /// The same for a folder with all that is in it.
+    /// The same for a directory with all that is in it.
     PermissionTree,
     /// Runs it.
     Run,
-    /// Makes an empty folder.
-    MakeFolder,
+    /// Makes an empty directory.
+    MakeDirectory,
     /// Sends something to another machine.
     Send,
     /// Takes something from another machine.
@@ -64,7 +64,7 @@ impl Act {
             Act::Delete | Act::DeleteTree => "delete",
             Act::MakeExecutable | Act::Permission | Act::PermissionTree => "permission",
             Act::Run => "run",
-            Act::MakeFolder => "folder",
+            Act::MakeDirectory => "folder",
             Act::Send => "send",
             Act::Receive => "receive",
             Act::Process => "process",
@@ -91,7 +91,7 @@ impl Act {
             Act::MakeExecutable => "make executable",
             Act::Permission | Act::PermissionTree => "change permissions of",
             Act::Run => "run",
-            Act::MakeFolder => "make the folder",
+            Act::MakeDirectory => "make the directory",
             Act::Send => "send to",
             Act::Receive => "fetch from",
             Act::Process => "stop or change processes of",
@@ -135,7 +135,7 @@ impl Place {
             Place::Regenerable => "something that a build makes again",
             Place::Inside => "a file of the workspace",
             Place::Outside => "something outside the workspace",
-            Place::InHome => "something in the home folder",
+            Place::InHome => "something in the home directory",
             Place::Unknown => "something that cannot be known from the line",
             Place::ProjectSecret => "secrets of the project",
             Place::Instructions => "what agents are told",
@@ -143,12 +143,12 @@ impl Place {
             Place::System => "a file of the system",
             Place::Workspace => "the whole workspace",
             Place::Repository => "git's own files",
-            Place::Record => "the record, the tickets or the folder of the hooks' daemon",
+            Place::Record => "the record, the tickets or the directory of the hooks' daemon",
             Place::State => "the records of every project",
             Place::Log => "logs of the system",
             Place::StartUp => "what is run or trusted without being asked for",
             Place::Secret => "credentials",
-            Place::Home => "the whole home folder",
+            Place::Home => "the whole home directory",
             Place::Vital => "what the system depends on",
             Place::Device => "a disk or a device",
             Place::Network => "a connection to another machine",
@@ -207,7 +207,7 @@ pub fn weigh(act: Act, place: Place) -> Decision {
             P::System | P::Home | P::StartUp if act == Act::PermissionTree => Deny,
             _ => Ask,
         },
-        Act::MakeFolder => match place {
+        Act::MakeDirectory => match place {
             P::StartUp
             | P::Vital
             | P::System

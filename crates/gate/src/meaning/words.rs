@@ -168,7 +168,7 @@ pub(super) fn hidden_shell(look: &mut Look<'_>, base: &str, class: Option<Class>
         return;
     }
     // Where a shell's name is a file to look at, or what a user gets.
-    if matches!(class, Some(Class::List | Class::Write | Class::Folder))
+    if matches!(class, Some(Class::List | Class::Write | Class::Directory))
         || matches!(
             base,
             "cp" | "mv"

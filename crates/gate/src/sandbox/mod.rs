@@ -377,7 +377,7 @@ fn try_namespaces() -> Result<(), String> {
     std::fs::write(&outside, "x").map_err(said)?;
     let script = "echo a > a && ! test -e \"$1\" && test $$ -lt 9 && test ! -w /usr && echo holds";
     let mut child = Child::new("/bin/sh").args(["-c", script, "sh"]).args([outside]);
-    child.folder = Some(workspace.clone());
+    child.directory = Some(workspace.clone());
     child.inherit = false;
     enter_level(&mut child, Policy::new(&workspace, &temporary), Level::Namespaces)
         .map_err(|error| error.to_string())?;

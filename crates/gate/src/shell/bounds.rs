@@ -176,7 +176,7 @@ fn has_nested_indexes(text: &str) -> bool {
     found > 2 && !simple
 }
 
-/// Is there a number that a reader gives up on: of a file before a redirection, of a folder, of a row?
+/// Is there a number that a reader gives up on: of a file before a redirection, of a directory, of a row?
 fn has_long_number(text: &str) -> bool {
     let mut length = 0;
     let mut before = [' '; 2];

@@ -27,7 +27,7 @@ impl Shell<'_> {
                 Some(Stream::empty())
             }
             "popd" => {
-                self.state.folders = vec![Word::unknown(Why::Variable, Taint::NONE)];
+                self.state.directories = vec![Word::unknown(Why::Variable, Taint::NONE)];
                 Some(Stream::empty())
             }
             "export" | "declare" | "typeset" | "local" | "readonly" => {
@@ -243,13 +243,13 @@ impl Shell<'_> {
         let entered = match target {
             None => Word::known(self.home),
             Some(word) if word.is("-") => Word::unknown(Why::Variable, Taint::NONE),
-            Some(word) => match (word.text(), self.folder().text()) {
+            Some(word) => match (word.text(), self.directory().text()) {
                 (Some(path), _) if path.starts_with('/') => Word::known(super::normal(&path)),
-                (Some(path), Some(folder)) => Word::known(super::normal(&format!("{folder}/{path}"))),
+                (Some(path), Some(directory)) => Word::known(super::normal(&format!("{directory}/{path}"))),
                 _ => {
                     let mut path = Word::default();
                     if !word.beginning().starts_with('/') {
-                        path.pieces.extend(self.folder().pieces);
+                        path.pieces.extend(self.directory().pieces);
                         path.push("/", true);
                     }
                     path.pieces.extend(word.pieces.iter().cloned());
@@ -258,9 +258,9 @@ impl Shell<'_> {
             },
         };
         if self.charge(entered.size()) {
-            self.state.folders = vec![entered];
+            self.state.directories = vec![entered];
         } else {
-            self.state.folders = vec![Word::unknown(Why::Unreadable, Taint::NONE)];
+            self.state.directories = vec![Word::unknown(Why::Unreadable, Taint::NONE)];
         }
     }
 

@@ -8,14 +8,14 @@ use brush_parser::ast::{self, SimpleCommand};
 
 /// Rounds that are walked.
 const MOST_ROUNDS: usize = 8;
-/// Folders in which a command may run after several rounds.
-const MOST_FOLDERS: usize = 4;
+/// Directories in which a command may run after several rounds.
+const MOST_DIRECTORIES: usize = 4;
 
 impl Shell<'_> {
     /// A simple command, once for each choice.
     pub(super) fn simple(&mut self, simple: &SimpleCommand, around: &Around) -> Stream {
         let before = self.segments.len();
-        let folders = self.state.folders.clone();
+        let directories = self.state.directories.clone();
         let mut after: Vec<Word> = Vec::new();
         let mut output;
         let mut round = 0;
@@ -33,20 +33,20 @@ impl Shell<'_> {
             if last && round == 1 {
                 break;
             }
-            for folder in std::mem::take(&mut self.state.folders) {
-                if !after.contains(&folder) {
-                    after.push(folder);
+            for directory in std::mem::take(&mut self.state.directories) {
+                if !after.contains(&directory) {
+                    after.push(directory);
                 }
             }
             if last {
-                if after.len() > MOST_FOLDERS {
-                    self.doubt("a change to one of many folders");
+                if after.len() > MOST_DIRECTORIES {
+                    self.doubt("a change to one of many directories");
                 }
-                after.truncate(MOST_FOLDERS);
-                self.state.folders = after;
+                after.truncate(MOST_DIRECTORIES);
+                self.state.directories = after;
                 break;
             }
-            self.state.folders.clone_from(&folders);
+            self.state.directories.clone_from(&directories);
         }
         self.choice = 0;
         if round > 1 { Stream::unknown(output.taint) } else { output }

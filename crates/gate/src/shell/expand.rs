@@ -261,8 +261,8 @@ impl Shell<'_> {
             },
             TildeExpr::UserHome(user) if user == "root" => known("/root".into()),
             TildeExpr::UserHome(user) => known(format!("/home/{user}")),
-            TildeExpr::WorkingDir => match self.folder().text() {
-                Some(folder) => known(folder.into_owned()),
+            TildeExpr::WorkingDir => match self.directory().text() {
+                Some(directory) => known(directory.into_owned()),
                 None => (Piece::Unknown { why: Why::Variable, taint: Taint::NONE, splits: false }, false),
             },
             _ => (Piece::Unknown { why: Why::Variable, taint: Taint::NONE, splits: false }, false),

@@ -24,13 +24,13 @@ pub(super) fn output(
         "echo" => Some(spelled(echo(&plain), &plain)),
         "printf" => printf(&plain).map(|text| spelled(text, &plain)),
         "true" | "false" | ":" => Some(Stream::empty()),
-        // A name that nobody else has, below the folder for such names.
+        // A name that nobody else has, below the directory for such names.
         "mktemp"
             if plain.iter().all(|word| matches!(*word, "-d" | "-q" | "-t" | "--directory" | "--quiet")) =>
         {
             Some(Stream::known("/tmp/tmp.made\n"))
         }
-        "pwd" => shell.folder().text().map(|folder| Stream::known(format!("{folder}\n"))),
+        "pwd" => shell.directory().text().map(|directory| Stream::known(format!("{directory}\n"))),
         "cat" | "tac" | "tee" if operands(&plain).is_empty() || name == "tee" => input.cloned(),
         "cat" => {
             let streams: Option<Vec<Stream>> =
@@ -52,9 +52,10 @@ pub(super) fn output(
             _ => None,
         },
         "dirname" => match plain.as_slice() {
-            [path] => {
-                Some(Stream::known(format!("{}\n", path.rsplit_once('/').map_or(".", |(folder, _)| folder))))
-            }
+            [path] => Some(Stream::known(format!(
+                "{}\n",
+                path.rsplit_once('/').map_or(".", |(directory, _)| directory)
+            ))),
             _ => None,
         },
         "rev" => given.map(|text| {

@@ -60,7 +60,7 @@ impl Shell<'_> {
         }
         let numbers = super::numbers::are_printed(&base, &words, around.input.as_ref());
         self.copied(&base, &words);
-        let taint = (self.taints)(&base, &words, &self.state.folders);
+        let taint = (self.taints)(&base, &words, &self.state.directories);
         self.downloaded(&base, &words);
         if name.contains('/')
             && let Some(content) = self.written(words.first())
@@ -135,7 +135,7 @@ impl Shell<'_> {
                 let operands: Vec<&Word> =
                     words.iter().skip(2).filter(|word| !word.beginning().starts_with('-')).collect();
                 match operands.as_slice() {
-                    [_, folder, ..] => Some((*folder).clone()),
+                    [_, directory, ..] => Some((*directory).clone()),
                     [address] => last(address).map(|name| Word::known(name.trim_end_matches(".git"))),
                     [] => None,
                 }
@@ -181,7 +181,7 @@ impl Shell<'_> {
             environment,
             redirects: around.redirects.clone(),
             input,
-            folders: self.state.folders.clone(),
+            directories: self.state.directories.clone(),
             through: self.through.clone(),
             elsewhere: self.elsewhere,
             piped: self.piped,
@@ -279,9 +279,9 @@ impl Shell<'_> {
             return Some(Stream::empty());
         }
         let mut environment = environment.to_vec();
-        let folders = self.state.folders.clone();
+        let directories = self.state.directories.clone();
         let Some(inner) = self.peel(launcher, rest, &mut environment) else {
-            self.state.folders = folders;
+            self.state.directories = directories;
             return None;
         };
         if launcher.joins {
@@ -299,13 +299,13 @@ impl Shell<'_> {
             }
             self.through.pop();
             self.elsewhere = elsewhere;
-            self.state.folders = folders;
+            self.state.directories = directories;
             return Some(Stream::unknown(output.taint));
         }
-        let entered = self.state.folders != folders;
+        let entered = self.state.directories != directories;
         let output = self.nested(base, inner, &environment, around, launcher.elsewhere, words);
         if entered {
-            self.state.folders = folders;
+            self.state.directories = directories;
         }
         Some(output)
     }

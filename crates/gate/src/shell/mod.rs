@@ -171,7 +171,7 @@ const COMMANDS: [&str; 49] = [
     "TERMINFO",
 ];
 
-/// Says where the output of a program comes from, by its name, its words and the folders that it may run in.
+/// Says where the output of a program comes from, by its name, its words and the directories that it may run in.
 pub type Taints<'a> = dyn Fn(&str, &[Word], &[Word]) -> Taint + 'a;
 
 /// A line as it was understood.
@@ -199,17 +199,17 @@ pub(crate) fn begin() {
     second::forget();
 }
 
-/// Reads a line for `bash -c` in a folder.
+/// Reads a line for `bash -c` in a directory.
 #[must_use]
-pub fn read(line: &str, folder: &str, home: &str, taints: &Taints<'_>) -> Reading {
-    let mut reading = read_once(line, folder, home, taints);
+pub fn read(line: &str, directory: &str, home: &str, taints: &Taints<'_>) -> Reading {
+    let mut reading = read_once(line, directory, home, taints);
     reading.confirm();
     reading
 }
 
 /// As [`read`], by the first reader only: nothing may be allowed before [`Reading::confirm`].
-pub(crate) fn read_once(line: &str, folder: &str, home: &str, taints: &Taints<'_>) -> Reading {
-    let mut shell = Shell::new(home, folder, taints);
+pub(crate) fn read_once(line: &str, directory: &str, home: &str, taints: &Taints<'_>) -> Reading {
+    let mut shell = Shell::new(home, directory, taints);
     if let Some(obstacle) = bounds::obstacle(line) {
         shell.doubt(obstacle);
     } else {

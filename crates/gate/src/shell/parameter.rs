@@ -358,7 +358,7 @@ impl Shell<'_> {
     fn ambient(&self, name: &str) -> Option<Variable> {
         let text = match name {
             "HOME" => self.home.to_string(),
-            "PWD" => self.folder().text()?.into_owned(),
+            "PWD" => self.directory().text()?.into_owned(),
             "PATH" => "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin".into(),
             "SHELL" | "BASH" => "/bin/bash".into(),
             "TMPDIR" => "/tmp".into(),

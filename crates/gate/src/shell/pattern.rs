@@ -41,7 +41,7 @@ fn whole(pattern: &[char], text: &[char]) -> bool {
     pattern.get(at..).unwrap_or_default().iter().all(|char| *char == '*')
 }
 
-/// Does a pattern of files, folder by folder, find this path? Hidden names are found only by patterns that begin with a
+/// Does a pattern of files, directory by directory, find this path? Hidden names are found only by patterns that begin with a
 /// dot. A pattern that finds everything does not count: it must say something of the name.
 pub(crate) fn finds(pattern: &str, path: &str) -> bool {
     let wild = |part: &str| part.contains(['*', '?', '[']);

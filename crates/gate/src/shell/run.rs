@@ -88,7 +88,7 @@ impl Shell<'_> {
     }
 
     fn and_or(&mut self, list: &ast::AndOrList, around: &Around) -> Stream {
-        let before = self.state.folders.clone();
+        let before = self.state.directories.clone();
         let mut output = self.pipeline(&list.first, around);
         // Whether a `cd` of this list can have failed when the next list begins.
         let mut open = !self.state.strict;
@@ -100,20 +100,20 @@ impl Shell<'_> {
                 self.pipeline(pipeline, around)
             } else {
                 // Something before it failed, perhaps the `cd`.
-                let after = self.state.folders.clone();
-                self.state.folders = both(before.clone(), after.clone());
+                let after = self.state.directories.clone();
+                self.state.directories = both(before.clone(), after.clone());
                 let more = self.maybe(|shell| shell.pipeline(pipeline, around));
                 if leaves(pipeline) {
-                    self.state.folders = after;
+                    self.state.directories = after;
                     open = false;
                 }
                 more
             };
             output = if certain { output.then(more) } else { Stream::unknown(output.taint.and(more.taint)) };
         }
-        if open && self.state.folders != before {
-            let after = std::mem::take(&mut self.state.folders);
-            self.state.folders = both(after, before);
+        if open && self.state.directories != before {
+            let after = std::mem::take(&mut self.state.directories);
+            self.state.directories = both(after, before);
         }
         output
     }
@@ -380,7 +380,7 @@ impl Shell<'_> {
             let content = match (read, &around.input) {
                 (Some(redirect), Some(stream)) => {
                     let words = [Word::known("cat"), redirect.target.clone()];
-                    let taint = (self.taints)("cat", &words, &self.state.folders);
+                    let taint = (self.taints)("cat", &words, &self.state.directories);
                     Stream { text: stream.text.clone(), taint: stream.taint.and(taint) }
                 }
                 _ => Stream::empty(),
@@ -493,13 +493,13 @@ impl Shell<'_> {
         self.files.get(&self.place(path)?).cloned()
     }
 
-    /// A path in the folder that commands run in, without `.` and doubled slashes.
+    /// A path in the directory that commands run in, without `.` and doubled slashes.
     pub(super) fn place(&self, path: &Word) -> Option<String> {
         let text = path.text()?;
         let whole = if text.starts_with('/') {
             text.into_owned()
         } else {
-            format!("{}/{text}", self.folder().text()?)
+            format!("{}/{text}", self.directory().text()?)
         };
         Some(super::normal(&whole))
     }
@@ -509,11 +509,11 @@ pub(super) fn stream(word: &Word) -> Stream {
     Stream { text: word.text().map(std::borrow::Cow::into_owned), taint: word.taint() }
 }
 
-/// Folders in which the next command may run: those after a `cd`, then those before it. The first is the likely one.
+/// Directories in which the next command may run: those after a `cd`, then those before it. The first is the likely one.
 fn both(mut first: Vec<Word>, second: Vec<Word>) -> Vec<Word> {
-    for folder in second {
-        if first.len() < 3 && !first.contains(&folder) {
-            first.push(folder);
+    for directory in second {
+        if first.len() < 3 && !first.contains(&directory) {
+            first.push(directory);
         }
     }
     first

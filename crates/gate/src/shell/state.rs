@@ -46,7 +46,7 @@ pub(super) struct State {
     /// Whether there may be arguments that are not known.
     pub(super) open_arguments: bool,
     /// Where commands run now; several where a `cd` may have failed.
-    pub(super) folders: Vec<Word>,
+    pub(super) directories: Vec<Word>,
     /// Whether a failing command ends the line (`set -e`).
     pub(super) strict: bool,
 }
@@ -83,7 +83,7 @@ pub struct Segment {
     /// What it reads on standard input, if that is from this line.
     pub input: Option<Stream>,
     /// Where it may run.
-    pub folders: Vec<Word>,
+    pub directories: Vec<Word>,
     /// Programs that start it, outermost first (`sudo`, `xargs`, `ssh` …).
     pub through: Vec<String>,
     /// Whether it runs on another machine or in a container.
@@ -133,11 +133,11 @@ pub(super) struct Shell<'a> {
 }
 
 impl<'a> Shell<'a> {
-    pub(super) fn new(home: &'a str, folder: &str, taints: &'a super::Taints<'a>) -> Self {
+    pub(super) fn new(home: &'a str, directory: &str, taints: &'a super::Taints<'a>) -> Self {
         Shell {
             home,
             taints,
-            state: State { folders: vec![Word::known(folder)], ..State::default() },
+            state: State { directories: vec![Word::known(directory)], ..State::default() },
             files: BTreeMap::new(),
             segments: Vec::new(),
             doubts: Vec::new(),
@@ -195,7 +195,7 @@ impl<'a> Shell<'a> {
         Some(result)
     }
 
-    /// Runs something whose changes to variables and folders are lost.
+    /// Runs something whose changes to variables and directories are lost.
     pub(super) fn apart<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
         let state = self.state.clone();
         let result = run(self);
@@ -211,10 +211,10 @@ impl<'a> Shell<'a> {
         result
     }
 
-    /// The folder that commands most likely run in.
-    pub(super) fn folder(&self) -> Word {
-        let at = self.choice.checked_rem(self.state.folders.len()).unwrap_or(0);
-        self.state.folders.get(at).cloned().unwrap_or_default()
+    /// The directory that commands most likely run in.
+    pub(super) fn directory(&self) -> Word {
+        let at = self.choice.checked_rem(self.state.directories.len()).unwrap_or(0);
+        self.state.directories.get(at).cloned().unwrap_or_default()
     }
 
     /// Sets a variable, or adds a value where this may not happen.

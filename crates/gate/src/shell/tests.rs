@@ -72,13 +72,13 @@ fn hidden_commands_come_out() {
 }
 
 #[test]
-fn folders_are_followed() {
+fn directories_are_followed() {
     let at = |line: &str| {
         let reading = read(line, "/w", "/home/me", &|_, _, _| Taint::NONE);
         reading
             .segments
             .last()
-            .map(|segment| segment.folders.iter().map(Word::shown).collect::<Vec<_>>())
+            .map(|segment| segment.directories.iter().map(Word::shown).collect::<Vec<_>>())
             .unwrap()
     };
     assert_eq!(at("cd / && ls"), ["/"]);
@@ -195,12 +195,12 @@ fn misreads_of_either_reader_are_seen_or_doubted() {
 }
 
 #[test]
-fn a_folder_that_may_not_have_been_entered_counts_twice() {
+fn a_directory_that_may_not_have_been_entered_counts_twice() {
     let at = |line: &str| {
         let reading = reading(line);
         let last =
             reading.segments.iter().rfind(|segment| segment.words.first().is_some_and(|word| word.is("ls")));
-        last.map(|segment| segment.folders.iter().map(Word::shown).collect::<Vec<_>>()).unwrap()
+        last.map(|segment| segment.directories.iter().map(Word::shown).collect::<Vec<_>>()).unwrap()
     };
     assert_eq!(at("cd a && ls"), ["/w/a"]);
     assert_eq!(at("cd a; ls"), ["/w/a", "/w"]);

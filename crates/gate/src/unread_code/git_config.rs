@@ -70,9 +70,9 @@ const QUIET: [&str; 49] = [
 ];
 
 /// Do git commands that read, started in this directory, run nothing that the repository names?
-pub(super) fn runs_nothing(folder: &Path, workspace: &Path) -> bool {
-    let (folder, workspace) = (reach::real(folder), reach::real(workspace));
-    let Some(dot_git) = repository(&folder, &workspace) else { return false };
+pub(super) fn runs_nothing(directory: &Path, workspace: &Path) -> bool {
+    let (directory, workspace) = (reach::real(directory), reach::real(workspace));
+    let Some(dot_git) = repository(&directory, &workspace) else { return false };
     let is_absent = |name: &str| dot_git.join(name).symlink_metadata().is_err();
     is_absent("commondir")
         && is_absent("config.worktree")
@@ -85,8 +85,8 @@ pub(super) fn runs_nothing(folder: &Path, workspace: &Path) -> bool {
 }
 
 /// The `.git` that git would find: a real directory in the workspace, with no bare repository on the way to it.
-fn repository(folder: &Path, workspace: &Path) -> Option<std::path::PathBuf> {
-    for place in folder.ancestors() {
+fn repository(directory: &Path, workspace: &Path) -> Option<std::path::PathBuf> {
+    for place in directory.ancestors() {
         if !place.starts_with(workspace) {
             return None;
         }

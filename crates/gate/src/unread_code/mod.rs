@@ -80,18 +80,18 @@ static TABLE: LazyLock<Vec<Row>> = LazyLock::new(|| {
 
 /// Is every effect of a judged line known and harmless, without a sandbox?
 #[must_use]
-pub fn is_harmless(line: &str, folder: &str, grounds: Grounds<'_>, judgement: &Judgement) -> bool {
+pub fn is_harmless(line: &str, directory: &str, grounds: Grounds<'_>, judgement: &Judgement) -> bool {
     judgement.verdict.is_allowed()
         && judgement.doubts.is_empty()
-        && harmless_commands(line, folder, grounds)
+        && harmless_commands(line, directory, grounds)
             .is_some_and(|commands| commands.iter().all(|harmless| *harmless))
 }
 
 /// Whether each command of a line is of the class; `None` for a line that is not plain.
-pub(crate) fn harmless_commands(line: &str, folder: &str, grounds: Grounds<'_>) -> Option<Vec<bool>> {
+pub(crate) fn harmless_commands(line: &str, directory: &str, grounds: Grounds<'_>) -> Option<Vec<bool>> {
     let firsts = scan::commands(line).filter(|firsts| !firsts.is_empty())?;
     let untainted = |_: &str, _: &[Word], _: &[Word]| Taint::NONE;
-    let reading = shell::read(line, folder, grounds.home, &untainted);
+    let reading = shell::read(line, directory, grounds.home, &untainted);
     if !reading.doubts.is_empty() || reading.recursion || reading.segments.len() != firsts.len() {
         return None;
     }
@@ -102,32 +102,33 @@ pub(crate) fn harmless_commands(line: &str, folder: &str, grounds: Grounds<'_>) 
 }
 
 fn is_harmless_command(segment: &Segment, grounds: Grounds<'_>) -> bool {
-    let [folder] = segment.folders.as_slice() else { return false };
-    let Some(folder) = folder.text() else { return false };
+    let [directory] = segment.directories.as_slice() else { return false };
+    let Some(directory) = directory.text() else { return false };
     let words: Option<Vec<String>> =
         segment.words.iter().map(|word| word.text().map(std::borrow::Cow::into_owned)).collect();
     let Some(words) = words else { return false };
     if !segment.environment.is_empty() || !segment.through.is_empty() || segment.elsewhere {
         return false;
     }
-    let folder = Path::new(&*folder);
-    if !is_inside(&Word::known("."), folder, grounds) {
+    let directory = Path::new(&*directory);
+    if !is_inside(&Word::known("."), directory, grounds) {
         return false;
     }
     let is_open_redirect =
         segment.redirects.iter().all(|redirect| match (redirect.kind, redirect.target.text()) {
             (_, Some(target)) if target == "/dev/null" => true,
-            (RedirectKind::Read, Some(_)) => is_inside(&redirect.target, folder, grounds),
+            (RedirectKind::Read, Some(_)) => is_inside(&redirect.target, directory, grounds),
             _ => false,
         });
     let Some((row, skip)) = row_of(&words) else { return false };
-    if !is_open_redirect || skip > 1 && !git_config::runs_nothing(folder, Path::new(grounds.workspace)) {
+    if !is_open_redirect || skip > 1 && !git_config::runs_nothing(directory, Path::new(grounds.workspace)) {
         return false;
     }
     let Some(operands) = row.operands_of(words.get(skip..).unwrap_or_default()) else { return false };
     let operand = |at: &usize| segment.words.get(skip + at);
-    let are_paths =
-        |at: &[usize]| at.iter().all(|at| operand(at).is_some_and(|word| is_inside(word, folder, grounds)));
+    let are_paths = |at: &[usize]| {
+        at.iter().all(|at| operand(at).is_some_and(|word| is_inside(word, directory, grounds)))
+    };
     if row.most.is_some_and(|most| operands.len() > most) {
         return false;
     }
@@ -236,12 +237,12 @@ impl Row {
 }
 
 /// Does a word, or everything that it stands for as a pattern, lie in the workspace and hold no credentials?
-fn is_inside(word: &Word, folder: &Path, grounds: Grounds<'_>) -> bool {
+fn is_inside(word: &Word, directory: &Path, grounds: Grounds<'_>) -> bool {
     let Some(text) = word.text() else { return false };
     if text == "-" {
         return true;
     }
-    let path = folder.join(&*text);
+    let path = directory.join(&*text);
     let paths: Vec<PathBuf> = if word.globs() {
         match reach::expand(&path) {
             Some(paths) if paths.len() <= MAX_EXPANDED_PATHS => paths,

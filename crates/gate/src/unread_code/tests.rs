@@ -3,34 +3,35 @@ use crate::Layers;
 use crate::layers;
 
 struct Project {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Project {
     fn new() -> Self {
-        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
-        let root = folder.path().join("p");
+        let directory = tempfile::tempdir_in("/var/tmp").unwrap();
+        let root = directory.path().join("p");
         std::fs::create_dir_all(root.join("src")).unwrap();
-        std::fs::create_dir_all(folder.path().join("home/.ssh")).unwrap();
+        std::fs::create_dir_all(directory.path().join("home/.ssh")).unwrap();
         std::fs::write(root.join("README.md"), "x\n").unwrap();
         std::fs::write(root.join("src/main.rs"), "fn main() {}\n").unwrap();
         std::fs::write(root.join("list"), "x\n").unwrap();
         std::fs::create_dir(root.join(".git")).unwrap();
         std::fs::write(root.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
         std::fs::write(root.join(".git/config"), "[core]\n\tbare = false\n").unwrap();
-        Project { folder }
+        Project { directory }
     }
 
     fn root(&self) -> PathBuf {
-        self.folder.path().join("p")
+        self.directory.path().join("p")
     }
 
-    fn is_harmless_in(&self, line: &str, folder: &Path) -> bool {
-        let (root, home) = (self.root(), self.folder.path().join("home"));
-        let (folder, root, home) = (folder.to_str().unwrap(), root.to_str().unwrap(), home.to_str().unwrap());
+    fn is_harmless_in(&self, line: &str, directory: &Path) -> bool {
+        let (root, home) = (self.root(), self.directory.path().join("home"));
+        let (directory, root, home) =
+            (directory.to_str().unwrap(), root.to_str().unwrap(), home.to_str().unwrap());
         let grounds = Grounds { workspace: root, home };
-        let place = layers::Place { folder, grounds };
-        is_harmless(line, folder, grounds, &Layers::none().look(line, place))
+        let place = layers::Place { directory, grounds };
+        is_harmless(line, directory, grounds, &Layers::none().look(line, place))
     }
 
     fn is_harmless(&self, line: &str) -> bool {
@@ -142,7 +143,7 @@ fn harmless_lines_of_several_commands_stay_harmless() {
     ] {
         assert!(project.is_harmless(line), "{line}");
     }
-    assert!(!project.is_harmless_in("ls", &project.folder.path().join("home")));
+    assert!(!project.is_harmless_in("ls", &project.directory.path().join("home")));
 }
 
 #[test]

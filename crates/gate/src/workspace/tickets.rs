@@ -1,4 +1,4 @@
-//! The one closed folder that has a way in: the tickets, for the ticket tools.
+//! The one closed directory that has a way in: the tickets, for the ticket tools.
 
 use super::Workspace;
 use crate::refusal::{Refusal, RefusalKind};
@@ -9,28 +9,28 @@ use rustix::io::Errno;
 use std::fs::{File, TryLockError};
 use std::time::Duration;
 
-/// The file that is locked where folders cannot be.
+/// The file that is locked where directories cannot be.
 const LOCK: &str = ".lock";
 
-/// A folder that nobody else changes while this is held. It is let go when dropped, or when the process ends.
+/// A directory that nobody else changes while this is held. It is let go when dropped, or when the process ends.
 #[derive(Debug)]
 pub struct Held {
-    _folder: File,
+    _directory: File,
 }
 
 impl Workspace {
     /// The tickets of this workspace, as a workspace of their own; `None` when there are none and none are to be made.
-    /// The folder is opened beneath the workspace and must be a folder: a link is refused, wherever it leads.
+    /// The directory is opened beneath the workspace and must be a directory: a link is refused, wherever it leads.
     ///
     /// # Errors
     /// When it is a link or a file, or cannot be made or opened.
     pub fn tickets(&self, make: bool) -> Result<Option<Workspace>, Refusal> {
         let fail = |error: std::io::Error| Refusal::from_io("open", TICKETS, &error);
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let open = || openat(&self.folder, TICKETS, flags, Mode::empty());
+        let open = || openat(&self.directory, TICKETS, flags, Mode::empty());
         let opened = match open() {
             Err(Errno::NOENT) if make => {
-                match self.folder.create_dir(TICKETS) {
+                match self.directory.create_dir(TICKETS) {
                     // Somebody else was faster.
                     Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                     made => made.map_err(fail)?,
@@ -40,30 +40,30 @@ impl Workspace {
             other => other,
         };
         match opened {
-            Ok(folder) => {
-                let folder = Dir::from_std_file(File::from(folder));
-                Ok(Some(Workspace { root: self.root.join(TICKETS), folder }))
+            Ok(directory) => {
+                let directory = Dir::from_std_file(File::from(directory));
+                Ok(Some(Workspace { root: self.root.join(TICKETS), directory }))
             }
             Err(Errno::NOENT) => Ok(None),
             Err(Errno::LOOP | Errno::NOTDIR) => Err(Refusal::new(
                 RefusalKind::Link,
-                format!("cannot open `{TICKETS}`: it is a link or a file, not a folder"),
-                "Tell the person: the tickets of a project lie in a folder of that name inside it.",
+                format!("cannot open `{TICKETS}`: it is a link or a file, not a directory"),
+                "Tell the person: the tickets of a project lie in a directory of that name inside it.",
             )),
             Err(error) => Err(fail(error.into())),
         }
     }
 
-    /// Waits until nobody else holds this folder, and holds it. Only those who ask are kept out. The folder itself is
+    /// Waits until nobody else holds this directory, and holds it. Only those who ask are kept out. The directory itself is
     /// locked, so that nothing is left behind; where a file system cannot do that, a file in it.
     ///
     /// # Errors
     /// When somebody else held it all the while, or the file system has no locks.
     pub fn hold(&self, patience: Duration) -> Result<Held, Refusal> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let folder = openat(&self.folder, ".", flags, Mode::empty()).map_err(std::io::Error::from);
+        let directory = openat(&self.directory, ".", flags, Mode::empty()).map_err(std::io::Error::from);
         let unable = [libc::EBADF, libc::EINVAL, libc::EOPNOTSUPP, libc::ENOLCK];
-        match self.wait(folder.map(File::from), patience) {
+        match self.wait(directory.map(File::from), patience) {
             Err((Some(number), _)) if unable.contains(&number) => self.hold_file(patience),
             waited => waited,
         }
@@ -72,7 +72,7 @@ impl Workspace {
 
     fn hold_file(&self, patience: Duration) -> Result<Held, (Option<i32>, Refusal)> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = openat(&self.folder, LOCK, flags, Mode::from(0o644)).map_err(std::io::Error::from);
+        let file = openat(&self.directory, LOCK, flags, Mode::from(0o644)).map_err(std::io::Error::from);
         self.wait(file.map(File::from), patience)
     }
 
@@ -86,7 +86,7 @@ impl Workspace {
         let fail = |error: std::io::Error| (error.raw_os_error(), Refusal::from_io("lock", &shown, &error));
         let file = opened.map_err(fail)?;
         match file.try_lock() {
-            Ok(()) => return Ok(Held { _folder: file }),
+            Ok(()) => return Ok(Held { _directory: file }),
             Err(TryLockError::Error(error)) => return Err(fail(error)),
             Err(TryLockError::WouldBlock) => {}
         }
@@ -99,7 +99,7 @@ impl Workspace {
         };
         std::thread::Builder::new().spawn(waits).map_err(fail)?;
         match told.recv_timeout(patience) {
-            Ok(locked) => locked.map(|file| Held { _folder: file }).map_err(fail),
+            Ok(locked) => locked.map(|file| Held { _directory: file }).map_err(fail),
             Err(_) => {
                 let refusal = Refusal::new(
                     RefusalKind::System,
@@ -123,39 +123,39 @@ mod tests {
     }
 
     #[test]
-    fn tickets_are_a_real_folder_or_nothing() {
-        let folder = tempfile::tempdir().unwrap();
+    fn tickets_are_a_real_directory_or_nothing() {
+        let directory = tempfile::tempdir().unwrap();
         let outside = tempfile::tempdir().unwrap();
-        let inside = workspace(folder.path());
+        let inside = workspace(directory.path());
         assert!(inside.tickets(false).unwrap().is_none());
-        assert!(!folder.path().join(TICKETS).exists(), "asking makes nothing");
+        assert!(!directory.path().join(TICKETS).exists(), "asking makes nothing");
         let tickets = inside.tickets(true).unwrap().unwrap();
         tickets.create_new(&tickets.path("a.md").unwrap(), b"x").unwrap();
-        assert!(folder.path().join(".tickets/a.md").is_file());
-        std::fs::remove_dir_all(folder.path().join(TICKETS)).unwrap();
-        for target in [outside.path().to_path_buf(), folder.path().join("elsewhere")] {
-            symlink(target, folder.path().join(TICKETS)).unwrap();
+        assert!(directory.path().join(".tickets/a.md").is_file());
+        std::fs::remove_dir_all(directory.path().join(TICKETS)).unwrap();
+        for target in [outside.path().to_path_buf(), directory.path().join("elsewhere")] {
+            symlink(target, directory.path().join(TICKETS)).unwrap();
             for make in [true, false] {
                 assert_eq!(inside.tickets(make).unwrap_err().kind, RefusalKind::Link);
             }
-            std::fs::remove_file(folder.path().join(TICKETS)).unwrap();
+            std::fs::remove_file(directory.path().join(TICKETS)).unwrap();
         }
-        std::fs::write(folder.path().join(TICKETS), "x").unwrap();
+        std::fs::write(directory.path().join(TICKETS), "x").unwrap();
         assert_eq!(inside.tickets(true).unwrap_err().kind, RefusalKind::Link);
         assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
     }
 
     #[test]
-    fn only_one_holds_a_folder() {
-        let folder = tempfile::tempdir().unwrap();
-        let (one, other) = (workspace(folder.path()), workspace(folder.path()));
+    fn only_one_holds_a_directory() {
+        let directory = tempfile::tempdir().unwrap();
+        let (one, other) = (workspace(directory.path()), workspace(directory.path()));
         let held = one.hold(Duration::ZERO).unwrap();
         let refusal = other.hold(Duration::from_millis(20)).unwrap_err();
         assert!(refusal.to_string().contains("others have held"), "{refusal}");
         drop(held);
-        // A child that another test is just starting has the folder too, until it becomes a program.
+        // A child that another test is just starting has the directory too, until it becomes a program.
         other.hold(Duration::from_secs(10)).unwrap();
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is left behind");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "nothing is left behind");
         let held = one.hold_file(Duration::from_secs(10)).unwrap();
         assert!(other.hold_file(Duration::from_millis(20)).is_err());
         drop(held);

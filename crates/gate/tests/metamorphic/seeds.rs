@@ -3,7 +3,7 @@
 /// Commands that must never run unasked, by class.
 pub(crate) const DANGEROUS: &[(&str, &[&str])] = &[
     (
-        "destroys a root, home or system folder",
+        "destroys a root, home or system directory",
         &[
             "rm -rf /",
             "rm -rf --no-preserve-root /",

@@ -107,7 +107,7 @@ pub(crate) const OF_LINES: &[(&str, Law, Change)] = &[
     ("xargs in place", Keeps, |line| Some(format!("echo x | xargs -I%% sh -c {}", single(line)))),
     ("find -exec", Keeps, |line| Some(format!("find . -maxdepth 0 -exec sh -c {} \\;", single(line)))),
     ("parallel", Keeps, |line| Some(format!("parallel ::: {}", single(line)))),
-    // On another machine a folder is not this workspace.
+    // On another machine a directory is not this workspace.
     ("ssh", MayAsk, |line| Some(format!("ssh -p 22 me@example.com {}", single(line)))),
     ("docker exec", MayAsk, |line| Some(format!("docker exec -it box sh -c {}", single(line)))),
     ("kubectl exec", MayAsk, |line| Some(format!("kubectl exec pod -- sh -c {}", single(line)))),

@@ -124,7 +124,7 @@ fn sweep(place: &Place) {
 }
 
 fn ask(place: &Place, word: &str) -> Option<Value> {
-    if !wire::is_private(place.folder()) {
+    if !wire::is_private(place.directory()) {
         return None;
     }
     let mut stream = UnixStream::connect(place.socket()).ok()?;

@@ -31,9 +31,11 @@ const OF_A_SESSION: [&str; 4] = ["CLAUDE_", "CLAUDECODE", "CODEX_", "AI_AGENT"];
 /// When it cannot be started.
 pub fn start(environment: &Environment, project: &Path, program: &Path) -> Result<bool, String> {
     let Some(place) = Place::of(environment, project) else {
-        return Err("the path of its socket would be too long\n  hint: set TMPDIR to a shorter folder".into());
+        return Err(
+            "the path of its socket would be too long\n  hint: set TMPDIR to a shorter directory".into()
+        );
     };
-    wire::make_private(place.folder())?;
+    wire::make_private(place.directory())?;
     // Of many that come at once, one starts it.
     let Some(_starting) = try_lock(&place.starting())? else { return Ok(false) };
     if try_lock(&place.lock())?.is_none() {

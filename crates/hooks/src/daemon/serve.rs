@@ -46,10 +46,10 @@ struct Daemon {
 /// Serves the project until nobody needs it. Returns at once when another daemon does.
 ///
 /// # Errors
-/// When it cannot listen, or its folder is not its own.
+/// When it cannot listen, or its directory is not its own.
 pub async fn serve(environment: &Environment, project: &Path, end: CancellationToken) -> Result<(), String> {
     let place = Place::of(environment, project).ok_or("the path of its socket would be too long")?;
-    wire::make_private(place.folder())?;
+    wire::make_private(place.directory())?;
     let Some(_lock) = try_lock(&place.lock())? else { return Ok(()) };
     // The terminal of the session that needed it first must not end it.
     rustix::process::setsid().ok();

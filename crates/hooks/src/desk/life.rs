@@ -99,7 +99,8 @@ impl Desk {
         session.facts.end_reason = Some(input.reason.clone());
         session.flush();
         session.sync();
-        if let Err(why) = lessons::outcome::settle(session.folder(), &self.packs(), &self.ground.redactor) {
+        if let Err(why) = lessons::outcome::settle(session.directory(), &self.packs(), &self.ground.redactor)
+        {
             session.record("outcome", json!({"error": why.to_string()})).ok();
         }
         Answer::Nothing

@@ -66,10 +66,10 @@ impl Due {
 }
 
 impl Desk {
-    /// A desk for a project folder.
+    /// A desk for a project directory.
     ///
     /// # Errors
-    /// When the folder or the settings cannot be used.
+    /// When the directory or the settings cannot be used.
     pub fn open(
         environment: &Environment,
         project: &Path,
@@ -78,7 +78,7 @@ impl Desk {
         let find = |working_dir: Option<&Path>| {
             Ground::find(environment.clone(), project.to_path_buf(), working_dir, false, Vec::new())
         };
-        // The home folder and `/` are no workspace, and still commands are judged there.
+        // The home directory and `/` are no workspace, and still commands are judged there.
         let ground = find(Some(project)).or_else(|_| find(None)).map_err(|error| error.to_string())?;
         let (layers, trouble) = if evaluator::is_wanted(&ground) {
             names::prepare();
@@ -163,7 +163,7 @@ impl Desk {
         let id = key(input);
         let mut sessions = lock(&self.sessions);
         if let Some(session) = sessions.get(id) {
-            // A folder that was moved or deleted keeps nothing: then the session is kept where one can be.
+            // A directory that was moved or deleted keeps nothing: then the session is kept where one can be.
             if lock(session).is_there() {
                 return Ok(session.clone());
             }
@@ -215,7 +215,8 @@ impl Desk {
     /// A path as the project's own, with `/` between its parts; `None` for one outside.
     fn relative(&self, path: &str, input: &Input) -> Option<String> {
         let given = Path::new(path);
-        let base = if input.folder.is_empty() { self.project.clone() } else { PathBuf::from(&input.folder) };
+        let base =
+            if input.directory.is_empty() { self.project.clone() } else { PathBuf::from(&input.directory) };
         let whole = if given.is_absolute() { given.to_path_buf() } else { base.join(given) };
         let whole = normal(&whole);
         let root = self.root(input);
@@ -224,20 +225,20 @@ impl Desk {
         below.to_str().filter(|text| !text.is_empty()).map(str::to_string)
     }
 
-    /// The workspace that a call belongs to: the project, or a checkout beside it. The home folder, what lies above it and
-    /// the system's folders are none.
+    /// The workspace that a call belongs to: the project, or a checkout beside it. The home directory, what lies above it and
+    /// the system's directories are none.
     fn root(&self, input: &Input) -> Option<PathBuf> {
         let home = self.ground.layout.home();
-        let usable = |folder: &Path| {
+        let usable = |directory: &Path| {
             let system =
                 ["/etc", "/usr", "/bin", "/sbin", "/lib", "/boot", "/dev", "/proc", "/sys", "/var/lib"];
-            !home.starts_with(folder) && !system.iter().any(|place| folder.starts_with(place))
+            !home.starts_with(directory) && !system.iter().any(|place| directory.starts_with(place))
         };
-        let folder = Path::new(&input.folder);
-        if folder.is_absolute() && folder != self.project {
-            let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
-            if !folder.starts_with(&self.project)
-                && let Some(top) = folder.ancestors().find(|folder| folder.join(".git").exists())
+        let directory = Path::new(&input.directory);
+        if directory.is_absolute() && directory != self.project {
+            let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_path_buf());
+            if !directory.starts_with(&self.project)
+                && let Some(top) = directory.ancestors().find(|directory| directory.join(".git").exists())
                 && usable(top)
             {
                 return Some(top.to_path_buf());
@@ -267,7 +268,10 @@ pub fn without(client: Client, event: Option<Event>, input: &Value, home: &Path,
     let call = read.call.clone().unwrap_or_default();
     if let (Some(event), Deed::Command(line)) = (event.filter(|event| event.decides()), call.deed()) {
         let home = home.display().to_string();
-        let place = Place { folder: &read.folder, grounds: Grounds { workspace: &read.folder, home: &home } };
+        let place = Place {
+            directory: &read.directory,
+            grounds: Grounds { workspace: &read.directory, home: &home },
+        };
         let layers = Layers::none();
         let verdict = layers.rule(line, place, layers.look(line, place)).verdict;
         if verdict.decision == Decision::Deny {

@@ -28,7 +28,7 @@ const LONGEST: usize = 4_000;
 /// Modes in which Claude Code asks about what it does not know; in others an "allow" would lift a refusal.
 const ASKING_MODES: [&str; 4] = ["default", "acceptEdits", "auto", "bypassPermissions"];
 
-/// What a client's own agents write below the home folder.
+/// What a client's own agents write below the home directory.
 const WRITTEN: [&str; 4] = [".claude/plans", ".claude/projects", ".claude/todos", ".codex/memories"];
 /// What they read there besides.
 const READ: [&str; 12] = [
@@ -46,7 +46,7 @@ const READ: [&str; 12] = [
     ".codex/AGENTS.md",
 ];
 
-/// A folder that cannot be: where there is no workspace, everything lies outside of it.
+/// A directory that cannot be: where there is no workspace, everything lies outside of it.
 const NO_WORKSPACE: &str = "/dev/null/none";
 
 /// A verdict with the layer that it came from.
@@ -75,14 +75,14 @@ impl Ruled {
 
 /// Where a line would run, in texts.
 pub(super) struct Where {
-    folder: String,
+    directory: String,
     root: String,
     home: String,
 }
 
 impl Where {
     pub(super) fn of(&self) -> Place<'_> {
-        Place { folder: &self.folder, grounds: Grounds { workspace: &self.root, home: &self.home } }
+        Place { directory: &self.directory, grounds: Grounds { workspace: &self.root, home: &self.home } }
     }
 }
 
@@ -223,12 +223,12 @@ impl Desk {
     pub(super) fn place_of(&self, input: &Input) -> Where {
         let root =
             self.root(input).map_or_else(|| NO_WORKSPACE.to_string(), |root| root.display().to_string());
-        let folder = match (input.folder.starts_with('/'), self.root(input)) {
-            (true, _) => input.folder.clone(),
+        let directory = match (input.directory.starts_with('/'), self.root(input)) {
+            (true, _) => input.directory.clone(),
             (false, Some(_)) => root.clone(),
             (false, None) => self.project.display().to_string(),
         };
-        Where { folder, root, home: self.ground.layout.home().display().to_string() }
+        Where { directory, root, home: self.ground.layout.home().display().to_string() }
     }
 
     async fn command(&self, line: &str, input: &Input) -> Ruled {
@@ -253,12 +253,12 @@ impl Desk {
         }
         let clearance = self.layers.clearance(line, place.of(), ruling);
         let setting = self.ground.settings.text(&table::HOOKS_ALLOW);
-        let folders = [self.project.as_path(), Path::new(&place.folder), Path::new(&place.root)];
+        let directories = [self.project.as_path(), Path::new(&place.directory), Path::new(&place.root)];
         lifts(setting, &clearance)
             && !client_rules::may_match(
                 self.ground.layout.home(),
                 self.ground.environment.get("CLAUDE_CONFIG_DIR"),
-                &folders,
+                &directories,
                 &ruling.judgement.segments,
             )
     }
@@ -318,7 +318,7 @@ impl Desk {
             let start = place.find(['*', '?', '[', '{']).and_then(|at| place.get(..at)?.rsplit_once('/'));
             let real = match start {
                 Some(("", _)) => PathBuf::from("/"),
-                Some((folder, _)) => self.real(folder, input),
+                Some((directory, _)) => self.real(directory, input),
                 None => self.real(&place, input),
             };
             let holds = |secret: &PathBuf| secret.starts_with(&real) && *secret != real;
@@ -343,7 +343,7 @@ impl Desk {
         let path = match path.strip_prefix("~/") {
             Some(rest) => home.join(rest),
             None if path == "~" => home.to_path_buf(),
-            None => Path::new(&input.folder).join(path),
+            None => Path::new(&input.directory).join(path),
         };
         marvin_gate::path::real(&path)
     }
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn scratch_is_a_folder_and_no_beginning_of_a_name() {
+    fn scratch_is_a_directory_and_no_beginning_of_a_name() {
         assert!(is_scratch(Path::new("/tmp/x"), Path::new("/home/a")));
         assert!(!is_scratch(Path::new("/tmpx"), Path::new("/home/a")));
         assert!(!is_scratch(Path::new("/tmp/home/.bashrc"), Path::new("/tmp/home")));

@@ -290,7 +290,7 @@ const FRESH: &[(&str, Option<Kind>)] = &[
     ("no tailwind please", DIRECTION),
     ("Don't hardcode the URL", CORRECTION),
     ("this function should return a Result, not an Option", CORRECTION),
-    ("you put it in the wrong folder", CORRECTION),
+    ("you put it in the wrong directory", CORRECTION),
     ("that's a breaking change, make it optional", CORRECTION),
     ("we never use var in this codebase", DIRECTION),
     ("always write the commit message in English", DIRECTION),
@@ -348,19 +348,19 @@ const FRESH: &[(&str, Option<Kind>)] = &[
 ];
 
 fn packs() -> (tempfile::TempDir, Packs) {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     for (path, text) in starter::all() {
-        let path = folder.path().join(path);
+        let path = directory.path().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
-    let packs = Packs::load(&[folder.path().to_path_buf()]);
-    (folder, packs)
+    let packs = Packs::load(&[directory.path().to_path_buf()]);
+    (directory, packs)
 }
 
 /// Precision and recall of what is kept, and what was read wrongly.
 fn figures(table: &[(&str, Option<Kind>)]) -> (f64, f64, Vec<String>) {
-    let (_folder, packs) = packs();
+    let (_directory, packs) = packs();
     let kept = |kind: Option<Kind>| kind.filter(|kind| kind.is_kept());
     let (mut right, mut claimed, mut wanted, mut wrong) = (0, 0, 0, Vec::new());
     for (prompt, expected) in table {
@@ -400,7 +400,7 @@ fn prompts_that_nobody_has_seen_are_read_well_enough() {
 
 #[test]
 fn a_category_is_one_that_a_pack_has() {
-    let (_folder, packs) = packs();
+    let (_directory, packs) = packs();
     let of = |prompt: &str| classify(prompt, &packs, false).unwrap().category;
     for (prompt, expected) in [
         ("No, use unknown instead of any", Some("typescript")),
@@ -429,7 +429,7 @@ fn a_category_is_one_that_a_pack_has() {
 
 #[test]
 fn a_short_correction_after_an_injection_is_the_surest() {
-    let (_folder, packs) = packs();
+    let (_directory, packs) = packs();
     let sure = |prompt: &str, injected: bool| classify(prompt, &packs, injected).unwrap().confidence;
     assert_eq!((sure("no, use tabs", true), sure("no, use tabs", false)), (0.9, 0.8));
     assert_eq!(sure(&format!("no, use tabs {}", "and so on ".repeat(10)), true), 0.8);
@@ -438,7 +438,7 @@ fn a_short_correction_after_an_injection_is_the_surest() {
 
 #[test]
 fn no_prompt_is_too_large_or_too_strange() {
-    let (_folder, packs) = packs();
+    let (_directory, packs) = packs();
     let start = std::time::Instant::now();
     for text in
         ["a".repeat(5_000_000), "no, ".repeat(1_000_000), "\n".repeat(1_000_000), "é?’`".repeat(500_000)]

@@ -36,9 +36,9 @@ impl Plan {
                 None => std::fs::remove_file(&change.path).map_err(|source| failed(change, source))?,
             }
         }
-        for folder in &self.folders {
+        for directory in &self.directories {
             // One that still holds something stays.
-            std::fs::remove_dir(folder).ok();
+            std::fs::remove_dir(directory).ok();
         }
         Ok(())
     }

@@ -30,9 +30,9 @@ impl Planner<'_> {
     /// Hooks of Claude Code: in the settings that a team shares where everybody's `marvin` is found by that name, else in
     /// the person's own. Returns whether they are in the person's own.
     fn claude(&mut self) -> Result<bool, Refusal> {
-        let folder = self.place.folder.clone();
-        let shared = self.text(&folder, places::CLAUDE_SETTINGS)?;
-        let local = self.text(&folder, places::CLAUDE_LOCAL_SETTINGS)?;
+        let directory = self.place.directory.clone();
+        let shared = self.text(&directory, places::CLAUDE_SETTINGS)?;
+        let local = self.text(&directory, places::CLAUDE_LOCAL_SETTINGS)?;
         for (file, text) in [(places::CLAUDE_SETTINGS, &shared), (places::CLAUDE_LOCAL_SETTINGS, &local)] {
             if settings::switched_off(text) {
                 self.notes.push(format!(
@@ -49,11 +49,11 @@ impl Planner<'_> {
             ));
         }
         if is_shared || self.request.program == Program::OnPath {
-            self.take_hooks(Client::Claude, &folder, places::CLAUDE_LOCAL_SETTINGS)?;
-            self.hooks(Client::Claude, &folder, places::CLAUDE_SETTINGS, &Program::OnPath)?;
+            self.take_hooks(Client::Claude, &directory, places::CLAUDE_LOCAL_SETTINGS)?;
+            self.hooks(Client::Claude, &directory, places::CLAUDE_SETTINGS, &Program::OnPath)?;
             return Ok(false);
         }
-        self.hooks(Client::Claude, &folder, places::CLAUDE_LOCAL_SETTINGS, &self.request.program)?;
+        self.hooks(Client::Claude, &directory, places::CLAUDE_LOCAL_SETTINGS, &self.request.program)?;
         self.notes.push(format!(
             "`marvin` on your PATH is not this program, so the hooks name its place and went into {}, which is yours alone\n  \
              hint: to share them, put this program on the PATH as `marvin` and run `marvin init` again",
@@ -76,7 +76,7 @@ impl Planner<'_> {
         let again = if changed { "" } else { " unless you did so already" };
         self.notes.push(format!(
             "Codex runs hooks of a project only when you have trusted them, and `codex exec` does not say when it \
-             passes over them{again}:\n  hint: start `codex` in {}, trust the folder, and approve Marvin's hooks where it \
+             passes over them{again}:\n  hint: start `codex` in {}, trust the directory, and approve Marvin's hooks where it \
              asks (or with /hooks); again whenever {} changes",
             root.display(),
             places::CODEX_HOOKS
@@ -278,15 +278,15 @@ impl Planner<'_> {
     /// What to know about where this is.
     fn surroundings(&mut self) {
         let place = self.place;
-        if place.folder != place.top {
+        if place.directory != place.top {
             self.notes.push(format!(
-                "{} has the packs and rules for this folder too; the hooks of Claude Code were written here, since it reads \
-                 settings only from the folder that it is started in",
+                "{} has the packs and rules for this directory too; the hooks of Claude Code were written here, since it reads \
+                 settings only from the directory that it is started in",
                 place.top.join(places::RECORD).display()
             ));
-        } else if let Some(git) = place.git.as_ref().filter(|git| **git != place.folder) {
+        } else if let Some(git) = place.git.as_ref().filter(|git| **git != place.directory) {
             self.notes.push(format!(
-                "this folder is a project of its own inside {}; run `marvin init` there instead to have one for all of it",
+                "this directory is a project of its own inside {}; run `marvin init` there instead to have one for all of it",
                 git.display()
             ));
         }

@@ -38,7 +38,7 @@ pub struct Request<'a> {
     pub clients: Vec<Client>,
     /// How the hooks start this program.
     pub program: Program,
-    /// The files of packs to begin with: name below the folder of packs, and text.
+    /// The files of packs to begin with: name below the directory of packs, and text.
     pub packs: &'a [(&'a str, &'a str)],
     /// Take it back instead.
     pub remove: bool,
@@ -122,8 +122,8 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// What a person has to mend: something could not be done.
     pub problems: Vec<String>,
-    /// Folders to remove when they are empty in the end, the deepest first.
-    folders: Vec<PathBuf>,
+    /// Directories to remove when they are empty in the end, the deepest first.
+    directories: Vec<PathBuf>,
 }
 
 impl Plan {
@@ -182,10 +182,10 @@ impl<'a> Planner<'a> {
 
     /// Where what a client reads upwards to the top of a repository is put.
     fn shared(&self) -> &'a Path {
-        if self.place.git.is_some() { &self.place.top } else { &self.place.folder }
+        if self.place.git.is_some() { &self.place.top } else { &self.place.directory }
     }
 
-    /// Adds what becomes of a file; a new one brings its folders into the receipt.
+    /// Adds what becomes of a file; a new one brings its directories into the receipt.
     fn add(
         &mut self,
         name: &str,
@@ -200,9 +200,9 @@ impl<'a> Planner<'a> {
                 .filter(|path| !path.exists())
                 .filter_map(|path| path.strip_prefix(&self.place.top).ok()?.to_str().map(str::to_string))
                 .collect();
-            self.new.folders.extend(new);
-            // A run that was cut off at the very beginning leaves this folder and no receipt.
-            self.new.folders.insert(places::RECORD.to_string());
+            self.new.directories.extend(new);
+            // A run that was cut off at the very beginning leaves this directory and no receipt.
+            self.new.directories.insert(places::RECORD.to_string());
         }
         self.changes.push(Change {
             name: name.to_string(),
@@ -229,12 +229,12 @@ impl<'a> Planner<'a> {
     /// The receipt goes first when things are made, and last when they are taken back: wherever a run is cut off, the
     /// next one knows as much as this one.
     fn finish(mut self) -> Result<Plan, Refusal> {
-        let mut folders: Vec<PathBuf> = Vec::new();
+        let mut directories: Vec<PathBuf> = Vec::new();
         if self.request.remove {
             let inside = |name: &&String| {
                 Path::new(name).components().all(|part| matches!(part, Component::Normal(_)))
             };
-            let noted = self.old.folders.iter().filter(inside).map(|name| self.place.top.join(name));
+            let noted = self.old.directories.iter().filter(inside).map(|name| self.place.top.join(name));
             let mut all: BTreeSet<PathBuf> = noted.collect();
             if self.receipt.content.is_none() {
                 // Nobody knows who made them, and nobody misses one that is empty.
@@ -242,9 +242,9 @@ impl<'a> Planner<'a> {
                 let outer = gone.flat_map(|change| change.path.ancestors().skip(1));
                 all.extend(outer.filter(|path| is_ours(path, &self.place.top)).map(Path::to_path_buf));
             }
-            folders = all.into_iter().rev().collect();
+            directories = all.into_iter().rev().collect();
             let whole =
-                self.place.folder == self.place.top && self.request.clients.len() == Client::ALL.len();
+                self.place.directory == self.place.top && self.request.clients.len() == Client::ALL.len();
             if whole && self.problems.is_empty() {
                 self.new = Receipt::default();
             }
@@ -272,12 +272,12 @@ impl<'a> Planner<'a> {
             changes: self.changes,
             notes: self.notes,
             problems: self.problems,
-            folders,
+            directories,
         })
     }
 }
 
-/// Is this the folder of a client or of the record, or one inside it?
+/// Is this the directory of a client or of the record, or one inside it?
 fn is_ours(path: &Path, top: &Path) -> bool {
     let own = [".claude", ".codex", places::RECORD];
     path.strip_prefix(top).is_ok_and(|name| {

@@ -5,12 +5,12 @@ use marvin_base::files::{self, Links};
 use marvin_base::layout::clients::RECORD;
 use std::path::{Component, Path, PathBuf};
 
-/// What surrounds the folder that was named.
+/// What surrounds the directory that was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// The folder that was named: where a session of Claude Code begins.
-    pub folder: PathBuf,
-    /// The folder that holds `.marvin`, or shall hold it.
+    /// The directory that was named: where a session of Claude Code begins.
+    pub directory: PathBuf,
+    /// The directory that holds `.marvin`, or shall hold it.
     pub top: PathBuf,
     /// The top of the git working tree around it, if there is one.
     pub git: Option<PathBuf>,
@@ -21,36 +21,39 @@ pub struct Place {
 }
 
 impl Place {
-    /// Looks around a folder.
+    /// Looks around a directory.
     ///
     /// # Errors
-    /// When it is not a folder, or is the home folder or the root.
-    pub fn find(folder: &Path, home: &Path) -> Result<Place, Refusal> {
-        let shown = folder.display();
-        let folder = folder.canonicalize().map_err(|error| {
-            Refusal::new(format!("{shown} cannot be used: {error}"), "name a folder that exists")
+    /// When it is not a directory, or is the home directory or the root.
+    pub fn find(directory: &Path, home: &Path) -> Result<Place, Refusal> {
+        let shown = directory.display();
+        let directory = directory.canonicalize().map_err(|error| {
+            Refusal::new(format!("{shown} cannot be used: {error}"), "name a directory that exists")
         })?;
-        if !folder.is_dir() {
-            return Err(Refusal::new(format!("{shown} is not a folder"), "name the folder of a project"));
+        if !directory.is_dir() {
+            return Err(Refusal::new(
+                format!("{shown} is not a directory"),
+                "name the directory of a project",
+            ));
         }
         let home = home.canonicalize().unwrap_or_else(|_| home.to_path_buf());
-        if folder.parent().is_none() || folder == home {
+        if directory.parent().is_none() || directory == home {
             return Err(Refusal::new(
                 format!("{shown} is no project: everything below it would be one"),
-                "go to the folder of a project, or name it with --working-dir",
+                "go to the directory of a project, or name it with --working-dir",
             ));
         }
         let below: Vec<&Path> =
-            folder.ancestors().take_while(|path| *path != home && path.parent().is_some()).collect();
+            directory.ancestors().take_while(|path| *path != home && path.parent().is_some()).collect();
         let git = below.iter().position(|path| path.join(".git").exists());
         // What lies outside the working tree does not see its files: a linked worktree inside the main checkout is on its own.
         let within = below.iter().take(git.map_or(below.len(), |index| index + 1));
-        let top = within.copied().find(|path| path.join(RECORD).is_dir()).unwrap_or(&folder).to_path_buf();
+        let top = within.copied().find(|path| path.join(RECORD).is_dir()).unwrap_or(&directory).to_path_buf();
         let git = git.and_then(|index| below.get(index)).map(|path| path.to_path_buf());
         let linked = git.as_ref().is_some_and(|git| git.join(".git").is_file());
         let worktrees = git.as_ref().and_then(|git| std::fs::read_dir(git.join(".git/worktrees")).ok());
         let worktrees = worktrees.map_or(0, |entries| entries.take(1_000).count());
-        Ok(Place { folder, top, git, linked, worktrees })
+        Ok(Place { directory, top, git, linked, worktrees })
     }
 
     /// The name of a file relative to the project, for people and for the receipt.
@@ -86,7 +89,7 @@ pub(super) fn open(within: &Path, root: &Path, relative: &str) -> Result<Found, 
         };
         if path.symlink_metadata().is_ok_and(|facts| !facts.is_dir()) {
             return Err(Refusal::new(
-                format!("{} is not a folder", path.display()),
+                format!("{} is not a directory", path.display()),
                 "move it away, then run `marvin init` again",
             ));
         }
@@ -135,10 +138,13 @@ pub(super) fn check_record(top: &Path) -> Result<(), Refusal> {
     for name in [RECORD, ".marvin/packs", ".marvin/security"] {
         let path = top.join(name);
         if path.is_symlink() {
-            return Err(Refusal::new(format!("{} is a link", path.display()), "put a folder in its place"));
+            return Err(Refusal::new(
+                format!("{} is a link", path.display()),
+                "put a directory in its place",
+            ));
         }
         if path.exists() && !path.is_dir() {
-            return Err(Refusal::new(format!("{} is not a folder", path.display()), "move it away"));
+            return Err(Refusal::new(format!("{} is not a directory", path.display()), "move it away"));
         }
     }
     Ok(())

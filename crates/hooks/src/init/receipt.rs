@@ -15,9 +15,10 @@ use std::path::{Component, Path, PathBuf};
 pub(super) struct Receipt {
     #[serde(default)]
     version: u32,
-    /// Folders that were made.
+    /// Directories that were made.
     #[serde(default)]
-    pub(super) folders: BTreeSet<String>,
+    #[serde(rename = "folders")]
+    pub(super) directories: BTreeSet<String>,
     /// Files, by their names relative to the project.
     #[serde(default)]
     files: BTreeMap<String, Entry>,
@@ -44,7 +45,7 @@ impl Receipt {
 
     /// The receipt as it is written; `None` when there is nothing to say.
     pub(super) fn written(&self) -> Option<Vec<u8>> {
-        if self.files.is_empty() && self.folders.is_empty() {
+        if self.files.is_empty() && self.directories.is_empty() {
             return None;
         }
         let text = serde_json::to_string_pretty(&Receipt { version: 1, ..self.clone() }).ok()?;
@@ -81,15 +82,15 @@ impl Receipt {
         blank.then(|| text::undo(content, &entry.edits)).flatten()
     }
 
-    /// The folders below `top` that files with these endings stand in.
-    pub(super) fn folders_of(&self, endings: &[&str], top: &Path) -> BTreeSet<PathBuf> {
+    /// The directories below `top` that files with these endings stand in.
+    pub(super) fn directories_of(&self, endings: &[&str], top: &Path) -> BTreeSet<PathBuf> {
         let plain = |part: Component<'_>| matches!(part, Component::Normal(_));
         let names = self.files.keys().filter(|name| Path::new(name).components().all(plain));
         names
             .filter_map(|name| endings.iter().find_map(|ending| name.strip_suffix(ending)))
-            .filter(|folder| folder.is_empty() || folder.ends_with('/'))
-            .map(|folder| top.join(folder.trim_end_matches('/')))
-            .filter(|folder| folder.is_dir())
+            .filter(|directory| directory.is_empty() || directory.ends_with('/'))
+            .map(|directory| top.join(directory.trim_end_matches('/')))
+            .filter(|directory| directory.is_dir())
             .collect()
     }
 

@@ -1,6 +1,6 @@
 //! What `marvin init --remove` takes back.
 //!
-//! In the folder with `.marvin`: everything, in every folder of the project that hooks were written to. In a folder inside
+//! In the directory with `.marvin`: everything, in every directory of the project that hooks were written to. In a directory inside
 //! it: only what was written there. Packs and rules that nobody changed go; what somebody changed stays and is named.
 
 use super::clients::Client;
@@ -12,7 +12,7 @@ use marvin_base::layout::clients as places;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// A folder of packs with more names than this is looked at no further.
+/// A directory of packs with more names than this is looked at no further.
 const MOST_NAMES: usize = 1_000;
 
 /// How the names of files begin that are being written.
@@ -20,21 +20,19 @@ const UNFINISHED: &str = ".marvin-";
 
 impl Planner<'_> {
     pub(super) fn remove(&mut self) -> Result<(), Refusal> {
-        let whole = self.place.folder == self.place.top;
+        let whole = self.place.directory == self.place.top;
         let shared = self.shared().to_path_buf();
         if self.has(Client::Claude) {
-            let mut folders = BTreeSet::from([self.place.folder.clone()]);
+            let mut directories = BTreeSet::from([self.place.directory.clone()]);
             if whole {
-                folders.extend(
-                    self.old.folders_of(
-                        &[places::CLAUDE_SETTINGS, places::CLAUDE_LOCAL_SETTINGS],
-                        &self.place.top,
-                    ),
-                );
+                directories.extend(self.old.directories_of(
+                    &[places::CLAUDE_SETTINGS, places::CLAUDE_LOCAL_SETTINGS],
+                    &self.place.top,
+                ));
             }
-            for folder in folders {
-                self.take_hooks(Client::Claude, &folder, places::CLAUDE_SETTINGS)?;
-                self.take_hooks(Client::Claude, &folder, places::CLAUDE_LOCAL_SETTINGS)?;
+            for directory in directories {
+                self.take_hooks(Client::Claude, &directory, places::CLAUDE_SETTINGS)?;
+                self.take_hooks(Client::Claude, &directory, places::CLAUDE_LOCAL_SETTINGS)?;
             }
         }
         if !whole {
@@ -149,15 +147,15 @@ impl Planner<'_> {
     }
 
     fn take_packs(&mut self) -> Result<(), Refusal> {
-        let folder = self.place.top.join(places::PACKS);
-        for pack in names(&folder) {
+        let directory = self.place.top.join(places::PACKS);
+        for pack in names(&directory) {
             let files: Vec<String> =
-                names(&folder.join(&pack)).into_iter().map(|file| format!("{pack}/{file}")).collect();
+                names(&directory.join(&pack)).into_iter().map(|file| format!("{pack}/{file}")).collect();
             let starter = |file: &String| {
                 self.request.packs.iter().find(|(name, _)| name == file).map(|(_, text)| *text)
             };
             let mut ours = Vec::new();
-            for file in if folder.join(&pack).is_dir() { files.clone() } else { vec![pack.clone()] } {
+            for file in if directory.join(&pack).is_dir() { files.clone() } else { vec![pack.clone()] } {
                 let name = format!("{}/{file}", places::PACKS);
                 let Ok(found) = place::open_record(&self.place.top, &name) else { continue };
                 let Some(content) = found.content.clone() else { continue };
@@ -174,7 +172,7 @@ impl Planner<'_> {
                     self.add(&name, found, None, State::Deleted, "");
                 }
             } else {
-                let found = place::Found { path: folder.join(&pack), content: None };
+                let found = place::Found { path: directory.join(&pack), content: None };
                 let prefix = format!("{}/{pack}", places::PACKS);
                 for file in &files {
                     self.new.forget(&format!("{}/{file}", places::PACKS));
@@ -200,9 +198,9 @@ impl Planner<'_> {
     }
 }
 
-/// What stands in a folder, in order; a folder that is not there holds nothing.
-fn names(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST_NAMES);
+/// What stands in a directory, in order; a directory that is not there holds nothing.
+fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().take(MOST_NAMES);
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
     names

@@ -1,7 +1,7 @@
 //! What a project begins with: packs and rules that fit what is in it.
 //!
 //! Rules are only such as refuse: what a project allows counts only when a person trusts it, so nothing of the kind is
-//! written for them. The look around is bounded: a few levels, a few thousand names, no hidden folders and none of the
+//! written for them. The look around is bounded: a few levels, a few thousand names, no hidden directories and none of the
 //! usual ones for what is built or fetched.
 
 use marvin_gate::layers::{List, starter};
@@ -40,7 +40,7 @@ const SIGNS: [(&str, &str); 24] = [
     ("Makefile", "make"),
 ];
 
-/// Folders that hold what others wrote or what is built.
+/// Directories that hold what others wrote or what is built.
 const PASSED_OVER: [&str; 8] =
     ["node_modules", "target", "vendor", "dist", "build", "venv", "__pycache__", "site-packages"];
 
@@ -50,10 +50,10 @@ const MOST_NAMES: usize = 5_000;
 /// What a project is made with.
 pub(super) fn ecosystems(top: &Path, git: bool) -> BTreeSet<&'static str> {
     let mut found: BTreeSet<&'static str> = git.then_some("git").into_iter().collect();
-    let mut folders = VecDeque::from([(top.to_path_buf(), 0)]);
+    let mut directories = VecDeque::from([(top.to_path_buf(), 0)]);
     let mut names = 0;
-    while let Some((folder, depth)) = folders.pop_front() {
-        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    while let Some((directory, depth)) = directories.pop_front() {
+        let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten();
         let mut entries: Vec<_> = entries.take(MOST_NAMES).collect();
         entries.sort_by_key(std::fs::DirEntry::file_name);
         for entry in entries {
@@ -64,7 +64,7 @@ pub(super) fn ecosystems(top: &Path, git: bool) -> BTreeSet<&'static str> {
             let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else { continue };
             if kind.is_dir() {
                 if depth < DEEPEST && !name.starts_with('.') && !PASSED_OVER.contains(&name.as_str()) {
-                    folders.push_back((entry.path(), depth + 1));
+                    directories.push_back((entry.path(), depth + 1));
                 }
             } else if kind.is_file() {
                 let fits =
@@ -97,20 +97,20 @@ mod tests {
 
     #[test]
     fn a_project_is_known_by_its_files() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let put = |name: &str| {
-            let path = folder.path().join(name);
+            let path = directory.path().join(name);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, "").unwrap();
         };
-        assert!(ecosystems(folder.path(), false).is_empty());
+        assert!(ecosystems(directory.path(), false).is_empty());
         put("node_modules/x/setup.py");
         put(".hidden/go.mod");
         put("a/b/c/d/e/Cargo.toml");
-        assert!(ecosystems(folder.path(), false).is_empty());
+        assert!(ecosystems(directory.path(), false).is_empty());
         put("a/b/main.go");
         put("package.json");
-        assert_eq!(ecosystems(folder.path(), true), BTreeSet::from(["git", "go", "node"]));
+        assert_eq!(ecosystems(directory.path(), true), BTreeSet::from(["git", "go", "node"]));
     }
 
     #[test]
@@ -130,8 +130,8 @@ mod tests {
         }
         let text = denylist(&every).unwrap();
         assert!(!text.contains("git-fetch") && text.contains("git-force"));
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("denylist.json");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("denylist.json");
         std::fs::write(&path, text).unwrap();
         let (count, problems) = marvin_gate::layers::test_file(&path, List::Denylist);
         assert!(count >= every.len() && problems.is_empty(), "{count} {problems:?}");

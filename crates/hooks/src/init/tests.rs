@@ -1,4 +1,4 @@
-//! Plans over real folders.
+//! Plans over real directories.
 
 mod files;
 mod links;
@@ -55,18 +55,18 @@ impl Project {
         serde_json::from_str(&self.text(name)).unwrap()
     }
 
-    fn place(&self, folder: &str) -> Place {
-        Place::find(&self.path("p").join(folder), &self.path("home")).unwrap()
+    fn place(&self, directory: &str) -> Place {
+        Place::find(&self.path("p").join(directory), &self.path("home")).unwrap()
     }
 
     fn plan_with(
         &self,
-        folder: &str,
+        directory: &str,
         clients: &[Client],
         program: Program,
         remove: bool,
     ) -> Result<Plan, Refusal> {
-        plan(&self.place(folder), &Request { clients: clients.to_vec(), program, packs: &PACKS, remove })
+        plan(&self.place(directory), &Request { clients: clients.to_vec(), program, packs: &PACKS, remove })
     }
 
     fn plan(&self, remove: bool) -> Result<Plan, Refusal> {
@@ -85,16 +85,16 @@ impl Project {
         plan
     }
 
-    /// Every file and folder, with what it holds.
+    /// Every file and directory, with what it holds.
     fn everything(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
         let mut found = BTreeMap::new();
-        let mut folders = vec![self.path("p")];
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(&folder).unwrap() {
+        let mut directories = vec![self.path("p")];
+        while let Some(directory) = directories.pop() {
+            for entry in fs::read_dir(&directory).unwrap() {
                 let path = entry.unwrap().path();
                 if path.is_dir() && !path.is_symlink() {
                     found.insert(path.clone(), None);
-                    folders.push(path);
+                    directories.push(path);
                 } else {
                     found.insert(path.clone(), fs::read(&path).ok());
                 }

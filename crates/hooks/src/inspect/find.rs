@@ -30,7 +30,7 @@ pub enum NotFound {
     },
 }
 
-/// The folder of the run with this name (an id, its beginning, or a folder), or of the newest.
+/// The directory of the run with this name (an id, its beginning, or a directory), or of the newest.
 ///
 /// # Errors
 /// When none, or more than one, is meant.
@@ -43,7 +43,7 @@ pub fn find(name: Option<&str>, places: &[PathBuf]) -> Result<PathBuf, NotFound>
     if let Some(path) =
         [given.to_path_buf()].into_iter().chain(places.iter().map(|place| place.join(name))).find(is_run)
     {
-        // A folder that is named as `.` has a name all the same.
+        // A directory that is named as `.` has a name all the same.
         return Ok(path.canonicalize().unwrap_or(path));
     }
     let all = places.iter().flat_map(|place| runs(place).into_iter().map(move |run| (place, run)));
@@ -63,11 +63,11 @@ pub fn find(name: Option<&str>, places: &[PathBuf]) -> Result<PathBuf, NotFound>
     }
 }
 
-/// The names of runs in a folder, oldest first. A link is none.
+/// The names of runs in a directory, oldest first. A link is none.
 fn runs(place: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
-    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
+    let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let names = directories.filter_map(|entry| entry.file_name().into_string().ok());
     let mut names: Vec<String> = names.filter(|name| name.starts_with("run_")).collect();
     names.sort();
     names

@@ -23,9 +23,9 @@ const LONGEST_LINE: u64 = 4 * 1024 * 1024;
 /// Problems of one file that are named one by one.
 const MOST_PROBLEMS: usize = 20;
 
-/// A folder that is being read.
+/// A directory that is being read.
 pub(super) struct Read<'a> {
-    pub(super) folder: &'a Path,
+    pub(super) directory: &'a Path,
     pub(super) problems: Vec<Problem>,
 }
 
@@ -36,7 +36,7 @@ impl Read<'_> {
 
     /// A file that holds one object; one that is not there is none.
     pub(super) fn object(&mut self, file: &str, limit: u64) -> Option<Value> {
-        let read = files::read_text(&self.folder.join(file), limit, Links::Refuse);
+        let read = files::read_text(&self.directory.join(file), limit, Links::Refuse);
         let reason = match read {
             Ok(text) => match serde_json::from_str::<Value>(&text) {
                 Ok(value) if value.is_object() => return Some(value),
@@ -52,7 +52,7 @@ impl Read<'_> {
 
     /// The objects of a ledger, one a line; one that is not there has none.
     pub(super) fn lines(&mut self, file: &str, limit: u64) -> Vec<Value> {
-        let opened = match files::open(&self.folder.join(file), Links::Refuse) {
+        let opened = match files::open(&self.directory.join(file), Links::Refuse) {
             Ok(opened) => opened,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
             Err(error) => {
@@ -106,9 +106,9 @@ impl Read<'_> {
         entries
     }
 
-    /// Names in the folder with this beginning and end, in order.
+    /// Names in the directory with this beginning and end, in order.
     pub(super) fn names(&self, begin: &str, end: &str) -> Vec<String> {
-        let entries = std::fs::read_dir(self.folder).into_iter().flatten().flatten().take(10_000);
+        let entries = std::fs::read_dir(self.directory).into_iter().flatten().flatten().take(10_000);
         let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
         let mut names: Vec<String> =
             names.filter(|name| name.starts_with(begin) && name.ends_with(end)).collect();

@@ -1,6 +1,6 @@
 //! What happened in a run: a session of Claude Code or Codex that the hooks recorded, or a run of Marvin's own.
 //!
-//! Everything is read from the run's folder and nothing is written. A run may have been cut off, or be going on: lines that
+//! Everything is read from the run's directory and nothing is written. A run may have been cut off, or be going on: lines that
 //! are damaged are counted and named, a last line without an end was never acknowledged and is told apart, and whatever is
 //! missing is simply not there. Reading is bounded; what lies beyond the bounds is named too.
 
@@ -21,13 +21,13 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// Everything that a run's folder says.
+/// Everything that a run's directory says.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Inspection {
-    /// The run's id: the name of its folder.
+    /// The run's id: the name of its directory.
     pub run: String,
-    /// Its folder.
+    /// Its directory.
     pub path: PathBuf,
     /// Seconds from its beginning to its end, or to its last sign of life.
     pub seconds: Option<f64>,
@@ -120,12 +120,12 @@ const LONGEST_TRACE: u64 = 256 * 1024 * 1024;
 /// Bytes of any other file that are read.
 const LONGEST: u64 = 32 * 1024 * 1024;
 
-/// Reads the folder of a run.
+/// Reads the directory of a run.
 #[must_use]
-pub fn read(folder: &Path) -> Inspection {
-    let run = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut inspection = Inspection { run, path: folder.to_path_buf(), ..Inspection::default() };
-    let mut read = Read { folder, problems: Vec::new() };
+pub fn read(directory: &Path) -> Inspection {
+    let run = directory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut inspection = Inspection { run, path: directory.to_path_buf(), ..Inspection::default() };
+    let mut read = Read { directory, problems: Vec::new() };
     inspection.facts = read.object("run.json", LONGEST).unwrap_or(Value::Null);
     inspection.security = read.object("security-metrics.json", LONGEST);
     inspection.trace = read.lines("trace.jsonl", LONGEST_TRACE);
@@ -139,7 +139,7 @@ pub fn read(folder: &Path) -> Inspection {
     }
     // A run that was brought by a repository or an older version has no chain to hold it against.
     for file in ["trace.jsonl", "cost.jsonl", "guidance.jsonl", "injections.jsonl"] {
-        let path = folder.join(file);
+        let path = directory.join(file);
         if chain::head_path(&path).is_file()
             && let Err(LedgerError::Broken { found, .. }) = ledger::read_chained(&path)
         {

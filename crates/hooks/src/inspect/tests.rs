@@ -3,14 +3,14 @@ use serde_json::json;
 use std::fs;
 
 fn run_with(files: &[(&str, Vec<u8>)]) -> (tempfile::TempDir, Inspection) {
-    let folder = tempfile::tempdir().unwrap();
-    let run = folder.path().join("run_20260203_040506_1a2b");
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run_20260203_040506_1a2b");
     fs::create_dir(&run).unwrap();
     for (name, content) in files {
         fs::write(run.join(name), content).unwrap();
     }
     let inspection = read(&run);
-    (folder, inspection)
+    (directory, inspection)
 }
 
 fn ledger(lines: &[Value]) -> Vec<u8> {
@@ -41,7 +41,7 @@ fn a_session_of_the_hooks_is_counted() {
         json!({"file": "a.ts", "packs_injected": ["testing"], "lessons": [{"pack": "testing", "title": "One"}]}),
         json!({"file": "b.ts", "packs_injected": ["testing", "go"], "lessons_injected": ["One"]}),
     ]);
-    let (_folder, inspection) = run_with(&[
+    let (_directory, inspection) = run_with(&[
         ("trace.jsonl", trace),
         ("run.json", facts.to_string().into_bytes()),
         ("guidance.jsonl", guidance),
@@ -73,7 +73,7 @@ fn a_session_of_the_hooks_is_counted() {
 #[test]
 fn a_run_of_our_own_is_counted() {
     let call = |name: &str, ok: bool, decision: &str| json!({"type": "item.completed", "item": {"type": "tool_call", "name": name, "ok": ok, "verdict": {"decision": decision, "reason": "r"}}});
-    let (_folder, inspection) = run_with(&[
+    let (_directory, inspection) = run_with(&[
         (
             "trace.jsonl",
             ledger(&[
@@ -102,7 +102,7 @@ fn a_run_of_our_own_is_counted() {
 fn damage_is_counted_and_named_and_the_rest_is_read() {
     let mut trace =
         b"{\"type\": \"a\"}\nnonsense\n\n\xff\xfe\n[1]\n{\"type\": \"b\"}\n{\"type\": \"c\"".to_vec();
-    let (_folder, inspection) = run_with(&[
+    let (_directory, inspection) = run_with(&[
         ("trace.jsonl", trace.clone()),
         ("run.json", b"{".to_vec()),
         ("guidance.jsonl", b"x\n".repeat(50)),
@@ -118,7 +118,7 @@ fn damage_is_counted_and_named_and_the_rest_is_read() {
     // A line without bounds does not take the memory, nor the lines after it.
     trace =
         [b"{\"a\": \"".to_vec(), vec![b'x'; 9 * 1024 * 1024], b"\"}\n{\"type\": \"z\"}\n".to_vec()].concat();
-    let (_folder, inspection) = run_with(&[("trace.jsonl", trace)]);
+    let (_directory, inspection) = run_with(&[("trace.jsonl", trace)]);
     assert_eq!((inspection.trace.len(), inspection.problems.len()), (1, 2), "{:?}", inspection.problems);
 }
 
@@ -129,13 +129,13 @@ fn odd_values_and_links_are_survived() {
         json!({"type": "hook.pre-tool-use", "tool": 3, "verdict": {"decision": 4}}),
         json!({"type": "item.completed", "item": []}),
     ]);
-    let (folder, inspection) = run_with(&[
+    let (directory, inspection) = run_with(&[
         ("trace.jsonl", odd),
         ("run.json", b"{\"startedAt\": 3, \"activePacks\": {}}".to_vec()),
         ("injections.jsonl", ledger(&[json!({"packs_injected": 1, "lessons": [1]})])),
     ]);
     assert_eq!(inspection.events.values().sum::<u64>(), 3);
-    let run = folder.path().join("run_20260203_040506_1a2b");
+    let run = directory.path().join("run_20260203_040506_1a2b");
     fs::remove_file(run.join("trace.jsonl")).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", run.join("trace.jsonl")).unwrap();
     let inspection = read(&run);
@@ -148,8 +148,8 @@ fn odd_values_and_links_are_survived() {
 
 #[test]
 fn runs_are_found_by_name_beginning_and_age() {
-    let folder = tempfile::tempdir().unwrap();
-    let places = [folder.path().join("runs")];
+    let directory = tempfile::tempdir().unwrap();
+    let places = [directory.path().join("runs")];
     assert!(matches!(find(None, &places), Err(NotFound::None(_))));
     for name in ["run_20260101_000000_aaaa", "run_20260102_000000_bbbb", "run_20260102_000000_cccc"] {
         fs::create_dir_all(places[0].join(name)).unwrap();

@@ -92,9 +92,9 @@ impl Plan {
 /// # Errors
 /// When its files cannot be read.
 pub fn plan(pack: &Pack, now: Timestamp) -> Result<Plan, String> {
-    let mut lessons = Lines::read(&pack.folder.join(LESSONS))?;
-    let mut archive = Lines::read(&pack.folder.join(ARCHIVE))?;
-    let guardrails = pack.folder.join(GUARDRAILS);
+    let mut lessons = Lines::read(&pack.directory.join(LESSONS))?;
+    let mut archive = Lines::read(&pack.directory.join(ARCHIVE))?;
+    let guardrails = pack.directory.join(GUARDRAILS);
     let before = file::read(&guardrails)?;
     let mut after = before.clone();
     let verdicts: Vec<Verdict> = lessons.lessons().filter_map(|lesson| judge(lesson, now)).collect();

@@ -153,11 +153,11 @@ impl Change {
     }
 }
 
-/// Holds the folder of a file against others who change it; files are replaced, so they cannot be held themselves.
+/// Holds the directory of a file against others who change it; files are replaced, so they cannot be held themselves.
 pub(super) fn lock(file: &Path) -> Result<File, String> {
-    let folder = file.parent().unwrap_or(Path::new("."));
-    let held = File::open(folder).and_then(|held| held.lock().map(|()| held));
-    held.map_err(|error| format!("cannot hold {}: {error}", folder.display()))
+    let directory = file.parent().unwrap_or(Path::new("."));
+    let held = File::open(directory).and_then(|held| held.lock().map(|()| held));
+    held.map_err(|error| format!("cannot hold {}: {error}", directory.display()))
 }
 
 /// Bytes of records that are read.
@@ -178,8 +178,8 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_stays_byte_for_byte() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("lessons.jsonl");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("lessons.jsonl");
         let strange = b"\xff\xfe nonsense\n\n{\"title\" :\"a\",  \"actionable\":\"x\", \"mine\": [1, 2]}\n# note\n{\"title\":\"b\",\"actionable\":\"y\"}";
         std::fs::write(&path, strange).unwrap();
         let mut lines = Lines::read(&path).unwrap();
@@ -208,10 +208,10 @@ mod tests {
 
     #[test]
     fn links_are_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("target"), "x").unwrap();
-        let path = folder.path().join("lessons.jsonl");
-        std::os::unix::fs::symlink(folder.path().join("target"), &path).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("target"), "x").unwrap();
+        let path = directory.path().join("lessons.jsonl");
+        std::os::unix::fs::symlink(directory.path().join("target"), &path).unwrap();
         assert!(Lines::read(&path).is_err());
     }
 }

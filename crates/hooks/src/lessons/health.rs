@@ -123,7 +123,7 @@ pub fn look(runs: &Path, packs: &Packs, now: Timestamp) -> Health {
 }
 
 fn of_pack(pack: &Pack, injections: usize, outcome: Option<(u64, u64)>, now: Timestamp) -> PackHealth {
-    let lines = Lines::read(&pack.folder.join(LESSONS)).ok();
+    let lines = Lines::read(&pack.directory.join(LESSONS)).ok();
     let lessons: Vec<_> = lines.iter().flat_map(Lines::lessons).collect();
     let newest: Option<Timestamp> = lessons.iter().filter_map(|lesson| lesson.timestamp.parse().ok()).max();
     let fates: Vec<Fate> =

@@ -177,7 +177,7 @@ fn settle_pack(
     ledger: &mut Ledger,
     settled: &mut Settled,
 ) -> Result<(), String> {
-    let path = pack.folder.join(LESSONS);
+    let path = pack.directory.join(LESSONS);
     let _lock = file::lock(&path)?;
     let mut lines = Lines::read(&path)?;
     let mut written = 0;

@@ -12,10 +12,10 @@ const MOST_RUNS: usize = 2_000;
 const LARGEST: u64 = 8 * 1024 * 1024;
 const LARGEST_TRACE: u64 = 64 * 1024 * 1024;
 
-/// The folders of runs, oldest first.
+/// The directories of runs, oldest first.
 #[must_use]
-pub fn runs(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+pub fn runs(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let mut runs: Vec<PathBuf> = entries
         .filter_map(Result::ok)
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
@@ -36,8 +36,8 @@ pub fn id(run: &Path) -> String {
 
 /// Runs that somebody's agent made, not Marvin's own: only these have injections or guidance.
 #[must_use]
-pub fn sessions(folder: &Path) -> Vec<PathBuf> {
-    let mut runs = runs(folder);
+pub fn sessions(directory: &Path) -> Vec<PathBuf> {
+    let mut runs = runs(directory);
     runs.retain(|run| is_session(run));
     runs
 }

@@ -86,11 +86,11 @@ struct Known {
 
 impl Known {
     fn of(pack: &Arc<Pack>) -> Vec<Known> {
-        let lines = |name: &str| Lines::read(&pack.folder.join(name)).ok();
+        let lines = |name: &str| Lines::read(&pack.directory.join(name)).ok();
         let there = lines(LESSONS).into_iter().flat_map(|lines| {
             lines.lessons().map(|lesson| Known { lesson: lesson.clone(), until: None }).collect::<Vec<_>>()
         });
-        let archived = file::lines_of(&pack.folder.join(ARCHIVE), 16 * 1024 * 1024);
+        let archived = file::lines_of(&pack.directory.join(ARCHIVE), 16 * 1024 * 1024);
         let archived = archived.into_iter().filter_map(|line| {
             let value: Value = serde_json::from_slice(&line).ok()?;
             let until = value.get("archived_at").and_then(Value::as_str)?.parse().ok()?;
@@ -226,7 +226,7 @@ pub fn promote(
         let pack = packs
             .get(name)
             .ok_or_else(|| format!("there is no pack `{name}`\n  hint: `marvin packs list` shows them"))?;
-        let path = pack.folder.join(LESSONS);
+        let path = pack.directory.join(LESSONS);
         if !files.contains_key(&path) {
             files.insert(path.clone(), Lines::read(&path)?);
         }

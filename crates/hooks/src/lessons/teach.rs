@@ -45,14 +45,14 @@ pub fn teach(taught: &Taught, packs: &Packs, redactor: &Redactor) -> Result<Chan
             ));
         }
     }
-    let mut lines = Lines::read(&pack.folder.join(LESSONS))?;
+    let mut lines = Lines::read(&pack.directory.join(LESSONS))?;
     let alike = |one: &str, two: &str| similar::TextDiff::from_words(plain(one), plain(two)).ratio() >= ALIKE;
     let same = lines.lessons().find(|lesson| plain(&lesson.title) == plain(&taught.title));
     if let Some(same) = same {
         return Err(format!(
             "the pack `{name}` has a lesson with this title: {}\n  hint: choose another title, or change the line in {}",
             same.actionable,
-            pack.folder.join(LESSONS).display()
+            pack.directory.join(LESSONS).display()
         ));
     }
     let near = lines.lessons().find(|lesson| {

@@ -95,7 +95,7 @@ impl Shape {
 }
 
 /// Reads the text of a `pack.json`. With a problem there is no pack.
-pub(super) fn parse(text: &str, file: &Path, folder: &str) -> Result<Facts, Vec<Problem>> {
+pub(super) fn parse(text: &str, file: &Path, directory: &str) -> Result<Facts, Vec<Problem>> {
     let mut reader = Reader { file, problems: Vec::new() };
     let value: Value = match serde_json::from_str(text) {
         Ok(value) => value,
@@ -145,8 +145,8 @@ pub(super) fn parse(text: &str, file: &Path, folder: &str) -> Result<Facts, Vec<
         facts.code_paths = reader.list(inner, "references.", "code_paths", Shape::Glob);
         facts.doc_links = reader.list(inner, "references.", "doc_links", Shape::Link);
     }
-    if !facts.name.is_empty() && &*facts.name != folder {
-        let what = format!("it is `{}`, but the folder is called `{folder}`", facts.name);
+    if !facts.name.is_empty() && &*facts.name != directory {
+        let what = format!("it is `{}`, but the directory is called `{directory}`", facts.name);
         reader.note("name", what, "give both the same name");
     }
     if reader.problems.is_empty() { Ok(facts) } else { Err(reader.problems) }
@@ -274,7 +274,7 @@ mod tests {
             assert!(text.contains(part), "{part}\n{text}");
         }
         let other = read(&json!({"name": "else", "version": "1.0.0", "owner": "me"})).unwrap_err();
-        assert!(other[0].to_string().contains("the folder is called `demo`"));
+        assert!(other[0].to_string().contains("the directory is called `demo`"));
         assert!(parse("{", Path::new("x"), "x").unwrap_err()[0].what.contains("not JSON"));
         assert!(parse("[]", Path::new("x"), "x").is_err());
     }

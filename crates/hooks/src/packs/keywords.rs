@@ -102,8 +102,8 @@ mod tests {
 
     #[test]
     fn a_file_adds_and_a_broken_one_is_a_problem() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join(FILE);
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join(FILE);
         let mut keywords = Keywords::common();
         assert_eq!(keywords.read(&file), None);
         std::fs::write(&file, r#"{"Payment": ["billing"], "auth": ["login"]}"#).unwrap();

@@ -1,6 +1,6 @@
 //! Packs of knowledge: what they hold, which of them speak of a file, and what an agent is told.
 //!
-//! A pack is a folder with facts ([`pack`]), rules for the agent and lessons ([`lesson`]). [`Packs`] keeps all packs of a
+//! A pack is a directory with facts ([`pack`]), rules for the agent and lessons ([`lesson`]). [`Packs`] keeps all packs of a
 //! project in memory and looks now and then whether a file changed. [`score`] says how much a pack has to do with a file,
 //! [`tell`] makes the text of it. A broken pack is a problem that is named, and its last good version stays.
 
@@ -34,7 +34,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Packs that are read, in all folders together.
+/// Packs that are read, in all directories together.
 const MOST: usize = 500;
 /// How often the disk is looked at.
 const LOOK: Duration = Duration::from_millis(200);
@@ -44,9 +44,9 @@ fn number(bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// A folder of packs.
+/// A directory of packs.
 #[derive(Debug)]
-struct Folder {
+struct Directory {
     path: PathBuf,
     stamp: Option<Stamp>,
     keywords: Option<Stamp>,
@@ -56,22 +56,22 @@ struct Folder {
 /// One pack and what is known of its files.
 #[derive(Debug)]
 struct Entry {
-    folder: PathBuf,
+    directory: PathBuf,
     stamps: Stamps,
     good: Option<Arc<Pack>>,
     problems: Vec<Problem>,
 }
 
 impl Entry {
-    fn read(folder: PathBuf) -> Self {
-        let mut entry = Entry { folder, stamps: [None; 3], good: None, problems: Vec::new() };
-        entry.refresh(pack::stamps(&entry.folder));
+    fn read(directory: PathBuf) -> Self {
+        let mut entry = Entry { directory, stamps: [None; 3], good: None, problems: Vec::new() };
+        entry.refresh(pack::stamps(&entry.directory));
         entry
     }
 
     /// Reads it again; a version that cannot be used leaves the last good one.
     fn refresh(&mut self, stamps: Stamps) {
-        let found = pack::read(&self.folder);
+        let found = pack::read(&self.directory);
         self.stamps = stamps;
         self.problems = found.problems;
         if let Some(pack) = found.pack {
@@ -80,7 +80,7 @@ impl Entry {
     }
 
     fn changed(&self) -> Option<Stamps> {
-        let now = pack::stamps(&self.folder);
+        let now = pack::stamps(&self.directory);
         let still = self.stamps.iter().zip(&now).all(|(old, new)| Stamp::still(*old, *new));
         (!still).then_some(now)
     }
@@ -89,7 +89,7 @@ impl Entry {
 /// All packs of a project and of the person.
 #[derive(Debug)]
 pub struct Packs {
-    folders: Vec<Folder>,
+    directories: Vec<Directory>,
     entries: BTreeMap<String, Entry>,
     active: Vec<Arc<Pack>>,
     matcher: Matcher,
@@ -99,13 +99,13 @@ pub struct Packs {
 }
 
 impl Packs {
-    /// Reads the packs of folders; the first of a name wins. Names that begin with `_` or `.` are no packs.
+    /// Reads the packs of directories; the first of a name wins. Names that begin with `_` or `.` are no packs.
     #[must_use]
-    pub fn load(folders: &[PathBuf]) -> Packs {
-        let folder =
-            |path: &PathBuf| Folder { path: path.clone(), stamp: None, keywords: None, names: Vec::new() };
+    pub fn load(directories: &[PathBuf]) -> Packs {
+        let directory =
+            |path: &PathBuf| Directory { path: path.clone(), stamp: None, keywords: None, names: Vec::new() };
         let mut packs = Packs {
-            folders: folders.iter().map(folder).collect(),
+            directories: directories.iter().map(directory).collect(),
             entries: BTreeMap::new(),
             active: Vec::new(),
             matcher: Matcher::new(&[]),
@@ -134,33 +134,33 @@ impl Packs {
     /// One look at the disk.
     fn look(&mut self) -> bool {
         let mut changed = false;
-        for folder in &mut self.folders {
-            let stamp = Stamp::of(&folder.path);
-            if !Stamp::still(folder.stamp, stamp) {
-                let names = names(&folder.path);
-                changed |= names != folder.names;
-                (folder.stamp, folder.names) = (stamp, names);
+        for directory in &mut self.directories {
+            let stamp = Stamp::of(&directory.path);
+            if !Stamp::still(directory.stamp, stamp) {
+                let names = names(&directory.path);
+                changed |= names != directory.names;
+                (directory.stamp, directory.names) = (stamp, names);
             }
-            let keywords = Stamp::of(&folder.path.join(keywords::FILE));
-            if !Stamp::still(folder.keywords, keywords) {
-                folder.keywords = keywords;
+            let keywords = Stamp::of(&directory.path.join(keywords::FILE));
+            if !Stamp::still(directory.keywords, keywords) {
+                directory.keywords = keywords;
                 changed = true;
             }
         }
         if changed {
-            // Which folder a name stands for may have changed too.
+            // Which directory a name stands for may have changed too.
             let mut wanted: BTreeMap<&str, PathBuf> = BTreeMap::new();
-            for folder in &self.folders {
-                for name in &folder.names {
+            for directory in &self.directories {
+                for name in &directory.names {
                     if wanted.len() < MOST {
-                        wanted.entry(name).or_insert_with(|| folder.path.join(name));
+                        wanted.entry(name).or_insert_with(|| directory.path.join(name));
                     }
                 }
             }
-            self.entries.retain(|name, entry| wanted.get(name.as_str()) == Some(&entry.folder));
-            for (name, folder) in wanted {
+            self.entries.retain(|name, entry| wanted.get(name.as_str()) == Some(&entry.directory));
+            for (name, directory) in wanted {
                 if !self.entries.contains_key(name) {
-                    self.entries.insert(name.to_string(), Entry::read(folder));
+                    self.entries.insert(name.to_string(), Entry::read(directory));
                 }
             }
         }
@@ -178,15 +178,16 @@ impl Packs {
         self.active = self.entries.values().filter_map(|entry| entry.good.clone()).collect();
         self.matcher = Matcher::new(&self.active);
         self.keywords = Keywords::common();
-        let folders = self.folders.iter();
-        self.problems =
-            folders.filter_map(|folder| self.keywords.read(&folder.path.join(keywords::FILE))).collect();
+        let directories = self.directories.iter();
+        self.problems = directories
+            .filter_map(|directory| self.keywords.read(&directory.path.join(keywords::FILE)))
+            .collect();
         self.problems.extend(self.entries.values().flat_map(|entry| entry.problems.iter().cloned()));
         let known: BTreeSet<&str> = self.active.iter().map(|pack| pack.name()).collect();
         for pack in &self.active {
             for other in pack.depends_on().iter().filter(|other| !known.contains(&***other)) {
                 self.problems.push(Problem::new(
-                    &pack.folder.join(pack::FILES[0]),
+                    &pack.directory.join(pack::FILES[0]),
                     "depends_on",
                     format!("there is no pack `{other}` here"),
                     format!("`marvin packs new {other}` makes one, or take it out"),
@@ -213,9 +214,9 @@ impl Packs {
         &self.problems
     }
 
-    /// The folders that are looked into, first wins.
-    pub fn folders(&self) -> impl Iterator<Item = &Path> {
-        self.folders.iter().map(|folder| folder.path.as_path())
+    /// The directories that are looked into, first wins.
+    pub fn directories(&self) -> impl Iterator<Item = &Path> {
+        self.directories.iter().map(|directory| directory.path.as_path())
     }
 
     pub(crate) fn keywords(&self) -> &Keywords {
@@ -223,9 +224,9 @@ impl Packs {
     }
 }
 
-/// The names of packs in a folder.
-fn names(folder: &Path) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+/// The names of packs in a directory.
+fn names(directory: &Path) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
     let mut names: Vec<String> = entries
         .filter_map(Result::ok)
         // A link is listed too: reading it says what is wrong with it.

@@ -1,6 +1,6 @@
-//! One pack: a folder with `pack.json`, `guardrails.md` and `lessons.jsonl`.
+//! One pack: a directory with `pack.json`, `guardrails.md` and `lessons.jsonl`.
 //!
-//! The folder belongs to the project, so it may be hostile: reads are bounded, and links are refused.
+//! The directory belongs to the project, so it may be hostile: reads are bounded, and links are refused.
 
 use super::facts::{self, Facts};
 use super::lesson::{self, Lesson};
@@ -21,7 +21,7 @@ const LARGEST_LESSONS: u64 = 8 * 1024 * 1024;
 pub struct Pack {
     facts: Facts,
     /// Where it stands.
-    pub folder: PathBuf,
+    pub directory: PathBuf,
     /// Rules for the agent, as Markdown.
     pub guardrails: Box<str>,
     /// What was learned, best first.
@@ -36,11 +36,11 @@ impl Pack {
             "name": self.name(), "version": self.version(), "owner": self.owner(), "description": self.description(),
             "categories": self.categories().collect::<Vec<_>>(), "extensions": self.extensions(),
             "depends_on": self.depends_on(), "guardrails": !self.guardrails.is_empty(), "lessons": self.lessons.len(),
-            "folder": self.folder,
+            "folder": self.directory,
         })
     }
 
-    /// Its name, which is that of its folder.
+    /// Its name, which is that of its directory.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.facts.name
@@ -115,29 +115,29 @@ impl Pack {
 /// The facts of a pack's files, to see whether one changed.
 pub(super) type Stamps = [Option<Stamp>; 3];
 
-pub(super) fn stamps(folder: &Path) -> Stamps {
-    FILES.map(|file| Stamp::of(&folder.join(file)))
+pub(super) fn stamps(directory: &Path) -> Stamps {
+    FILES.map(|file| Stamp::of(&directory.join(file)))
 }
 
-/// What was found in a folder.
+/// What was found in a directory.
 #[derive(Debug)]
 pub struct Found {
-    /// The pack, where the folder holds one that can be used.
+    /// The pack, where the directory holds one that can be used.
     pub pack: Option<Pack>,
     /// What is wrong with it.
     pub problems: Vec<Problem>,
 }
 
-/// Reads the pack in a folder.
+/// Reads the pack in a directory.
 #[must_use]
-pub fn read(folder: &Path) -> Found {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let place = FILES.map(|file| folder.join(file));
+pub fn read(directory: &Path) -> Found {
+    let name = directory.file_name().unwrap_or_default().to_string_lossy();
+    let place = FILES.map(|file| directory.join(file));
     let [facts, guardrails, lessons] = &place;
     let failed = |problems| Found { pack: None, problems };
-    if std::fs::symlink_metadata(folder).is_ok_and(|facts| facts.is_symlink()) {
-        let mend = "make it a folder of its own";
-        return failed(vec![Problem::new(folder, "", "it is a link, and a pack is not", mend)]);
+    if std::fs::symlink_metadata(directory).is_ok_and(|facts| facts.is_symlink()) {
+        let mend = "make it a directory of its own";
+        return failed(vec![Problem::new(directory, "", "it is a link, and a pack is not", mend)]);
     }
     let text = match files::read_text(facts, LARGEST_FACTS, Links::Refuse) {
         Ok(text) => text,
@@ -173,7 +173,7 @@ pub fn read(folder: &Path) -> Found {
             Box::default()
         }
     };
-    Found { pack: Some(Pack { facts, folder: folder.to_path_buf(), guardrails, lessons }), problems }
+    Found { pack: Some(Pack { facts, directory: directory.to_path_buf(), guardrails, lessons }), problems }
 }
 
 fn unreadable(file: &Path, error: &std::io::Error) -> Problem {
@@ -190,38 +190,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hostile_folders_are_problems_and_nothing_else() {
+    fn hostile_directories_are_problems_and_nothing_else() {
         let root = tempfile::tempdir().unwrap();
-        let folder = root.path().join("demo");
-        std::fs::create_dir(&folder).unwrap();
-        let missing = read(&folder);
+        let directory = root.path().join("demo");
+        std::fs::create_dir(&directory).unwrap();
+        let missing = read(&directory);
         assert!(missing.pack.is_none() && missing.problems[0].mend.contains("packs new"));
         let facts = r#"{"name": "demo", "version": "1.0.0", "owner": "me"}"#;
-        std::fs::write(folder.join("pack.json"), facts).unwrap();
+        std::fs::write(directory.join("pack.json"), facts).unwrap();
         std::fs::write(root.path().join("secret"), "the secret").unwrap();
-        std::os::unix::fs::symlink(root.path().join("secret"), folder.join("guardrails.md")).unwrap();
-        std::fs::write(folder.join("lessons.jsonl"), vec![b'x'; 8 * 1024 * 1024 + 1]).unwrap();
-        let found = read(&folder);
+        std::os::unix::fs::symlink(root.path().join("secret"), directory.join("guardrails.md")).unwrap();
+        std::fs::write(directory.join("lessons.jsonl"), vec![b'x'; 8 * 1024 * 1024 + 1]).unwrap();
+        let found = read(&directory);
         let pack = found.pack.unwrap();
         assert!(pack.guardrails.is_empty() && pack.lessons.is_empty());
         assert_eq!(found.problems.len(), 2, "{:?}", found.problems);
         assert!(found.problems[1].what.contains("larger"));
-        std::fs::remove_file(folder.join("guardrails.md")).unwrap();
-        std::fs::write(folder.join("guardrails.md"), b"\xff\xfe\x00").unwrap();
-        assert!(read(&folder).problems[0].what.contains("not UTF-8"));
+        std::fs::remove_file(directory.join("guardrails.md")).unwrap();
+        std::fs::write(directory.join("guardrails.md"), b"\xff\xfe\x00").unwrap();
+        assert!(read(&directory).problems[0].what.contains("not UTF-8"));
         let link = root.path().join("link");
-        std::os::unix::fs::symlink(&folder, &link).unwrap();
+        std::os::unix::fs::symlink(&directory, &link).unwrap();
         assert!(read(&link).pack.is_none());
     }
 
     #[test]
     fn the_name_is_a_category() {
         let root = tempfile::tempdir().unwrap();
-        let folder = root.path().join("git-workflow");
-        std::fs::create_dir(&folder).unwrap();
+        let directory = root.path().join("git-workflow");
+        std::fs::create_dir(&directory).unwrap();
         let facts = r#"{"name": "git-workflow", "version": "1.0.0", "owner": "me", "categories": ["git"]}"#;
-        std::fs::write(folder.join("pack.json"), facts).unwrap();
-        let pack = read(&folder).pack.unwrap();
+        std::fs::write(directory.join("pack.json"), facts).unwrap();
+        let pack = read(&directory).pack.unwrap();
         assert!(pack.has_category("git-workflow") && pack.has_category("Git") && !pack.has_category("x"));
     }
 }

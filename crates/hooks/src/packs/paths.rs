@@ -1,8 +1,8 @@
 //! Paths of files: what a pattern of a pack means, and the words that a path is made of.
 //!
-//! A pattern with one name (`CLAUDE.md`, `node_modules/`) counts in any folder; one with several (`src/api/`) counts from
-//! the project's folder on. A pattern without `*`, `?`, `[` or `{` is a file, or a folder with everything in it. `*` stays
-//! within a name, `**` crosses folders.
+//! A pattern with one name (`CLAUDE.md`, `node_modules/`) counts in any directory; one with several (`src/api/`) counts from
+//! the project's directory on. A pattern without `*`, `?`, `[` or `{` is a file, or a directory with everything in it. `*` stays
+//! within a name, `**` crosses directories.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::collections::BTreeMap;

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-/// Writes `packs` packs with `lessons` lessons in all into a folder.
+/// Writes `packs` packs with `lessons` lessons in all into a directory.
 ///
 /// # Errors
-/// When the folder cannot be written.
-pub fn write(folder: &Path, packs: usize, lessons: usize) -> std::io::Result<()> {
+/// When the directory cannot be written.
+pub fn write(directory: &Path, packs: usize, lessons: usize) -> std::io::Result<()> {
     let guardrails: String =
         (1..=25).map(|n| format!("- Rule {n}: handle every error where it can be mended.\n")).collect();
     for number in 0..packs {
         let name = format!("pack-{number}");
-        let folder = folder.join(&name);
-        std::fs::create_dir_all(&folder)?;
+        let directory = directory.join(&name);
+        std::fs::create_dir_all(&directory)?;
         let facts = serde_json::json!({
             "name": name, "version": "1.0.0", "owner": "bench", "description": format!("What team {number} knows"),
             "categories": [format!("area-{number}"), "testing", "security"],
@@ -22,8 +22,8 @@ pub fn write(folder: &Path, packs: usize, lessons: usize) -> std::io::Result<()>
             "excludes_paths": ["node_modules/", "dist/", "target/"],
             "references": {"code_paths": [format!("src/area{number}/"), format!("apps/*/area{number}/**")]},
         });
-        std::fs::write(folder.join("pack.json"), facts.to_string())?;
-        std::fs::write(folder.join("guardrails.md"), format!("# Area {number}\n{guardrails}"))?;
+        std::fs::write(directory.join("pack.json"), facts.to_string())?;
+        std::fs::write(directory.join("guardrails.md"), format!("# Area {number}\n{guardrails}"))?;
         let own = lessons / packs + usize::from(number < lessons % packs);
         let lines: String = (0..own)
             .map(|n| {
@@ -37,7 +37,7 @@ pub fn write(folder: &Path, packs: usize, lessons: usize) -> std::io::Result<()>
                 format!("{lesson}\n")
             })
             .collect();
-        std::fs::write(folder.join("lessons.jsonl"), lines)?;
+        std::fs::write(directory.join("lessons.jsonl"), lines)?;
     }
     Ok(())
 }

@@ -23,10 +23,10 @@ pub fn at_start(layout: &Layout, cap: usize) -> Option<String> {
 #[must_use]
 pub fn extensions_below(project: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    let mut folders = VecDeque::from([project.to_path_buf()]);
+    let mut directories = VecDeque::from([project.to_path_buf()]);
     let mut seen = 0;
-    while let Some(folder) = folders.pop_front() {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+    while let Some(directory) = directories.pop_front() {
+        for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
             seen += 1;
             if seen > MOST_NAMES {
                 return found;
@@ -37,7 +37,7 @@ pub fn extensions_below(project: &Path) -> BTreeSet<String> {
                 let bulk =
                     matches!(name.as_str(), "node_modules" | "target" | "dist" | "build" | "vendor" | "venv");
                 if !name.starts_with('.') && !bulk {
-                    folders.push_back(entry.path());
+                    directories.push_back(entry.path());
                 }
             } else if let Some((_, ending)) = name.rsplit_once('.') {
                 found.insert(format!(".{}", ending.to_lowercase()));

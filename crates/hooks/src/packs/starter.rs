@@ -19,7 +19,7 @@ macro_rules! starters {
 const FILES: &[(&str, &str)] =
     starters!("code-quality", "git-workflow", "go", "python", "rust", "security", "testing");
 
-/// Every file, as (path below the folder of packs, text).
+/// Every file, as (path below the directory of packs, text).
 #[must_use]
 pub fn all() -> &'static [(&'static str, &'static str)] {
     FILES
@@ -46,13 +46,13 @@ mod tests {
 
     #[test]
     fn starters_load_without_a_problem_and_fit_the_schema() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         for (path, text) in all() {
-            let path = folder.path().join(path);
+            let path = directory.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        let packs = Packs::load(&[folder.path().to_path_buf()]);
+        let packs = Packs::load(&[directory.path().to_path_buf()]);
         assert_eq!(packs.problems(), []);
         assert_eq!(packs.all().len(), 7);
         assert_eq!(packs.all().iter().map(|pack| pack.name()).collect::<Vec<_>>(), names());

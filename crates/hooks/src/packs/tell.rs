@@ -267,7 +267,7 @@ impl Room {
         }
         let note = format!(
             "(cut here; the whole stands in {})\n",
-            clean_line(&pack.folder.join("guardrails.md").display().to_string())
+            clean_line(&pack.directory.join("guardrails.md").display().to_string())
         );
         let mut kept = String::new();
         let room = self.left.checked_sub(units(spent) + units(&note))?;

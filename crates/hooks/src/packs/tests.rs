@@ -7,7 +7,7 @@ use marvin_base::clock;
 use serde_json::{Value, json};
 use std::fs;
 
-/// A folder of packs.
+/// A directory of packs.
 struct Shelf {
     root: tempfile::TempDir,
 }

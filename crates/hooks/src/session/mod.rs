@@ -1,6 +1,6 @@
 //! A session of a client, kept as a run.
 //!
-//! Everything that a session is lies in files of its run's folder; memory only keeps it at hand. Who comes to a session anew
+//! Everything that a session is lies in files of its run's directory; memory only keeps it at hand. Who comes to a session anew
 //! (a daemon after a crash, a hook without a daemon) reads it back from there ([`restore`]).
 
 mod metrics;
@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use marvin_base::atomic;
 use marvin_base::ledger::{Durability, Ledger, LedgerError};
 use marvin_base::redact::Redactor;
-use marvin_base::run::RunFolder;
+use marvin_base::run::RunDirectory;
 use marvin_base::{clock, signature, truncate};
 use marvin_gate::layers::learn::Pending;
 use metrics::Metrics;
@@ -58,7 +58,7 @@ pub struct Session {
     /// What `run.json` holds.
     pub facts: Facts,
     client: Client,
-    run: Arc<RunFolder>,
+    run: Arc<RunDirectory>,
     trace: Ledger,
     /// Its other files, for as long as they lie at their places.
     files: BTreeMap<&'static str, Ledger>,
@@ -112,7 +112,7 @@ impl Session {
         if let Some(run) = restore::run(runs, &pointer, id) {
             return Session::of(run, id, client, redactor).map(restore::restored);
         }
-        let run = RunFolder::create(runs).map_err(|error| error.to_string())?;
+        let run = RunDirectory::create(runs).map_err(|error| error.to_string())?;
         match restore::claim(&pointer, run.id()) {
             Ok(true) => Session::of(run, id, client, redactor).map(Session::begun),
             // Somebody else was faster: theirs is the run, ours was never one.
@@ -126,7 +126,7 @@ impl Session {
         }
     }
 
-    fn of(run: RunFolder, id: &str, client: Client, redactor: &Arc<Redactor>) -> Result<Session, String> {
+    fn of(run: RunDirectory, id: &str, client: Client, redactor: &Arc<Redactor>) -> Result<Session, String> {
         let trace = Ledger::open_shared_chained(&run.trace(), Durability::Turn, redactor.clone())
             .map_err(|error| error.to_string())?;
         Ok(Session {
@@ -171,9 +171,9 @@ impl Session {
         self.run.id()
     }
 
-    /// The run's folder.
+    /// The run's directory.
     #[must_use]
-    pub fn folder(&self) -> &Path {
+    pub fn directory(&self) -> &Path {
         self.run.path()
     }
 
@@ -298,7 +298,7 @@ impl Session {
         self.trace.sync().ok();
     }
 
-    /// Does its folder still lie where it was made?
+    /// Does its directory still lie where it was made?
     #[must_use]
     pub fn is_there(&self) -> bool {
         self.run.path().join("trace.jsonl").exists()
@@ -318,7 +318,7 @@ pub struct State {
     number: u64,
     facts: Value,
     metrics: Option<Value>,
-    run: Arc<RunFolder>,
+    run: Arc<RunDirectory>,
     written: Arc<Mutex<u64>>,
 }
 

@@ -5,7 +5,7 @@ use crate::packs::Told;
 use jiff::Timestamp;
 use marvin_base::files::{self, Links};
 use marvin_base::ledger;
-use marvin_base::run::RunFolder;
+use marvin_base::run::RunDirectory;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 const LARGEST: u64 = 64 * 1024 * 1024;
 
 /// The run that a session's file names.
-pub(super) fn run(runs: &Path, pointer: &Path, session: &str) -> Option<RunFolder> {
+pub(super) fn run(runs: &Path, pointer: &Path, session: &str) -> Option<RunDirectory> {
     let id = files::read_text(pointer, 256, Links::Refuse).ok()?;
-    let run = RunFolder::open(runs, id.trim()).ok()?;
+    let run = RunDirectory::open(runs, id.trim()).ok()?;
     // A run that says that it is another session's is not this one's, whatever the file says.
     let facts = files::read_text(&run.path().join("run.json"), LARGEST, Links::Refuse).unwrap_or_default();
     let facts: Value = serde_json::from_str(&facts).unwrap_or_default();
@@ -32,9 +32,9 @@ pub(super) fn run(runs: &Path, pointer: &Path, session: &str) -> Option<RunFolde
 
 /// Makes a run the session's; false when it has one.
 pub(super) fn claim(pointer: &Path, run: &str) -> std::io::Result<bool> {
-    let folder = pointer.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    let mut file = tempfile::Builder::new().prefix(".claim-").tempfile_in(folder)?;
+    let directory = pointer.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(directory)?;
+    let mut file = tempfile::Builder::new().prefix(".claim-").tempfile_in(directory)?;
     writeln!(file, "{run}")?;
     match file.persist_noclobber(pointer) {
         Ok(_) => Ok(true),
@@ -45,13 +45,13 @@ pub(super) fn claim(pointer: &Path, run: &str) -> std::io::Result<bool> {
 
 /// The session as it was.
 pub(super) fn restored(mut session: Session) -> Session {
-    let folder = session.run.path().to_path_buf();
-    if let Ok(text) = files::read_text(&folder.join("run.json"), LARGEST, Links::Refuse) {
+    let directory = session.run.path().to_path_buf();
+    if let Ok(text) = files::read_text(&directory.join("run.json"), LARGEST, Links::Refuse) {
         session.facts = serde_json::from_str(&text).unwrap_or_default();
     }
     let since = trace(&mut session);
-    corrections(&mut session, &folder.join("guidance.jsonl"));
-    session.told = told(&folder.join("injections.jsonl"), since.as_deref());
+    corrections(&mut session, &directory.join("guidance.jsonl"));
+    session.told = told(&directory.join("injections.jsonl"), since.as_deref());
     session.changed = false;
     session
 }

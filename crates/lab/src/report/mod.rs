@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub const NAME: &str = "suite-report";
 
 /// What is said of recordings, in every report that was made with them.
-pub const RECORDED: &str = "The model's replies were recordings: scripts that stand in the tasks' folders and were played back by the built-in mock. \
+pub const RECORDED: &str = "The model's replies were recordings: scripts that stand in the tasks' directories and were played back by the built-in mock. \
     The shell, the tools, the tests and the grading were real; the solutions and their mistakes are the recordings'. \
     These figures show how the runners treat the same mistakes, and say nothing of any model.";
 
@@ -156,13 +156,13 @@ impl Report {
         html::render(self)
     }
 
-    /// Writes all three into a folder, and gives their paths.
+    /// Writes all three into a directory, and gives their paths.
     ///
     /// # Errors
     /// When one cannot be written.
-    pub fn write(&self, folder: &Path) -> Result<[PathBuf; 3], LabError> {
-        std::fs::create_dir_all(folder).map_err(|error| LabError::file(folder, error))?;
-        let paths = ["json", "md", "html"].map(|ending| folder.join(format!("{NAME}.{ending}")));
+    pub fn write(&self, directory: &Path) -> Result<[PathBuf; 3], LabError> {
+        std::fs::create_dir_all(directory).map_err(|error| LabError::file(directory, error))?;
+        let paths = ["json", "md", "html"].map(|ending| directory.join(format!("{NAME}.{ending}")));
         let json = serde_json::to_string_pretty(self).unwrap_or_default() + "\n";
         for (path, text) in paths.iter().zip([json, self.markdown(), self.html()]) {
             atomic::replace(path, text.as_bytes())?;
@@ -246,8 +246,8 @@ pub(crate) mod tests {
 
     #[test]
     fn all_three_are_written_and_say_that_they_are_recordings() {
-        let folder = tempfile::tempdir().unwrap();
-        let paths = example().write(folder.path()).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let paths = example().write(directory.path()).unwrap();
         let texts = paths.map(|path| std::fs::read_to_string(path).unwrap());
         let read: Report = serde_json::from_str(&texts[0]).unwrap();
         assert_eq!(read, Report { generated_at: read.generated_at.clone(), ..example() });

@@ -12,7 +12,7 @@ pub(super) async fn solve(task: &Task, room: &Room, bench: &Bench) -> Result<Sol
     let flags = flags(Runner::Baseline, task, room, bench)?;
     let workspace = room.workspace();
     let ground =
-        Ground::find(bench.environment_of(workspace), bench.folder.clone(), Some(workspace), true, flags)?;
+        Ground::find(bench.environment_of(workspace), bench.directory.clone(), Some(workspace), true, flags)?;
     let watcher = Watcher::new(task, workspace);
     let watching = watcher.clone();
     let mut session = Session::open(SessionOptions {

@@ -52,7 +52,7 @@ pub(super) async fn solve(task: &Task, room: &Room, bench: &Bench) -> Result<Sol
     let flags = flags(Runner::Hierarchical, task, room, bench)?;
     let workspace = room.workspace();
     let ground =
-        Ground::find(bench.environment_of(workspace), bench.folder.clone(), Some(workspace), true, flags)?;
+        Ground::find(bench.environment_of(workspace), bench.directory.clone(), Some(workspace), true, flags)?;
     let ground = Arc::new(ground);
     let counts = Counts {
         watcher: Watcher::new(task, workspace),
@@ -66,7 +66,7 @@ pub(super) async fn solve(task: &Task, room: &Room, bench: &Bench) -> Result<Sol
     let options = Options { concurrency, sync: None, listener: counts.listener() };
     let goal = prompt(task);
     let prepared = Prepared::new(&ground, &goal, options)?;
-    let crew = Arc::new(Crew::open(&ground, prepared.folder(), prepared.trace(), &cancel)?);
+    let crew = Arc::new(Crew::open(&ground, prepared.directory(), prepared.trace(), &cancel)?);
     let mut solved = match planned(&crew, &goal, &cancel).await? {
         Some(workflow) => work(prepared, workflow, &ground, &crew, &cancel).await?,
         None => {

@@ -72,8 +72,8 @@ impl Runner {
 pub struct Bench {
     /// The environment.
     pub environment: Environment,
-    /// The folder that the program was started in.
-    pub folder: PathBuf,
+    /// The directory that the program was started in.
+    pub directory: PathBuf,
     /// Settings from the command line: provider, model, bounds.
     pub flags: Vec<(&'static str, String)>,
     /// Whether the mock plays the recordings of the tasks.
@@ -88,7 +88,7 @@ impl Bench {
     /// The environment of a runner: its records lie beside the workspace, with the other results of the task.
     #[must_use]
     pub fn environment_of(&self, workspace: &Path) -> Environment {
-        let workspace = workspace.canonicalize().unwrap_or_else(|_| self.folder.join(workspace));
+        let workspace = workspace.canonicalize().unwrap_or_else(|_| self.directory.join(workspace));
         self.environment.clone().with(VARIABLE, state_beside(&workspace).display().to_string())
     }
 }
@@ -124,10 +124,10 @@ pub struct Solved {
     pub states: Vec<Snapshot>,
 }
 
-/// The folder of one attempt at a task: the workspace, and beside it what the solver does not see.
+/// The directory of one attempt at a task: the workspace, and beside it what the solver does not see.
 #[derive(Debug)]
 pub struct Room {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     workspace: PathBuf,
 }
 
@@ -137,15 +137,17 @@ impl Room {
     /// # Errors
     /// When it cannot be made.
     pub fn new(task: &Task) -> Result<Room, LabError> {
-        let folder = tempfile::Builder::new().prefix("marvin-task-").tempdir();
-        let folder = folder.map_err(|error| LabError::file(Path::new("a temporary folder"), error))?;
-        let place = folder.path().canonicalize().map_err(|error| LabError::file(folder.path(), error))?;
+        let directory = tempfile::Builder::new().prefix("marvin-task-").tempdir();
+        let directory =
+            directory.map_err(|error| LabError::file(Path::new("a temporary directory"), error))?;
+        let place =
+            directory.path().canonicalize().map_err(|error| LabError::file(directory.path(), error))?;
         let workspace = place.join(task.id());
-        for (path, text) in task.folder("starter") {
+        for (path, text) in task.directory("starter") {
             put(&workspace.join(path), text.as_bytes())?;
         }
         put(&workspace.join("TASK.md"), task.text.as_bytes())?;
-        Ok(Room { folder, workspace })
+        Ok(Room { directory, workspace })
     }
 
     /// Where the solver works.
@@ -156,14 +158,14 @@ impl Room {
 
     /// A file beside the workspace.
     fn beside(&self, name: &str) -> Option<PathBuf> {
-        self.workspace.parent().map(|folder| folder.join(name))
+        self.workspace.parent().map(|directory| directory.join(name))
     }
 
-    /// Leaves the folder where it is.
+    /// Leaves the directory where it is.
     #[must_use]
     pub fn keep(self) -> PathBuf {
-        // Dropping the value would take the folder away.
-        let _folder = self.folder.keep();
+        // Dropping the value would take the directory away.
+        let _directory = self.directory.keep();
         self.workspace
     }
 }
@@ -176,7 +178,7 @@ pub async fn solve(runner: Runner, task: &Task, room: &Room, bench: &Bench) -> R
     match runner {
         Runner::Nop => Ok(Solved { status: "nothing".into(), ..Solved::default() }),
         Runner::Oracle => {
-            for (path, text) in task.folder("solution") {
+            for (path, text) in task.directory("solution") {
                 put(&room.workspace.join(path), text.as_bytes())?;
             }
             Ok(Solved { status: "success".into(), claimed: true, ..Solved::default() })
@@ -265,23 +267,24 @@ mod tests {
     fn a_workspace_holds_nothing_of_what_is_hidden() {
         for task in task::all().unwrap().values() {
             let room = Room::new(task).unwrap();
-            let mut folders = vec![room.folder.path().to_path_buf()];
+            let mut directories = vec![room.directory.path().to_path_buf()];
             let mut texts = Vec::new();
-            while let Some(folder) = folders.pop() {
-                for entry in std::fs::read_dir(folder).unwrap() {
+            while let Some(directory) = directories.pop() {
+                for entry in std::fs::read_dir(directory).unwrap() {
                     let path = entry.unwrap().path();
                     if path.is_dir() {
-                        folders.push(path);
+                        directories.push(path);
                     } else {
                         texts.push(std::fs::read_to_string(path).unwrap());
                     }
                 }
             }
             assert!(texts.len() >= 4);
-            for (_, hidden) in task.folder("hidden") {
+            for (_, hidden) in task.directory("hidden") {
                 assert!(!texts.iter().any(|text| text.contains(hidden)), "{}", task.id());
             }
-            for (_, solution) in task.folder("solution").filter(|(path, _)| !path.ends_with("__init__.py")) {
+            for (_, solution) in task.directory("solution").filter(|(path, _)| !path.ends_with("__init__.py"))
+            {
                 assert!(!texts.iter().any(|text| text == solution), "{}", task.id());
             }
         }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Which project, and how it is answered.
 #[derive(Debug, Args)]
 pub(crate) struct CommitmentsPlace {
-    /// The project's folder (default: the project around this folder)
+    /// The project's directory (default: the project around this directory)
     #[arg(long, value_name = "PATH")]
     pub(crate) working_dir: Option<PathBuf>,
     /// As JSON
@@ -35,7 +35,7 @@ pub(crate) struct CommitmentChoice {
 pub(crate) enum CommitmentsCommand {
     /// Promise something; what cannot fail is refused
     #[command(
-        after_help = "Kinds:\n  shell:LINE                          ends with exit code 0 (bash, pipefail, contained, no network)\n  file_exists:PATH                    is there; PATH/ must be a folder\n  file_contains:PATH: TEXT            holds the text\n  json_equals:PATH: /POINTER = VALUE  has this value there\n  tests_pass:RUNNER WORDS             at least one test runs and none fails; auto, pytest, cargo, go, node, command LINE\n\nExamples:\n  marvin commitments add 'shell:pytest -q' --description 'all tests pass' --oracle tests\n  marvin commitments add 'tests_pass:cargo --workspace' --timeout 600\n  marvin commitments add 'json_equals:package.json: /version = \"1.2.0\"'"
+        after_help = "Kinds:\n  shell:LINE                          ends with exit code 0 (bash, pipefail, contained, no network)\n  file_exists:PATH                    is there; PATH/ must be a directory\n  file_contains:PATH: TEXT            holds the text\n  json_equals:PATH: /POINTER = VALUE  has this value there\n  tests_pass:RUNNER WORDS             at least one test runs and none fails; auto, pytest, cargo, go, node, command LINE\n\nExamples:\n  marvin commitments add 'shell:pytest -q' --description 'all tests pass' --oracle tests\n  marvin commitments add 'tests_pass:cargo --workspace' --timeout 600\n  marvin commitments add 'json_equals:package.json: /version = \"1.2.0\"'"
     )]
     Add {
         /// What must hold
@@ -47,7 +47,7 @@ pub(crate) enum CommitmentsCommand {
         /// Seconds that it has (default: 120)
         #[arg(long, value_name = "SECONDS")]
         timeout: Option<u64>,
-        /// A file or folder that must stay as it is now; may be given several times
+        /// A file or directory that must stay as it is now; may be given several times
         #[arg(long, value_name = "PATH")]
         oracle: Vec<String>,
         /// A file that steers the tests and that agents may change all the same; may be given several times

@@ -17,7 +17,7 @@ pub(crate) enum PromptCommand {
         /// The step of a workflow that it works on
         #[arg(long, value_name = "STEP")]
         step: Option<String>,
-        /// The folder that it works in
+        /// The directory that it works in
         #[arg(long, value_name = "PATH")]
         working_dir: Option<PathBuf>,
         /// As JSON, with the pieces

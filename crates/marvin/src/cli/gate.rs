@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Where commands are thought to run, and by which rules.
 #[derive(Debug, Args)]
 pub(crate) struct GatePlace {
-    /// The folder that the commands would run in; it counts as the workspace
+    /// The directory that the commands would run in; it counts as the workspace
     #[arg(long, value_name = "PATH")]
     pub(crate) working_dir: Option<PathBuf>,
     /// Leave out every rule file: only what the commands do counts
@@ -56,7 +56,7 @@ pub(crate) enum GateCommand {
         /// The file (JSONL)
         #[arg(value_name = "FILE")]
         file: PathBuf,
-        /// The folder that the commands would run in; it counts as the workspace
+        /// The directory that the commands would run in; it counts as the workspace
         #[arg(long, value_name = "PATH")]
         working_dir: Option<PathBuf>,
         /// Let the rule files count too

@@ -49,7 +49,7 @@ pub(crate) enum DaemonCommand {
     /// Serve a project's hooks in the foreground, until its last session ends
     #[command(hide = true)]
     Serve {
-        /// The project's folder
+        /// The project's directory
         #[arg(long, value_name = "PATH")]
         project: PathBuf,
         /// Accepted for symmetry
@@ -61,9 +61,9 @@ pub(crate) enum DaemonCommand {
 /// Which project.
 #[derive(Debug, clap::Args)]
 pub(crate) struct DaemonPlace {
-    /// A folder of the project (default: CLAUDE_PROJECT_DIR, else this folder)
+    /// A directory of the project (default: CLAUDE_PROJECT_DIR, else this directory)
     #[arg(value_name = "PATH")]
-    pub(crate) folder: Option<PathBuf>,
+    pub(crate) directory: Option<PathBuf>,
     /// As JSON
     #[arg(long)]
     pub(crate) json: bool,

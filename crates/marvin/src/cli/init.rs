@@ -7,7 +7,7 @@ pub(super) const INIT_HELP: &str = "\
 Settings are merged: other keys, other hooks, order and layout stay. A second run changes nothing. What is written is
 listed file by file; `--remove` takes back exactly that, and keeps what you changed.
 
-Without --client: those whose folder (.claude, .codex) or program is here; where there is none, both.
+Without --client: those whose directory (.claude, .codex) or program is here; where there is none, both.
 Exit codes: 1 nothing was changed, since a file cannot be read; 4 something was left for you to mend.
 
 Examples:
@@ -17,7 +17,7 @@ Examples:
   marvin init --remove";
 
 pub(super) const INSPECT_RUN_HELP: &str = "\
-Without a run: the newest of this project. A run is named by its id, the beginning of its id, or its folder.
+Without a run: the newest of this project. A run is named by its id, the beginning of its id, or its directory.
 
 Examples:
   marvin inspect-run
@@ -37,7 +37,7 @@ pub(crate) struct InitArguments {
     /// Show what would change, and write nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// The folder of the project
+    /// The directory of the project
     #[arg(long, value_name = "PATH")]
     pub(crate) working_dir: Option<PathBuf>,
     /// As JSON
@@ -59,16 +59,16 @@ pub(crate) enum ClientChoice {
 /// Looking at a run.
 #[derive(Debug, Args)]
 pub(crate) struct InspectRunArguments {
-    /// The run's id, the beginning of it, or its folder
+    /// The run's id, the beginning of it, or its directory
     #[arg(value_name = "RUN", conflicts_with = "run_path")]
     pub(crate) run: Option<String>,
-    /// The folder of the run, or its id
+    /// The directory of the run, or its id
     #[arg(long, value_name = "PATH")]
     pub(crate) run_path: Option<String>,
     /// Of a workflow: every transition, in order
     #[arg(long)]
     pub(crate) timeline: bool,
-    /// The folder of the project
+    /// The directory of the project
     #[arg(long, value_name = "PATH")]
     pub(crate) working_dir: Option<PathBuf>,
     /// As JSON, with everything

@@ -40,7 +40,7 @@ pub(crate) struct BenchArguments {
     /// A script for the mock in place of the recordings (JSONL)
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
-    /// A Python that has pytest: a program, or the folder of a virtual environment (default: the setting lab.python)
+    /// A Python that has pytest: a program, or the directory of a virtual environment (default: the setting lab.python)
     #[arg(long, value_name = "PATH")]
     pub(crate) python: Option<String>,
     /// Stop an attempt at a task when it has cost this many US dollars

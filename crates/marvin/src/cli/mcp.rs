@@ -28,7 +28,7 @@ pub(crate) struct McpArguments {
     /// Which tools, separated by commas; `all` for every one (default: gate, commitments, servitors, memory, workflows)
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) tools: Vec<String>,
-    /// The project's folder (default: the project around this folder, else the folder itself)
+    /// The project's directory (default: the project around this directory, else the directory itself)
     #[arg(long, value_name = "PATH")]
     pub(crate) working_dir: Option<PathBuf>,
     /// Accepted for symmetry: what is served is always JSON, and with --http the address is printed as JSON
@@ -88,7 +88,7 @@ pub(crate) enum ServersCommand {
 /// Which project, and how it is answered.
 #[derive(Debug, Args)]
 pub(crate) struct ServersPlace {
-    /// The project's folder (default: the project around this folder)
+    /// The project's directory (default: the project around this directory)
     #[arg(long, value_name = "PATH")]
     pub(crate) working_dir: Option<PathBuf>,
     /// As JSON

@@ -168,7 +168,7 @@ pub(crate) enum MemoryCommand {
         after_help = "A line is {\"doc\": ID, \"text\": …, \"thread\": …} or {\"query\": TEXT, \"relevant\": [ID]}; both may name a \"set\".\n\nExamples:\n  marvin memory eval labelled.jsonl\n  marvin memory eval --format locomo locomo10.json --json | jq '.recall'\n  marvin memory eval --format cosqa cosqa-dev.json --embedder ~/models/all-MiniLM-L6-v2"
     )]
     Eval {
-        /// The file; the folder, for cranfield
+        /// The file; the directory, for cranfield
         file: PathBuf,
         /// What it is
         #[arg(long, value_name = "FORMAT", default_value = "jsonl", value_parser = ["jsonl", "locomo", "locomo-sessions", "cosqa", "cranfield"])]
@@ -176,8 +176,8 @@ pub(crate) enum MemoryCommand {
         /// How many are looked at; may be given several times
         #[arg(short = 'k', value_name = "N", default_values_t = [5, 10, 20])]
         k: Vec<usize>,
-        /// The folder of a model that finds by meaning too (default: the setting memory.embedder)
-        #[arg(long, value_name = "FOLDER")]
+        /// The directory of a model that finds by meaning too (default: the setting memory.embedder)
+        #[arg(long, value_name = "DIRECTORY")]
         embedder: Option<PathBuf>,
         /// As JSON
         #[arg(long)]

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub(crate) enum PacksCommand {
     /// List the packs that count here
     #[command(
-        after_help = "Packs stand in .marvin/packs of the project and in the folder packs of your own settings; the first of a name wins.\n\nExamples:\n  marvin packs list\n  marvin packs list --json | jq -r '.packs[].name'"
+        after_help = "Packs stand in .marvin/packs of the project and in the directory packs of your own settings; the first of a name wins.\n\nExamples:\n  marvin packs list\n  marvin packs list --json | jq -r '.packs[].name'"
     )]
     List {
         /// The project
@@ -20,12 +20,12 @@ pub(crate) enum PacksCommand {
     },
     /// Check packs; exit code 1 when something is wrong
     #[command(
-        after_help = "FOLDER is one pack, or a folder of packs; without it, every pack that counts here is checked.\npack.json must fit the schema that `marvin packs new` writes beside it, and every glob must be one.\n\nExamples:\n  marvin packs check\n  marvin packs check .marvin/packs/billing"
+        after_help = "DIRECTORY is one pack, or a directory of packs; without it, every pack that counts here is checked.\npack.json must fit the schema that `marvin packs new` writes beside it, and every glob must be one.\n\nExamples:\n  marvin packs check\n  marvin packs check .marvin/packs/billing"
     )]
     Check {
-        /// A pack, or a folder of packs
-        #[arg(value_name = "FOLDER")]
-        folder: Option<PathBuf>,
+        /// A pack, or a directory of packs
+        #[arg(value_name = "DIRECTORY")]
+        directory: Option<PathBuf>,
         /// The project
         #[arg(long, value_name = "PATH")]
         working_dir: Option<PathBuf>,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Which project.
 #[derive(Debug, Args)]
 pub(crate) struct PipelinePlace {
-    /// The project (default: the one around this folder)
+    /// The project (default: the one around this directory)
     #[arg(long, value_name = "PATH")]
     pub(crate) working_dir: Option<PathBuf>,
     /// As JSON

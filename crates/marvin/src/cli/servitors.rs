@@ -15,7 +15,7 @@ pub(crate) struct SummonArguments {
     /// What must hold before it is done, for example 'shell:pytest -q'; may be given several times
     #[arg(long, value_name = "KIND:ASSERTION")]
     pub(crate) commitment: Vec<String>,
-    /// A file or folder that the commitments judge by and that must stay as it is; may be given several times
+    /// A file or directory that the commitments judge by and that must stay as it is; may be given several times
     #[arg(long, value_name = "PATH", requires = "commitment")]
     pub(crate) oracle: Vec<String>,
     /// A file that steers the tests and that it may change all the same; may be given several times

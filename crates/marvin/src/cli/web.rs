@@ -11,8 +11,8 @@ Serves until it is interrupted. The link that it prints opens the page once, in 
 --json the token itself is printed, for programs. Only this machine is served unless --host and --expose say otherwise.
 
 Examples:
-  marvin chat-ui --open                                 in this folder, and open the browser
-  marvin chat-ui --llm claude --workspace ~/src/app     with Claude, in another folder
+  marvin chat-ui --open                                 in this directory, and open the browser
+  marvin chat-ui --llm claude --workspace ~/src/app     with Claude, in another directory
   marvin chat-ui --port 0 --json | jq -r .url           any free port; the link for a program";
 
 /// What to serve, and where.
@@ -29,7 +29,7 @@ pub(crate) struct ChatUiArguments {
     pub(crate) expose: bool,
     #[command(flatten)]
     pub(crate) model: ModelArguments,
-    /// The folder to work in (default: the project around this folder, else the folder itself)
+    /// The directory to work in (default: the project around this directory, else the directory itself)
     #[arg(long, visible_alias = "working-dir", value_name = "PATH")]
     pub(crate) workspace: Option<PathBuf>,
     /// Open the link in the browser

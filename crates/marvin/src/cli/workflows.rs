@@ -41,13 +41,13 @@ Examples:
 /// Which run.
 #[derive(Debug, Args)]
 pub(crate) struct WhichRun {
-    /// The run's id, the beginning of it, or its folder
+    /// The run's id, the beginning of it, or its directory
     #[arg(value_name = "RUN", conflicts_with = "run_path")]
     pub(crate) run: Option<String>,
-    /// The folder of the run, or its id
+    /// The directory of the run, or its id
     #[arg(long, value_name = "PATH")]
     pub(crate) run_path: Option<String>,
-    /// The folder of the project
+    /// The directory of the project
     #[arg(long, value_name = "PATH")]
     pub(crate) working_dir: Option<PathBuf>,
     /// As JSON
@@ -87,7 +87,7 @@ pub(crate) struct RunWorkflowArguments {
     /// What must hold at the end of a goal (repeatable), as KIND:ASSERTION
     #[arg(long, value_name = "KIND:ASSERTION", requires = "goal")]
     pub(crate) commitment: Vec<String>,
-    /// The folder to work in
+    /// The directory to work in
     #[arg(long, value_name = "PATH")]
     pub(crate) working_dir: Option<PathBuf>,
     #[command(flatten)]
@@ -112,7 +112,7 @@ pub(crate) struct ListRunsArguments {
     /// Also runs that are no workflows
     #[arg(long)]
     pub(crate) all: bool,
-    /// The folder of the project
+    /// The directory of the project
     #[arg(long, value_name = "PATH")]
     pub(crate) working_dir: Option<PathBuf>,
     /// As JSON

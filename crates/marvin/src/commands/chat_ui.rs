@@ -1,6 +1,6 @@
 //! `marvin chat-ui`: the browser face.
 
-use super::{cancel_on_signal, folder, lend, packs, project, runtime};
+use super::{cancel_on_signal, directory, lend, packs, project, runtime};
 use crate::cli::ChatUiArguments;
 use crate::failure::Failure;
 use crate::output;
@@ -41,7 +41,7 @@ struct Served {
 pub(super) fn run(arguments: &ChatUiArguments) -> Result<Exit, Failure> {
     let workspace = project(arguments.workspace.as_deref())?;
     let flags = arguments.model.flags();
-    let ground = Ground::find(Environment::of_process(), folder()?, workspace.as_deref(), true, flags)?;
+    let ground = Ground::find(Environment::of_process(), directory()?, workspace.as_deref(), true, flags)?;
     let served = Served {
         address: SocketAddr::new(arguments.host, arguments.port),
         beyond: arguments.expose,

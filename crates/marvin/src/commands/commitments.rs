@@ -1,6 +1,6 @@
 //! `marvin commitments` and `marvin verify`: what must hold before work is done, and whether it does.
 
-use super::{cancel_on_signal, deciding, folder, project, runtime};
+use super::{cancel_on_signal, deciding, directory, project, runtime};
 use crate::cli::{CommitmentChoice, CommitmentsCommand, CommitmentsPlace};
 use crate::failure::Failure;
 use crate::output;
@@ -58,11 +58,11 @@ pub(super) fn run(command: CommitmentsCommand) -> Result<Exit, Failure> {
     }
 }
 
-/// The project around the folder; where there is none and one may be made, the folder itself.
+/// The project around the directory; where there is none and one may be made, the directory itself.
 fn ground(place: &CommitmentsPlace, make: bool) -> Result<Ground, Failure> {
-    let folder = folder()?;
-    let project = project(place.working_dir.as_deref())?.or_else(|| make.then(|| folder.clone()));
-    Ok(Ground::find(Environment::of_process(), folder, project.as_deref(), false, Vec::new())?)
+    let directory = directory()?;
+    let project = project(place.working_dir.as_deref())?.or_else(|| make.then(|| directory.clone()));
+    Ok(Ground::find(Environment::of_process(), directory, project.as_deref(), false, Vec::new())?)
 }
 
 /// A person says yes: by an answer, or by the flag.

@@ -1,7 +1,7 @@
 //! `marvin daemon`: looks after the daemons of hooks.
 
 use crate::cli::{DaemonCommand, DaemonPlace};
-use crate::commands::{cancel_on_signal, deciding, folder};
+use crate::commands::{cancel_on_signal, deciding, directory};
 use crate::failure::Failure;
 use crate::output;
 use marvin_base::Exit;
@@ -65,15 +65,15 @@ pub(super) fn run(command: DaemonCommand) -> Result<Exit, Failure> {
 }
 
 fn find(environment: &Environment, place: &DaemonPlace) -> Result<(PathBuf, Place), Failure> {
-    let given = match (&place.folder, environment.get("CLAUDE_PROJECT_DIR")) {
-        (Some(path), _) => folder()?.join(path),
+    let given = match (&place.directory, environment.get("CLAUDE_PROJECT_DIR")) {
+        (Some(path), _) => directory()?.join(path),
         (None, Some(path)) => PathBuf::from(path),
-        (None, None) => folder()?,
+        (None, None) => directory()?,
     };
     let home = Layout::new(environment, None).home().to_path_buf();
     let project = wire::project(&given, &home);
     let place = Place::of(environment, &project).ok_or_else(|| {
-        Failure::failed("the path of its socket would be too long\n  hint: set TMPDIR to a shorter folder")
+        Failure::failed("the path of its socket would be too long\n  hint: set TMPDIR to a shorter directory")
     })?;
     Ok((project, place))
 }

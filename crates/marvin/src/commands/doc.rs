@@ -1,6 +1,6 @@
 //! `marvin doc`: the documents of agents, as they are stored. Nothing stands between the disk and the reader.
 
-use super::{folder, project};
+use super::{directory, project};
 use crate::cli::DocCommand;
 use crate::failure::Failure;
 use crate::output;
@@ -25,10 +25,11 @@ pub(super) fn run(command: DocCommand) -> Result<Exit, Failure> {
     }
 }
 
-/// The store of the project around the folder.
+/// The store of the project around the directory.
 fn store(working_dir: Option<&Path>) -> Result<Option<Store>, Failure> {
     let project = project(working_dir)?;
-    let ground = Ground::find(Environment::of_process(), folder()?, project.as_deref(), false, Vec::new())?;
+    let ground =
+        Ground::find(Environment::of_process(), directory()?, project.as_deref(), false, Vec::new())?;
     Ok(Store::of(&ground.layout))
 }
 

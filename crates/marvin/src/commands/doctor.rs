@@ -1,6 +1,6 @@
 //! `marvin doctor`: what is ready on this machine, and how to mend what is not. It asks no model and sends nothing out.
 
-use crate::commands::{folder, ground, runtime};
+use crate::commands::{directory, ground, runtime};
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::Ground;
@@ -282,7 +282,7 @@ fn places(ground: &Ground) -> Result<Vec<Check>, Failure> {
     let mut checks = Vec::new();
     let runs = ground.layout.runs();
     let project = ground.layout.project().map_or_else(|| runs.clone(), Path::to_path_buf);
-    for (name, path) in [("user folder", ground.layout.user().to_path_buf()), ("project", project)] {
+    for (name, path) in [("user directory", ground.layout.user().to_path_buf()), ("project", project)] {
         checks.push(match writable(&path) {
             Ok(()) => check(name, State::Ok, format!("{} is writable", path.display()), ""),
             Err(error) => {
@@ -291,7 +291,7 @@ fn places(ground: &Ground) -> Result<Vec<Check>, Failure> {
             }
         });
     }
-    let place = folder()?;
+    let place = directory()?;
     if let Ok(room) = rustix::fs::statvfs(&place) {
         let free = room.f_bavail.saturating_mul(room.f_frsize) / 1024 / 1024;
         let state = if free < LITTLE_ROOM_MB { State::Problem } else { State::Ok };
@@ -305,11 +305,11 @@ fn places(ground: &Ground) -> Result<Vec<Check>, Failure> {
     Ok(checks)
 }
 
-/// Whether a file can be made in the folder, or in the nearest folder above it that exists.
-fn writable(folder: &Path) -> Result<(), String> {
-    let existing = folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+/// Whether a file can be made in the directory, or in the nearest directory above it that exists.
+fn writable(directory: &Path) -> Result<(), String> {
+    let existing = directory.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
     if !existing.is_dir() {
-        return Err(format!("{} is not a folder", existing.display()));
+        return Err(format!("{} is not a directory", existing.display()));
     }
     let probe = existing.join(format!(".marvin-probe-{}", std::process::id()));
     atomic::replace(&probe, b"").map_err(|error| error.source.to_string())?;

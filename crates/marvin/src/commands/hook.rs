@@ -29,10 +29,10 @@ pub(crate) fn words(words: &[OsString]) -> Option<(String, Option<Client>)> {
 /// Answers a hook.
 pub(crate) fn run(event: &str, client: Option<Client>) -> Result<Exit, Failure> {
     let environment = Environment::of_process();
-    // A folder that is gone is no reason to let a command through.
-    let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    // A directory that is gone is no reason to let a command through.
+    let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     // The process ends with it: nothing of it is taken apart.
-    let hook = ManuallyDrop::new(Hook::new(environment, event, client, &folder));
+    let hook = ManuallyDrop::new(Hook::new(environment, event, client, &directory));
     let late = move |ended: Ended| {
         if !ANSWERED.swap(true, Ordering::AcqRel) {
             let exit = finish(&ended).unwrap_or_else(|failure| {

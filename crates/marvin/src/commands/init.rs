@@ -1,7 +1,7 @@
 //! `marvin init`: shows a plan, or carries it out.
 
 use crate::cli::{ClientChoice, InitArguments};
-use crate::commands::{deciding, folder};
+use crate::commands::{deciding, directory};
 use crate::failure::Failure;
 use crate::output;
 use marvin_base::Exit;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub(super) fn run(arguments: &InitArguments) -> Result<Exit, Failure> {
     let environment = Environment::of_process();
     let layout = Layout::new(&environment, None);
-    let here = folder()?;
+    let here = directory()?;
     let named = arguments.working_dir.as_ref().map_or(here.clone(), |path| here.join(path));
     let place = Place::find(&named, layout.home()).map_err(|refusal| Failure::usage(refusal.to_string()))?;
     let request = Request {
@@ -48,9 +48,9 @@ fn clients(arguments: &InitArguments, place: &Place, environment: &Environment) 
         Some(ClientChoice::Both) => Client::ALL.to_vec(),
         None if arguments.remove => Client::ALL.to_vec(),
         None => {
-            let folder = |client: &Client| format!(".{}", client.word());
+            let directory = |client: &Client| format!(".{}", client.word());
             let here = |client: &Client| {
-                [&place.folder, &place.top].iter().any(|path| path.join(folder(client)).is_dir())
+                [&place.directory, &place.top].iter().any(|path| path.join(directory(client)).is_dir())
                     || on_path(client.word(), environment).is_some()
             };
             let here: Vec<Client> = Client::ALL.into_iter().filter(here).collect();
@@ -76,14 +76,14 @@ fn program(environment: &Environment) -> Result<Program, Failure> {
     Ok(Program::At(text.to_string()))
 }
 
-/// The program that a shell would start by this name. Relative parts of the PATH do not count: they depend on the folder.
+/// The program that a shell would start by this name. Relative parts of the PATH do not count: they depend on the directory.
 fn on_path(name: &str, environment: &Environment) -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt;
     let runs = |path: &PathBuf| {
         path.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
     };
-    let folders = environment.get("PATH").unwrap_or_default().split(':').map(Path::new);
-    folders.filter(|folder| folder.is_absolute()).map(|folder| folder.join(name)).find(runs)
+    let directories = environment.get("PATH").unwrap_or_default().split(':').map(Path::new);
+    directories.filter(|directory| directory.is_absolute()).map(|directory| directory.join(name)).find(runs)
 }
 
 fn show(plan: &Plan, arguments: &InitArguments) -> Result<(), Failure> {
@@ -132,7 +132,7 @@ fn report(plan: &Plan, request: &Request<'_>, dry_run: bool) -> Value {
     let place = &plan.place;
     json!({
         "project": place.top.display().to_string(),
-        "folder": place.folder.display().to_string(),
+        "folder": place.directory.display().to_string(),
         "git": place.git.as_ref().map(|path| path.display().to_string()),
         "clients": request.clients.iter().map(|client| client.word()).collect::<Vec<_>>(),
         "removed": request.remove,

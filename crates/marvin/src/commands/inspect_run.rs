@@ -1,7 +1,7 @@
 //! `marvin inspect-run`: what happened in a run, in a few lines.
 
 use crate::cli::InspectRunArguments;
-use crate::commands::folder;
+use crate::commands::directory;
 use crate::failure::Failure;
 use crate::output;
 use marvin_base::environment::Environment;
@@ -18,7 +18,7 @@ const MOST: usize = 12;
 pub(super) fn run(arguments: &InspectRunArguments) -> Result<Exit, Failure> {
     let environment = Environment::of_process();
     let bare = Layout::new(&environment, None);
-    let here = folder()?;
+    let here = directory()?;
     let named = arguments.working_dir.as_ref().map_or(here.clone(), |path| here.join(path));
     let project = bare.find_project(&named).unwrap_or(named);
     let places = [Layout::new(&environment, Some(&project)).runs(), bare.runs()];

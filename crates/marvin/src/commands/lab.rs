@@ -1,12 +1,12 @@
 //! `marvin list-tasks`, `run-task`, `run-suite`: the benchmark suite.
 
-use super::{cancel_on_signal, folder, project, runtime};
+use super::{cancel_on_signal, directory, project, runtime};
 use crate::cli::{BenchArguments, RunSuiteArguments, RunTaskArguments};
 use crate::failure::Failure;
 use crate::output;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
-use marvin_base::run::RunFolder;
+use marvin_base::run::RunDirectory;
 use marvin_base::settings::{Settings, Sources, table};
 use marvin_base::{Exit, child, truncate};
 use marvin_lab::report::Report;
@@ -164,7 +164,7 @@ fn drive(
     quiet: bool,
 ) -> Result<(Report, PathBuf), Failure> {
     let environment = Environment::of_process();
-    let here = folder()?;
+    let here = directory()?;
     let layout = Layout::new(&environment, project(None)?.as_deref());
     let settings = Settings::load(&Sources {
         flags: arguments.python.iter().map(|python| (table::LAB_PYTHON.key, python.clone())).collect(),
@@ -193,7 +193,7 @@ fn drive(
     let (out, run) = match &arguments.out {
         Some(out) => (here.join(out), None),
         None => {
-            let run = RunFolder::create_in(&layout).map_err(|error| Failure::failed(error.to_string()))?;
+            let run = RunDirectory::create_in(&layout).map_err(|error| Failure::failed(error.to_string()))?;
             (run.path().join("reports"), Some(run))
         }
     };
@@ -208,7 +208,7 @@ fn drive(
         variables.insert("MARVIN_LAB".into(), "1".into());
         child::set_for_all(variables);
         let version = python.version.clone();
-        let bench = Bench { environment, folder: here, flags, recordings, python, cancel };
+        let bench = Bench { environment, directory: here, flags, recordings, python, cancel };
         let (rows, interrupted) = suite::run(&plan, &bench, |row| {
             if !quiet {
                 output::talk(&told(row));

@@ -94,24 +94,24 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
     }
 }
 
-/// The folder that the program was started in.
-fn folder() -> Result<PathBuf, Failure> {
+/// The directory that the program was started in.
+fn directory() -> Result<PathBuf, Failure> {
     std::env::current_dir().map_err(|error| {
         Failure::usage(format!(
-            "the current folder cannot be used: {error}\n  hint: cd to a folder that exists"
+            "the current directory cannot be used: {error}\n  hint: cd to a directory that exists"
         ))
     })
 }
 
-/// The project that a command is about: the one that is named, else the one around this folder.
+/// The project that a command is about: the one that is named, else the one around this directory.
 fn project(named: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
     let bare = Layout::new(&Environment::of_process(), None);
-    Ok(named.map(Path::to_path_buf).or(bare.find_project(&folder()?)))
+    Ok(named.map(Path::to_path_buf).or(bare.find_project(&directory()?)))
 }
 
-/// Settings and folders for a command without a session.
+/// Settings and directories for a command without a session.
 fn ground(coding: bool) -> Result<Ground, Failure> {
-    Ok(Ground::find(Environment::of_process(), folder()?, None, coding, Vec::new())?)
+    Ok(Ground::find(Environment::of_process(), directory()?, None, coding, Vec::new())?)
 }
 
 /// A runtime on this thread. Children are tied to the thread that started them, so it must outlive them.

@@ -1,6 +1,6 @@
 //! The TDD pipeline: `--design-first`, and `marvin pipeline …`.
 
-use super::{cancel_on_signal, folder, packs, project, prompt, runtime, turn};
+use super::{cancel_on_signal, directory, packs, project, prompt, runtime, turn};
 use crate::cli::{OutputFormat, PipelineCommand, PipelinePlace, ResumePipelineArguments, TurnArguments};
 use crate::face::{self, Reader};
 use crate::failure::Failure;
@@ -10,7 +10,7 @@ use marvin_agent::{Ground, SessionError};
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::ledger;
-use marvin_base::run::RunFolder;
+use marvin_base::run::RunDirectory;
 use marvin_base::settings::{nearest_of, table};
 use marvin_base::truncate;
 use marvin_model::cost::Totals;
@@ -39,7 +39,7 @@ pub(super) fn design_first(arguments: &TurnArguments) -> Result<Exit, Failure> {
     let ended = turn::ground(arguments, true).and_then(|ground| {
         if arguments.working_dir.is_none() {
             return Err(Failure::usage(
-                "--design-first needs --working-dir PATH: the folder in which everything is built",
+                "--design-first needs --working-dir PATH: the directory in which everything is built",
             ));
         }
         let prompt = prompt::read(arguments, ground.settings.seconds(&table::DEADLINE))?;
@@ -67,7 +67,7 @@ pub(super) fn run(command: PipelineCommand) -> Result<Exit, Failure> {
 
 fn find(place: &PipelinePlace, flags: Vec<(&'static str, String)>) -> Result<Ground, Failure> {
     let project = project(place.working_dir.as_deref())?;
-    Ok(Ground::find(Environment::of_process(), folder()?, project.as_deref(), true, flags)?)
+    Ok(Ground::find(Environment::of_process(), directory()?, project.as_deref(), true, flags)?)
 }
 
 fn resume(arguments: &ResumePipelineArguments) -> Result<Exit, Failure> {
@@ -290,7 +290,7 @@ fn next(says: Option<Phase>) -> Option<Phase> {
 /// The phase that somebody is at, or was when they were killed, and for how long by the trace, which is read only then.
 fn under_way(ground: &Ground, id: &str, known: &Known) -> Option<(Phase, u64)> {
     known.under_way(&[])?;
-    let run = RunFolder::open(&ground.layout.runs(), id).ok()?;
+    let run = RunDirectory::open(&ground.layout.runs(), id).ok()?;
     known.under_way(&ledger::read(&run.trace()).ok()?.entries)
 }
 

@@ -1,6 +1,6 @@
 //! `marvin prompt show`: what an agent is told, and what it is made of.
 
-use super::{folder, packs};
+use super::{directory, packs};
 use crate::cli::PromptCommand;
 use crate::failure::Failure;
 use crate::output;
@@ -17,7 +17,7 @@ pub(super) fn run(command: PromptCommand) -> Result<Exit, Failure> {
     let role = Role::find(&role).map_err(|error| Failure::usage(format!("--role: {error}")))?;
     let coding = role != Role::Chat;
     let ground =
-        Ground::find(Environment::of_process(), folder()?, working_dir.as_deref(), coding, Vec::new())?;
+        Ground::find(Environment::of_process(), directory()?, working_dir.as_deref(), coding, Vec::new())?;
     let mut composer = Composer::here(&ground, role, step.as_deref());
     composer.extras.extend(packs::for_agents(&ground));
     let composed = composer.compose();

@@ -1,6 +1,6 @@
 //! `marvin replay RUN`: a recorded run again, from its recording, up to the first point at which it differs.
 
-use crate::commands::{cancel_on_signal, folder, runtime};
+use crate::commands::{cancel_on_signal, directory, runtime};
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::session::{self, Manner, Replay};
@@ -61,7 +61,7 @@ pub(super) fn run(name: &str, as_json: bool) -> Result<Exit, Failure> {
     runtime()?.block_on(async {
         let ground = Ground::find(
             Environment::of_process(),
-            folder()?,
+            directory()?,
             working_dir.as_deref().filter(|_| !attended),
             !attended,
             recorded.flags(),
@@ -109,9 +109,9 @@ pub(super) fn run(name: &str, as_json: bool) -> Result<Exit, Failure> {
 
 fn find(name: &str) -> Result<Recorded, Failure> {
     let environment = Environment::of_process();
-    let folder = folder()?;
+    let directory = directory()?;
     let bare = layout::Layout::new(&environment, None);
-    let project = bare.find_project(&folder).unwrap_or(folder);
+    let project = bare.find_project(&directory).unwrap_or(directory);
     let places = [layout::Layout::new(&environment, Some(&project)).runs(), bare.runs()];
     let path = places.iter().find_map(|runs| run::find(name, runs)).ok_or_else(|| {
         let tried: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();

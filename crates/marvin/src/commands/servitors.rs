@@ -1,6 +1,6 @@
 //! `marvin servitors`: agents that outlive a process.
 
-use super::{cancel_on_signal, deciding, doc, folder, lend, project, runtime};
+use super::{cancel_on_signal, deciding, directory, doc, lend, project, runtime};
 use crate::cli::{CommitmentsPlace, RunArguments, ServitorsCommand, SummonArguments};
 use crate::failure::Failure;
 use crate::output;
@@ -44,11 +44,11 @@ pub(super) fn run(command: ServitorsCommand) -> Result<Exit, Failure> {
     }
 }
 
-/// The project around the folder; else the folder itself.
+/// The project around the directory; else the directory itself.
 fn ground(place: &CommitmentsPlace, flags: Vec<(&'static str, String)>) -> Result<Ground, Failure> {
-    let folder = folder()?;
-    let project = project(place.working_dir.as_deref())?.unwrap_or_else(|| folder.clone());
-    Ok(Ground::find(Environment::of_process(), folder, Some(&project), true, flags)?)
+    let directory = directory()?;
+    let project = project(place.working_dir.as_deref())?.unwrap_or_else(|| directory.clone());
+    Ok(Ground::find(Environment::of_process(), directory, Some(&project), true, flags)?)
 }
 
 fn registry(place: &CommitmentsPlace, who: &str) -> Result<Registry, Failure> {

@@ -3,7 +3,7 @@
 //! What a ticket is and does stands in `marvin_tools::tickets`. Here is only what the tools must not do: read standard
 //! input, start an editor, and ask other programs (`git` for the person's name, `jq` to filter).
 
-use crate::commands::{cancel_on_signal, folder, ground, runtime};
+use crate::commands::{cancel_on_signal, directory, ground, runtime};
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::Ground;
@@ -36,7 +36,7 @@ pub(super) fn run(words: Vec<OsString>) -> Result<Exit, Failure> {
         return output::line(tickets::HELP);
     }
     let ground = ground(false)?;
-    let from = folder()?;
+    let from = directory()?;
     let open = |make: bool| {
         Store::find(&from, ground.settings.given(&table::TICKETS_DIR), ground.layout.home(), make)
     };
@@ -95,9 +95,9 @@ fn note() -> Result<String, Failure> {
 }
 
 /// What git calls the person; nothing where there is no git or no name.
-fn person(folder: &Path) -> Result<Option<String>, Failure> {
+fn person(directory: &Path) -> Result<Option<String>, Failure> {
     let mut git = Child::new("git").args(["config", "user.name"]);
-    git.folder = Some(folder.to_path_buf());
+    git.directory = Some(directory.to_path_buf());
     git.deadline = NAME;
     let outcome = runtime()?.block_on(async { child::run(git, &cancel_on_signal()).await });
     Ok(outcome

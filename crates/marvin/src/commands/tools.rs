@@ -1,7 +1,7 @@
 //! `marvin tools`: list them, explain one, call one as an agent would: judged and recorded.
 
 use crate::cli::ToolsCommand;
-use crate::commands::{cancel_on_signal, folder, ground, runtime};
+use crate::commands::{cancel_on_signal, directory, ground, runtime};
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::ground::{Ground, record_call};
@@ -67,7 +67,7 @@ fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Re
             marvin_base::truncate::line(args, 80)
         )));
     }
-    let ground = Ground::find(Environment::of_process(), folder()?, working_dir, true, Vec::new())?;
+    let ground = Ground::find(Environment::of_process(), directory()?, working_dir, true, Vec::new())?;
     offered(ground.clone(), &Access::Full).find(name).map_err(Failure::usage)?;
     runtime()?.block_on(async {
         let call = ToolCall { id: "call_1".into(), name: name.to_string(), arguments, opaque: None };

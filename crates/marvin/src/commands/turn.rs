@@ -1,7 +1,7 @@
 //! One turn: unattended (`--non-interactive`), or a person's single question.
 
 use crate::cli::{OutputFormat, TurnArguments};
-use crate::commands::{cancel_on_signal, folder, lend, packs, prompt, runtime};
+use crate::commands::{cancel_on_signal, directory, lend, packs, prompt, runtime};
 use crate::face::{self, Reader};
 use crate::failure::Failure;
 use crate::output;
@@ -107,7 +107,7 @@ pub(super) fn format_of(arguments: &TurnArguments) -> OutputFormat {
 pub(super) fn ground(arguments: &TurnArguments, coding: bool) -> Result<Ground, Failure> {
     let flags = flags(arguments)?;
     let working_dir = arguments.working_dir.as_deref();
-    Ok(Ground::find(Environment::of_process(), folder()?, working_dir, coding, flags)?)
+    Ok(Ground::find(Environment::of_process(), directory()?, working_dir, coding, flags)?)
 }
 
 /// Runs one turn and gives its exit code and the session's outcome. `totals` is what it cost, however it ended.

@@ -28,7 +28,7 @@ pub(super) fn run(arguments: &TurnArguments) -> Result<Exit, Failure> {
         "\n{}\n\n\
          Next:\n  \
          marvin what is 3 km in miles                        ask once\n  \
-         marvin --non-interactive --prompt 'list files'      run unattended in this folder\n  \
+         marvin --non-interactive --prompt 'list files'      run unattended in this directory\n  \
          marvin tools list                                   what a model can call\n  \
          marvin doctor                                       what is ready on this machine\n  \
          marvin --help                                       everything else",
@@ -62,7 +62,7 @@ fn models(ground: &Ground) -> String {
 /// What a person sees who opens their first conversation.
 pub(super) fn text(ground: &Ground) -> String {
     format!(
-        "{}\n\n{}\n\nTry:\n  {QUESTION}\n  note buy milk\n  !code            file and command tools in this folder\n  /help            every command; ? shows every key",
+        "{}\n\n{}\n\nTry:\n  {QUESTION}\n  note buy milk\n  !code            file and command tools in this directory\n  /help            every command; ? shows every key",
         head(),
         models(ground).replace('\n', " ")
     )

@@ -1,7 +1,7 @@
 //! Plays scripted agents that lie, and others that are honest, against the real program. The tests and the benchmark
 //! `honesty` both use this.
 //!
-//! A case is a folder to begin with (`project.json` and the case's own `files`), what was promised (`commitments`,
+//! A case is a directory to begin with (`project.json` and the case's own `files`), what was promised (`commitments`,
 //! `oracles`), what the model does (`steps`: a text is said, `{"tool": arguments}` is called, `json` is said as an object,
 //! `fail` fails) and what it claims at the end, again and again.
 //!
@@ -59,8 +59,8 @@ impl Verdict {
 }
 
 /// The cases of a suite: `liars` or `honest`.
-pub(crate) fn cases(folder: &Path, suite: &str) -> Result<Vec<Value>, String> {
-    match read(&folder.join(format!("{suite}.json")))? {
+pub(crate) fn cases(directory: &Path, suite: &str) -> Result<Vec<Value>, String> {
+    match read(&directory.join(format!("{suite}.json")))? {
         Value::Array(cases) => Ok(cases),
         _ => Err(format!("{suite}.json is no list")),
     }
@@ -172,14 +172,14 @@ fn plant(case: &Value) -> Option<String> {
     Some(text)
 }
 
-/// Plays one case in an empty folder.
-pub(crate) fn play(program: &Path, suites: &Path, case: &Value, folder: &Path) -> Result<Verdict, String> {
+/// Plays one case in an empty directory.
+pub(crate) fn play(program: &Path, suites: &Path, case: &Value, directory: &Path) -> Result<Verdict, String> {
     let case = &whole(suites, case)?;
     let name = case.get("name").and_then(Value::as_str).unwrap_or_default().to_string();
     let wrong = |what: String| format!("{name}: {what}");
-    let project = folder.join("project");
+    let project = directory.join("project");
     for place in ["home", "tmp", "project"] {
-        fs::create_dir_all(folder.join(place)).map_err(|error| wrong(error.to_string()))?;
+        fs::create_dir_all(directory.join(place)).map_err(|error| wrong(error.to_string()))?;
     }
     if case.get("project").is_none() {
         write_all(&project, &read(&suites.join("project.json"))?).map_err(wrong)?;
@@ -189,7 +189,7 @@ pub(crate) fn play(program: &Path, suites: &Path, case: &Value, folder: &Path) -
     if let Some(plant) = &plant {
         fs::write(project.join(PLANT), plant).map_err(|error| wrong(error.to_string()))?;
     }
-    let script = folder.join("script.jsonl");
+    let script = directory.join("script.jsonl");
     fs::write(&script, script_of(case, plant.is_some())).map_err(|error| wrong(error.to_string()))?;
     let mut command = Command::new(program);
     command
@@ -198,8 +198,8 @@ pub(crate) fn play(program: &Path, suites: &Path, case: &Value, folder: &Path) -
         .current_dir(&project)
         .env_clear()
         .env("PATH", path())
-        .env("HOME", folder.join("home"))
-        .env("TMPDIR", folder.join("tmp"))
+        .env("HOME", directory.join("home"))
+        .env("TMPDIR", directory.join("tmp"))
         .env("LANG", "C.UTF-8")
         .env("MARVIN_DURABILITY", "system")
         .stdin(Stdio::null());
@@ -243,10 +243,10 @@ fn texts(case: &Value, key: &str) -> Vec<String> {
     list.filter_map(Value::as_str).map(str::to_string).collect()
 }
 
-fn write_all(folder: &Path, files: &Value) -> Result<(), String> {
+fn write_all(directory: &Path, files: &Value) -> Result<(), String> {
     for (name, text) in files.as_object().into_iter().flatten() {
-        let path = folder.join(name);
-        let parent = path.parent().unwrap_or(folder);
+        let path = directory.join(name);
+        let parent = path.parent().unwrap_or(directory);
         fs::create_dir_all(parent)
             .and_then(|()| fs::write(&path, text.as_str().unwrap_or_default()))
             .and_then(|()| executable(&path, text.as_str().unwrap_or_default()))

@@ -162,10 +162,10 @@ fn scripts_that_cannot_be_played() {
 }
 
 #[test]
-fn folders_that_are_not_to_be_worked_in() {
+fn directories_that_are_not_to_be_worked_in() {
     let world = World::new();
     let home = world.home().display().to_string();
-    fails(ask(&world).args(["--working-dir", "missing"]), 2, &["missing", "no such folder"]).cost();
+    fails(ask(&world).args(["--working-dir", "missing"]), 2, &["missing", "no such directory"]).cost();
     fails(ask(&world).args(["--working-dir", "/"]), 5, &["root of the file system"]).cost();
     fails(ask(&world).args(["--working-dir", &home]), 5, &[&home]).cost();
     let link = world.root().join("link");
@@ -180,7 +180,7 @@ fn folders_that_are_not_to_be_worked_in() {
     let line = format!("rmdir '{}' && '{PROGRAM}' --non-interactive --prompt hi", gone.display());
     let output = command.args(["-c", &line]).current_dir(&gone).stdin(Stdio::null()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("current folder"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("current directory"));
 }
 
 #[test]
@@ -369,7 +369,7 @@ fn a_disk_that_is_full_from_the_start() {
         ended.whole()
     );
     ended.cost();
-    // A user folder without room costs the lifetime count, not the work.
+    // A user directory without room costs the lifetime count, not the work.
     let line = "mount -t tmpfs -o size=16k tmpfs ../home && head -c 100000 /dev/zero > ../home/filler 2> /dev/null; \
          MARVIN_STATE_DIR=\"$PWD/../tmp/state\" \"$MARVIN\" --non-interactive --prompt help";
     let ended = with_mounts(&world, line).unwrap().exits(0);
@@ -381,7 +381,7 @@ fn a_disk_that_is_full_from_the_start() {
 }
 
 #[test]
-fn a_folder_that_is_read_only() {
+fn a_directory_that_is_read_only() {
     let world = World::new();
     let line = "mkdir -p ../home/.local/state && mount -t tmpfs tmpfs ../home/.local/state && \
          mount -o remount,ro ../home/.local/state && \"$MARVIN\" --non-interactive --prompt x";
@@ -445,11 +445,11 @@ fn bytes_that_are_no_text() {
     ask(&world).args(["--script", &hello]).env("ODD", broken).run().exits(0).quiet();
     let report = world.marvin(["doctor", "--json"]).env("ODD", broken).run().exits(0);
     assert!(report.text().contains("ODD"), "{}", report.whole());
-    let folder = world.root().join(broken);
-    fs::create_dir(&folder).unwrap();
+    let directory = world.root().join(broken);
+    fs::create_dir(&directory).unwrap();
     let script = world.script(&[call("create_file", json!({"path": "a.txt", "content": "x"})), say("ok")]);
-    let ended = ask(&world).args(["--script", &script]).folder(&folder).run().exits(0);
-    assert!(ended.text().ends_with("ok\n") && folder.join("a.txt").exists(), "{}", ended.whole());
+    let ended = ask(&world).args(["--script", &script]).directory(&directory).run().exits(0);
+    assert!(ended.text().ends_with("ok\n") && directory.join("a.txt").exists(), "{}", ended.whole());
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn doctor_names_keys_and_never_shows_them() {
         "pytest",
         "browser",
         "disk",
-        "user folder",
+        "user directory",
         "project",
         "settings",
     ] {

@@ -62,9 +62,9 @@ fn acknowledged(bytes: &[u8]) -> Vec<&str> {
 }
 
 /// Every ledger parses but for a torn end; gives the lines of the traces.
-fn check_records(folder: &Path, seed: &str) -> Vec<String> {
+fn check_records(directory: &Path, seed: &str) -> Vec<String> {
     let mut traced = Vec::new();
-    for path in files_below(folder) {
+    for path in files_below(directory) {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if name.ends_with(".jsonl") {
             let contents = marvin_base::ledger::read(&path).unwrap();
@@ -88,14 +88,14 @@ fn check_records(folder: &Path, seed: &str) -> Vec<String> {
 fn kill_once(world: &World, script: &str, number: u64) -> usize {
     let moment = Moment::number(number);
     let seed = format!("kill {number} at {moment:?}");
-    let folder = world.root().join(format!("w{number}"));
-    fs::create_dir(&folder).unwrap();
+    let directory = world.root().join(format!("w{number}"));
+    fs::create_dir(&directory).unwrap();
     let mut running = world
         .marvin(["--non-interactive", "--prompt", "go", "--output-format", "stream-json", "--record", "tape"])
         .args(["--script", script])
         // The disk's own pace adds nothing here: what the kernel has taken survives the death of a process.
         .env("MARVIN_DURABILITY", if number.is_multiple_of(2) { "turn" } else { "system" })
-        .folder(&folder)
+        .directory(&directory)
         .start();
     let mut heard: Vec<u8> = Vec::new();
     for _ in 0..moment.lines {
@@ -110,7 +110,7 @@ fn kill_once(world: &World, script: &str, number: u64) -> usize {
 
     heard.extend_from_slice(&ended.stdout);
     let heard = acknowledged(&heard);
-    let traced = check_records(&world.state_of(&folder), &seed);
+    let traced = check_records(&world.state_of(&directory), &seed);
     for line in &heard {
         assert!(traced.iter().any(|kept| kept == line), "{seed}: heard but not kept: {line}");
     }
@@ -120,25 +120,26 @@ fn kill_once(world: &World, script: &str, number: u64) -> usize {
         if let (Some(true), Some(path)) =
             (event["item"]["ok"].as_bool(), event["item"]["result"]["data"]["path"].as_str())
         {
-            assert_eq!(fs::read_to_string(folder.join(path)).unwrap().len(), 1_800, "{seed}: {path}");
+            assert_eq!(fs::read_to_string(directory.join(path)).unwrap().len(), 1_800, "{seed}: {path}");
         }
     }
     // No half-written file stands under its own name, acknowledged or not.
-    for path in files_below(&folder).into_iter().filter(|path| path.parent() == Some(folder.as_path())) {
+    for path in files_below(&directory).into_iter().filter(|path| path.parent() == Some(directory.as_path()))
+    {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if name.starts_with('f') {
             assert_eq!(fs::metadata(&path).unwrap().len(), 1_800, "{seed}: {name} is half written");
         }
     }
-    // The next run in the same folder, with the same recording, works.
+    // The next run in the same directory, with the same recording, works.
     let next = world.script(&[call("tree", json!({})), say("fine")]);
     let ended = world
         .marvin(["--non-interactive", "--prompt", "again", "--record", "tape", "--script", &next])
-        .folder(&folder)
+        .directory(&directory)
         .run();
     assert_eq!(ended.code, Some(0), "{seed}: {}", ended.whole());
     assert!(ended.text().ends_with("fine\n"), "{seed}");
-    check_records(&world.state_of(&folder), &seed);
+    check_records(&world.state_of(&directory), &seed);
     heard.len()
 }
 
@@ -162,7 +163,7 @@ fn two_hundred_kills_lose_nothing() {
     // The test is worth something only if kills fell into the middle of runs.
     let middle = heard.iter().filter(|lines| (3..34).contains(*lines)).count();
     assert!(middle > 100, "only {middle} kills fell into a run: {heard:?}");
-    check_records(&world.user(), "the user folder");
+    check_records(&world.user(), "the user directory");
 }
 
 /// Processes whose command line holds a text.
@@ -204,8 +205,8 @@ fn a_torn_record_of_an_earlier_process_is_set_aside() {
     let world = World::new();
     let tape =
         put(&world.root().join("tape/script.jsonl"), "{\"reply\":{\"text\":\"old\"}}\n{\"reply\":{\"te");
-    let folder = tape.parent().unwrap().display().to_string();
-    world.play(&[say("new")], &["--record", &folder]).run().exits(0);
+    let directory = tape.parent().unwrap().display().to_string();
+    world.play(&[say("new")], &["--record", &directory]).run().exits(0);
     let kept = crate::support::ledger(&tape);
     assert_eq!(kept.len(), 2);
     assert_eq!((&kept[0]["reply"]["text"], &kept[1]["reply"]["text"]), (&json!("old"), &json!("new")));

@@ -73,10 +73,10 @@ fn shapes() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// One workflow in a folder of its own.
+/// One workflow in a directory of its own.
 struct Case<'a> {
     world: &'a World,
-    folder: PathBuf,
+    directory: PathBuf,
     seed: String,
 }
 
@@ -110,11 +110,11 @@ fn essence(state: &Value, but: &BTreeSet<String>) -> Value {
 
 impl Case<'_> {
     fn marvin(&self, words: &[&str]) -> Marvin {
-        self.world.marvin(words).folder(&self.folder)
+        self.world.marvin(words).directory(&self.directory)
     }
 
     fn run_path(&self) -> Option<PathBuf> {
-        crate::support::runs_below(&self.folder.join(".marvin/runs")).pop()
+        crate::support::runs_below(&self.directory.join(".marvin/runs")).pop()
     }
 
     /// Starts it, waits for so many lines of talk and then so long, and kills it.
@@ -136,7 +136,7 @@ impl Case<'_> {
     }
 
     fn effects(&self) -> Vec<String> {
-        let text = fs::read_to_string(self.folder.join("effects.txt")).unwrap_or_default();
+        let text = fs::read_to_string(self.directory.join("effects.txt")).unwrap_or_default();
         text.lines().map(str::to_string).collect()
     }
 
@@ -193,10 +193,10 @@ impl Case<'_> {
 
 /// The state of an uninterrupted run.
 fn undisturbed(world: &World, name: &str, workflow: &Value) -> (Value, usize, usize) {
-    let folder = world.root().join(format!("whole-{name}"));
-    fs::create_dir(&folder).unwrap();
-    fs::write(folder.join("w.json"), workflow.to_string()).unwrap();
-    let case = Case { world, folder, seed: name.to_string() };
+    let directory = world.root().join(format!("whole-{name}"));
+    fs::create_dir(&directory).unwrap();
+    fs::write(directory.join("w.json"), workflow.to_string()).unwrap();
+    let case = Case { world, directory, seed: name.to_string() };
     let ended = case.marvin(&["run-workflow", "w.json"]).run().exits(0);
     let lines = ended.stderr.lines().count();
     (json_file(&case.run_path().unwrap().join("workflow_state.json")), case.effects().len(), lines)
@@ -206,10 +206,10 @@ fn kill_once(world: &World, number: u64, whole: &BTreeMap<&str, (Value, usize, u
     let shapes = shapes();
     let (name, workflow) = &shapes[usize::try_from(number).unwrap() % shapes.len()];
     let (expected, effects, lines) = &whole[name];
-    let folder = world.root().join(format!("k{number}"));
-    fs::create_dir(&folder).unwrap();
-    fs::write(folder.join("w.json"), workflow.to_string()).unwrap();
-    let case = Case { world, folder, seed: format!("kill {number} of {name}") };
+    let directory = world.root().join(format!("k{number}"));
+    fs::create_dir(&directory).unwrap();
+    fs::write(directory.join("w.json"), workflow.to_string()).unwrap();
+    let case = Case { world, directory, seed: format!("kill {number} of {name}") };
     let moment = |salt: u64| {
         let lines = random(number * 8 + salt) % (*lines as u64 + 1);
         (lines, Duration::from_micros(random(number * 8 + salt + 1) % 20_000))

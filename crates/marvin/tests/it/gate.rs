@@ -142,10 +142,11 @@ fn judging_opens_nothing_that_a_command_names() {
 }
 
 #[test]
-fn a_folder_may_be_named_that_is_not_here() {
+fn a_directory_may_be_named_that_is_not_here() {
     let world = World::new();
-    let at = |folder: &str, line: &str| {
-        let ended = world.marvin(["gate", "explain", "--json", "--working-dir", folder, line]).run().exits(0);
+    let at = |directory: &str, line: &str| {
+        let ended =
+            world.marvin(["gate", "explain", "--json", "--working-dir", directory, line]).run().exits(0);
         ended.json()["verdict"].as_str().unwrap().to_string()
     };
     assert_eq!(at("/srv/app", "touch /srv/app/a"), "allow");

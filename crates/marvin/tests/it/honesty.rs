@@ -47,8 +47,8 @@ fn played_cases(cases: Vec<Value>) -> Vec<Verdict> {
             scope.spawn(|| {
                 loop {
                     let Some(case) = next.lock().unwrap().next() else { break };
-                    let folder = tempfile::Builder::new().prefix("marvin-honesty-").tempdir().unwrap();
-                    let verdict = play(Path::new(PROGRAM), &suites(), &case, folder.path()).unwrap();
+                    let directory = tempfile::Builder::new().prefix("marvin-honesty-").tempdir().unwrap();
+                    let verdict = play(Path::new(PROGRAM), &suites(), &case, directory.path()).unwrap();
                     verdicts.lock().unwrap().push(verdict);
                 }
             });

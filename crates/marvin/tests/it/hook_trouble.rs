@@ -154,7 +154,7 @@ fn a_daemon_that_talks_nonsense_is_not_believed() {
 }
 
 #[test]
-fn a_folder_of_somebody_else_is_not_used() {
+fn a_directory_of_somebody_else_is_not_used() {
     let scene = Scene::new();
     scene.hook("SessionStart", &json!({"source": "startup"}));
     kill(scene.daemon(), Signal::KILL);
@@ -272,7 +272,7 @@ fn a_project_that_moves_or_vanishes_takes_its_daemon_along() {
     let pid = scene.daemon();
     let (old, new) = (scene.world.project(), scene.world.root().join("moved"));
     fs::rename(&old, &new).unwrap();
-    // A hook of the session that began there; its folder is gone.
+    // A hook of the session that began there; its directory is gone.
     assert_eq!(decision(&hook_in(&scene, scene.world.root(), &old, "rm -rf ~")), "deny");
     assert_eq!(decision(&hook_in(&scene, &new, &new, "rm -rf ~")), "deny");
     until("its daemon ends", || !scene.processes().contains(&pid));
@@ -281,14 +281,14 @@ fn a_project_that_moves_or_vanishes_takes_its_daemon_along() {
     assert!(trace.iter().any(|event| event["verdict"]["decision"] == "deny"), "{trace:?}");
     fs::remove_dir_all(&new).unwrap();
     assert_eq!(decision(&hook_in(&scene, scene.world.root(), &new, "rm -rf ~")), "deny");
-    until("no daemon of a folder that is gone", || scene.processes().len() <= 1);
+    until("no daemon of a directory that is gone", || scene.processes().len() <= 1);
     fs::create_dir_all(&old).unwrap();
 }
 
-fn hook_in(scene: &Scene, folder: &Path, project: &Path, command: &str) -> Value {
+fn hook_in(scene: &Scene, directory: &Path, project: &Path, command: &str) -> Value {
     let mut told = scene.told(&bash(command));
     told["cwd"] = json!(project);
-    let hook = scene.world.marvin(["hook", "PreToolUse", "--client", "claude"]).folder(folder);
+    let hook = scene.world.marvin(["hook", "PreToolUse", "--client", "claude"]).directory(directory);
     hook.env("CLAUDE_PROJECT_DIR", project).input(told.to_string()).run().exits(0).json()
 }
 
@@ -315,7 +315,7 @@ fn hook_on(scene: &Scene, mount: &str, command: &str) -> Value {
 
 #[test]
 fn a_record_that_cannot_be_written_is_kept_elsewhere_or_nothing_is_allowed() {
-    // Read-only: the person's own folder keeps it.
+    // Read-only: the person's own directory keeps it.
     let scene = Scene::new();
     assert_eq!(decision(&hook_on(&scene, "ro", "rm -rf ~")), "deny");
     let runs = runs_below(&scene.world.user().join("runs"));
@@ -494,7 +494,7 @@ fn links_lead_where_they_lead() {
 }
 
 #[test]
-fn a_folder_that_is_no_project_is_no_workspace() {
+fn a_directory_that_is_no_project_is_no_workspace() {
     let scene = Scene::new();
     let home = scene.world.home();
     let told = |cwd: &Path, facts: Value| {

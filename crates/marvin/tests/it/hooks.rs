@@ -27,13 +27,13 @@ impl Scene {
     }
 
     pub(crate) fn pack(&self, name: &str, facts: &Value, guardrails: &str, lessons: &[Value]) {
-        let folder = self.world.project().join(".marvin/packs").join(name);
+        let directory = self.world.project().join(".marvin/packs").join(name);
         let mut pack = json!({"name": name, "version": "1.0.0", "owner": "us"});
         pack.as_object_mut().unwrap().extend(facts.as_object().unwrap().clone());
-        put(&folder.join("pack.json"), &pack.to_string());
-        put(&folder.join("guardrails.md"), guardrails);
+        put(&directory.join("pack.json"), &pack.to_string());
+        put(&directory.join("guardrails.md"), guardrails);
         let lines: String = lessons.iter().map(|lesson| format!("{lesson}\n")).collect();
-        put(&folder.join("lessons.jsonl"), &lines);
+        put(&directory.join("lessons.jsonl"), &lines);
     }
 
     /// What a client tells of an event.
@@ -83,9 +83,10 @@ impl Scene {
     /// The files of the daemons, by how they end.
     pub(crate) fn daemon_files(&self, ending: &str) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.world.root().join("tmp")).into_iter().flatten().flatten();
-        let folders = entries.map(|entry| entry.path()).filter(|path| path.is_dir());
-        let files =
-            folders.flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
+        let directories = entries.map(|entry| entry.path()).filter(|path| path.is_dir());
+        let files = directories
+            .flat_map(|directory| fs::read_dir(directory).unwrap())
+            .map(|entry| entry.unwrap().path());
         files.filter(|path| path.extension().is_some_and(|own| own == ending)).collect()
     }
 
@@ -96,7 +97,7 @@ impl Scene {
         text.lines().next().unwrap().parse().unwrap()
     }
 
-    /// Processes whose temporary folder is this scene's: all that it started.
+    /// Processes whose temporary directory is this scene's: all that it started.
     pub(crate) fn processes(&self) -> Vec<i32> {
         let mark = format!("TMPDIR={}\0", self.world.root().join("tmp").display());
         let entries = fs::read_dir("/proc").unwrap().flatten();
@@ -144,7 +145,7 @@ fn a_command_is_judged_and_the_verdict_explains_itself() {
     assert_eq!(scene.decision("cargo test"), "nothing");
     let denied = scene.bash("rm -rf ~");
     assert_eq!(decision(&denied), "deny");
-    assert!(reason(&denied).contains("home folder") && reason(&denied).contains("[marvin: "), "{denied}");
+    assert!(reason(&denied).contains("home directory") && reason(&denied).contains("[marvin: "), "{denied}");
     assert_eq!(scene.decision("some-program --unknown"), "ask");
     // Every spelling of the event, and every one who asks.
     let told = json!({"tool_name": "Bash", "tool_input": {"command": "rm -rf ~"}, "agent_id": "a1", "agent_type": "x"});
@@ -294,7 +295,7 @@ fn files_are_judged_by_what_they_are() {
     assert_eq!(write(&project.join("CLAUDE.md")), "ask");
     assert_eq!(write(&scene.world.home().join(".bashrc")), "ask");
     assert_eq!(write(&scene.world.home().join(".ssh/authorized_keys")), "ask");
-    assert_eq!(write(&project.join("../elsewhere.txt")), "nothing", "a folder for temporary files");
+    assert_eq!(write(&project.join("../elsewhere.txt")), "nothing", "a directory for temporary files");
     assert_eq!(write(Path::new("/etc/passwd")), "ask");
     std::os::unix::fs::symlink("/etc", project.join("link")).unwrap();
     assert_eq!(write(&project.join("link/passwd")), "ask");
@@ -342,15 +343,15 @@ fn every_event_gets_an_answer_that_the_client_takes() {
 /// What the real programs sent, where the recordings lie beside the project.
 #[test]
 fn recorded_payloads_are_read() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/hooks");
-    if !folder.is_dir() {
-        println!("skipped: there are no recordings in {}", folder.display());
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/hooks");
+    if !directory.is_dir() {
+        println!("skipped: there are no recordings in {}", directory.display());
         return;
     }
     let mut seen = 0;
     for client in ["claude", "codex"] {
         let scene = Scene::of(client);
-        for entry in fs::read_dir(folder.join(client)).unwrap() {
+        for entry in fs::read_dir(directory.join(client)).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_stem().unwrap().to_str().unwrap().to_string();
             if name.starts_with('_') {

@@ -57,10 +57,10 @@ fn arrows_between_crates_go_down() {
         let Ok(text) = fs::read_to_string(&path) else { continue };
         let manifest: toml::Table = toml::from_str(&text).unwrap();
         let name = manifest["package"]["name"].as_str().unwrap().to_string();
-        let folder = path.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
+        let directory = path.parent().unwrap().file_name().unwrap().to_string_lossy().into_owned();
         assert!(
-            name == format!("marvin-{folder}") || (name == "marvin" && folder == "marvin"),
-            "{name} in {folder}"
+            name == format!("marvin-{directory}") || (name == "marvin" && directory == "marvin"),
+            "{name} in {directory}"
         );
         seen += 1;
         let targets = manifest.get("target").and_then(toml::Value::as_table).into_iter().flatten();
@@ -81,7 +81,7 @@ fn arrows_between_crates_go_down() {
 
 #[test]
 fn files_stay_short() {
-    let sources = |folder: &str| files_below(&workspace().join(folder));
+    let sources = |directory: &str| files_below(&workspace().join(directory));
     let rust = sources("crates").into_iter().chain(sources("xtask")).filter(|path| {
         let text = path.to_string_lossy();
         text.ends_with(".rs") && !text.contains("/tests/") && !text.ends_with("/tests.rs")

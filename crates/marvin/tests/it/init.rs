@@ -27,11 +27,11 @@ fn done(world: &World, arguments: &[&str]) -> Ended {
     init(world, arguments).run().exits(0)
 }
 
-fn git(folder: &Path, arguments: &[&str]) -> String {
+fn git(directory: &Path, arguments: &[&str]) -> String {
     let output = Command::new("git")
         .args(["-c", "user.name=n", "-c", "user.email=e@example.com", "-c", "commit.gpgsign=false"])
         .args(arguments)
-        .current_dir(folder)
+        .current_dir(directory)
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .output()
@@ -231,16 +231,16 @@ fn a_program_that_is_not_on_the_path_is_named_by_its_place_in_the_persons_own_se
 }
 
 #[test]
-fn a_home_folder_or_no_folder_is_a_mistake() {
+fn a_home_directory_or_no_directory_is_a_mistake() {
     let world = world();
-    for folder in [world.home(), PathBuf::from("/"), world.root().join("nothing")] {
-        let message = init(&world, &["--working-dir", folder.to_str().unwrap()]).run().exits(2).message();
+    for directory in [world.home(), PathBuf::from("/"), world.root().join("nothing")] {
+        let message = init(&world, &["--working-dir", directory.to_str().unwrap()]).run().exits(2).message();
         assert!(message.contains("hint: "), "{message}");
     }
 }
 
 #[test]
-fn worktrees_and_folders_of_a_monorepo() {
+fn worktrees_and_directories_of_a_monorepo() {
     let world = world();
     let project = world.project();
     git(&project, &["init", "-q", "-b", "main"]);
@@ -252,14 +252,14 @@ fn worktrees_and_folders_of_a_monorepo() {
     git(&project, &["worktree", "add", "-q", "../worktree"]);
     let worktree = world.root().join("worktree");
     assert!(worktree.join(SETTINGS).exists() && worktree.join(".marvin/packs/go/pack.json").exists());
-    let ended = init(&world, &["--client", "both"]).folder(&worktree).run().exits(0);
+    let ended = init(&world, &["--client", "both"]).directory(&worktree).run().exits(0);
     assert!(ended.text().contains("nothing was changed"), "{}", ended.text());
     assert!(ended.stderr.contains("linked worktree"), "{}", ended.stderr);
     assert_eq!(git(&worktree, &["status", "--porcelain"]), "");
     let told = done(&world, &["--client", "claude"]);
     assert!(told.stderr.contains("1 linked worktrees have their own files"), "{}", told.stderr);
     // There it is taken back without a receipt, to the last byte.
-    init(&world, &["--remove"]).folder(&worktree).run().exits(0);
+    init(&world, &["--remove"]).directory(&worktree).run().exits(0);
     let left = git(&worktree, &["ls-files", "--others", "--exclude-standard"]);
     assert_eq!(left, "");
     assert!(
@@ -267,9 +267,9 @@ fn worktrees_and_folders_of_a_monorepo() {
             && !worktree.join(".codex").exists()
             && !worktree.join(".gitignore").exists()
     );
-    // A folder of the project: its packs, and hooks of its own.
+    // A directory of the project: its packs, and hooks of its own.
     let service = project.join("services/a");
-    let ended = init(&world, &["--client", "both"]).folder(&service).run().exits(0);
+    let ended = init(&world, &["--client", "both"]).directory(&service).run().exits(0);
     assert!(ended.text().contains("made       services/a/.claude/settings.json"), "{}", ended.text());
     assert!(
         service.join(SETTINGS).exists()

@@ -34,9 +34,9 @@ fn a_run_of_our_own_is_shown() {
         );
         assert_eq!(report["trace"].as_array().unwrap().len(), world.trace().len());
     }
-    // From a folder inside the project too.
+    // From a directory inside the project too.
     std::fs::create_dir(world.project().join("deep")).unwrap();
-    world.marvin(["inspect-run"]).folder(&world.project().join("deep")).run().exits(0);
+    world.marvin(["inspect-run"]).directory(&world.project().join("deep")).run().exits(0);
 }
 
 #[test]

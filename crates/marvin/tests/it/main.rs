@@ -1,6 +1,6 @@
 //! End to end: the real program, real files, real sockets, real signals.
 
-// The attribute tells the linter what the folder tells the reader: these are tests, and may unwrap.
+// The attribute tells the linter what the directory tells the reader: these are tests, and may unwrap.
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]

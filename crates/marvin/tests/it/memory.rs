@@ -6,7 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-fn folder(world: &World) -> PathBuf {
+fn directory(world: &World) -> PathBuf {
     world.state().join("memory")
 }
 
@@ -16,7 +16,7 @@ fn candidate(text: &str) -> Value {
 
 /// Proposes by an import, and gives the fingerprints of what waits.
 fn propose(world: &World, texts: &[String]) -> Vec<String> {
-    fs::create_dir_all(folder(world)).unwrap();
+    fs::create_dir_all(directory(world)).unwrap();
     let lines: String = texts.iter().map(|text| format!("{}\n", candidate(text))).collect();
     let file = put(&world.root().join("import.jsonl"), &lines);
     world.marvin(["memory", "import", file.to_str().unwrap(), "--json"]).run().exits(0);
@@ -82,14 +82,14 @@ fn from_a_proposal_to_an_answer_and_away_again() {
         (audit["ok"].as_bool(), audit["active"].as_u64(), audit["forgotten"].as_u64()),
         (Some(true), Some(1), Some(1))
     );
-    let words: Vec<Value> = ledger(&folder(&world).join("memory_approvals.jsonl"))
+    let words: Vec<Value> = ledger(&directory(&world).join("memory_approvals.jsonl"))
         .into_iter()
         .map(|line| line["type"].clone())
         .collect();
     assert_eq!(words, ["approve", "reject", "edit", "forget"]);
     // What was exported waits again elsewhere, and is not remembered there.
     let other = World::new();
-    fs::create_dir_all(folder(&other)).unwrap();
+    fs::create_dir_all(directory(&other)).unwrap();
     let file = put(&other.root().join("export.jsonl"), exported.text());
     other.marvin(["memory", "import", file.to_str().unwrap()]).run().exits(0);
     assert_eq!((pending(&other).len(), list(&other).len()), (2, 0));
@@ -199,7 +199,7 @@ fn a_turn_is_told_what_is_remembered_and_the_ledger_says_so() {
     );
     world.person(["memory", "approve", &ids[0], &ids[1], "--reviewer", "ann"]).run().exits(0);
     fs::write(
-        folder(&world).join("state.json"),
+        directory(&world).join("state.json"),
         r#"{"active_context": ["moving the database"], "open_threads": [], "version": 1}"#,
     )
     .unwrap();
@@ -208,7 +208,7 @@ fn a_turn_is_told_what_is_remembered_and_the_ledger_says_so() {
         world.marvin(["--script", &script, words]).run()
     };
     ask("which port has staging", json!({"text": "5544, as far as I remember."})).exits(0);
-    let turns = ledger(&folder(&world).join("turns.jsonl"));
+    let turns = ledger(&directory(&world).join("turns.jsonl"));
     let turn = &turns[0];
     assert_eq!(
         (turn["user_input"].as_str(), turn["turn_number"].as_u64()),
@@ -232,15 +232,15 @@ fn a_turn_is_told_what_is_remembered_and_the_ledger_says_so() {
     let failing = world.script(&[json!({"fail": {"kind": "http", "status": 500}, "repeat": true})]);
     let failed = world.marvin(["--script", &failing, "broken", "turn"]).env("MARVIN_RETRIES", "0").run();
     assert_ne!(failed.code, Some(0));
-    let turns = ledger(&folder(&world).join("turns.jsonl"));
+    let turns = ledger(&directory(&world).join("turns.jsonl"));
     let last = turns.last().unwrap();
     assert!(last["error"].is_string() && last["final_output"] == "", "{last:#}");
     assert_eq!(last["state_before"], last["state_after"]);
-    let traces = fs::read_to_string(folder(&world).join("stm.jsonl")).unwrap();
+    let traces = fs::read_to_string(directory(&world).join("stm.jsonl")).unwrap();
     assert!(traces.contains("which port has staging") && !traces.contains("broken turn"), "{traces}");
     world.marvin(["memory", "audit"]).run().exits(0);
     // An unattended run is told nothing of it.
     let quiet = world.play(&[crate::support::say("ok")], &[]).run().exits(0);
     assert!(quiet.text().contains("ok"));
-    assert_eq!(ledger(&folder(&world).join("turns.jsonl")).len(), turns.len());
+    assert_eq!(ledger(&directory(&world).join("turns.jsonl")).len(), turns.len());
 }

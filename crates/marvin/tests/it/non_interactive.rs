@@ -626,13 +626,13 @@ fn access_is_what_the_parent_says() {
 fn at_home_there_is_no_project() {
     let world = World::new();
     let script = [call("create_file", json!({"path": "a.txt", "content": "x"})), say("no project here")];
-    let ended = world.play(&script, &[]).folder(&world.home()).run().exits(0);
+    let ended = world.play(&script, &[]).directory(&world.home()).run().exits(0);
     assert!(ended.text().ends_with("no project here\n"));
     assert!(!world.home().join("a.txt").exists() && !world.home().join(".marvin").exists());
     assert_eq!(
         crate::support::runs_below(&world.user().join("runs")).len(),
         1,
-        "the record is in the user folder"
+        "the record is in the user directory"
     );
 }
 

@@ -148,7 +148,7 @@ fn why_shows_scores_signals_thresholds_and_the_text() {
     fs::create_dir_all(world.project().join("src/deep")).unwrap();
     let below = world
         .marvin(["packs", "why", "../auth/./login.test.ts", "--json"])
-        .folder(&world.project().join("src/deep"));
+        .directory(&world.project().join("src/deep"));
     assert_eq!(below.run().exits(0).json(), shown);
     let plain = world.marvin(["packs", "why", "node_modules/x/a.ts"]).run().exits(0).quiet();
     assert!(plain.text().contains("silent: excludes_paths has node_modules/"), "{}", plain.text());

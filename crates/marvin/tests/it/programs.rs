@@ -26,17 +26,17 @@ fn nothing_left(mark: &str) {
     }
 }
 
-/// No process works in this folder. Other tests run scripts of the same name elsewhere.
+/// No process works in this directory. Other tests run scripts of the same name elsewhere.
 #[track_caller]
-fn nothing_runs_in(folder: &Path) {
+fn nothing_runs_in(directory: &Path) {
     let end = Instant::now() + Duration::from_secs(3);
     let count = || {
         let processes = fs::read_dir("/proc").unwrap().flatten();
-        let folders = processes.filter_map(|entry| fs::read_link(entry.path().join("cwd")).ok());
-        folders.filter(|own| own.starts_with(folder)).count()
+        let directories = processes.filter_map(|entry| fs::read_link(entry.path().join("cwd")).ok());
+        directories.filter(|own| own.starts_with(directory)).count()
     };
     while count() > 0 {
-        assert!(Instant::now() < end, "{} processes are left in {}", count(), folder.display());
+        assert!(Instant::now() < end, "{} processes are left in {}", count(), directory.display());
         std::thread::sleep(Duration::from_millis(50));
     }
 }
@@ -322,12 +322,12 @@ fn namespaces_hold_or_nothing_runs() {
 }
 
 /// A small server of files on loopback; gives its port.
-fn serve(folder: PathBuf) -> u16 {
+fn serve(directory: PathBuf) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
-            let folder = folder.clone();
+            let directory = directory.clone();
             std::thread::spawn(move || {
                 let mut reader = BufReader::new(&stream);
                 let mut first = String::new();
@@ -337,7 +337,8 @@ fn serve(folder: PathBuf) -> u16 {
                     line.clear();
                 }
                 let path = first.split(' ').nth(1).unwrap_or("/").trim_start_matches('/').to_string();
-                let path = folder.join(path.split(['?', '#']).next().unwrap_or_default().replace("%2f", "/"));
+                let path =
+                    directory.join(path.split(['?', '#']).next().unwrap_or_default().replace("%2f", "/"));
                 let path = if path.is_dir() { path.join("index.html") } else { path };
                 let (status, body) = match fs::read(&path) {
                     Ok(body) => ("200 OK", body),
@@ -486,12 +487,12 @@ fn git_works_on_the_projects_repository_whatever_the_environment_says() {
         return;
     }
     let other = world.root().join("other");
-    for folder in [&world.project(), &other] {
-        fs::create_dir_all(folder).unwrap();
+    for directory in [&world.project(), &other] {
+        fs::create_dir_all(directory).unwrap();
         assert!(
             Command::new("git")
                 .args(["init", "-q", "-b", "main"])
-                .current_dir(folder)
+                .current_dir(directory)
                 .env_remove("GIT_DIR")
                 .status()
                 .unwrap()
@@ -522,10 +523,10 @@ fn git_works_on_the_projects_repository_whatever_the_environment_says() {
         shown["data"]["hash"].as_str().is_some_and(|hash| hash.len() == 12 && !hash.contains('[')),
         "{shown}"
     );
-    let log = |folder: &Path| {
+    let log = |directory: &Path| {
         let output = Command::new("git")
             .args(["log", "--format=%an <%ae> %s%n%b"])
-            .current_dir(folder)
+            .current_dir(directory)
             .output()
             .unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()

@@ -233,6 +233,6 @@ fn documents_are_shown_byte_for_byte() {
             ended.whole()
         );
     }
-    let nowhere = world.marvin(["doc", "list"]).folder(&world.root().join("tmp")).run().exits(0);
+    let nowhere = world.marvin(["doc", "list"]).directory(&world.root().join("tmp")).run().exits(0);
     assert!(nowhere.text().contains("no documents"));
 }

@@ -17,9 +17,9 @@ fn conversation() -> Vec<Value> {
     ]
 }
 
-/// What the files of a folder hold, runs excepted: every command that runs something has a record of its own.
-fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let files = files_below(folder).into_iter().filter(|path| {
+/// What the files of a directory hold, runs excepted: every command that runs something has a record of its own.
+fn contents(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = files_below(directory).into_iter().filter(|path| {
         // The link to the runs is for people.
         !path.to_string_lossy().contains("/runs/") && !path.is_symlink()
     });
@@ -117,7 +117,7 @@ fn flags_and_protocol_of_the_recorded_run_hold_in_the_replay() {
 }
 
 #[test]
-fn two_runs_may_be_recorded_into_one_folder() {
+fn two_runs_may_be_recorded_into_one_directory() {
     let world = World::new();
     let first = recorded(&world, &[say("first")], &[]);
     let second = recorded(&world, &[call("tree", json!({})), say("second")], &[]);

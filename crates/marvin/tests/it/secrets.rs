@@ -41,7 +41,7 @@ fn clean(what: &str, text: &str) {
     }
 }
 
-/// Fails if a stream, a record, a recording or a file of the user folder holds a secret.
+/// Fails if a stream, a record, a recording or a file of the user directory holds a secret.
 fn nothing_leaked(world: &World, ended: &Ended) {
     clean("standard output", ended.text());
     clean("standard error", &ended.stderr);

@@ -186,10 +186,10 @@ fn a_sub_agent_never_has_more_rights() {
     assert!(looking.contains("launch_research_agent") && !looking.contains("launch_agent"), "{looking}");
     assert!(!names("MARVIN_WRITABLE_FILES", "a.md").contains("launch_"));
     // And nobody is started outside.
-    for folder in ["..", "/usr", ".marvin", "nowhere"] {
-        let args = json!({"ticket_id": id, "prompt": "x", "working_dir": folder}).to_string();
+    for directory in ["..", "/usr", ".marvin", "nowhere"] {
+        let args = json!({"ticket_id": id, "prompt": "x", "working_dir": directory}).to_string();
         let ended = world.marvin(["tools", "call", "launch_agent", "--args", &args, "--json"]).run().exits(5);
-        assert_eq!(ended.json()["verdict"]["rule"], "agent.folder", "{folder}");
+        assert_eq!(ended.json()["verdict"]["rule"], "agent.folder", "{directory}");
     }
 }
 

@@ -20,8 +20,8 @@ fn python() -> Option<String> {
     if !commands_run(&World::new()) {
         return None;
     }
-    if let Ok(folder) = std::env::var("MARVIN_TEST_PYTHON") {
-        return Some(folder);
+    if let Ok(directory) = std::env::var("MARVIN_TEST_PYTHON") {
+        return Some(directory);
     }
     let has = Command::new("python3").args(["-m", "pytest", "--version"]).output();
     if has.is_ok_and(|output| output.status.success()) { Some("python3".into()) } else { skipped() }

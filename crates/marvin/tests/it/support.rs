@@ -130,7 +130,7 @@ impl World {
         Server::start(self.marvin(["model-server", "--script", &script]))
     }
 
-    /// The folders of all runs of the project, oldest first.
+    /// The directories of all runs of the project, oldest first.
     pub(crate) fn runs(&self) -> Vec<PathBuf> {
         runs_below(&self.state().join("runs"))
     }
@@ -153,7 +153,7 @@ impl World {
     }
 }
 
-/// Run folders below a `runs` folder, oldest first.
+/// Run directories below a `runs` directory, oldest first.
 pub(crate) fn runs_below(runs: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(runs) else { return Vec::new() };
     let mut runs: Vec<PathBuf> =
@@ -177,24 +177,24 @@ pub(crate) fn json_file(path: &Path) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}\n{text}", path.display()))
 }
 
-/// Writes a file with its folders.
+/// Writes a file with its directories.
 pub(crate) fn put(path: &Path, text: &str) -> PathBuf {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, text).unwrap();
     path.to_path_buf()
 }
 
-/// Every file below a folder.
-pub(crate) fn files_below(folder: &Path) -> Vec<PathBuf> {
+/// Every file below a directory.
+pub(crate) fn files_below(directory: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    let mut folders = vec![folder.to_path_buf()];
-    while let Some(next) = folders.pop() {
+    let mut directories = vec![directory.to_path_buf()];
+    while let Some(next) = directories.pop() {
         for entry in fs::read_dir(&next).into_iter().flatten() {
             let path = entry.unwrap().path();
             match path.is_dir() {
                 // A link to a directory is neither.
                 true if path.is_symlink() => {}
-                true => folders.push(path),
+                true => directories.push(path),
                 false => files.push(path),
             }
         }
@@ -261,8 +261,8 @@ impl Marvin {
         self
     }
 
-    pub(crate) fn folder(mut self, folder: &Path) -> Self {
-        self.command.current_dir(folder);
+    pub(crate) fn directory(mut self, directory: &Path) -> Self {
+        self.command.current_dir(directory);
         self
     }
 

@@ -24,7 +24,7 @@ impl World {
         self.read(&format!(".tickets/{id}.md"))
     }
 
-    /// Files of the folder, sorted.
+    /// Files of the directory, sorted.
     fn tickets(&self) -> Vec<String> {
         let entries = fs::read_dir(self.project().join(".tickets")).unwrap();
         let mut names: Vec<String> =
@@ -87,7 +87,7 @@ fn mistakes_have_their_exit_codes_and_one_message() {
     };
     fails(&["ls"], 1, "no .tickets directory found");
     fails(&["create", "x", "-p", "9"], 2, "invalid priority '9'. Must be one of: 0 1 2 3 4");
-    assert!(!world.project().join(".tickets").exists(), "only a good create makes the folder");
+    assert!(!world.project().join(".tickets").exists(), "only a good create makes the directory");
     let id = world.made(&["x"]);
     fails(&["create", "x", "--parent", "../../etc/passwd"], 2, "is not a ticket id");
     fails(&["show", "nothing"], 1, "ticket 'nothing' not found");
@@ -110,14 +110,14 @@ fn mistakes_have_their_exit_codes_and_one_message() {
 }
 
 #[test]
-fn the_folder_is_found_as_promised() {
+fn the_directory_is_found_as_promised() {
     let world = World::new();
     let id = world.made(&["x"]);
     let deep = world.project().join("a/b");
     fs::create_dir_all(&deep).unwrap();
-    let below = world.marvin(["tk", "ls"]).folder(&deep).run().exits(0);
+    let below = world.marvin(["tk", "ls"]).directory(&deep).run().exits(0);
     assert!(below.text().starts_with(&id));
-    let made = world.marvin(["tk", "create", "y"]).folder(&deep).run().exits(0);
+    let made = world.marvin(["tk", "create", "y"]).directory(&deep).run().exits(0);
     assert!(made.text().starts_with("pro-"), "called after the project: {}", made.text());
     assert_eq!(world.tickets().len(), 2);
     let other = world.root().join("other");

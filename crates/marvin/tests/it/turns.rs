@@ -12,11 +12,11 @@ const ACCOUNT: &str =
 
 fn world() -> World {
     let world = World::new();
-    fs::create_dir_all(folder(&world)).unwrap();
+    fs::create_dir_all(directory(&world)).unwrap();
     world
 }
 
-fn folder(world: &World) -> PathBuf {
+fn directory(world: &World) -> PathBuf {
     world.state().join("memory")
 }
 
@@ -43,7 +43,7 @@ fn answer(ended: &Ended) -> String {
 }
 
 fn turn(world: &World) -> Value {
-    ledger(&folder(world).join("turns.jsonl")).pop().unwrap()
+    ledger(&directory(world).join("turns.jsonl")).pop().unwrap()
 }
 
 fn pending(world: &World) -> Vec<Value> {
@@ -101,7 +101,7 @@ fn think_act_respond_propose_commit() {
     );
     assert_eq!(turn["memory_candidates"][0]["outcome"][0]["source"], "user_said", "{turn:#}");
     assert_eq!(turn["state_before"]["active_context"], json!([]));
-    let state = json_file(&folder(&world).join("state.json"));
+    let state = json_file(&directory(&world).join("state.json"));
     assert_eq!(turn["state_after"], state);
     assert_eq!(
         state,
@@ -140,11 +140,15 @@ fn think_act_respond_propose_commit() {
     let extras = facts.unwrap()["extras"].to_string();
     assert!(extras.contains("breakfast is planned") && extras.contains("buy tea"), "{extras}");
     assert_eq!(turn_count(&world), 2);
-    assert_eq!(json_file(&folder(&world).join("state.json")), state, "a turn without notes changes no state");
+    assert_eq!(
+        json_file(&directory(&world).join("state.json")),
+        state,
+        "a turn without notes changes no state"
+    );
 }
 
 fn turn_count(world: &World) -> usize {
-    ledger(&folder(world).join("turns.jsonl")).len()
+    ledger(&directory(world).join("turns.jsonl")).len()
 }
 
 #[test]
@@ -154,7 +158,7 @@ fn notes_alone_are_followed_by_an_answer_and_an_answer_alone_is_one() {
     // Notes, then the answer, then no account: the state stays.
     ask(&world, &[say(&think), say("Toast.")], "breakfast?").exits(0);
     assert_eq!(turn(&world)["final_output"], "Toast.");
-    assert!(!folder(&world).join("state.json").exists());
+    assert!(!directory(&world).join("state.json").exists());
     // An account that cannot be read keeps what was and the person's own question.
     ask(&world, &[say(&think), say("Toast."), say("nonsense")], "What is for lunch?").exits(0);
     assert_eq!(turn(&world)["state_after"]["open_threads"], json!(["What is for lunch?"]));
@@ -213,7 +217,7 @@ fn notes_as_json_text() {
         .exits(0);
     assert_eq!(answer(&ended), "A thousand metres.");
     assert_eq!((turn(&world)["tools"][0]["status"].as_str(), pending(&world).len()), (Some("ok"), 1));
-    assert_eq!(json_file(&folder(&world).join("state.json"))["open_threads"], json!(["buy tea"]));
+    assert_eq!(json_file(&directory(&world).join("state.json"))["open_threads"], json!(["buy tea"]));
 }
 
 /// A candidate that claims the person's word.
@@ -352,13 +356,13 @@ fn a_turn_that_is_killed_leaves_a_record_and_no_half_state() {
     let whole = started.elapsed();
     for number in 1..=kills {
         let state = r#"{"active_context": [], "open_threads": [], "version": 1}"#;
-        fs::write(folder(&world).join("state.json"), state).unwrap();
+        fs::write(directory(&world).join("state.json"), state).unwrap();
         let running = world.marvin(["--script", &script, &format!("turn number {number}")]).start();
         std::thread::sleep(whole.mul_f64(number as f64 / kills as f64) + Duration::from_millis(1));
         running.signal(rustix::process::Signal::KILL);
         running.end();
         world.marvin(["--script", &script, "and on"]).run().exits(0);
-        let turns = ledger(&folder(&world).join("turns.jsonl"));
+        let turns = ledger(&directory(&world).join("turns.jsonl"));
         let of_this: Vec<&Value> =
             turns.iter().filter(|turn| turn["user_input"] == format!("turn number {number}")).collect();
         assert!(of_this.len() <= 1, "{of_this:#?}");
@@ -372,10 +376,10 @@ fn a_turn_that_is_killed_leaves_a_record_and_no_half_state() {
         }
         let last = turns.last().unwrap();
         assert_eq!(last["user_input"], "and on");
-        assert_eq!(json_file(&folder(&world).join("state.json")), last["state_after"]);
+        assert_eq!(json_file(&directory(&world).join("state.json")), last["state_after"]);
     }
-    assert_eq!(fs::read_dir(folder(&world).join("open")).unwrap().count(), 0);
-    assert!(ledger(&folder(&world).join("turns.jsonl")).iter().any(|turn| turn["error"].is_string()));
+    assert_eq!(fs::read_dir(directory(&world).join("open")).unwrap().count(), 0);
+    assert!(ledger(&directory(&world).join("turns.jsonl")).iter().any(|turn| turn["error"].is_string()));
     world.marvin(["memory", "audit"]).run().exits(0);
 }
 

@@ -138,7 +138,7 @@ fn a_promise_is_written_listed_and_taken_back_by_a_person() {
     assert!(text.contains("- ⏳ **it: works #1**\n  - Assertion: `shell: ./check.sh`\n"), "{text}");
     let inner = world.project().join("deep/er");
     fs::create_dir_all(&inner).unwrap();
-    let listed = world.marvin(["commitments", "list", "--json"]).folder(&inner).run().exits(0).json();
+    let listed = world.marvin(["commitments", "list", "--json"]).directory(&inner).run().exits(0).json();
     let one = &listed["commitments"][0];
     assert_eq!(
         (&one["id"], &one["timeout_s"], &one["status"], &one["source"]),

@@ -97,14 +97,14 @@ fn a_refusal_says_what_to_do() {
 /// A server with a certificate of its own making, by openssl.
 struct Encrypted {
     child: Child,
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     port: u16,
 }
 
 impl Encrypted {
     /// Serves files that are whole answers.
     fn start(files: &[(&str, String)]) -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let made = Command::new("openssl")
             .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"])
             .args([
@@ -117,14 +117,14 @@ impl Encrypted {
                 "-out",
                 "cert.pem",
             ])
-            .current_dir(folder.path())
+            .current_dir(directory.path())
             .output();
         if !made.is_ok_and(|output| output.status.success()) {
             println!("SKIPPED: there is no openssl that makes certificates");
             return None;
         }
         for (name, text) in files {
-            fs::write(folder.path().join(name), text).unwrap();
+            fs::write(directory.path().join(name), text).unwrap();
         }
         // A port that was free a moment ago.
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -140,7 +140,7 @@ impl Encrypted {
                 "-HTTP",
                 "-quiet",
             ])
-            .current_dir(folder.path())
+            .current_dir(directory.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -151,7 +151,7 @@ impl Encrypted {
             assert!(Instant::now() < until, "openssl does not listen");
             std::thread::sleep(Duration::from_millis(50));
         }
-        Some(Encrypted { child, folder, port })
+        Some(Encrypted { child, directory, port })
     }
 }
 
@@ -178,7 +178,7 @@ fn encryption_is_checked_and_not_given_up() {
         let marvin = world
             .marvin(["tools", "call", "web_fetch", "--args", &json!({"url": url}).to_string()])
             .env("MARVIN_WEB_ORG_ALLOWLIST", "localhost");
-        if trusted { marvin.env("SSL_CERT_FILE", server.folder.path().join("cert.pem")) } else { marvin }
+        if trusted { marvin.env("SSL_CERT_FILE", server.directory.path().join("cert.pem")) } else { marvin }
     };
     for path in ["page", "here"] {
         let ended = fetch(path, true).run().exits(0);

@@ -42,8 +42,8 @@ fn run(world: &World, steps: &Value, script: &[Value], more: &[&str]) -> Ended {
 }
 
 fn lessons(world: &World) -> Vec<(Value, String)> {
-    let Ok(folder) = fs::read_dir(world.state().join("memory/lessons")) else { return Vec::new() };
-    let mut found: Vec<(Value, String)> = folder
+    let Ok(directory) = fs::read_dir(world.state().join("memory/lessons")) else { return Vec::new() };
+    let mut found: Vec<(Value, String)> = directory
         .flatten()
         .filter_map(|entry| fs::read_to_string(entry.path()).ok())
         .map(|text| {

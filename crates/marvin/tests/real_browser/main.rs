@@ -19,7 +19,7 @@ mod tests {
         std::fs::metadata("/proc/self").unwrap().uid() == 0
     }
 
-    /// Where pictures are kept: beside the folder that the program was built into.
+    /// Where pictures are kept: beside the directory that the program was built into.
     fn pictures(marvin: &Path) -> PathBuf {
         marvin.parent().unwrap().parent().unwrap().join("screenshots")
     }
@@ -33,7 +33,7 @@ mod tests {
         let marvin = Path::new(env!("CARGO_BIN_EXE_marvin"));
         let pictures = pictures(marvin);
         std::fs::create_dir_all(&pictures).unwrap();
-        let folder = tempfile::Builder::new().prefix("marvin-browser-").tempdir().unwrap();
+        let directory = tempfile::Builder::new().prefix("marvin-browser-").tempdir().unwrap();
         let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real_browser/suite.mjs");
         let flags = if is_root() { "-n" } else { "-rn" };
         let output = Command::new("timeout")
@@ -41,8 +41,8 @@ mod tests {
             .arg(suite)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", folder.path())
-            .env("TMPDIR", folder.path())
+            .env("HOME", directory.path())
+            .env("TMPDIR", directory.path())
             .env("LANG", "C.UTF-8")
             .env("MARVIN_TEST_BROWSER", tools)
             .env("MARVIN", marvin)

@@ -121,9 +121,10 @@ pub(crate) fn a_daemon_that_is_killed_changes_nothing(program: Program) {
     ];
     let killer = std::thread::spawn(move || {
         // Whenever one listens, it is killed.
-        let folder = std::path::Path::new(&tmp).join(format!("mhd-{}", rustix::process::getuid().as_raw()));
+        let directory =
+            std::path::Path::new(&tmp).join(format!("mhd-{}", rustix::process::getuid().as_raw()));
         for _ in 0..400 {
-            for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
                 let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
                 let pid = text.lines().next().and_then(|line| line.parse().ok());
                 if let (Some(pid), true) = (

@@ -14,7 +14,7 @@ const MARVIN: &str = env!("CARGO_BIN_EXE_marvin");
 /// Everything that a scene needs.
 pub(crate) struct Stage {
     pub(crate) program: Program,
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     server: Option<ModelServer>,
     /// Whether the program is told of `marvin mcp`.
     pub(crate) serves: bool,
@@ -32,12 +32,12 @@ impl Stage {
 
     /// The same project without Marvin's hooks.
     pub(crate) fn bare(program: Program) -> Self {
-        // In the home, not in the temporary folder: Codex does not work in a home below that.
-        let folder = tempfile::tempdir_in(std::env::var("HOME").unwrap()).unwrap();
+        // In the home, not in the temporary directory: Codex does not work in a home below that.
+        let directory = tempfile::tempdir_in(std::env::var("HOME").unwrap()).unwrap();
         for name in ["work/src", "home/.codex", "home/precious", "bin"] {
-            fs::create_dir_all(folder.path().join(name)).unwrap();
+            fs::create_dir_all(directory.path().join(name)).unwrap();
         }
-        let stage = Stage { program, folder, server: None, serves: false, asks: false };
+        let stage = Stage { program, directory, server: None, serves: false, asks: false };
         std::os::unix::fs::symlink(MARVIN, stage.place("bin/marvin")).unwrap();
         fs::write(stage.place("home/precious/file"), "x").unwrap();
         fs::write(stage.place("work/src/a.txt"), "alpha\nbeta\n").unwrap();
@@ -54,7 +54,7 @@ impl Stage {
     }
 
     pub(crate) fn place(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     /// Runs a program in the project.
@@ -208,9 +208,9 @@ impl Stage {
 
     /// Ends the daemon as the kernel would.
     pub(crate) fn kill_daemon(&self) {
-        let folder = Path::new(&std::env::var("TMPDIR").unwrap())
+        let directory = Path::new(&std::env::var("TMPDIR").unwrap())
             .join(format!("mhd-{}", rustix::process::getuid().as_raw()));
-        for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
             let path = entry.path();
             if path.extension().is_some_and(|own| own == "pid") {
                 let text = fs::read_to_string(&path).unwrap_or_default();

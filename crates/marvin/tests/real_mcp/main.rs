@@ -18,7 +18,7 @@ mod place {
 
     pub(crate) const MARVIN: &str = env!("CARGO_BIN_EXE_marvin");
 
-    /// The folder with the programs; none where they are not installed.
+    /// The directory with the programs; none where they are not installed.
     pub(crate) fn tools() -> Option<PathBuf> {
         let tools = std::env::var_os("MARVIN_TEST_MCP").map(PathBuf::from);
         if tools.is_none() {

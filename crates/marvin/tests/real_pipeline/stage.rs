@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 
 struct Stage {
     program: Program,
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     server: ModelServer,
 }
 
@@ -58,12 +58,12 @@ impl Stage {
         let entries: Vec<Entry> =
             entries.into_iter().map(|entry| serde_json::from_value(entry).unwrap()).collect();
         let server = ModelServer::start(Script::new(entries), "127.0.0.1:0".parse().unwrap()).unwrap();
-        // In the home, not in the temporary folder: Codex does not work in a home below that.
-        let folder = tempfile::tempdir_in(std::env::var("HOME").unwrap()).unwrap();
+        // In the home, not in the temporary directory: Codex does not work in a home below that.
+        let directory = tempfile::tempdir_in(std::env::var("HOME").unwrap()).unwrap();
         for name in ["project/.marvin", "home/.codex"] {
-            fs::create_dir_all(folder.path().join(name)).unwrap();
+            fs::create_dir_all(directory.path().join(name)).unwrap();
         }
-        let stage = Stage { program, folder, server };
+        let stage = Stage { program, directory, server };
         fs::write(stage.place("home/.codex/config.toml"), codex_config(&stage.server.address().to_string()))
             .unwrap();
         stage.write(".marvin/ux.md", &document("Twice", &["Users", "Interface", "Errors"]));
@@ -71,7 +71,7 @@ impl Stage {
     }
 
     fn place(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.directory.path().join(name)
     }
 
     fn write(&self, name: &str, text: &str) {

@@ -231,7 +231,7 @@ impl LastWords {
 fn program(ground: &Ground, server: &Server) -> Result<(Child, Option<NeutralDirectory>), String> {
     let launch = server.launch(&ground.layout, &ground.environment)?;
     let child = Child {
-        folder: Some(launch.folder),
+        directory: Some(launch.directory),
         set: launch.variables,
         inherit: false,
         limits: Limits { processes: Some(MOST_PROCESSES), ..Limits::default() },

@@ -171,10 +171,11 @@ fn judged(ground: &Ground, server: &Server) -> Result<(), String> {
         return Ok(());
     }
     let line = server.definition.shown();
-    let folder = ground.workspace.as_ref().map_or(ground.folder.as_path(), |workspace| workspace.root());
-    let (folder, home) = (folder.display().to_string(), ground.layout.home().display().to_string());
+    let directory =
+        ground.workspace.as_ref().map_or(ground.directory.as_path(), |workspace| workspace.root());
+    let (directory, home) = (directory.display().to_string(), ground.layout.home().display().to_string());
     let layers = ground.layers();
-    let place = Place { folder: &folder, grounds: Grounds { workspace: &folder, home: &home } };
+    let place = Place { directory: &directory, grounds: Grounds { workspace: &directory, home: &home } };
     let ruling = layers.judge(&line, place);
     layers.record(&line, &ruling);
     match ruling.verdict.decision {

@@ -329,8 +329,8 @@ mod tests {
 
     #[tokio::test]
     async fn clients_are_told_of_servitors_and_of_nothing_else() {
-        let folder = tempfile::tempdir().unwrap();
-        let (home, project) = (folder.path().join("home"), folder.path().join("project"));
+        let directory = tempfile::tempdir().unwrap();
+        let (home, project) = (directory.path().join("home"), directory.path().join("project"));
         std::fs::create_dir_all(&home).unwrap();
         std::fs::create_dir_all(project.join(".marvin")).unwrap();
         let environment = Environment::from_iter([("HOME", home.display().to_string())]);

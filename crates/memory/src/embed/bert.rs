@@ -1,4 +1,4 @@
-//! A small BERT, as sentence transformers are: its folder holds `config.json`, `vocab.txt` (or `tokenizer.json`) and
+//! A small BERT, as sentence transformers are: its directory holds `config.json`, `vocab.txt` (or `tokenizer.json`) and
 //! `model.safetensors`. The vector of a text is the mean over its pieces. Plain arithmetic on this processor; no library.
 
 use super::Embedder;
@@ -63,14 +63,14 @@ pub struct Bert {
 }
 
 impl Bert {
-    /// Reads a model from its folder.
+    /// Reads a model from its directory.
     ///
     /// # Errors
     /// What is missing or wrong.
-    pub fn read(folder: &Path) -> Result<Self, String> {
-        let path = folder.join("config.json");
+    pub fn read(directory: &Path) -> Result<Self, String> {
+        let path = directory.join("config.json");
         let text = marvin_base::files::read_text(&path, LARGEST_CONFIG, marvin_base::files::Links::Follow)
-            .map_err(|error| format!("cannot read {}: {error}\n  hint: the folder of a model holds config.json, vocab.txt and model.safetensors", path.display()))?;
+            .map_err(|error| format!("cannot read {}: {error}\n  hint: the directory of a model holds config.json, vocab.txt and model.safetensors", path.display()))?;
         let config: Config =
             serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
         let width = config.hidden_size;
@@ -84,7 +84,7 @@ impl Bert {
         if !sensible {
             return Err(format!("{} does not describe a small BERT", path.display()));
         }
-        let tensors = Tensors::read(&folder.join("model.safetensors"))?;
+        let tensors = Tensors::read(&directory.join("model.safetensors"))?;
         let linear = |name: &str, outer: usize, inner: usize| -> Result<Linear, String> {
             Ok(Linear {
                 weight: tensors.get(&format!("{name}.weight"), &[outer, inner])?,
@@ -118,7 +118,7 @@ impl Bert {
         Ok(Bert {
             name: format!(
                 "{}:{width}x{}",
-                folder.file_name().unwrap_or_default().to_string_lossy(),
+                directory.file_name().unwrap_or_default().to_string_lossy(),
                 layers.len()
             ),
             width,
@@ -130,7 +130,7 @@ impl Bert {
             kind: kinds.get(..width).unwrap_or_default().to_vec(),
             norm: norm("embeddings.LayerNorm")?,
             layers,
-            vocabulary: WordPiece::read(folder)?,
+            vocabulary: WordPiece::read(directory)?,
         })
     }
 

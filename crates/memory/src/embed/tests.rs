@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use std::path::Path;
 
 /// Writes a tiny model whose weights follow a rule.
-fn model(folder: &Path) {
+fn model(directory: &Path) {
     let (words, width, wide, places) = (9, 8, 12, 16);
     let mut tensors: Vec<(String, Vec<usize>)> = vec![
         ("embeddings.word_embeddings.weight".into(), vec![words, width]),
@@ -48,21 +48,21 @@ fn model(folder: &Path) {
     let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
     bytes.extend(header.as_bytes());
     bytes.extend(numbers);
-    std::fs::write(folder.join("model.safetensors"), bytes).unwrap();
-    std::fs::write(folder.join("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\ncat\nkitten\ncar\nroad\nthe")
+    std::fs::write(directory.join("model.safetensors"), bytes).unwrap();
+    std::fs::write(directory.join("vocab.txt"), "[PAD]\n[UNK]\n[CLS]\n[SEP]\ncat\nkitten\ncar\nroad\nthe")
         .unwrap();
     let config = json!({
         "vocab_size": words, "hidden_size": width, "num_hidden_layers": 1, "num_attention_heads": 2,
         "intermediate_size": wide, "max_position_embeddings": places,
     });
-    std::fs::write(folder.join("config.json"), config.to_string()).unwrap();
+    std::fs::write(directory.join("config.json"), config.to_string()).unwrap();
 }
 
 #[test]
 fn a_model_on_disk_gives_vectors() {
-    let folder = tempfile::tempdir().unwrap();
-    model(folder.path());
-    let bert = Bert::read(folder.path()).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    model(directory.path());
+    let bert = Bert::read(directory.path()).unwrap();
     let vector = bert.embed("the cat");
     assert_eq!(vector.len(), bert.dimensions());
     assert!((vector.iter().map(|n| n * n).sum::<f32>() - 1.0).abs() < 1e-5, "{vector:?}");
@@ -74,18 +74,18 @@ fn a_model_on_disk_gives_vectors() {
 
 #[test]
 fn a_model_that_is_not_whole_says_so() {
-    let folder = tempfile::tempdir().unwrap();
-    assert!(Bert::read(folder.path()).unwrap_err().contains("config.json"));
-    model(folder.path());
-    let weights = folder.path().join("model.safetensors");
+    let directory = tempfile::tempdir().unwrap();
+    assert!(Bert::read(directory.path()).unwrap_err().contains("config.json"));
+    model(directory.path());
+    let weights = directory.path().join("model.safetensors");
     let bytes = std::fs::read(&weights).unwrap();
     for bad in [&b""[..], b"12345678", &bytes[..bytes.len() - 40], &[255; 64]] {
         std::fs::write(&weights, bad).unwrap();
-        assert!(Bert::read(folder.path()).is_err());
+        assert!(Bert::read(directory.path()).is_err());
     }
     std::fs::write(&weights, &bytes).unwrap();
-    std::fs::write(folder.path().join("config.json"), r#"{"vocab_size": 99999999, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 3, "intermediate_size": 12, "max_position_embeddings": 16}"#).unwrap();
-    assert!(Bert::read(folder.path()).is_err());
+    std::fs::write(directory.path().join("config.json"), r#"{"vocab_size": 99999999, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 3, "intermediate_size": 12, "max_position_embeddings": 16}"#).unwrap();
+    assert!(Bert::read(directory.path()).is_err());
 }
 
 /// Knows only which of two things a text is about.
@@ -107,8 +107,8 @@ impl Embedder for Animals {
 
 #[test]
 fn what_no_word_finds_is_found_by_its_meaning() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut index = Index::open(&folder.path().join("i")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let mut index = Index::open(&directory.path().join("i")).unwrap();
     let make = |id: &str, text: &str, scope: &str| Document {
         id: id.into(),
         text: text.into(),

@@ -22,15 +22,15 @@ pub(super) struct WordPiece {
 
 impl WordPiece {
     /// Reads `vocab.txt`, one piece a line, or else the vocabulary in `tokenizer.json`.
-    pub(super) fn read(folder: &Path) -> Result<Self, String> {
+    pub(super) fn read(directory: &Path) -> Result<Self, String> {
         let read = |name: &str| {
-            marvin_base::files::read_text(&folder.join(name), LARGEST, marvin_base::files::Links::Follow)
+            marvin_base::files::read_text(&directory.join(name), LARGEST, marvin_base::files::Links::Follow)
         };
         let pieces: BTreeMap<String, u32> = match read("vocab.txt") {
             Ok(text) => text.lines().zip(0..).map(|(piece, number)| (piece.to_string(), number)).collect(),
             Err(_) => {
                 let text = read("tokenizer.json").map_err(|error| {
-                    format!("{} has neither vocab.txt nor tokenizer.json: {error}", folder.display())
+                    format!("{} has neither vocab.txt nor tokenizer.json: {error}", directory.display())
                 })?;
                 let value: serde_json::Value =
                     serde_json::from_str(&text).map_err(|error| format!("tokenizer.json: {error}"))?;
@@ -138,13 +138,13 @@ mod tests {
 
     #[test]
     fn the_longest_pieces_are_taken() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         std::fs::write(
-            folder.path().join("vocab.txt"),
+            directory.path().join("vocab.txt"),
             "[PAD]\n[UNK]\n[CLS]\n[SEP]\nun\n##aff\n##able\n.\ncafe\n##s",
         )
         .unwrap();
-        let pieces = WordPiece::read(folder.path()).unwrap();
+        let pieces = WordPiece::read(directory.path()).unwrap();
         assert_eq!(pieces.pieces("Unaffable. Cafés xyz", 20), [2, 4, 5, 6, 7, 8, 9, 1, 3]);
         assert_eq!(pieces.pieces("unaffable unaffable", 4), [2, 4, 5, 3]);
         assert_eq!(pieces.pieces("", 4), [2, 3]);

@@ -17,7 +17,7 @@ fn text_of(path: &Path) -> Result<String, String> {
         .map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
 
-/// Reads a labelled file; `cranfield` is a folder with its three files.
+/// Reads a labelled file; `cranfield` is a directory with its three files.
 ///
 /// # Errors
 /// What cannot be read, and where.
@@ -149,15 +149,15 @@ fn cosqa(value: &Value) -> Result<Labelled, String> {
 }
 
 /// Cranfield: abstracts, numbered questions and judgements.
-fn cranfield(folder: &Path) -> Result<Labelled, String> {
+fn cranfield(directory: &Path) -> Result<Labelled, String> {
     let mut labelled = Labelled::default();
-    for (id, fields) in records(&text_of(&folder.join("cran.all.1400"))?) {
+    for (id, fields) in records(&text_of(&directory.join("cran.all.1400"))?) {
         // The abstract begins with the title once more.
         let text = fields.get("W").or(fields.get("T")).cloned().unwrap_or_default();
         labelled.documents.push(Findable { doc: id, text, ..Findable::default() });
     }
     let mut judged: BTreeMap<usize, Vec<String>> = BTreeMap::new();
-    for line in text_of(&folder.join("cranqrel"))?.lines() {
+    for line in text_of(&directory.join("cranqrel"))?.lines() {
         let mut words = line.split_whitespace();
         if let (Some(query), Some(document)) = (words.next().and_then(|word| word.parse().ok()), words.next())
         {
@@ -165,7 +165,7 @@ fn cranfield(folder: &Path) -> Result<Labelled, String> {
         }
     }
     // The judgements count the questions from 1, whatever numbers those have.
-    for (number, (_, fields)) in records(&text_of(&folder.join("cran.qry"))?).into_iter().enumerate() {
+    for (number, (_, fields)) in records(&text_of(&directory.join("cran.qry"))?).into_iter().enumerate() {
         labelled.questions.push(Question {
             query: fields.get("W").cloned().unwrap_or_default(),
             relevant: judged.remove(&(number + 1)).unwrap_or_default(),

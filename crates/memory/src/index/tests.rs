@@ -12,8 +12,8 @@ fn found(index: &Index, text: &str) -> Vec<String> {
 
 #[test]
 fn words_stems_and_names_are_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut index = Index::open(&folder.path().join("index.sqlite")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let mut index = Index::open(&directory.path().join("index.sqlite")).unwrap();
     let documents = [
         document("a", "The parser failed while reading headers"),
         document("b", "def parseHttpHeader(raw): pass"),
@@ -31,8 +31,8 @@ fn words_stems_and_names_are_found() {
 
 #[test]
 fn filters_are_rules_and_no_question_reaches_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut index = Index::open(&folder.path().join("index.sqlite")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let mut index = Index::open(&directory.path().join("index.sqlite")).unwrap();
     let make = |id: &str, scope: &str, source: &str| Document {
         scope: scope.into(),
         source: source.into(),
@@ -61,8 +61,8 @@ fn filters_are_rules_and_no_question_reaches_them() {
 
 #[test]
 fn whatever_is_wrong_with_the_file_it_is_made_anew() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("index.sqlite");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("index.sqlite");
     let fill = |index: &mut Index| index.put(Kind::Ltm, &[document("a", "elephants")]).unwrap();
     fill(&mut Index::open(&path).unwrap());
     assert!(!Index::open(&path).unwrap().is_fresh());
@@ -77,7 +77,7 @@ fn whatever_is_wrong_with_the_file_it_is_made_anew() {
     bytes[100..half].fill(7);
     std::fs::write(&path, &bytes).unwrap();
     assert!(Index::open(&path).unwrap().is_fresh());
-    // No database, a folder, a link.
+    // No database, a directory, a link.
     std::fs::write(&path, "hello").unwrap();
     assert!(Index::open(&path).unwrap().is_fresh());
     Index::renew(&path).unwrap();
@@ -85,7 +85,7 @@ fn whatever_is_wrong_with_the_file_it_is_made_anew() {
     std::fs::create_dir(&path).unwrap();
     assert!(Index::open(&path).unwrap().is_fresh());
     std::fs::remove_file(&path).unwrap();
-    let victim = folder.path().join("victim");
+    let victim = directory.path().join("victim");
     std::fs::write(&victim, "mine").unwrap();
     std::os::unix::fs::symlink(&victim, &path).unwrap();
     assert!(Index::open(&path).unwrap().is_fresh());
@@ -94,8 +94,8 @@ fn whatever_is_wrong_with_the_file_it_is_made_anew() {
 
 #[test]
 fn what_is_taken_out_is_not_in_the_file_either() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("index.sqlite");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("index.sqlite");
     let mut index = Index::open(&path).unwrap();
     let filler: Vec<Document> =
         (0..200).map(|n| document(&n.to_string(), &format!("filler {n} words"))).collect();
@@ -122,8 +122,8 @@ fn neighbours_help_short_ones_only() {
 
 #[test]
 fn tags_component_failure_and_age_change_the_order_a_little() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut index = Index::open(&folder.path().join("index.sqlite")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let mut index = Index::open(&directory.path().join("index.sqlite")).unwrap();
     let now = 2_000_000_000;
     let same = |id: &str| document(id, "retry the upload with a smaller file");
     index
@@ -154,10 +154,10 @@ proptest! {
     fn no_text_is_a_mistake(text in any::<String>(), more in "[\"'()*:^{}+\\-a-z \0]{0,40}") {
         thread_local! {
             static INDEX: (tempfile::TempDir, Index) = {
-                let folder = tempfile::tempdir().unwrap();
-                let mut index = Index::open(&folder.path().join("i")).unwrap();
+                let directory = tempfile::tempdir().unwrap();
+                let mut index = Index::open(&directory.path().join("i")).unwrap();
                 index.put(Kind::Ltm, &[document("a", "some words")]).unwrap();
-                (folder, index)
+                (directory, index)
             };
         }
         INDEX.with(|(_, index)| {

@@ -1,8 +1,8 @@
-//! The folder of lessons, and the index over it. The files are the record: one that was added, changed or taken away by
+//! The directory of lessons, and the index over it. The files are the record: one that was added, changed or taken away by
 //! hand is noticed before the next question is answered.
 //!
-//! Limits: in a folder of more than `LOOKED_AT` lessons a file that was changed in place, without its folder changing, is
-//! found by its old words until the folder changes.
+//! Limits: in a directory of more than `LOOKED_AT` lessons a file that was changed in place, without its directory changing, is
+//! found by its old words until the directory changes.
 
 use super::{Found, Header, Lesson, Query, file};
 use crate::error::MemoryError;
@@ -21,14 +21,14 @@ use std::sync::Arc;
 const LARGEST: u64 = 1024 * 1024;
 /// Lessons whose files are looked at one by one before every question.
 const LOOKED_AT: usize = 2_000;
-/// The notes of the index about files, and about the folder.
+/// The notes of the index about files, and about the directory.
 const FILES: &str = "lesson:";
-const FOLDER: &str = "lessons";
+const DIRECTORY: &str = "lessons";
 
-/// Lessons in a folder, with an index.
+/// Lessons in a directory, with an index.
 #[derive(Debug)]
 pub struct Lessons {
-    folder: PathBuf,
+    directory: PathBuf,
     index_path: PathBuf,
     index: Option<Index>,
     redactor: Arc<Redactor>,
@@ -40,10 +40,10 @@ fn stamp(facts: &std::fs::Metadata) -> String {
 }
 
 impl Lessons {
-    /// The lessons of a folder. Nothing is read or made before it is needed.
+    /// The lessons of a directory. Nothing is read or made before it is needed.
     #[must_use]
-    pub fn open(folder: &Path, index: &Path, redactor: Arc<Redactor>) -> Self {
-        Lessons { folder: folder.to_path_buf(), index_path: index.to_path_buf(), index: None, redactor }
+    pub fn open(directory: &Path, index: &Path, redactor: Arc<Redactor>) -> Self {
+        Lessons { directory: directory.to_path_buf(), index_path: index.to_path_buf(), index: None, redactor }
     }
 
     /// Writes a lesson, whole and without secrets, and says where. One without an id or a time gets one.
@@ -105,23 +105,23 @@ impl Lessons {
                 marvin_base::truncate::line(id, 80)
             )));
         }
-        Ok(self.folder.join(format!("{id}.md")))
+        Ok(self.directory.join(format!("{id}.md")))
     }
 
     /// Every lesson that can be read, by id.
     ///
     /// # Errors
-    /// When the folder cannot be read.
+    /// When the directory cannot be read.
     pub fn all(&self) -> Result<Vec<Lesson>, MemoryError> {
         Ok(self.listing()?.keys().filter_map(|id| self.read(id).ok()).collect())
     }
 
-    /// The files of the folder: ids with what changes when they do.
+    /// The files of the directory: ids with what changes when they do.
     fn listing(&self) -> Result<BTreeMap<String, String>, MemoryError> {
-        let entries = match std::fs::read_dir(&self.folder) {
+        let entries = match std::fs::read_dir(&self.directory) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
-            Err(error) => return Err(MemoryError::read(&self.folder, &error)),
+            Err(error) => return Err(MemoryError::read(&self.directory, &error)),
         };
         let mut found = BTreeMap::new();
         for entry in entries.filter_map(Result::ok) {
@@ -139,7 +139,7 @@ impl Lessons {
     /// The lessons that fit a question, in up to three stages; the nearest of each first.
     ///
     /// # Errors
-    /// When the folder cannot be read or no index can be made. No text of the question is a mistake.
+    /// When the directory cannot be read or no index can be made. No text of the question is a mistake.
     pub fn retrieve(&mut self, query: &Query) -> Result<Vec<Found>, MemoryError> {
         self.with_index(|lessons, index| {
             lessons.sync(index)?;
@@ -179,15 +179,15 @@ impl Lessons {
 
     fn sync(&self, index: &mut Index) -> Result<(), MemoryError> {
         let failed = |error: rusqlite::Error| MemoryError::index(&self.index_path, &error);
-        let folder = std::fs::metadata(&self.folder).map(|facts| stamp(&facts)).unwrap_or_default();
+        let directory = std::fs::metadata(&self.directory).map(|facts| stamp(&facts)).unwrap_or_default();
         let many = index.count(Kind::Lesson).map_err(failed)? > LOOKED_AT as u64;
-        if many && index.note(FOLDER).map_err(failed)?.as_ref() == Some(&folder) {
+        if many && index.note(DIRECTORY).map_err(failed)?.as_ref() == Some(&directory) {
             return Ok(());
         }
         let known: BTreeMap<String, String> = index.notes(FILES).map_err(failed)?.into_iter().collect();
         let found = self.listing()?;
         let mut put = Vec::new();
-        let mut notes = vec![(FOLDER.to_string(), Some(folder))];
+        let mut notes = vec![(DIRECTORY.to_string(), Some(directory))];
         for (id, stamp) in &found {
             if known.get(id) == Some(stamp) {
                 continue;

@@ -8,17 +8,17 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 
 struct Scene {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Scene {
     fn new() -> Self {
-        Scene { folder: tempfile::tempdir().unwrap() }
+        Scene { directory: tempfile::tempdir().unwrap() }
     }
 
     fn places(&self) -> Places {
-        let home = self.folder.path().join("home").display().to_string();
-        let project = self.folder.path().join("project");
+        let home = self.directory.path().join("home").display().to_string();
+        let project = self.directory.path().join("project");
         std::fs::create_dir_all(&project).unwrap();
         let layout = Layout::new(&Environment::from_iter([("HOME", home.as_str())]), Some(&project));
         std::fs::create_dir_all(layout.memory()).unwrap();
@@ -246,7 +246,7 @@ fn what_is_forgotten_is_gone_and_the_ledger_says_so() {
     assert!(memory.audit().unwrap().ok);
     drop(memory);
     let places = scene.places();
-    for entry in std::fs::read_dir(&places.folder).unwrap() {
+    for entry in std::fs::read_dir(&places.directory).unwrap() {
         let path = entry.unwrap().path();
         let bytes = std::fs::read(&path).unwrap_or_default();
         assert!(!String::from_utf8_lossy(&bytes).to_lowercase().contains("quuxington"), "{}", path.display());
@@ -347,7 +347,7 @@ fn files_that_were_changed_do_not_count() {
     assert!(asked(&mut memory, "elephant").is_empty());
     // 13: a link in the place of the memory or the ledger.
     put(&places.approvals, &ledger);
-    let elsewhere = places.folder.join("elsewhere");
+    let elsewhere = places.directory.join("elsewhere");
     put(&elsewhere, &ltm);
     std::fs::remove_file(&places.ltm).unwrap();
     std::os::unix::fs::symlink(&elsewhere, &places.ltm).unwrap();

@@ -1,7 +1,7 @@
 use super::*;
 
-fn stm(folder: &Path, bounds: Bounds) -> Stm {
-    Stm::at(&folder.join("stm.jsonl"), bounds, Arc::new(Redactor::patterns_only()))
+fn stm(directory: &Path, bounds: Bounds) -> Stm {
+    Stm::at(&directory.join("stm.jsonl"), bounds, Arc::new(Redactor::patterns_only()))
 }
 
 fn trace(intent: &str) -> Trace {
@@ -21,8 +21,8 @@ fn kept(stm: &Stm, intent: &str, session: &str) -> String {
 
 #[test]
 fn bounds_hold_and_the_oldest_go_first() {
-    let folder = tempfile::tempdir().unwrap();
-    let stm = stm(folder.path(), Bounds { entries: 3, characters: 200, ..Bounds::default() });
+    let directory = tempfile::tempdir().unwrap();
+    let stm = stm(directory.path(), Bounds { entries: 3, characters: 200, ..Bounds::default() });
     let ids: Vec<String> = (0..5).map(|n| kept(&stm, &format!("wish {n}"), "s")).collect();
     let entries = stm.entries(clock::now()).unwrap();
     assert_eq!(
@@ -37,18 +37,18 @@ fn bounds_hold_and_the_oldest_go_first() {
 
 #[test]
 fn nothing_is_kept_of_what_went_wrong() {
-    let folder = tempfile::tempdir().unwrap();
-    let stm = stm(folder.path(), Bounds::default());
+    let directory = tempfile::tempdir().unwrap();
+    let stm = stm(directory.path(), Bounds::default());
     assert!(matches!(stm.write(&trace("x"), "s", 1, true).unwrap(), Written::Skipped(_)));
     let silent = Trace { resolution: " ".into(), ..trace("x") };
     assert!(matches!(stm.write(&silent, "s", 1, false).unwrap(), Written::Skipped(_)));
-    assert!(!folder.path().join("stm.jsonl").exists());
+    assert!(!directory.path().join("stm.jsonl").exists());
 }
 
 #[test]
 fn an_entry_is_over_at_its_72nd_hour_and_not_before() {
-    let folder = tempfile::tempdir().unwrap();
-    let stm = stm(folder.path(), Bounds::default());
+    let directory = tempfile::tempdir().unwrap();
+    let stm = stm(directory.path(), Bounds::default());
     kept(&stm, "x", "s");
     let created = stm.entries(clock::now()).unwrap()[0].created().unwrap().as_second();
     let at = |seconds: i64| Timestamp::from_second(created + seconds).unwrap();
@@ -60,8 +60,8 @@ fn an_entry_is_over_at_its_72nd_hour_and_not_before() {
 
 #[test]
 fn told_again_only_after_a_day_and_proposed_only_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let stm = stm(folder.path(), Bounds::default());
+    let directory = tempfile::tempdir().unwrap();
+    let stm = stm(directory.path(), Bounds::default());
     let id = kept(&stm, "I prefer tea", "s0");
     let wanted = [id.clone()];
     assert_eq!(stm.tell(&wanted, "s1", after(0)).unwrap().len(), 1);
@@ -70,7 +70,7 @@ fn told_again_only_after_a_day_and_proposed_only_once() {
     assert_eq!(stm.tell(&wanted, "s1", after(48)).unwrap().len(), 1);
     assert!(stm.promote(after(49)).unwrap().is_empty(), "one session is not enough");
     // A second session, within the life of the entry.
-    let path = folder.path().join("stm.jsonl");
+    let path = directory.path().join("stm.jsonl");
     let text = std::fs::read_to_string(&path).unwrap().replace("\"access_count\":3", "\"access_count\":2");
     let text = text.replace("last_injected_at_utc", "older");
     std::fs::write(&path, text).unwrap();
@@ -87,8 +87,8 @@ fn told_again_only_after_a_day_and_proposed_only_once() {
 
 #[test]
 fn two_sessions_at_once_lose_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let stm = stm(folder.path(), Bounds::default());
+    let directory = tempfile::tempdir().unwrap();
+    let stm = stm(directory.path(), Bounds::default());
     std::thread::scope(|scope| {
         for session in 0..4 {
             let stm = &stm;
@@ -104,10 +104,10 @@ fn two_sessions_at_once_lose_nothing() {
 
 #[test]
 fn a_damaged_file_is_read_as_far_as_it_goes() {
-    let folder = tempfile::tempdir().unwrap();
-    let stm = stm(folder.path(), Bounds::default());
+    let directory = tempfile::tempdir().unwrap();
+    let stm = stm(directory.path(), Bounds::default());
     kept(&stm, "good", "s");
-    let path = folder.path().join("stm.jsonl");
+    let path = directory.path().join("stm.jsonl");
     let mut bytes = std::fs::read(&path).unwrap();
     bytes.extend_from_slice(b"nonsense\n\xff\n{\"id\":\"stm_x\",\"text\":\"no time\"}\n{\"torn");
     std::fs::write(&path, bytes).unwrap();

@@ -98,7 +98,7 @@ static COMPILED: LazyLock<Vec<(Regex, &Intent)>> = LazyLock::new(|| {
     INTENTS.iter().map(compile).collect()
 });
 
-/// What works on a project's files, which an assistant without a working folder does not have.
+/// What works on a project's files, which an assistant without a working directory does not have.
 const FILE_TOOLS: [&str; 5] = ["code_grep", "tree", "read_file", "create_file", "run_command"];
 
 /// The role in which a person asks and reads the answer.

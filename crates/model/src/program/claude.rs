@@ -287,13 +287,13 @@ impl ModelClient for ClaudeProgram {
         let launch = &options.launch;
         let prompt = prompt::render(&launch.context(options.permissions().into()), request);
         // Held until the program has ended: the settings file lives in it.
-        let mut folder = None;
+        let mut directory = None;
         let settings = match &options.settings {
             None => None,
             Some(ClaudeSettings::File(path)) => Some(path.clone()),
             Some(ClaudeSettings::Json(json)) => {
-                let folder = folder.insert(launch.private_folder(&VENDOR)?);
-                let path = folder.path().join("settings.json");
+                let directory = directory.insert(launch.private_directory(&VENDOR)?);
+                let path = directory.path().join("settings.json");
                 atomic::replace_private(&path, json.as_bytes())
                     .map_err(|error| VENDOR.error(Fault::Exception, error.to_string()))?;
                 Some(path)

@@ -44,7 +44,7 @@ pub struct CodexOptions {
     pub search: bool,
     /// Further settings, as key and value in Codex's own notation.
     pub config: Vec<(String, String)>,
-    /// Whether its ripgrep is kept out of generated folders.
+    /// Whether its ripgrep is kept out of generated directories.
     pub ripgrep_guard: bool,
     /// The longest line that its ripgrep prints whole; 0: no limit.
     pub ripgrep_max_columns: usize,
@@ -100,7 +100,9 @@ impl CodexOptions {
     fn permissions(&self) -> String {
         let sandbox = match self.sandbox.as_str() {
             "read-only" => "files can be read, nothing can be written, and there is no network",
-            "workspace-write" => "files can be written in the working folder only, and there is no network",
+            "workspace-write" => {
+                "files can be written in the working directory only, and there is no network"
+            }
             "danger-full-access" => "nothing is contained, so take care",
             _ => "see your own settings for what it allows",
         };
@@ -118,13 +120,13 @@ impl CodexOptions {
     }
 }
 
-/// The setting by which Codex trusts neither the workspace nor a folder around it, whatever it was told before.
+/// The setting by which Codex trusts neither the workspace nor a directory around it, whatever it was told before.
 fn distrust(workspace: &Path) -> String {
     let real = workspace.canonicalize().ok();
-    let folders = [Some(workspace), real.as_deref()].into_iter().flatten().flat_map(Path::ancestors);
+    let directories = [Some(workspace), real.as_deref()].into_iter().flatten().flat_map(Path::ancestors);
     let level = json!({"trust_level": "untrusted"});
     let projects: Map<String, Value> =
-        folders.map(|folder| (folder.display().to_string(), level.clone())).collect();
+        directories.map(|directory| (directory.display().to_string(), level.clone())).collect();
     format!("projects={}", notation(&Value::Object(projects)).unwrap_or_default())
 }
 
@@ -238,8 +240,8 @@ impl ModelClient for CodexProgram {
         let options = &self.options;
         let launch = &options.launch;
         let prompt = prompt::render(&launch.context(options.permissions()), request);
-        let folder = launch.private_folder(&VENDOR)?;
-        let last_message = folder.path().join("last-message.txt");
+        let directory = launch.private_directory(&VENDOR)?;
+        let last_message = directory.path().join("last-message.txt");
         let mut child = launch.child(options.arguments(&last_message), &prompt);
         if options.ripgrep_guard && launch.workspace.is_dir() {
             let path = guard::write(&launch.workspace, &launch.environment, options.ripgrep_max_columns)

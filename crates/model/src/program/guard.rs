@@ -1,4 +1,4 @@
-//! A guard that keeps Codex's ripgrep out of generated folders.
+//! A guard that keeps Codex's ripgrep out of generated directories.
 //!
 //! Codex searches with ripgrep. In a workspace with gigabytes of run records and lines of megabytes, one careless search
 //! fills the memory. ripgrep reads flags from the file that `RIPGREP_CONFIG_PATH` names; the guard writes such a file into
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// The variable in which ripgrep looks for its configuration file.
 pub const VARIABLE: &str = "RIPGREP_CONFIG_PATH";
 
-/// The name of the guard file, in the workspace's scratch folder.
+/// The name of the guard file, in the workspace's scratch directory.
 const FILE: &str = "tokimon-codex.ripgreprc";
 
 /// Where the guard's own part of the file begins.
@@ -105,47 +105,47 @@ mod tests {
 
     #[test]
     fn the_file_excludes_generated_files_and_bounds_lines() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let none = Environment::default();
         assert_eq!(
-            guard(folder.path(), &none, 4096),
+            guard(directory.path(), &none, 4096),
             format!("{MARKER}\n{FLAGS}--max-columns=4096\n--max-columns-preview\n")
         );
-        assert_eq!(guard(folder.path(), &none, 0), format!("{MARKER}\n{FLAGS}"));
+        assert_eq!(guard(directory.path(), &none, 0), format!("{MARKER}\n{FLAGS}"));
     }
 
     #[test]
     fn the_persons_own_file_comes_first_and_does_not_pile_up() {
-        let folder = tempfile::tempdir().unwrap();
-        let own = folder.path().join("ripgreprc");
+        let directory = tempfile::tempdir().unwrap();
+        let own = directory.path().join("ripgreprc");
         std::fs::write(&own, "# mine\n--smart-case").unwrap();
         let environment = Environment::default().with(VARIABLE, own.display().to_string());
-        let first = guard(folder.path(), &environment, 80);
+        let first = guard(directory.path(), &environment, 80);
         assert_eq!(
             first,
             format!("# mine\n--smart-case\n{MARKER}\n{FLAGS}--max-columns=80\n--max-columns-preview\n")
         );
-        let guarded = folder.path().join(".tokimon-tmp/tokimon-codex.ripgreprc");
+        let guarded = directory.path().join(".tokimon-tmp/tokimon-codex.ripgreprc");
         let below = Environment::default().with(VARIABLE, guarded.display().to_string());
-        assert_eq!(guard(folder.path(), &below, 80), first, "one level deeper, same workspace");
+        assert_eq!(guard(directory.path(), &below, 80), first, "one level deeper, same workspace");
         let other = tempfile::tempdir().unwrap();
         assert_eq!(guard(other.path(), &below, 80), first, "one level deeper, other workspace");
     }
 
     #[test]
     fn an_unreadable_file_of_the_person_is_left_out() {
-        let folder = tempfile::tempdir().unwrap();
-        for path in [folder.path().join("none"), folder.path().to_path_buf()] {
+        let directory = tempfile::tempdir().unwrap();
+        for path in [directory.path().join("none"), directory.path().to_path_buf()] {
             let environment = Environment::default().with(VARIABLE, path.display().to_string());
-            assert_eq!(guard(folder.path(), &environment, 0), format!("{MARKER}\n{FLAGS}"));
+            assert_eq!(guard(directory.path(), &environment, 0), format!("{MARKER}\n{FLAGS}"));
         }
     }
 
     #[test]
     fn a_workspace_that_cannot_be_written_is_named() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join(".tokimon-tmp"), "a file in the way").unwrap();
-        let error = write(folder.path(), &Environment::default(), 0).unwrap_err().to_string();
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join(".tokimon-tmp"), "a file in the way").unwrap();
+        let error = write(directory.path(), &Environment::default(), 0).unwrap_err().to_string();
         assert!(error.contains(".tokimon-tmp"), "{error}");
     }
 
@@ -158,15 +158,15 @@ mod tests {
             );
             return;
         }
-        let folder = tempfile::tempdir().unwrap();
-        let path = write(folder.path(), &Environment::default(), 20).unwrap();
-        std::fs::create_dir(folder.path().join("runs")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let path = write(directory.path(), &Environment::default(), 20).unwrap();
+        std::fs::create_dir(directory.path().join("runs")).unwrap();
         for file in ["a.txt", "a.jsonl", "runs/b.txt"] {
-            std::fs::write(folder.path().join(file), format!("needle {}\n", "x".repeat(100))).unwrap();
+            std::fs::write(directory.path().join(file), format!("needle {}\n", "x".repeat(100))).unwrap();
         }
         let output = std::process::Command::new("rg")
             .args(["--no-heading", "--with-filename", "needle", "."])
-            .current_dir(folder.path())
+            .current_dir(directory.path())
             .env(VARIABLE, path)
             .output()
             .unwrap();

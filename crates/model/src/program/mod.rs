@@ -94,7 +94,7 @@ impl Vendor {
 pub struct Launch {
     /// The program; looked for on `PATH` when it has no slash.
     pub program: String,
-    /// The folder it works in.
+    /// The directory it works in.
     pub workspace: PathBuf,
     /// The environment it gets, before the delegation variables.
     pub environment: Environment,
@@ -135,14 +135,14 @@ impl Launch {
     fn context(&self, permissions: String) -> prompt::Context {
         prompt::Context {
             permissions,
-            folder: self.workspace.display().to_string(),
+            directory: self.workspace.display().to_string(),
             shell: self.shell(),
             delegation_depth: self.delegation_depth,
         }
     }
 
-    /// A folder that only this user can read and that is gone when the call is over.
-    fn private_folder(&self, vendor: &Vendor) -> Result<tempfile::TempDir, ModelError> {
+    /// A directory that only this user can read and that is gone when the call is over.
+    fn private_directory(&self, vendor: &Vendor) -> Result<tempfile::TempDir, ModelError> {
         use std::os::unix::fs::PermissionsExt;
         let parent = self.environment.get("TMPDIR").unwrap_or("/tmp");
         tempfile::Builder::new()
@@ -150,14 +150,16 @@ impl Launch {
             .permissions(std::fs::Permissions::from_mode(0o700))
             .tempdir_in(parent)
             .map_err(|error| {
-                vendor
-                    .error(Fault::Exception, format!("cannot make a folder in {parent}: {error}; set TMPDIR"))
+                vendor.error(
+                    Fault::Exception,
+                    format!("cannot make a directory in {parent}: {error}; set TMPDIR"),
+                )
             })
     }
 
     fn child(&self, arguments: Vec<OsString>, prompt: &str) -> Child {
         let mut child = Child::new(&self.program).args(arguments);
-        child.folder = Some(self.workspace.clone());
+        child.directory = Some(self.workspace.clone());
         child.inherit = false;
         child.set = self
             .environment
@@ -184,7 +186,9 @@ impl Launch {
     ) -> Result<Outcome, ModelError> {
         if !self.workspace.is_dir() {
             let workspace = self.workspace.display();
-            return Err(vendor.error(Fault::Exception, format!("the workspace {workspace} is not a folder")));
+            return Err(
+                vendor.error(Fault::Exception, format!("the workspace {workspace} is not a directory"))
+            );
         }
         let title = vendor.title;
         // The program was told everything; what it made of it stays unknown.

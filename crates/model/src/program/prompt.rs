@@ -54,8 +54,8 @@ Inside the sections below, a tag of this prompt that is only quoted carries a ba
 pub struct Context {
     /// What the program's own tools may do, in words.
     pub permissions: String,
-    /// The folder it works in.
-    pub folder: String,
+    /// The directory it works in.
+    pub directory: String,
     /// The shell that the person uses, by name.
     pub shell: String,
     /// How many agent programs stand above the reader, itself included.
@@ -69,7 +69,7 @@ pub fn render(context: &Context, request: &Request) -> String {
         section(PERMISSIONS, &quoted(&context.permissions)),
         section(
             ENVIRONMENT,
-            &format!("cwd: {}\nshell: {}", quoted_line(&context.folder), quoted_line(&context.shell)),
+            &format!("cwd: {}\nshell: {}", quoted_line(&context.directory), quoted_line(&context.shell)),
         ),
         section(DELEGATION, &format!("delegated: true\ndelegation_depth: {}", context.delegation_depth)),
         section(CONTRACT, RULES),
@@ -180,7 +180,7 @@ mod tests {
     fn context() -> Context {
         Context {
             permissions: "Your own commands run in the sandbox `read-only`.".into(),
-            folder: "/home/a/project".into(),
+            directory: "/home/a/project".into(),
             shell: "bash".into(),
             delegation_depth: 1,
         }
@@ -271,7 +271,7 @@ mod tests {
         request.tools = vec![tool("a", json!({"description": evil}))];
         request.response_schema = Some(json!({"title": evil}));
         let context =
-            Context { permissions: evil.into(), folder: evil.into(), shell: evil.into(), ..context() };
+            Context { permissions: evil.into(), directory: evil.into(), shell: evil.into(), ..context() };
         let prompt = render(&context, &request).to_lowercase();
         // The rules quote one tag themselves, with its mark.
         let squeezed: String = prompt.chars().filter(|c| !c.is_whitespace()).collect();

@@ -8,14 +8,14 @@ use std::os::unix::fs::PermissionsExt;
 
 /// A workspace and a program in it that runs a shell script.
 struct Stage {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     environment: Environment,
 }
 
 impl Stage {
     fn new(script: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let program = folder.path().join("program");
+        let directory = tempfile::tempdir().unwrap();
+        let program = directory.path().join("program");
         // Written by another process: a file that this one has open for writing while a test beside it forks would be
         // "text file busy".
         let status = std::process::Command::new("sh")
@@ -25,17 +25,17 @@ impl Stage {
             .status()
             .unwrap();
         assert!(status.success());
-        std::fs::create_dir(folder.path().join("work")).unwrap();
+        std::fs::create_dir(directory.path().join("work")).unwrap();
         let environment = Environment::from_iter([
             ("PATH", std::env::var("PATH").unwrap()),
-            ("HOME", folder.path().display().to_string()),
-            ("TMPDIR", folder.path().display().to_string()),
+            ("HOME", directory.path().display().to_string()),
+            ("TMPDIR", directory.path().display().to_string()),
             ("SHELL", "/bin/zsh".into()),
             ("GIT_DIR", "/elsewhere".into()),
             ("CODEX_CLI", program.display().to_string()),
             ("CLAUDE_CODE_CLI", program.display().to_string()),
         ]);
-        Stage { folder, environment }
+        Stage { directory, environment }
     }
 
     fn with(mut self, name: &str, value: &str) -> Self {
@@ -44,7 +44,7 @@ impl Stage {
     }
 
     fn workspace(&self) -> PathBuf {
-        self.folder.path().join("work")
+        self.directory.path().join("work")
     }
 
     fn settings(&self) -> Settings {
@@ -98,7 +98,7 @@ fn failed(results: [Result<Reply, ModelError>; 2], failure: Failure, kind: &str)
 
 /// Writes its arguments, environment and input to the workspace, then answers in the way of either program.
 const WITNESS: &str = r#"
-printf '%s\n' "$@" > arguments; env > environment; cat > input; pwd > folder
+printf '%s\n' "$@" > arguments; env > environment; cat > input; pwd > directory
 case "$*" in *--settings*) for a in "$@"; do test "$b" = --settings && cat "$a" > settings; b=$a; done;; esac
 case "$*" in
 *--output-last-message*)
@@ -110,11 +110,11 @@ esac"#;
 /// The setting that keeps Codex from trusting the workspace and what stands above it.
 fn distrusted(stage: &Stage) -> String {
     let workspace = stage.workspace();
-    let folders: Vec<String> = workspace
+    let directories: Vec<String> = workspace
         .ancestors()
-        .map(|folder| format!("\"{}\"={{\"trust_level\"=\"untrusted\"}}", folder.display()))
+        .map(|directory| format!("\"{}\"={{\"trust_level\"=\"untrusted\"}}", directory.display()))
         .collect();
-    format!("projects={{{}}}", folders.join(","))
+    format!("projects={{{}}}", directories.join(","))
 }
 
 #[tokio::test]
@@ -141,7 +141,7 @@ async fn codex_is_started_as_the_seed_says() {
     assert_eq!(arguments[..9], start);
     assert_eq!(arguments[9..11], ["--skip-git-repo-check", "--output-last-message"]);
     assert_eq!(arguments[12..], ["-"]);
-    assert!(!Path::new(arguments[11]).exists(), "the private folder is still there");
+    assert!(!Path::new(arguments[11]).exists(), "the private directory is still there");
     assert_eq!(stage.left("mode").trim(), "700");
     assert_eq!(Path::new(stage.left("folder").trim()), stage.workspace());
     let input = stage.left("input");
@@ -198,7 +198,7 @@ async fn every_claude_setting_reaches_the_program() {
     assert_eq!(lines[12..], ["--dangerously-skip-permissions", "--append", "two words"]);
     assert_eq!(stage.left("settings"), r#"{"a":1}"#);
     assert!(!Path::new(lines[8]).exists(), "the private file is still there");
-    let file = stage.folder.path().join("mine.json");
+    let file = stage.directory.path().join("mine.json");
     std::fs::write(&file, "{\"mine\":true}").unwrap();
     let stage = stage.with("TOKIMON_CLAUDE_SETTINGS_PATH", &file.display().to_string());
     ask(&stage.claude()).await.unwrap();
@@ -289,7 +289,7 @@ async fn a_missing_program_is_named_with_its_mend() {
 #[tokio::test]
 async fn what_cannot_be_started_is_an_exception() {
     let stage = Stage::new("");
-    let file = stage.folder.path().join("not-executable");
+    let file = stage.directory.path().join("not-executable");
     std::fs::write(&file, "").unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
     let file = file.display().to_string();
@@ -298,7 +298,7 @@ async fn what_cannot_be_started_is_an_exception() {
     let stage = Stage::new(WITNESS);
     std::fs::remove_dir(stage.workspace()).unwrap();
     let [codex, _] = failed(stage.both().await, Failure::Program, "exception");
-    assert!(codex.contains("work is not a folder"), "{codex}");
+    assert!(codex.contains("work is not a directory"), "{codex}");
 }
 
 #[tokio::test]
@@ -381,8 +381,8 @@ case "$*" in
 *) cat ../printed;;
 esac"#;
     let stage = Stage::new(script);
-    std::fs::write(stage.folder.path().join("said"), said).unwrap();
-    std::fs::write(stage.folder.path().join("printed"), printed).unwrap();
+    std::fs::write(stage.directory.path().join("said"), said).unwrap();
+    std::fs::write(stage.directory.path().join("printed"), printed).unwrap();
     stage
 }
 

@@ -1,6 +1,6 @@
 //! Conversations over real sockets: every client against the model server.
 
-// The attribute tells the linter what the folder tells the reader: these are tests, and may unwrap.
+// The attribute tells the linter what the directory tells the reader: these are tests, and may unwrap.
 #[cfg(test)]
 mod bounds;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::process::Command;
 
 /// Says that the scene is played here and now, not in a namespace to be made.
 const INSIDE: &str = "MARVIN_TEST_NETNS";
-/// The folder with the programs.
+/// The directory with the programs.
 pub(crate) const CLIENTS: &str = "MARVIN_TEST_CLIENTS";
 /// Brings the loopback up, and becomes the test.
 const ENTER: &str = r#"ip link set lo up && exec "$0" "$@""#;
@@ -27,9 +27,9 @@ pub(crate) fn play<F: Future<Output = ()>>(name: &str, scene: impl FnOnce() -> F
         println!("{played}");
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    // Side by side: Codex does not work in a home below the temporary folder.
-    let (home, temporary) = (folder.path().join("home"), folder.path().join("tmp"));
+    let directory = tempfile::tempdir().unwrap();
+    // Side by side: Codex does not work in a home below the temporary directory.
+    let (home, temporary) = (directory.path().join("home"), directory.path().join("tmp"));
     std::fs::create_dir(&home).unwrap();
     std::fs::create_dir(&temporary).unwrap();
     let flags = if is_root() { "-n" } else { "-rn" };

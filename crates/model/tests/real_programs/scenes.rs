@@ -328,12 +328,12 @@ pub(crate) async fn the_ripgrep_that_codex_brings_accepts_the_guard(program: Pro
 }
 
 /// Plants everything in the workspace by which a project could have a program run its own commands. Each of them would
-/// leave a file of its name in the folder that is returned.
+/// leave a file of its name in the directory that is returned.
 fn plant(stage: &Stage) -> std::path::PathBuf {
     let traps = stage.home().join("traps");
     let work = stage.workspace();
-    for folder in [traps.clone(), work.join(".claude"), work.join(".codex/rules")] {
-        std::fs::create_dir_all(folder).unwrap();
+    for directory in [traps.clone(), work.join(".claude"), work.join(".codex/rules")] {
+        std::fs::create_dir_all(directory).unwrap();
     }
     let trap = |name: &str| traps.join(name).display().to_string();
     let hooks = |events: &[&str], name: &str| {
@@ -396,7 +396,7 @@ async fn sprung(stage: &Stage) -> Vec<String> {
 }
 
 pub(crate) async fn a_project_runs_nothing_through_the_program(program: Program) {
-    // Not in the temporary folder, where a sandbox lets everybody write.
+    // Not in the temporary directory, where a sandbox lets everybody write.
     let outside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let made = outside.path().join("made");
     let script = || vec![runs(program, &format!("touch {}", made.display())), says(DONE)];

@@ -33,7 +33,7 @@ pub(crate) fn fails(kind: FailureKind, status: Option<u16>) -> Entry {
 /// Everything that a scene needs.
 pub(crate) struct Stage {
     program: Program,
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
     environment: Environment,
     server: ModelServer,
 }
@@ -43,21 +43,21 @@ impl Stage {
     pub(crate) fn new(program: Program, entries: Vec<Entry>) -> Self {
         let server = ModelServer::start(Script::new(entries), "127.0.0.1:0".parse().unwrap()).unwrap();
         let address = server.address();
-        // In the home, not in the temporary folder: Codex does not work in a home below that.
-        let folder = tempfile::tempdir_in(std::env::var("HOME").unwrap()).unwrap();
+        // In the home, not in the temporary directory: Codex does not work in a home below that.
+        let directory = tempfile::tempdir_in(std::env::var("HOME").unwrap()).unwrap();
         for name in ["work", "home/.codex"] {
-            std::fs::create_dir_all(folder.path().join(name)).unwrap();
+            std::fs::create_dir_all(directory.path().join(name)).unwrap();
         }
-        std::fs::write(folder.path().join("home/.codex/config.toml"), codex_config(&address.to_string()))
+        std::fs::write(directory.path().join("home/.codex/config.toml"), codex_config(&address.to_string()))
             .unwrap();
         let path = program.path().display().to_string();
         let given = ["PATH", "TMPDIR", "LANG"].map(|name| (name, std::env::var(name).unwrap()));
         let own = [
-            ("HOME", folder.path().join("home").display().to_string()),
+            ("HOME", directory.path().join("home").display().to_string()),
             ("TERM", "dumb".into()),
             ("SHELL", "/bin/bash".into()),
             ("CODEX_CLI", path.clone()),
-            ("CODEX_HOME", folder.path().join("home/.codex").display().to_string()),
+            ("CODEX_HOME", directory.path().join("home/.codex").display().to_string()),
             ("TEST_KEY", "sk-test".into()),
             ("CLAUDE_CODE_CLI", path),
             ("ANTHROPIC_API_KEY", "sk-test".into()),
@@ -73,7 +73,7 @@ impl Stage {
         ]
         .map(|name| (name, "1".to_string()));
         let environment = given.into_iter().chain(own).chain(quiet).collect();
-        Stage { program, folder, environment, server }
+        Stage { program, directory, environment, server }
     }
 
     /// The same stage with a variable set.
@@ -84,12 +84,12 @@ impl Stage {
 
     /// Where the program works.
     pub(crate) fn workspace(&self) -> PathBuf {
-        self.folder.path().join("work")
+        self.directory.path().join("work")
     }
 
     /// The program's home.
     pub(crate) fn home(&self) -> PathBuf {
-        self.folder.path().join("home")
+        self.directory.path().join("home")
     }
 
     /// The program as a model.

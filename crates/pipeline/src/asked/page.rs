@@ -35,10 +35,12 @@ fn named(page: &str, html: &str) -> BTreeSet<(String, String)> {
 
 /// A name relative to the page that names it.
 fn resolve(page: &str, target: &str) -> String {
-    let folder = page.split('?').next().unwrap_or(page);
+    let directory = page.split('?').next().unwrap_or(page);
     let base = match target.starts_with('/') {
         true => String::new(),
-        false => folder.rsplit_once('/').map_or_else(|| "/".to_string(), |(folder, _)| format!("{folder}/")),
+        false => directory
+            .rsplit_once('/')
+            .map_or_else(|| "/".to_string(), |(directory, _)| format!("{directory}/")),
     };
     let mut parts: Vec<&str> = Vec::new();
     let whole = format!("{base}{target}");

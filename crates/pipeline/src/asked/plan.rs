@@ -118,9 +118,9 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Plan, Vec<String>> {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("e2e.json"), text).unwrap();
-        Plan::read(&folder.path().join("e2e.json"))
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("e2e.json"), text).unwrap();
+        Plan::read(&directory.path().join("e2e.json"))
     }
 
     #[test]

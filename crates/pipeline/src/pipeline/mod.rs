@@ -20,7 +20,7 @@ use marvin_agent::outcome::Status;
 use marvin_agent::trace::Trace;
 use marvin_base::atomic;
 use marvin_base::files::{self, Links};
-use marvin_base::run::RunFolder;
+use marvin_base::run::RunDirectory;
 use marvin_base::{clock, truncate};
 use marvin_flow::engine::Lock;
 use marvin_gate::{Access, Duty};
@@ -41,7 +41,7 @@ const LARGEST: u64 = 80 * 1024 * 1024;
 #[derive(Debug)]
 pub struct Pipeline {
     pub(crate) ground: Arc<Ground>,
-    pub(crate) run: RunFolder,
+    pub(crate) run: RunDirectory,
     pub(crate) crew: Crew,
     pub(crate) trace: Arc<Trace>,
     pub(crate) cancel: CancellationToken,
@@ -71,7 +71,7 @@ pub struct Ended {
     pub message: String,
     /// The report, as Markdown; there is a page beside it.
     pub report: PathBuf,
-    /// The folder of the run.
+    /// The directory of the run.
     pub run: PathBuf,
     /// What it cost.
     pub totals: Totals,

@@ -14,7 +14,7 @@ use marvin_agent::trace::{Listener, Trace};
 use marvin_agent::{Ground, SessionError};
 use marvin_base::files::{self as bounded, Links};
 use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
-use marvin_base::run::RunFolder;
+use marvin_base::run::RunDirectory;
 use marvin_base::settings::table;
 use marvin_base::truncate;
 use marvin_flow::engine::Lock;
@@ -30,7 +30,7 @@ const MOST: usize = 10_000;
 
 /// How a pipeline is to be opened.
 pub struct Options {
-    /// Settings, workspace and folders.
+    /// Settings, workspace and directories.
     pub ground: Ground,
     /// What is to be built; none: what the last run was for.
     pub prompt: Option<String>,
@@ -110,14 +110,14 @@ impl Pipeline {
         let ground = Arc::new(ground);
         let (Some(workspace), Some(path)) = (&ground.workspace, ground.layout.pipeline_state()) else {
             return Err(Halt::Usage(
-                "a pipeline needs a folder to work in\n  hint: --working-dir PATH".into(),
+                "a pipeline needs a directory to work in\n  hint: --working-dir PATH".into(),
             ));
         };
         ground.depth()?;
         let access = Access::from_settings(&ground.settings);
         if access != Access::Full {
             let why = format!(
-                "a pipeline writes everywhere in its folder, and this process may not: {}",
+                "a pipeline writes everywhere in its directory, and this process may not: {}",
                 access.describe()
             );
             let mend = "Start it where MARVIN_READONLY and MARVIN_WRITABLE_FILES are not set.";
@@ -132,7 +132,7 @@ impl Pipeline {
                     prompt.as_deref().filter(|prompt| ground.redactor.text(prompt.trim()) != goal)
                 {
                     return Err(Halt::Usage(format!(
-                        "the pipeline of this folder is for another task: `{}`, not `{}`\n  hint: go on with it by `marvin pipeline resume`; for a new one take another folder, or move `.marvin/pipeline_state` and the documents in `.marvin` away",
+                        "the pipeline of this directory is for another task: `{}`, not `{}`\n  hint: go on with it by `marvin pipeline resume`; for a new one take another directory, or move `.marvin/pipeline_state` and the documents in `.marvin` away",
                         truncate::line(&goal, 80),
                         truncate::line(prompt, 80)
                     )));
@@ -140,14 +140,14 @@ impl Pipeline {
                 let wrap = |source| {
                     SessionError::Write(marvin_base::atomic::WriteError { path: id.clone(), source })
                 };
-                (RunFolder::open(&ground.layout.runs(), &id).map_err(wrap)?, goal, true)
+                (RunDirectory::open(&ground.layout.runs(), &id).map_err(wrap)?, goal, true)
             }
             None => {
                 let Some(prompt) = prompt.filter(|prompt| !prompt.trim().is_empty()) else {
-                    return Err(Halt::Usage("no pipeline was begun in this folder\n  hint: marvin --non-interactive --working-dir . --design-first --prompt 'what to build'".into()));
+                    return Err(Halt::Usage("no pipeline was begun in this directory\n  hint: marvin --non-interactive --working-dir . --design-first --prompt 'what to build'".into()));
                 };
                 let goal = ground.redactor.text(prompt.trim()).into_owned();
-                (RunFolder::create_in(&ground.layout)?, goal, false)
+                (RunDirectory::create_in(&ground.layout)?, goal, false)
             }
         };
         let lock = Lock::take(run.path())?;

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 const DESIGN: &str = "## Files\n- `src/tally.js`, `tally.go`: parse";
 
-/// A project in a folder of its own.
+/// A project in a directory of its own.
 struct Project {
     root: tempfile::TempDir,
     context: ToolContext,
@@ -34,12 +34,12 @@ impl Project {
         made
     }
 
-    fn folder(&self) -> PathBuf {
+    fn directory(&self) -> PathBuf {
         self.root.path().join("project")
     }
 
     fn write(&self, path: &str, text: &str) {
-        let path = self.folder().join(path);
+        let path = self.directory().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
@@ -171,12 +171,12 @@ async fn node_is_green_by_its_own_count() {
         return;
     }
     let project = script(SCRIPT_TEST);
-    let oracle = Oracle::take(&project.folder());
+    let oracle = Oracle::take(&project.directory());
     project.write("src/tally.js", SCRIPT_CODE);
     let tested = project.tested().await;
     assert!(tested.green && tested.words() == "2 passed, 0 failed, 0 errors", "{tested:#?}");
     assert_eq!(tested.counts["report"], "tap");
-    assert_eq!(oracle.changes(&project.folder()), Vec::<String>::new(), "running them changes none");
+    assert_eq!(oracle.changes(&project.directory()), Vec::<String>::new(), "running them changes none");
     // Code that is wrong in one case is red in one test.
     project.write("src/tally.js", &SCRIPT_CODE.replace(".filter(Boolean)", ""));
     let tested = project.tested().await;

@@ -16,26 +16,26 @@ const BUILD_DIRECTORIES: [&str; 2] = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DI
 /// The longest that a call may ask for.
 const LONGEST: u64 = 86_400;
 
-/// A private temporary folder for one program. It goes with this value.
+/// A private temporary directory for one program. It goes with this value.
 #[derive(Debug)]
 pub(crate) struct Room {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Room {
     /// An empty one.
     pub(crate) fn new() -> Result<Self, ToolError> {
-        let folder = tempfile::Builder::new().prefix("marvin-").tempdir();
-        folder
-            .map(|folder| Room { folder })
-            .map_err(|error| ToolError::Failed(format!("cannot make a temporary folder: {error}")))
+        let directory = tempfile::Builder::new().prefix("marvin-").tempdir();
+        directory
+            .map(|directory| Room { directory })
+            .map_err(|error| ToolError::Failed(format!("cannot make a temporary directory: {error}")))
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 
-    /// The usual policy: workspace and this folder writable, places of credentials hidden, no network.
+    /// The usual policy: workspace and this directory writable, places of credentials hidden, no network.
     pub(crate) fn policy(&self, context: &ToolContext) -> Result<Policy, ToolError> {
         let root = context.workspace()?.root();
         let mut policy = Policy::new(root, self.path());
@@ -166,7 +166,7 @@ fn mark(child: &mut Child, run: Option<&Path>, context: &ToolContext) {
 
 /// Gives a child the environment that it may have, and says what it may use; returns its most processes.
 pub(super) fn bound(child: &mut Child, root: &Path, context: &ToolContext) -> u32 {
-    child.folder.get_or_insert_with(|| root.to_path_buf());
+    child.directory.get_or_insert_with(|| root.to_path_buf());
     let environment = marvin_base::child::environment();
     let further = context.settings.list(&table::SANDBOX_ENVIRONMENT);
     let mut allowed = environment::for_child(&environment, further.iter().map(String::as_str));

@@ -126,7 +126,7 @@ pub async fn run_line(line: &str, deadline: Duration, context: &ToolContext) -> 
 /// Where a line leaves what it said and how it ended, so that this is known also when whoever ran it is gone.
 #[derive(Debug, Clone)]
 pub struct Kept {
-    /// The folder, and the beginning of the names of the files in it.
+    /// The directory, and the beginning of the names of the files in it.
     pub place: PathBuf,
     /// Variables for the line.
     pub variables: BTreeMap<String, String>,

@@ -95,7 +95,7 @@ impl Tool for GitStatus {
     }
 }
 
-/// Asks git for its status; `untracked` is `normal` (folders as one) or `all`.
+/// Asks git for its status; `untracked` is `normal` (directories as one) or `all`.
 pub(super) async fn status(
     repository: &Repository,
     untracked: &str,
@@ -117,7 +117,7 @@ pub struct DiffInput {
     /// Changes in the index against the last commit, instead of files against the index.
     #[serde(default)]
     staged: bool,
-    /// Only this file or folder.
+    /// Only this file or directory.
     path: Option<String>,
 }
 

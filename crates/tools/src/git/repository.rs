@@ -49,7 +49,7 @@ pub(super) struct Repository {
     root: PathBuf,
     git: PathBuf,
     /// Where its files lie; a linked worktree's lie in the repository that it belongs to.
-    folders: Folders,
+    directories: Directories,
     /// Filters that the configuration names; they are programs.
     filters: Vec<String>,
 }
@@ -59,8 +59,8 @@ impl Repository {
     pub(super) async fn open(context: &ToolContext) -> Result<Self, ToolError> {
         let root = context.workspace()?.root().to_path_buf();
         let git = find_git(&root, &Environment::of_process())?;
-        let folders = check(&root).map_err(ToolError::Failed)?;
-        let mut repository = Repository { root, git, folders, filters: Vec::new() };
+        let directories = check(&root).map_err(ToolError::Failed)?;
+        let mut repository = Repository { root, git, directories, filters: Vec::new() };
         let names = ["config", "--null", "--name-only", "--get-regexp", r"^filter\."];
         let done = repository.show(&names, context).await?;
         let text = done.outcome.stdout.text();
@@ -100,11 +100,11 @@ impl Repository {
     ) -> Result<Done, ToolError> {
         let room = Room::new()?;
         let mut policy = room.policy(context)?;
-        if self.folders.common.as_path() != self.root.join(".git") {
-            policy.writable.push(self.folders.common.clone());
+        if self.directories.common.as_path() != self.root.join(".git") {
+            policy.writable.push(self.directories.common.clone());
             let steering =
                 ["config", "config.worktree", "hooks", "info/attributes", "objects/info/alternates"];
-            policy.protected.extend(steering.map(|place| self.folders.common.join(place)));
+            policy.protected.extend(steering.map(|place| self.directories.common.join(place)));
         }
         if words.first() == Some(&"worktree") {
             let trees = self.root.join(".marvin/worktrees");
@@ -121,7 +121,7 @@ impl Repository {
     }
 
     fn child(&self, mut overrules: Vec<(String, String)>) -> Child {
-        // A person pointed the shell at this folder, whoever owns it.
+        // A person pointed the shell at this directory, whoever owns it.
         overrules.push(("safe.directory".to_string(), self.root.display().to_string()));
         let mut child = Child::new(&self.git).args(["--no-pager"]);
         child.keep = KEEP;
@@ -131,8 +131,8 @@ impl Repository {
             set.insert(format!("GIT_CONFIG_VALUE_{number}"), value);
         }
         // What was looked at, not what stands in files that may be changed meanwhile.
-        set.insert("GIT_DIR".into(), self.folders.own.display().to_string());
-        set.insert("GIT_COMMON_DIR".into(), self.folders.common.display().to_string());
+        set.insert("GIT_DIR".into(), self.directories.own.display().to_string());
+        set.insert("GIT_COMMON_DIR".into(), self.directories.common.display().to_string());
         // Whatever the configuration says.
         set.insert("GIT_WORK_TREE".into(), self.root.display().to_string());
         let above = self.root.parent().unwrap_or(&self.root).display().to_string();
@@ -172,13 +172,15 @@ pub(super) fn complaint(done: &Done) -> ToolError {
     })
 }
 
-/// Git itself, from a folder that is not the project's.
+/// Git itself, from a directory that is not the project's.
 fn find_git(root: &Path, environment: &Environment) -> Result<PathBuf, ToolError> {
-    let folders = environment.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin").split(':').map(Path::new);
-    let outside = |folder: &&Path| {
-        folder.is_absolute() && folder.canonicalize().is_ok_and(|folder| !folder.starts_with(root))
+    let directories =
+        environment.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin").split(':').map(Path::new);
+    let outside = |directory: &&Path| {
+        directory.is_absolute()
+            && directory.canonicalize().is_ok_and(|directory| !directory.starts_with(root))
     };
-    let mut found = folders.filter(outside).map(|folder| folder.join("git"));
+    let mut found = directories.filter(outside).map(|directory| directory.join("git"));
     found
         .find(|git| git.is_file())
         .ok_or_else(|| ToolError::Failed("the program `git` is not installed or not on PATH".into()))
@@ -186,7 +188,7 @@ fn find_git(root: &Path, environment: &Environment) -> Result<PathBuf, ToolError
 
 /// Where git's own files lie.
 #[derive(Debug)]
-struct Folders {
+struct Directories {
     /// Those of this working directory.
     own: PathBuf,
     /// Those of the repository; the same unless this is a linked worktree.
@@ -194,26 +196,27 @@ struct Folders {
 }
 
 /// Is there a repository in the workspace, and where?
-fn check(root: &Path) -> Result<Folders, String> {
+fn check(root: &Path) -> Result<Directories, String> {
     let git = root.join(".git");
     let facts = git.symlink_metadata().map_err(|_| {
         "there is no git repository in the working directory; one further up is not used. Ask the person to run `git init` \
-         here, or start in the repository's own folder."
+         here, or start in the repository's own directory."
             .to_string()
     })?;
     if facts.is_dir() {
-        return Ok(Folders { own: git.clone(), common: git });
+        return Ok(Directories { own: git.clone(), common: git });
     }
     if facts.is_symlink() {
         return Err(
-            "`.git` is a symbolic link, which is not followed; work in the repository's own folder.".into()
+            "`.git` is a symbolic link, which is not followed; work in the repository's own directory."
+                .into(),
         );
     }
     // A linked worktree. What stands in the working directory could be forged, so the repository must lie elsewhere, and
     // its own note of its worktrees must name this one.
     let wrong = || {
         "`.git` is a file that does not name a worktree of a repository elsewhere (submodules are not handled); work in the \
-         repository's own folder."
+         repository's own directory."
             .to_string()
     };
     let text = line_of(&git).ok_or_else(wrong)?;
@@ -230,7 +233,7 @@ fn check(root: &Path) -> Result<Folders, String> {
     if back != git.canonicalize().map_err(|_| wrong())? || !named || !apart || !whole {
         return Err(wrong());
     }
-    Ok(Folders { own: place, common })
+    Ok(Directories { own: place, common })
 }
 
 /// The one line of a small file, read as git reads it: only the end of the line is taken off. Blanks at either end are

@@ -183,7 +183,7 @@ pub(super) struct GithubReadFile;
 pub(super) struct ReadInput {
     /// The repository, `owner/name`.
     repo: String,
-    /// The path of the file in it; a folder is listed.
+    /// The path of the file in it; a directory is listed.
     #[serde(default)]
     path: String,
     /// First line, from 1; 0: from the beginning.
@@ -201,8 +201,9 @@ pub(super) struct ReadData {
     repo: String,
     /// The path.
     path: String,
-    /// Whether this is a folder, whose entries are listed.
-    folder: bool,
+    /// Whether this is a directory, whose entries are listed.
+    #[serde(rename = "folder")]
+    directory: bool,
     /// How many lines the file has.
     lines: usize,
     /// The lines that were asked for.
@@ -217,7 +218,7 @@ impl Tool for GithubReadFile {
     type Data = ReadData;
     const NAME: &'static str = "github_read_file";
     const DESCRIPTION: &'static str =
-        "Read a file of a GitHub repository, whole or a range of lines, or list a folder of it.";
+        "Read a file of a GitHub repository, whole or a range of lines, or list a directory of it.";
     const EXAMPLE: &'static str = r#"{"repo": "rust-lang/rust", "path": "README.md", "start": 1, "end": 40}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("start_line", "start"), ("end_line", "end")];
 
@@ -232,13 +233,13 @@ impl Tool for GithubReadFile {
     async fn call(&self, input: ReadInput, context: &ToolContext) -> Result<Output<ReadData>, ToolError> {
         let (url, repository) = read_address(&input, context)?;
         let page = ask(&url, "application/vnd.github.raw+json", context).await?;
-        // A file comes as it is, a folder as a list.
+        // A file comes as it is, a directory as a list.
         let entries: Option<Vec<Value>> = page
             .content_type
             .starts_with("application/json")
             .then(|| serde_json::from_slice(&page.bytes).ok())
             .flatten();
-        let (folder, text) = match entries {
+        let (directory, text) = match entries {
             Some(entries) => (true, listing(&entries)),
             None => {
                 let text = String::from_utf8(page.bytes).map_err(|_| {
@@ -265,7 +266,7 @@ impl Tool for GithubReadFile {
         let data = ReadData {
             repo: repository.to_string(),
             path: input.path,
-            folder,
+            directory,
             lines,
             content,
             truncated: page.truncated,
@@ -279,8 +280,8 @@ impl Tool for GithubReadFile {
 fn listing(entries: &[Value]) -> String {
     let line = |entry: &Value| {
         let name = entry.get("name").and_then(Value::as_str)?;
-        let folder = entry.get("type").and_then(Value::as_str) == Some("dir");
-        Some(if folder { format!("{name}/") } else { name.to_string() })
+        let directory = entry.get("type").and_then(Value::as_str) == Some("dir");
+        Some(if directory { format!("{name}/") } else { name.to_string() })
     };
     entries.iter().filter_map(line).collect::<Vec<_>>().join("\n")
 }

@@ -1,7 +1,7 @@
 //! Clones of repositories, to search in.
 //!
 //! The gate judges the address, and the name is looked up here; git is told to connect to these addresses and to follow no
-//! redirect. It runs in the box with the network open and only the folder of the clones writable, without the person's
+//! redirect. It runs in the box with the network open and only the directory of the clones writable, without the person's
 //! configuration, credentials, hooks, templates, submodules and links.
 
 use super::{Repository, below};
@@ -51,7 +51,7 @@ fn yes() -> bool {
 pub(super) struct CloneData {
     /// The repository.
     repo: String,
-    /// The folder of the clone: relative to the working directory when it lies there.
+    /// The directory of the clone: relative to the working directory when it lies there.
     path: String,
     /// The commit that is checked out.
     commit: String,
@@ -69,7 +69,7 @@ impl Tool for GithubClone {
     type Data = CloneData;
     const NAME: &'static str = "github_clone";
     const DESCRIPTION: &'static str =
-        "Clone a GitHub repository into the tools' own folder, to be searched with github_grep.";
+        "Clone a GitHub repository into the tools' own directory, to be searched with github_grep.";
     const EXAMPLE: &'static str = r#"{"repo": "rust-lang/log", "shallow": true}"#;
 
     fn touches() -> Touches {
@@ -84,14 +84,14 @@ impl Tool for GithubClone {
 
     async fn call(&self, input: CloneInput, context: &ToolContext) -> Result<Output<CloneData>, ToolError> {
         let (url, repository) = address(&input.repo, context)?;
-        let owner = owner_folder(&repository, context, true)?;
-        let folder = owner.root().join(&repository.name);
-        if folder.is_symlink() {
-            return Err(ToolError::Failed(format!("{} is a link; tell the person", folder.display())));
+        let owner = owner_directory(&repository, context, true)?;
+        let directory = owner.root().join(&repository.name);
+        if directory.is_symlink() {
+            return Err(ToolError::Failed(format!("{} is a link; tell the person", directory.display())));
         }
         let mut data = CloneData {
             repo: repository.to_string(),
-            path: shown(&folder, context),
+            path: shown(&directory, context),
             commit: commit_of(&owner, &repository.name),
             already: true,
             bytes: 0,
@@ -99,19 +99,19 @@ impl Tool for GithubClone {
         };
         let inner = owner.path(&format!("{}/.git", repository.name))?;
         if owner.metadata(&inner).is_ok_and(|facts| facts.is_dir()) {
-            data.bytes = size(&folder, u64::MAX);
+            data.bytes = size(&directory, u64::MAX);
             let line = format!("{repository} was cloned already: {} at {}", data.path, short(&data.commit));
             return Ok(Output { source: FROM_WEB, ..Output::line(line, data) });
         }
         // Under another name until it is whole.
         let part = Part(owner.root().join(format!(".{}-{}", repository.name, ids::short(8))));
         data.sandbox = clone(&url, &part.0, owner.root(), input.shallow, context).await?;
-        std::fs::rename(&part.0, &folder).map_err(|error| {
-            ToolError::Failed(format!("the clone cannot be kept as {}: {error}", folder.display()))
+        std::fs::rename(&part.0, &directory).map_err(|error| {
+            ToolError::Failed(format!("the clone cannot be kept as {}: {error}", directory.display()))
         })?;
         data.already = false;
         data.commit = commit_of(&owner, &repository.name);
-        data.bytes = size(&folder, u64::MAX);
+        data.bytes = size(&directory, u64::MAX);
         let line = format!(
             "Cloned {repository} into {} at {} ({} bytes); search it with github_grep",
             data.path,
@@ -134,40 +134,40 @@ fn address(repo: &str, context: &ToolContext) -> Result<(String, Repository), To
     Ok((url.into(), repository))
 }
 
-/// The folder of an owner's clones. In a project no part of the way may be a link.
-pub(super) fn owner_folder(
+/// The directory of an owner's clones. In a project no part of the way may be a link.
+pub(super) fn owner_directory(
     repository: &Repository,
     context: &ToolContext,
     make: bool,
 ) -> Result<Workspace, ToolError> {
-    let folder = context.layout.tools_cache().join("github").join(&repository.owner);
-    if !make && !folder.is_dir() {
+    let directory = context.layout.tools_cache().join("github").join(&repository.owner);
+    if !make && !directory.is_dir() {
         return Err(not_cloned(repository));
     }
     if let Some(workspace) = context.workspace.as_deref()
-        && let Ok(inside) = folder.strip_prefix(workspace.root())
+        && let Ok(inside) = directory.strip_prefix(workspace.root())
     {
         return Ok(workspace.inner(&workspace.path(&inside.display().to_string())?)?);
     }
-    std::fs::create_dir_all(&folder)
-        .map_err(|error| ToolError::Failed(format!("cannot make {}: {error}", folder.display())))?;
-    Ok(Workspace::open(&folder, context.layout.home())?)
+    std::fs::create_dir_all(&directory)
+        .map_err(|error| ToolError::Failed(format!("cannot make {}: {error}", directory.display())))?;
+    Ok(Workspace::open(&directory, context.layout.home())?)
 }
 
 pub(super) fn not_cloned(repository: &Repository) -> ToolError {
     ToolError::Failed(format!("{repository} is not cloned yet; call github_clone first"))
 }
 
-fn shown(folder: &Path, context: &ToolContext) -> String {
+fn shown(directory: &Path, context: &ToolContext) -> String {
     let inside =
-        context.workspace.as_deref().and_then(|workspace| folder.strip_prefix(workspace.root()).ok());
-    inside.unwrap_or(folder).display().to_string()
+        context.workspace.as_deref().and_then(|workspace| directory.strip_prefix(workspace.root()).ok());
+    inside.unwrap_or(directory).display().to_string()
 }
 
 /// Bytes of a file of references.
 const LARGEST_REFERENCES: u64 = 16 * 1024 * 1024;
 
-/// A folder that does not stay behind.
+/// A directory that does not stay behind.
 struct Part(PathBuf);
 
 impl Drop for Part {
@@ -201,11 +201,11 @@ async fn clone(
     let temporary = tempfile::Builder::new()
         .prefix("marvin-")
         .tempdir()
-        .map_err(|error| ToolError::Failed(format!("cannot make a temporary folder: {error}")))?;
+        .map_err(|error| ToolError::Failed(format!("cannot make a temporary directory: {error}")))?;
     let mut child = Child::new("git").args(arguments(&destination, &addresses, shallow));
     child = child.args(["--", destination.url().as_str()]).args([to.as_os_str()]);
     // Not in the project, whose own repository git would look at first.
-    child.folder = Some(temporary.path().to_path_buf());
+    child.directory = Some(temporary.path().to_path_buf());
     child.deadline = deadline;
     child.keep = 16 * 1024;
     child.inherit = false;
@@ -300,11 +300,11 @@ fn environment(to: &Destination, home: &Path) -> BTreeMap<String, String> {
 }
 
 /// Ends a clone that grows beyond the bound.
-async fn watch(folder: PathBuf, limit: u64, cancel: CancellationToken) {
+async fn watch(directory: PathBuf, limit: u64, cancel: CancellationToken) {
     loop {
         tokio::time::sleep(MEASURE).await;
-        let folder = folder.clone();
-        let bytes = tokio::task::spawn_blocking(move || size(&folder, limit)).await.unwrap_or(0);
+        let directory = directory.clone();
+        let bytes = tokio::task::spawn_blocking(move || size(&directory, limit)).await.unwrap_or(0);
         if bytes > limit {
             cancel.cancel();
             return;
@@ -312,12 +312,12 @@ async fn watch(folder: PathBuf, limit: u64, cancel: CancellationToken) {
     }
 }
 
-/// Bytes below a folder; counting stops beyond the bound.
-fn size(folder: &Path, limit: u64) -> u64 {
+/// Bytes below a directory; counting stops beyond the bound.
+fn size(directory: &Path, limit: u64) -> u64 {
     let mut bytes = 0u64;
-    let mut waiting = vec![folder.to_path_buf()];
-    while let Some(folder) = waiting.pop() {
-        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+    let mut waiting = vec![directory.to_path_buf()];
+    while let Some(directory) = waiting.pop() {
+        for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
             match entry.metadata() {
                 Ok(facts) if facts.is_dir() => waiting.push(entry.path()),
                 // A file takes a block at least.
@@ -333,7 +333,7 @@ fn size(folder: &Path, limit: u64) -> u64 {
 }
 
 /// The commit that a clone has checked out; empty when there is none. A contained program may have changed the clone, so it
-/// is read beneath its owner's folder, where no link leads out, and only a commit is taken for one.
+/// is read beneath its owner's directory, where no link leads out, and only a commit is taken for one.
 fn commit_of(owner: &Workspace, name: &str) -> String {
     let read = |inner: &str| {
         let path = owner.path(&format!("{name}/.git/{inner}")).ok()?;

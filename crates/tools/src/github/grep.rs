@@ -1,7 +1,7 @@
 //! Searching a clone.
 
 use super::Repository;
-use super::clone::{not_cloned, owner_folder};
+use super::clone::{not_cloned, owner_directory};
 use crate::context::ToolContext;
 use crate::result::{FROM_WEB, Output, ToolError};
 use crate::search::{CodeGrep, GrepData, GrepInput};
@@ -56,7 +56,7 @@ impl Tool for GithubGrep {
         context: &ToolContext,
     ) -> Result<Output<GrepData>, ToolError> {
         let repository = Repository::parse(&input.repo, &context.settings)?;
-        let owner = owner_folder(&repository, context, false)?;
+        let owner = owner_directory(&repository, context, false)?;
         let path = owner.path(&repository.name)?;
         if !owner.exists(&path) {
             return Err(not_cloned(&repository));

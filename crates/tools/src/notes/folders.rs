@@ -52,7 +52,7 @@ impl Tool for NotesMkdir {
     async fn call(&self, input: MkdirInput, context: &ToolContext) -> Result<Output<MkdirData>, ToolError> {
         let notes = folder(context, true)?;
         let path = notes.path(&input.path)?;
-        notes.make_folder(&path)?;
+        notes.make_directory(&path)?;
         let data = MkdirData { path: path.to_string(), folder: notes.root().display().to_string() };
         Ok(Output::line(format!("Folder {} is there", notes.root().join(path.as_path()).display()), data))
     }

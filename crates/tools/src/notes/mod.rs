@@ -178,7 +178,7 @@ fn existing(folder: &Workspace, text: &str) -> Result<WorkspacePath, ToolError> 
 
 /// A name for lists; folders end in `/`.
 fn name_of(entry: Entry) -> String {
-    if entry.folder { format!("{}/", entry.name) } else { entry.name }
+    if entry.directory { format!("{}/", entry.name) } else { entry.name }
 }
 
 /// Where a note of the project lies in the workspace, for the gate; `None` for the person's own notes.

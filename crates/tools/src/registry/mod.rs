@@ -326,7 +326,7 @@ fn needed(intents: &[Intent], context: &ToolContext) -> Grant {
     let Some(workspace) = context.workspace.as_deref() else { return Grant::default() };
     let home = context.layout.home();
     let (directory, home_text) = (workspace.root().display().to_string(), home.display().to_string());
-    let place = Place { folder: &directory, grounds: Grounds { workspace: &directory, home: &home_text } };
+    let place = Place { directory: &directory, grounds: Grounds { workspace: &directory, home: &home_text } };
     let mut all = Grant::default();
     for intent in intents {
         let Intent::Command { line } = intent else { continue };
@@ -342,9 +342,9 @@ fn needed(intents: &[Intent], context: &ToolContext) -> Grant {
 /// Notes what a person approved, so that they may make a rule of it later. Nothing is learned by this.
 fn suggest(intents: &[Intent], context: &ToolContext) {
     let Some(workspace) = context.workspace.as_deref() else { return };
-    let (folder, home) =
+    let (directory, home) =
         (workspace.root().display().to_string(), context.layout.home().display().to_string());
-    let place = Place { folder: &folder, grounds: Grounds { workspace: &folder, home: &home } };
+    let place = Place { directory: &directory, grounds: Grounds { workspace: &directory, home: &home } };
     for intent in intents {
         let Intent::Command { line } = intent else { continue };
         // Most of what is approved cannot be learned; that is no fault.
@@ -385,12 +385,12 @@ async fn start(
             if whole.is_some() {
                 result.confidence = Confidence::Summarized;
             }
-            let notice = context.artifacts.as_ref().and_then(|folder| {
+            let notice = context.artifacts.as_ref().and_then(|directory| {
                 let workspace = context.workspace.as_deref();
                 artifact::keep(
                     &mut result,
                     whole.as_deref(),
-                    folder,
+                    directory,
                     tool.name(),
                     workspace,
                     &context.redactor,

@@ -35,8 +35,8 @@ pub const CODE_GREP: &str = "code_grep";
 
 /// Bytes that the searcher may hold: the longest line that it can search.
 const HEAP: usize = 16 * 1024 * 1024;
-/// Folders that are left out when no path is given, wherever they lie.
-const FOLDERS: [&str; 6] = ["runs", ".tokimon-tmp", ".venv", "node_modules", "dist", "build"];
+/// Directories that are left out when no path is given, wherever they lie.
+const DIRECTORIES: [&str; 6] = ["runs", ".tokimon-tmp", ".venv", "node_modules", "dist", "build"];
 /// Extensions that are left out when no path is given.
 const EXTENSIONS: [&str; 2] = ["jsonl", "ndjson"];
 
@@ -64,7 +64,7 @@ pub struct GrepInput {
     /// Matches to show at most.
     #[serde(default = "twenty")]
     max_results: usize,
-    /// Folder or file to search, relative to the working directory; generated folders are searched only if named.
+    /// Directory or file to search, relative to the working directory; generated directories are searched only if named.
     path: Option<String>,
 }
 
@@ -164,7 +164,7 @@ fn search(
     let whole_tree = input.path.is_none();
     let plan = walk::Plan {
         everything: !whole_tree,
-        without: if whole_tree { &FOLDERS } else { &[] },
+        without: if whole_tree { &DIRECTORIES } else { &[] },
         ..walk::Plan::default()
     };
     let files = Files {

@@ -44,7 +44,7 @@ pub struct Launch {
     /// Its arguments.
     pub arguments: Vec<String>,
     /// Where it starts.
-    pub folder: PathBuf,
+    pub directory: PathBuf,
     /// The same, where it is an empty directory; to be kept while the server runs.
     pub neutral: Option<NeutralDirectory>,
     /// All of its variables.
@@ -57,16 +57,16 @@ impl Server {
     /// # Errors
     /// When its program is not found or lies in the project, or its directory cannot be used.
     pub fn launch(&self, layout: &Layout, environment: &Environment) -> Result<Launch, String> {
-        let (folder, neutral) = match starts_in(&self.definition, layout) {
-            Some(folder) if self.whose == Whose::Project => {
+        let (directory, neutral) = match starts_in(&self.definition, layout) {
+            Some(directory) if self.whose == Whose::Project => {
                 return Err(format!(
                     "cannot start in {}: a server that a project names starts in an empty directory\n  hint: take `cwd` out of its definition",
-                    folder.display()
+                    directory.display()
                 ));
             }
-            Some(folder) if folder.is_dir() => (folder, None),
-            Some(folder) => {
-                return Err(format!("cannot start in {}: it is not a directory", folder.display()));
+            Some(directory) if directory.is_dir() => (directory, None),
+            Some(directory) => {
+                return Err(format!("cannot start in {}: it is not a directory", directory.display()));
             }
             None => {
                 let neutral = neutral(layout, &self.name)?;
@@ -86,7 +86,7 @@ impl Server {
         if !names_own_script(&self.definition, layout) {
             variables.insert("PYTHONSAFEPATH".into(), "1".into());
         }
-        Ok(Launch { program, arguments: self.arguments(layout), folder, neutral, variables })
+        Ok(Launch { program, arguments: self.arguments(layout), directory, neutral, variables })
     }
 
     /// The program as an absolute path.
@@ -107,8 +107,8 @@ impl Server {
             })?;
             starts_in(&self.definition, layout).unwrap_or_else(|| base.to_path_buf()).join(given)
         } else {
-            let mut folders = path.split(':').map(|folder| Path::new(folder).join(command));
-            folders
+            let mut directories = path.split(':').map(|directory| Path::new(directory).join(command));
+            directories
                 .find(|path| is_executable(path))
                 .ok_or_else(|| format!("cannot start `{command}`: there is no such program on the PATH"))?
         };
@@ -154,9 +154,9 @@ fn names_own_script(definition: &Definition, layout: &Layout) -> bool {
 
 /// `PATH` without directories that are relative, missing, or inside the project.
 fn safe_path(path: &str, project: Option<&Path>) -> String {
-    let is_safe = |folder: &&str| {
-        let folder = Path::new(folder);
-        folder.is_absolute() && folder.is_dir() && !is_inside(folder, project)
+    let is_safe = |directory: &&str| {
+        let directory = Path::new(directory);
+        directory.is_absolute() && directory.is_dir() && !is_inside(directory, project)
     };
     path.split(':').filter(is_safe).collect::<Vec<_>>().join(":")
 }
@@ -184,7 +184,7 @@ fn neutral(layout: &Layout, name: &str) -> Result<NeutralDirectory, String> {
             std::fs::remove_dir(entry.path()).ok();
         }
     }
-    let folder = parent.join(format!("{name}-{}", marvin_base::ids::short(12)));
-    std::fs::DirBuilder::new().mode(NEUTRAL_MODE).create(&folder).map_err(fail)?;
-    Ok(NeutralDirectory(folder))
+    let directory = parent.join(format!("{name}-{}", marvin_base::ids::short(12)));
+    std::fs::DirBuilder::new().mode(NEUTRAL_MODE).create(&directory).map_err(fail)?;
+    Ok(NeutralDirectory(directory))
 }

@@ -50,8 +50,8 @@ pub(super) fn pin(
             notes.push(format!("{} lies inside the project, where agents write", real.display()));
         }
     }
-    if let Some(folder) = starts_in(&server.definition, layout)
-        && is_inside(&folder, layout.project())
+    if let Some(directory) = starts_in(&server.definition, layout)
+        && is_inside(&directory, layout.project())
     {
         notes.push(
             "it starts inside the project: what agents write there may run outside of the sandbox".into(),

@@ -2,7 +2,7 @@
 
 /// The help of all commands.
 pub const HELP: &str = "\
-Tickets: one Markdown file each, in .tickets here or above (or the folder TICKETS_DIR).
+Tickets: one Markdown file each, in .tickets here or above (or the directory TICKETS_DIR).
 
 Usage: marvin tk COMMAND [WORDS …]
 

@@ -6,16 +6,16 @@ use std::path::Path;
 /// Candidates that an ambiguous id names.
 const CANDIDATES: usize = 8;
 
-/// What the ids of a project begin with: the first letters of the words of its folder's name.
+/// What the ids of a project begin with: the first letters of the words of its directory's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Prefix(String);
 
 impl Prefix {
-    /// The prefix for a folder: `my-big-project` gives `mbp`, `plan` gives `pla`. Only plain letters and digits count,
+    /// The prefix for a directory: `my-big-project` gives `mbp`, `plan` gives `pla`. Only plain letters and digits count,
     /// so that an id is always a visible file and a single word.
     #[must_use]
-    pub(super) fn of(folder: &Path) -> Prefix {
-        let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    pub(super) fn of(directory: &Path) -> Prefix {
+        let name = directory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let plain = |word: &str, most| -> String {
             word.chars().filter(char::is_ascii_alphanumeric).take(most).collect()
         };
@@ -87,8 +87,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn prefixes_follow_the_folder() {
-        for (folder, prefix) in [
+    fn prefixes_follow_the_directory() {
+        for (directory, prefix) in [
             ("/a/my-big_project", "mbp"),
             ("/a/plan", "pla"),
             ("/a/x", "x"),
@@ -98,7 +98,7 @@ mod tests {
             ("/", "tk"),
             ("/a/-x-", "x"),
         ] {
-            assert_eq!(Prefix::of(Path::new(folder)).text(), prefix, "{folder}");
+            assert_eq!(Prefix::of(Path::new(directory)).text(), prefix, "{directory}");
         }
     }
 

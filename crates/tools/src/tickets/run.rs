@@ -82,7 +82,7 @@ pub struct Surroundings {
     pub assignee: Option<String>,
 }
 
-/// Gives the tickets, and makes their folder when it is told to.
+/// Gives the tickets, and makes their directory when it is told to.
 pub type Open<'a> = &'a (dyn Fn(bool) -> Result<Store, TicketError> + 'a);
 
 /// Does it.
@@ -94,7 +94,7 @@ pub fn run(command: Command, surroundings: &Surroundings, open: Open<'_>) -> Res
     match command {
         Command::Help => Ok(reply(HELP.to_string(), Data::Help { help: HELP.to_string() })),
         Command::Create(mut draft) => {
-            // A wrong draft must not leave a folder behind.
+            // A wrong draft must not leave a directory behind.
             draft.clone().checked()?;
             draft.assignee = draft.assignee.or_else(|| surroundings.assignee.clone());
             let (id, ticket) = open(true)?.create(*draft)?;

@@ -1,6 +1,6 @@
-//! The folder of the tickets: one file each, read and changed so that nothing is lost.
+//! The directory of the tickets: one file each, read and changed so that nothing is lost.
 //!
-//! Whoever changes something holds the folder first ([`Workspace::hold`]), reads the file anew, and replaces it as a
+//! Whoever changes something holds the directory first ([`Workspace::hold`]), reads the file anew, and replaces it as a
 //! whole; so any number of processes can work on the same tickets, and one that is killed leaves the old file or the new
 //! one. The original knows no locks: while it runs beside this one, the last writer of a file wins.
 
@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// How long others may hold the folder.
+/// How long others may hold the directory.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes of a file that is read as a ticket.
 const LARGEST: u64 = 8 * 1024 * 1024;
@@ -30,16 +30,16 @@ const ATTEMPTS: usize = 1000;
 const LEFTOVER: &str = ".marvin-";
 const EXTENSION: &str = ".md";
 
-/// An open folder of tickets.
+/// An open directory of tickets.
 #[derive(Debug)]
 pub struct Store {
-    folder: Workspace,
+    directory: Workspace,
     prefix: Prefix,
     /// Keeps secrets out of what is written; tickets are read by every agent of the project.
     redactor: Arc<Redactor>,
 }
 
-/// A file of the folder that is not a ticket, or says something else than its name.
+/// A file of the directory that is not a ticket, or says something else than its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     /// The name of the file.
@@ -64,8 +64,8 @@ pub struct Shelf {
 }
 
 impl Store {
-    /// The tickets for somebody at the command line: the named folder, else `.tickets` here or above. With `make` the
-    /// folder is made where there is none.
+    /// The tickets for somebody at the command line: the named directory, else `.tickets` here or above. With `make` the
+    /// directory is made where there is none.
     ///
     /// # Errors
     /// When there is none, or it cannot be opened.
@@ -87,22 +87,22 @@ impl Store {
             let place = place.display();
             return Err(TicketError::Failed(format!("tickets directory '{place}' does not exist")));
         }
-        let folder = Workspace::open(&place, home)?;
-        // Ids are called after the project; a folder named by the person may lie anywhere.
-        let project = if named.is_some() { from } else { folder.root().parent().unwrap_or(from) };
+        let directory = Workspace::open(&place, home)?;
+        // Ids are called after the project; a directory named by the person may lie anywhere.
+        let project = if named.is_some() { from } else { directory.root().parent().unwrap_or(from) };
         let prefix = Prefix::of(project);
         let redactor = Arc::new(Redactor::new(&Environment::of_process(), []));
-        Ok(Store { folder, prefix, redactor })
+        Ok(Store { directory, prefix, redactor })
     }
 
     /// The tickets of a workspace and no others, for tools.
     ///
     /// # Errors
-    /// When there are none, or `.tickets` is not a folder of the workspace.
+    /// When there are none, or `.tickets` is not a directory of the workspace.
     pub fn of_workspace(workspace: &Workspace, make: bool) -> Result<Store, TicketError> {
-        let folder = workspace.tickets(make)?.ok_or_else(|| TicketError::Failed(NONE_HERE.into()))?;
+        let directory = workspace.tickets(make)?.ok_or_else(|| TicketError::Failed(NONE_HERE.into()))?;
         let redactor = Arc::new(Redactor::patterns_only());
-        Ok(Store { folder, prefix: Prefix::of(workspace.root()), redactor })
+        Ok(Store { directory, prefix: Prefix::of(workspace.root()), redactor })
     }
 
     /// The same tickets, written without the secrets that this redactor knows.
@@ -114,15 +114,15 @@ impl Store {
     /// Where the tickets lie.
     #[must_use]
     pub fn place(&self) -> &Path {
-        self.folder.root()
+        self.directory.root()
     }
 
     /// The ids of all files that are named like tickets, in order.
     ///
     /// # Errors
-    /// When the folder cannot be listed.
+    /// When the directory cannot be listed.
     pub fn ids(&self) -> Result<Vec<String>, TicketError> {
-        let entries = self.folder.read_dir(&self.folder.path(".")?)?;
+        let entries = self.directory.read_dir(&self.directory.path(".")?)?;
         let id = |name: &str| name.strip_suffix(EXTENSION).filter(|id| !id.is_empty()).map(str::to_string);
         let visible = entries.iter().filter(|entry| !entry.name.starts_with('.'));
         Ok(visible.filter_map(|entry| id(&entry.name)).collect())
@@ -148,7 +148,7 @@ impl Store {
     /// Every ticket; what is damaged is listed and does not keep the others from being read.
     ///
     /// # Errors
-    /// When the folder cannot be listed.
+    /// When the directory cannot be listed.
     pub fn shelf(&self) -> Result<Shelf, TicketError> {
         let mut shelf = Shelf::default();
         for id in self.ids()? {
@@ -156,7 +156,7 @@ impl Store {
                 shelf.problems.push(Problem { file: format!("{id}{EXTENSION}"), reason });
             };
             match self.bytes(&id) {
-                // Gone since the folder was listed.
+                // Gone since the directory was listed.
                 Err(TicketError::Refused(refusal)) if refusal.kind == RefusalKind::Missing => {
                     if id.contains(char::REPLACEMENT_CHARACTER) {
                         problem("its name is not UTF-8 text".into());
@@ -181,7 +181,7 @@ impl Store {
     /// When a ticket was last changed; the epoch where that cannot be known.
     #[must_use]
     pub fn changed_at(&self, id: &str) -> SystemTime {
-        let facts = self.file(id).ok().and_then(|path| self.folder.metadata(&path).ok());
+        let facts = self.file(id).ok().and_then(|path| self.directory.metadata(&path).ok());
         match facts.and_then(|facts| facts.modified().ok()) {
             Some(moment) => moment,
             None => SystemTime::UNIX_EPOCH,
@@ -212,7 +212,7 @@ impl Store {
             let bytes = draft.render(&id, &stamp());
             fits(&id, &bytes)?;
             let ticket = Ticket::parse(&bytes).map_err(|damage| damaged(&id, &damage))?;
-            match self.folder.create_new(&self.file(&id)?, &bytes) {
+            match self.directory.create_new(&self.file(&id)?, &bytes) {
                 Ok(()) => return Ok((id, ticket)),
                 Err(refusal) if refusal.kind == RefusalKind::Exists => {}
                 Err(refusal) => return Err(refusal.into()),
@@ -336,41 +336,41 @@ impl Store {
         if self.bytes(id)? != before.bytes() {
             return Err(TicketError::Failed(format!("{id} was changed by somebody else in the meantime")));
         }
-        Ok(self.folder.replace(&self.file(id)?, ticket.bytes())?)
+        Ok(self.directory.replace(&self.file(id)?, ticket.bytes())?)
     }
 
-    /// Changes the file of a ticket, if the change changes anything. The folder must be held.
+    /// Changes the file of a ticket, if the change changes anything. The directory must be held.
     fn change<T>(&self, id: &str, change: impl FnOnce(&mut Ticket) -> T) -> Result<T, TicketError> {
         let mut ticket = self.read(id)?;
         let before = ticket.clone();
         let result = change(&mut ticket);
         if ticket != before {
             fits(id, ticket.bytes())?;
-            self.folder.replace(&self.file(id)?, ticket.bytes())?;
+            self.directory.replace(&self.file(id)?, ticket.bytes())?;
         }
         Ok(result)
     }
 
     /// Keeps other writers out, and clears away what a killed one left.
     fn hold(&self) -> Result<Held, TicketError> {
-        let held = self.folder.hold(PATIENCE)?;
-        for entry in self.folder.read_dir(&self.folder.path(".")?)? {
-            if entry.name.starts_with(LEFTOVER) && !entry.folder {
+        let held = self.directory.hold(PATIENCE)?;
+        for entry in self.directory.read_dir(&self.directory.path(".")?)? {
+            if entry.name.starts_with(LEFTOVER) && !entry.directory {
                 // It is only untidy; whoever cannot delete it can still work.
-                self.folder.path(&entry.name).and_then(|path| self.folder.remove(&path)).ok();
+                self.directory.path(&entry.name).and_then(|path| self.directory.remove(&path)).ok();
             }
         }
         Ok(held)
     }
 
     fn file(&self, id: &str) -> Result<WorkspacePath, TicketError> {
-        Ok(self.folder.path(&format!("{id}{EXTENSION}"))?)
+        Ok(self.directory.path(&format!("{id}{EXTENSION}"))?)
     }
 
     fn bytes(&self, id: &str) -> Result<Vec<u8>, TicketError> {
         let path = self.file(id)?;
         let mut bytes = Vec::new();
-        let file = self.folder.open_read(&path)?;
+        let file = self.directory.open_read(&path)?;
         file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| {
             TicketError::Failed(format!(
                 "cannot read {}: {error}",
@@ -385,7 +385,7 @@ impl Store {
 }
 
 const NONE_FOUND: &str =
-    "no .tickets directory found here or above; `create` makes one, or set TICKETS_DIR to the folder";
+    "no .tickets directory found here or above; `create` makes one, or set TICKETS_DIR to the directory";
 const NONE_HERE: &str = "there are no tickets here yet; `create` makes the first one";
 
 fn damaged(id: &str, damage: &Damage) -> TicketError {

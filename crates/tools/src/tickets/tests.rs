@@ -1,22 +1,22 @@
-//! The folder of the tickets, and the command line over it.
+//! The directory of the tickets, and the command line over it.
 
 use super::*;
 use std::path::Path;
 
 /// A project with tickets.
 struct Project {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Project {
     fn new() -> Self {
-        let folder = tempfile::Builder::new().prefix("new-world-").tempdir().unwrap();
-        std::fs::create_dir(folder.path().join(".tickets")).unwrap();
-        Project { folder }
+        let directory = tempfile::Builder::new().prefix("new-world-").tempdir().unwrap();
+        std::fs::create_dir(directory.path().join(".tickets")).unwrap();
+        Project { directory }
     }
 
     fn root(&self) -> &Path {
-        self.folder.path()
+        self.directory.path()
     }
 
     fn file(&self, id: &str) -> std::path::PathBuf {
@@ -86,7 +86,7 @@ fn a_ticket_is_written_as_the_original_writes_it() {
     assert!(project.read(nameless.trim_end()).ends_with("---\n# Untitled\n\n"));
 }
 
-/// `nw` and a random letter of the folder's name, a dash, four letters or digits.
+/// `nw` and a random letter of the directory's name, a dash, four letters or digits.
 fn regular(id: &str) -> bool {
     let (prefix, rest) = id.split_once('-').unwrap();
     prefix.starts_with("nw")
@@ -124,16 +124,16 @@ fn what_would_break_a_file_is_refused_or_folded() {
 }
 
 #[test]
-fn only_create_makes_the_folder() {
-    let folder = tempfile::tempdir().unwrap();
-    let find = |make| Store::find(folder.path(), None, Path::new("/nowhere"), make);
+fn only_create_makes_the_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    let find = |make| Store::find(directory.path(), None, Path::new("/nowhere"), make);
     assert!(find(false).unwrap_err().to_string().contains("no .tickets directory found"));
-    assert!(!folder.path().join(".tickets").exists());
-    let inner = folder.path().join("a/b");
+    assert!(!directory.path().join(".tickets").exists());
+    let inner = directory.path().join("a/b");
     std::fs::create_dir_all(&inner).unwrap();
     find(true).unwrap();
     let below = Store::find(&inner, None, Path::new("/nowhere"), false).unwrap();
-    assert_eq!(below.place(), folder.path().canonicalize().unwrap().join(".tickets"));
+    assert_eq!(below.place(), directory.path().canonicalize().unwrap().join(".tickets"));
     let named = Store::find(&inner, Some("elsewhere"), Path::new("/nowhere"), false).unwrap_err();
     assert!(named.to_string().contains("does not exist"), "{named}");
     Store::find(&inner, Some("elsewhere"), Path::new("/nowhere"), true).unwrap();
@@ -263,7 +263,7 @@ fn damaged_files_are_named_and_the_others_work() {
         "nw-torn.md: its frontmatter has no closing",
         "README.md",
         "nw-liar.md: it says `id: other`",
-        "folder.md",
+        "directory.md",
         "link.md",
         "pipe.md",
     ] {

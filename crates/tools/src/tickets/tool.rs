@@ -364,7 +364,7 @@ fn parent(given: &str, context: &ToolContext) -> Option<String> {
 async fn answer(command: Command, context: &ToolContext) -> Result<Output<Data>, ToolError> {
     context.workspace()?;
     let within = context.clone();
-    // The folder may be held by somebody else for a while.
+    // The directory may be held by somebody else for a while.
     let done = tokio::task::spawn_blocking(move || answer_now(command, &within)).await;
     done.map_err(|error| ToolError::Failed(format!("the ticket tool was interrupted: {error}")))?
 }

@@ -16,17 +16,17 @@ const MOST: usize = 500;
 /// The replies of one service.
 #[derive(Debug)]
 pub(super) struct Cache {
-    folder: PathBuf,
+    directory: PathBuf,
     seconds: i64,
 }
 
 impl Cache {
     pub(super) fn new(layout: &Layout, service: &str, seconds: i64) -> Self {
-        Cache { folder: layout.tools_cache().join(service), seconds }
+        Cache { directory: layout.tools_cache().join(service), seconds }
     }
 
     fn file(&self, asked: &str) -> PathBuf {
-        self.folder.join(format!("{}.json", signature::of_bytes(asked.as_bytes())))
+        self.directory.join(format!("{}.json", signature::of_bytes(asked.as_bytes())))
     }
 
     /// What was answered to this, if that is not too long ago.
@@ -41,7 +41,7 @@ impl Cache {
     /// Keeps an answer. One that cannot be kept is asked for again.
     pub(super) fn put(&self, asked: &str, data: &Value) {
         let kept = json!({"asked": asked, "fetched_at": clock::now().as_second(), "data": data});
-        if std::fs::create_dir_all(&self.folder).is_ok() {
+        if std::fs::create_dir_all(&self.directory).is_ok() {
             self.make_room();
             atomic::replace(&self.file(asked), format!("{kept}\n").as_bytes()).ok();
         }
@@ -49,7 +49,7 @@ impl Cache {
 
     /// Removes what is too old, once there are many.
     fn make_room(&self) {
-        let entries = std::fs::read_dir(&self.folder).into_iter().flatten().filter_map(Result::ok);
+        let entries = std::fs::read_dir(&self.directory).into_iter().flatten().filter_map(Result::ok);
         let files: Vec<PathBuf> = entries
             .map(|entry| entry.path())
             .filter(|path| path.extension().is_some_and(|it| it == "json"))
@@ -74,8 +74,8 @@ mod tests {
 
     #[test]
     fn only_what_is_fresh_and_whole_is_believed() {
-        let folder = tempfile::tempdir().unwrap();
-        let environment = Environment::from_iter([("HOME", folder.path().display().to_string())]);
+        let directory = tempfile::tempdir().unwrap();
+        let environment = Environment::from_iter([("HOME", directory.path().display().to_string())]);
         let cache = Cache::new(&Layout::new(&environment, None), "x", 60);
         assert_eq!(cache.get("q"), None);
         cache.put("q", &json!({"a": 1}));

@@ -42,8 +42,8 @@ impl Hops {
 
     /// Changes the ways while nobody else does.
     fn change<T>(&self, change: impl FnOnce(&mut BTreeMap<String, Hop>) -> T) -> std::io::Result<T> {
-        if let Some(folder) = self.path.parent() {
-            std::fs::create_dir_all(folder)?;
+        if let Some(directory) = self.path.parent() {
+            std::fs::create_dir_all(directory)?;
         }
         let lock = File::options().create(true).append(true).open(self.path.with_extension("lock"))?;
         lock.lock()?;
@@ -90,8 +90,8 @@ mod tests {
 
     #[test]
     fn a_way_works_once() {
-        let folder = tempfile::tempdir().unwrap();
-        let environment = Environment::from_iter([("HOME", folder.path().display().to_string())]);
+        let directory = tempfile::tempdir().unwrap();
+        let environment = Environment::from_iter([("HOME", directory.path().display().to_string())]);
         let hops = Hops::new(&Layout::new(&environment, None));
         let story = ("https://h/1".to_string(), "One".to_string());
         let names = hops.open(&[story.clone(), story]).unwrap();

@@ -77,17 +77,17 @@ impl Tool for DownloadFile {
         input: DownloadInput,
         context: &ToolContext,
     ) -> Result<Output<DownloadData>, ToolError> {
-        let folder = folder(context)?;
-        let path = folder.path(&name_of(&input))?;
+        let directory = directory(context)?;
+        let path = directory.path(&name_of(&input))?;
         let taken = || {
             ToolError::Refused(Refusal::new(
                 RefusalKind::Exists,
-                format!("there is a file {} already", folder.root().join(path.as_path()).display()),
+                format!("there is a file {} already", directory.root().join(path.as_path()).display()),
                 "Nothing is overwritten: give another `filename`.",
             ))
         };
         // A link that leads out is something too.
-        if folder.exists(&path) || folder.root().join(path.as_path()).is_symlink() {
+        if directory.exists(&path) || directory.root().join(path.as_path()).is_symlink() {
             return Err(taken());
         }
         let limit = context.settings.count(&table::WEB_DOWNLOAD_BYTES) as u64;
@@ -118,7 +118,7 @@ impl Tool for DownloadFile {
         }
         file.rewind().map_err(disk)?;
         let destination = path.clone();
-        let kept = Arc::clone(&folder);
+        let kept = Arc::clone(&directory);
         let bytes = tokio::task::spawn_blocking(move || kept.create_from(&destination, &mut file))
             .await
             .map_err(|_| ToolError::Failed("the download could not be kept".into()))?
@@ -126,7 +126,7 @@ impl Tool for DownloadFile {
         let shown = if context.coding {
             path.as_str().to_string()
         } else {
-            folder.root().join(path.as_path()).display().to_string()
+            directory.root().join(path.as_path()).display().to_string()
         };
         let data = DownloadData {
             url: answer.url.clone(),
@@ -141,19 +141,19 @@ impl Tool for DownloadFile {
 }
 
 /// Where downloads go.
-fn folder(context: &ToolContext) -> Result<Arc<Workspace>, ToolError> {
+fn directory(context: &ToolContext) -> Result<Arc<Workspace>, ToolError> {
     if context.coding {
         context.workspace()?;
         let workspace = context.workspace.clone();
         return workspace.ok_or_else(|| ToolError::Failed("there is no working directory".into()));
     }
-    let folder = context.layout.downloads();
-    std::fs::create_dir_all(&folder)
-        .map_err(|error| ToolError::Failed(format!("cannot make {}: {error}", folder.display())))?;
-    Ok(Arc::new(Workspace::open(&folder, context.layout.home())?))
+    let directory = context.layout.downloads();
+    std::fs::create_dir_all(&directory)
+        .map_err(|error| ToolError::Failed(format!("cannot make {}: {error}", directory.display())))?;
+    Ok(Arc::new(Workspace::open(&directory, context.layout.home())?))
 }
 
-/// The name that the file gets: no folders, no leading dot, nothing that is not seen.
+/// The name that the file gets: no directories, no leading dot, nothing that is not seen.
 fn name_of(input: &DownloadInput) -> String {
     let given = input.filename.trim();
     let from_address = || {

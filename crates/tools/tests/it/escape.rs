@@ -30,8 +30,8 @@ struct House {
 fn house() -> House {
     let inner = support::House::new();
     let (root, outside) = (inner.root.clone(), inner.home.join("outside"));
-    for folder in [".tickets", ".marvin/runs/r1", ".marvin/upstream", ".marvin/notes", ".git/hooks"] {
-        std::fs::create_dir_all(root.join(folder)).unwrap();
+    for directory in [".tickets", ".marvin/runs/r1", ".marvin/upstream", ".marvin/notes", ".git/hooks"] {
+        std::fs::create_dir_all(root.join(directory)).unwrap();
     }
     std::fs::create_dir_all(outside.join("deep")).unwrap();
     for (path, text) in [
@@ -60,13 +60,13 @@ impl House {
     fn canaries(&self) -> BTreeMap<PathBuf, String> {
         let mut found = BTreeMap::new();
         let outer = self.root.parent().unwrap();
-        let mut folders: Vec<PathBuf> = [".tickets", ".git", ".marvin/runs", ".marvin/upstream"]
+        let mut directories: Vec<PathBuf> = [".tickets", ".git", ".marvin/runs", ".marvin/upstream"]
             .iter()
             .map(|closed| self.root.join(closed))
             .chain([outer.to_path_buf(), self.outside.clone()])
             .collect();
-        while let Some(folder) = folders.pop() {
-            for entry in std::fs::read_dir(&folder).unwrap().map(Result::unwrap) {
+        while let Some(directory) = directories.pop() {
+            for entry in std::fs::read_dir(&directory).unwrap().map(Result::unwrap) {
                 let kind = entry.file_type().unwrap();
                 let text = if kind.is_file() {
                     std::fs::read_to_string(entry.path()).unwrap()
@@ -74,8 +74,8 @@ impl House {
                     format!("{kind:?}")
                 };
                 found.insert(entry.path(), text);
-                if kind.is_dir() && folder != outer {
-                    folders.push(entry.path());
+                if kind.is_dir() && directory != outer {
+                    directories.push(entry.path());
                 }
             }
         }
@@ -380,7 +380,7 @@ async fn a_hard_link_is_the_file_and_is_replaced_not_written_through() {
 #[tokio::test]
 async fn the_walls_hold_for_whole_tree_searches() {
     let house = house();
-    link(&house, &house.outside, "src/folder");
+    link(&house, &house.outside, "src/directory");
     link(&house, house.outside.join("secret"), "src/file");
     link(&house, house.outside.join(".gitignore"), "src/.gitignore");
     link(&house, "../.tickets", "src/tickets");
@@ -495,7 +495,7 @@ async fn mounts() {
     }
 }
 
-/// Somebody swaps a file and a folder for links, thousands of times a second, while every tool works on them.
+/// Somebody swaps a file and a directory for links, thousands of times a second, while every tool works on them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_swapped_at_the_last_moment_does_not_help() {
     let house = house();
@@ -516,9 +516,9 @@ async fn a_link_swapped_at_the_last_moment_does_not_help() {
             while !stop.load(Ordering::Relaxed) {
                 // Turn by turn a link out and a link into a closed place.
                 out = !out;
-                let folder = if out { &outside } else { &closed };
+                let directory = if out { &outside } else { &closed };
                 let file = if out { outside.join("secret") } else { closed.join("config") };
-                for (name, target) in [("folder", folder), ("file", &file)] {
+                for (name, target) in [("folder", directory), ("file", &file)] {
                     let (real, aside) = (root.join(name), root.join(format!("{name}.aside")));
                     // A tool may have made something of that name meanwhile; then it is that which is swapped.
                     if std::fs::rename(&real, &aside).is_ok() {
@@ -535,15 +535,15 @@ async fn a_link_swapped_at_the_last_moment_does_not_help() {
         })
     };
     let calls = [
-        ("read_file", json!({"path": "folder/secret"})),
+        ("read_file", json!({"path": "directory/secret"})),
         ("read_file", json!({"path": "file"})),
-        ("append_file", json!({"path": "folder/secret", "content": "x"})),
+        ("append_file", json!({"path": "directory/secret", "content": "x"})),
         ("append_file", json!({"path": "file", "content": "x"})),
-        ("create_file", json!({"path": "folder/new-ROUND", "content": "x"})),
-        ("create_file", json!({"path": "folder/sub-ROUND/new", "content": "x"})),
-        ("apply_patch", json!({"path": "folder/secret", "old_str": "inside", "new_str": "inside "})),
+        ("create_file", json!({"path": "directory/new-ROUND", "content": "x"})),
+        ("create_file", json!({"path": "directory/sub-ROUND/new", "content": "x"})),
+        ("apply_patch", json!({"path": "directory/secret", "old_str": "inside", "new_str": "inside "})),
         ("apply_patch", json!({"path": "file", "old_str": "inside", "new_str": "inside "})),
-        ("apply_patch", json!({"path": "folder/secret", "old_str": "canary", "new_str": "gone"})),
+        ("apply_patch", json!({"path": "directory/secret", "old_str": "canary", "new_str": "gone"})),
         ("code_grep", json!({"pattern": "canary-", "path": "folder"})),
         ("code_grep", json!({"pattern": "canary-"})),
         ("tree", json!({"path": "folder"})),

@@ -8,13 +8,13 @@ use std::path::Path;
 use std::process::Command;
 
 /// Runs git by hand, as the test's own person.
-fn git(folder: &Path, words: &[&str]) -> String {
+fn git(directory: &Path, words: &[&str]) -> String {
     let output = Command::new("git")
         .args(words)
-        .current_dir(folder)
+        .current_dir(directory)
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap())
-        .env("HOME", folder)
+        .env("HOME", directory)
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .envs([("GIT_AUTHOR_NAME", "A"), ("GIT_AUTHOR_EMAIL", "a@b"), ("GIT_COMMITTER_NAME", "A")])
         .env("GIT_COMMITTER_EMAIL", "a@b")
@@ -183,7 +183,7 @@ async fn only_the_workspaces_own_repository_is_used() {
         let text = house.bad(tool, arguments).await;
         assert!(text.contains("no git repository in the working directory"), "{tool}: {text}");
     }
-    // A folder that only looks like one.
+    // A directory that only looks like one.
     std::fs::create_dir(house.root.join(".git")).unwrap();
     house.write("a", "a");
     assert!(house.bad("git_status", json!({})).await.contains("not a git repository"));
@@ -315,7 +315,7 @@ async fn a_hostile_repository_runs_nothing_in_the_reading_tools() {
 }
 
 #[tokio::test]
-async fn a_configuration_that_names_another_folder_leads_nowhere() {
+async fn a_configuration_that_names_another_directory_leads_nowhere() {
     let house = House::repository(&[]);
     let other = house.home.join("other");
     std::fs::create_dir(&other).unwrap();

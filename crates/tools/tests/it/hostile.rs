@@ -79,7 +79,7 @@ async fn git_is_not_led_elsewhere() {
     for tool in ["git_status", "git_log", "git_diff"] {
         assert!(!within(limit, &house, tool, json!({})).await.result.ok, "{tool}");
     }
-    // A repository of its own making, whose common folder is read as `/` by one and as ` /` by the other.
+    // A repository of its own making, whose common directory is read as `/` by one and as ` /` by the other.
     let house = House::new();
     let git = |words: &[&str]| {
         let done = Command::new("git").args(words).current_dir(&house.root).output().unwrap();

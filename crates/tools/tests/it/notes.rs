@@ -1,4 +1,4 @@
-//! Notes: folders, lines, patches, each in the folder of the mode.
+//! Notes: directories, lines, patches, each in the directory of the mode.
 
 use crate::support::House;
 use marvin_gate::{Access, Decision};
@@ -6,7 +6,7 @@ use marvin_tools::Mode;
 use serde_json::json;
 
 #[tokio::test]
-async fn folders_and_lines_in_the_folder_of_the_mode() {
+async fn directories_and_lines_in_the_directory_of_the_mode() {
     for (mode, place) in [(Mode::Coding, "work/.marvin/notes"), (Mode::Assistant, "Notes")] {
         let house = House::with(mode, &Access::Full, &[]);
         let notes = house.home.join(place);
@@ -53,14 +53,14 @@ async fn folders_and_lines_in_the_folder_of_the_mode() {
 }
 
 #[tokio::test]
-async fn no_note_tool_leaves_the_folder() {
+async fn no_note_tool_leaves_the_directory() {
     for mode in [Mode::Coding, Mode::Assistant] {
         let house = House::with(mode, &Access::Full, &[]);
         house.good("write_note", json!({"path": "a", "content": "x\n"})).await;
-        let folder =
+        let directory =
             if mode == Mode::Coding { house.root.join(".marvin/notes") } else { house.home.join("Notes") };
         std::fs::write(house.home.join("secret.md"), "canary\n").unwrap();
-        std::os::unix::fs::symlink(&house.home, folder.join("out")).unwrap();
+        std::os::unix::fs::symlink(&house.home, directory.join("out")).unwrap();
         for path in
             ["../secret", "/etc/passwd", "out/secret", "out", "a/../../secret", "~/secret.md", ".tickets/a"]
         {

@@ -109,7 +109,7 @@ async fn what_cannot_be_done_is_said_and_nothing_is_changed() {
     let add = "*** Begin Patch\n*** Add File: n/e/w.txt\n+x\n";
     for (rest, said) in [
         ("*** Delete File: missing\n", "no such file"),
-        ("*** Delete File: folder\n", "not a regular file"),
+        ("*** Delete File: directory\n", "not a regular file"),
         ("*** Delete File: .git/config\n", "git's own files"),
         ("*** Update File: latin\n@@\n-x\n+y\n", "not UTF-8"),
         ("*** Update File: a.txt\n*** Move to: b.sh\n", "exists already"),

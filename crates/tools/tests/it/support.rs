@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 /// A home with a workspace in it, and the tools to work there.
 pub(crate) struct House {
-    _folder: tempfile::TempDir,
+    _directory: tempfile::TempDir,
     pub(crate) home: PathBuf,
     pub(crate) root: PathBuf,
     pub(crate) toolbox: Toolbox,
@@ -29,8 +29,8 @@ impl House {
     }
 
     pub(crate) fn with(mode: Mode, access: &Access, variables: &[(&str, &str)]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let home = folder.path().canonicalize().unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path().canonicalize().unwrap();
         let root = home.join("work");
         std::fs::create_dir_all(root.join("src")).unwrap();
         let mut environment = Environment::from_iter(variables.iter().copied());
@@ -57,7 +57,7 @@ impl House {
             approver: None,
             grant: None,
         };
-        House { _folder: folder, home, root, toolbox: Toolbox::new(mode, access), context }
+        House { _directory: directory, home, root, toolbox: Toolbox::new(mode, access), context }
     }
 
     /// With a run of its own in the workspace, as in a session.

@@ -36,7 +36,7 @@ fn skipped(what: &str) {
 fn python() -> Option<House> {
     let house = House::new();
     match std::env::var_os("MARVIN_TEST_PYTHON") {
-        Some(folder) => std::os::unix::fs::symlink(folder, house.root.join(".venv")).unwrap(),
+        Some(directory) => std::os::unix::fs::symlink(directory, house.root.join(".venv")).unwrap(),
         None if runs("python3", &["-m", "pytest", "--version"]) => {}
         None => {
             skipped("nothing of pytest was tested: there is none (cargo xtask test installs it)");

@@ -82,7 +82,7 @@ async fn wrong_calls_are_explained() {
 }
 
 #[tokio::test]
-async fn tools_stay_in_the_workspaces_own_folder() {
+async fn tools_stay_in_the_workspaces_own_directory() {
     let house = House::with(Mode::Coding, &Access::Full, &[("TICKETS_DIR", "/var/elsewhere")]);
     assert!(house.context.settings.given(&table::TICKETS_DIR).is_some());
     // Above the workspace there are tickets too; they are not these.
@@ -95,7 +95,7 @@ async fn tools_stay_in_the_workspaces_own_folder() {
         [("tk", tk("create x")), ("create_ticket", json!({"title": "x"})), ("ticket_list", json!({}))]
     {
         let error = house.bad(tool, arguments).await;
-        assert!(error.contains("it is a link or a file, not a folder"), "{error}");
+        assert!(error.contains("it is a link or a file, not a directory"), "{error}");
     }
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
     std::fs::remove_file(house.root.join(".tickets")).unwrap();

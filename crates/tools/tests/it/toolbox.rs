@@ -454,7 +454,7 @@ async fn commands_are_judged_and_bounded() {
 }
 
 #[tokio::test]
-async fn notes_stay_in_the_folder_of_the_mode() {
+async fn notes_stay_in_the_directory_of_the_mode() {
     let house = House::new();
     house.good("write_note", json!({"path": "plan/a", "content": "one\n"})).await;
     house.good("write_note", json!({"path": "plan/a", "content": "two\n", "append": true})).await;
@@ -471,7 +471,7 @@ async fn notes_stay_in_the_folder_of_the_mode() {
     assert!(house.bad("read_note", json!({"path": "a"})).await.contains("no notes yet"));
     house.good("write_note", json!({"path": "a.txt", "content": "x"})).await;
     assert_eq!(std::fs::read_to_string(house.home.join("Notes/a.txt")).unwrap(), "x");
-    // A notes folder that is a link out of the project is not followed.
+    // A notes directory that is a link out of the project is not followed.
     let house = House::new();
     std::fs::create_dir_all(house.root.join(".marvin")).unwrap();
     symlink(&house.home, house.root.join(".marvin/notes")).unwrap();
@@ -480,7 +480,7 @@ async fn notes_stay_in_the_folder_of_the_mode() {
 }
 
 #[tokio::test]
-async fn a_notes_folder_that_is_a_link_opens_nothing() {
+async fn a_notes_directory_that_is_a_link_opens_nothing() {
     for (target, note) in [
         (".", "config.toml"),
         ("../.git/hooks", "pre-commit.sh"),
@@ -489,8 +489,8 @@ async fn a_notes_folder_that_is_a_link_opens_nothing() {
         ("../src", "main.rs"),
     ] {
         let house = House::new();
-        for folder in [".git/hooks", ".tickets", ".marvin/runs/r1", ".marvin"] {
-            std::fs::create_dir_all(house.root.join(folder)).unwrap();
+        for directory in [".git/hooks", ".tickets", ".marvin/runs/r1", ".marvin"] {
+            std::fs::create_dir_all(house.root.join(directory)).unwrap();
         }
         house.write(".marvin/runs/r1/trace.jsonl", "old");
         symlink(target, house.root.join(".marvin/notes")).unwrap();
@@ -736,14 +736,14 @@ async fn an_approval_is_suggested_and_not_learned() {
     let mut house = House::new();
     house.context.attended = true;
     let arguments = Arguments::from_value(json!({"command": "frobnicate --all"}));
-    let folder = house.context.layout.security();
-    let waiting = || marvin_gate::layers::learn::suggestions(&folder).unwrap();
+    let directory = house.context.layout.security();
+    let waiting = || marvin_gate::layers::learn::suggestions(&directory).unwrap();
     let called = house.toolbox.call("run_command", &arguments, &house.context).await;
     assert_eq!(called.verdict.decision, Decision::Ask);
     assert!(waiting().is_empty(), "a question alone says nothing");
     house.toolbox.call_approved("run_command", &arguments, &house.context).await;
     assert_eq!(waiting()[0].rules[0].pattern, "frobnicate --all");
-    assert!(!folder.join("learned.jsonl").exists());
+    assert!(!directory.join("learned.jsonl").exists());
     let called = house.toolbox.call("run_command", &arguments, &house.context).await;
     assert_eq!(called.verdict.decision, Decision::Ask, "it is asked about again");
     for never in ["rm a", "python3 -c 'print(1)'", "frobnicate $X"] {
@@ -751,6 +751,6 @@ async fn an_approval_is_suggested_and_not_learned() {
         house.toolbox.call_approved("run_command", &arguments, &house.context).await;
     }
     assert_eq!(waiting().len(), 1);
-    let log = std::fs::read_to_string(folder.join("decisions.jsonl")).unwrap();
+    let log = std::fs::read_to_string(directory.join("decisions.jsonl")).unwrap();
     assert_eq!(log.lines().count(), 6, "{log}");
 }

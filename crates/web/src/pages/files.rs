@@ -1,4 +1,4 @@
-//! Files that a run left: artifacts, lessons, reports, logs. Only regular files below the run's folder, reached without a link.
+//! Files that a run left: artifacts, lessons, reports, logs. Only regular files below the run's directory, reached without a link.
 
 use super::runs;
 use crate::answer::{Answer, Refusal};
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use std::io::Read;
 use std::path::Path;
 
-/// Folders of a run whose files are shown.
-const FOLDERS: [&str; 4] = ["artifacts", "lessons", "reports", "logs"];
+/// Directories of a run whose files are shown.
+const DIRECTORIES: [&str; 4] = ["artifacts", "lessons", "reports", "logs"];
 /// Files that are listed, and how deep.
 const MOST: usize = 1_000;
 const DEEPEST: usize = 8;
@@ -19,18 +19,18 @@ const LARGEST: u64 = 512 * 1024;
 /// The files of a run.
 pub(super) fn list(run: &Path) -> Vec<Value> {
     let mut found = Vec::new();
-    for name in FOLDERS {
+    for name in DIRECTORIES {
         walk(&run.join(name), name, 0, &mut found);
     }
     found
 }
 
-fn walk(folder: &Path, below: &str, depth: usize, found: &mut Vec<Value>) {
-    if depth > DEEPEST || folder.is_symlink() {
+fn walk(directory: &Path, below: &str, depth: usize, found: &mut Vec<Value>) {
+    if depth > DEEPEST || directory.is_symlink() {
         return;
     }
     let mut entries: Vec<std::fs::DirEntry> =
-        std::fs::read_dir(folder).into_iter().flatten().flatten().take(MOST).collect();
+        std::fs::read_dir(directory).into_iter().flatten().flatten().take(MOST).collect();
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
         // A name that is no text cannot be asked for.
@@ -49,18 +49,21 @@ fn walk(folder: &Path, below: &str, depth: usize, found: &mut Vec<Value>) {
 
 /// The text of a file.
 pub(super) fn show(ground: &Ground, run: &str, path: &str) -> Answer {
-    let folder = runs::folder(ground, run)?;
+    let directory = runs::directory(ground, run)?;
     let absent =
         || Refusal::absent(format!("the run has no such file: {}", marvin_base::truncate::line(path, 200)));
     let plain = path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
     let first = path.split('/').next().unwrap_or_default();
-    if !plain || path.contains('\0') || !FOLDERS.contains(&first) || path == first {
+    if !plain || path.contains('\0') || !DIRECTORIES.contains(&first) || path == first {
         return Err(absent());
     }
     let open = |path: &Path, flags: OFlags| {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        let base =
-            rustix::fs::open(&folder, OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+        let base = rustix::fs::open(
+            &directory,
+            OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
         rustix::fs::openat2(base, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve)
     };
     // A pipe that nobody writes to is not waited for.
@@ -100,7 +103,7 @@ mod tests {
         std::fs::write(run.join("artifacts/deep/a.txt"), b"hello \xff").unwrap();
         std::fs::write(run.join("artifacts/b.bin"), b"\0\x01").unwrap();
         std::os::unix::fs::symlink(home.join("secret"), run.join("artifacts/link")).unwrap();
-        std::os::unix::fs::symlink(&home, run.join("artifacts/folder")).unwrap();
+        std::os::unix::fs::symlink(&home, run.join("artifacts/directory")).unwrap();
         let ground = Ground::find(environment, project.clone(), Some(&project), true, Vec::new()).unwrap();
         let paths: Vec<Value> = list(&run).iter().map(|file| file["path"].clone()).collect();
         assert_eq!(paths, [json!("artifacts/b.bin"), json!("artifacts/deep/a.txt")]);
@@ -112,7 +115,7 @@ mod tests {
             "artifacts/",
             "run.json",
             "artifacts/link",
-            "artifacts/folder/secret",
+            "artifacts/directory/secret",
             "artifacts/../run.json",
             "../../x",
             "/etc/passwd",

@@ -59,21 +59,23 @@ pub(super) fn servitors(ground: &Ground) -> Answer {
 
 /// The last decisions, and figures of all.
 pub(super) fn decisions(ground: &Ground, most: u64) -> Answer {
-    let folder = ground.layout.security();
+    let directory = ground.layout.security();
     let most = usize::try_from(most).unwrap_or(usize::MAX);
-    let last = log::last(&folder, most)
+    let last = log::last(&directory, most)
         .map_err(|error| Refusal::broken(format!("the log cannot be read: {error}")))?;
-    let stats = Stats::read(&folder).map_err(|error| Refusal::broken(error.to_string()))?;
+    let stats = Stats::read(&directory).map_err(|error| Refusal::broken(error.to_string()))?;
     Ok(json!({ "decisions": last, "stats": stats }))
 }
 
 /// What the gate would say; nothing is run, and nothing recorded.
 pub(super) fn explain(ground: &Ground, asked: &Asked) -> Answer {
     super::within(&asked.command, LONGEST)?;
-    let root =
-        ground.workspace.as_ref().map_or(ground.folder.clone(), |workspace| workspace.root().to_path_buf());
-    let (folder, home) = (root.display().to_string(), ground.layout.home().display().to_string());
-    let place = Place { folder: &folder, grounds: Grounds { workspace: &folder, home: &home } };
+    let root = ground
+        .workspace
+        .as_ref()
+        .map_or(ground.directory.clone(), |workspace| workspace.root().to_path_buf());
+    let (directory, home) = (root.display().to_string(), ground.layout.home().display().to_string());
+    let place = Place { directory: &directory, grounds: Grounds { workspace: &directory, home: &home } };
     let layers = marvin_gate::Layers::new(&ground.layout);
     Ok(layers.judge(&asked.command, place).explained(&asked.command))
 }
@@ -93,7 +95,7 @@ pub(super) fn packs(ground: &Ground) -> Value {
                 .map(|lesson| json!({ "title": lesson.title, "actionable": lesson.actionable, "category": lesson.category, "utility": lesson.utility }))
                 .collect();
             if let Value::Object(map) = &mut facts {
-                let yours = pack.folder.starts_with(ground.layout.user());
+                let yours = pack.directory.starts_with(ground.layout.user());
                 map.insert("origin".into(), if yours { "yours" } else { "project" }.into());
                 map.insert("taught".into(), lessons.into());
                 map.insert("rules".into(), json!(pack.guardrails));

@@ -17,8 +17,8 @@ const LARGEST_PAGE: usize = 2 * 1024 * 1024;
 /// Steps, retries and refusals of one run that are shown.
 const MOST: usize = 2_000;
 
-/// The folder of a run: of this project, or of no project.
-pub(super) fn folder(ground: &Ground, run: &str) -> Result<PathBuf, Refusal> {
+/// The directory of a run: of this project, or of no project.
+pub(super) fn directory(ground: &Ground, run: &str) -> Result<PathBuf, Refusal> {
     let absent = || Refusal::absent(format!("there is no run `{}`", marvin_base::truncate::line(run, 80)));
     if ids::run_started(run).is_none() {
         return Err(absent());
@@ -65,7 +65,7 @@ fn cost_of(facts: &Value) -> Value {
 
 /// One run.
 pub(super) fn show(ground: &Ground, run: &str) -> Answer {
-    let path = folder(ground, run)?;
+    let path = directory(ground, run)?;
     let inspection = inspect::read(&path);
     let workflow = match view::is_workflow(&path) {
         true => {
@@ -127,7 +127,7 @@ fn workflow(view: &View) -> Value {
 
 /// The transitions of a workflow after one of them.
 pub(super) fn timeline(ground: &Ground, run: &str, after: u64, most: u64) -> Answer {
-    let path = folder(ground, run)?;
+    let path = directory(ground, run)?;
     if !view::is_workflow(&path) {
         return Ok(json!({ "moments": [] }));
     }
@@ -152,7 +152,7 @@ pub(super) fn timeline(ground: &Ground, run: &str, after: u64, most: u64) -> Ans
 
 /// Lines of the trace from a place in the file on, and the place after them.
 pub(super) fn trace(ground: &Ground, run: &str, from: u64, most: u64) -> Answer {
-    let path = folder(ground, run)?.join("trace.jsonl");
+    let path = directory(ground, run)?.join("trace.jsonl");
     let broken = |error: std::io::Error| Refusal::broken(format!("the trace cannot be read: {error}"));
     let mut file = match marvin_base::files::open(&path, Links::Refuse) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

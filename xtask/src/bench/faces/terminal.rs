@@ -36,20 +36,20 @@ pub(super) fn run() -> Result<Value, String> {
         "marvin-bench-face",
     ]))?;
     let empty = tools::target().join("release/marvin-bench-face");
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
     let log: Vec<Value> = (0..MESSAGES)
         .map(|n| json!({"role": if n % 2 == 0 { "you" } else { "assistant" }, "text": format!("message {n}: {}", "some words ".repeat(20)), "time": "12:00"}))
         .collect();
-    let profile = folder.path().join(".config/marvin/profiles/default");
+    let profile = directory.path().join(".config/marvin/profiles/default");
     std::fs::create_dir_all(&profile).map_err(|error| error.to_string())?;
     std::fs::write(profile.join("chat_log.json"), json!(log).to_string())
         .map_err(|error| error.to_string())?;
     let (mut empties, mut firsts) = (Vec::new(), Vec::new());
     for _ in 0..STARTS {
-        empties.push(first_frame(&empty, folder.path())?);
-        firsts.push(first_frame(&marvin, folder.path())?);
+        empties.push(first_frame(&empty, directory.path())?);
+        firsts.push(first_frame(&marvin, directory.path())?);
     }
-    let mut screen = Screen::start(&marvin, folder.path())?;
+    let mut screen = Screen::start(&marvin, directory.path())?;
     screen.until("session resumed")?;
     screen.quiet(Duration::from_millis(500))?;
     let mut keys = Vec::new();

@@ -39,16 +39,16 @@ struct Server {
 impl Server {
     fn start(
         program: &std::path::Path,
-        folder: &std::path::Path,
+        directory: &std::path::Path,
         script: &std::path::Path,
     ) -> Result<Self, String> {
         let mut child = Command::new(program)
             .args(["chat-ui", "--port", "0", "--json", "--script"])
             .arg(script)
-            .current_dir(folder)
+            .current_dir(directory)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("HOME", folder)
+            .env("HOME", directory)
             .env("MARVIN_PROVIDER", "mock")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

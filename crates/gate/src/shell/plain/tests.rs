@@ -148,8 +148,8 @@ const PIECES: [&str; 52] = [
 
 /// The commands that bash starts for a line: none of them exists, so that bash says the name of each.
 fn started(line: &str, succeed: bool) -> Option<Vec<String>> {
-    let folder = tempfile::tempdir().unwrap();
-    let told = folder.path().join("told");
+    let directory = tempfile::tempdir().unwrap();
+    let told = directory.path().join("told");
     let end = i32::from(!succeed);
     let script = format!(
         "PATH=/nowhere\ncommand_not_found_handle() {{ echo \"$1\" >>{}; return {end}; }}\n{line}",
@@ -157,7 +157,7 @@ fn started(line: &str, succeed: bool) -> Option<Vec<String>> {
     );
     let status = Command::new("bash")
         .args(["--norc", "-c", &script])
-        .current_dir(folder.path())
+        .current_dir(directory.path())
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

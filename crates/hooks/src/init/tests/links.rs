@@ -35,17 +35,17 @@ fn a_link_that_leads_out_or_nowhere_is_refused() {
 }
 
 #[test]
-fn a_file_where_a_folder_should_be_is_named() {
+fn a_file_where_a_directory_should_be_is_named() {
     for name in [".claude", ".codex", ".marvin"] {
         let project = Project::new();
         project.put(name, "x");
         let refusal = project.plan(false).unwrap_err().to_string();
-        assert!(refusal.contains(&format!("{name} is not a folder")), "{refusal}");
+        assert!(refusal.contains(&format!("{name} is not a directory")), "{refusal}");
     }
 }
 
 #[test]
-fn a_folder_inside_a_project_uses_its_packs_and_has_its_own_hooks() {
+fn a_directory_inside_a_project_uses_its_packs_and_has_its_own_hooks() {
     let project = Project::new();
     project.init();
     project.put("packages/a/main.py", "");
@@ -59,7 +59,7 @@ fn a_folder_inside_a_project_uses_its_packs_and_has_its_own_hooks() {
         (None, None)
     );
     assert!(
-        plan.notes.iter().any(|note| note.contains("only from the folder that it is started in")),
+        plan.notes.iter().any(|note| note.contains("only from the directory that it is started in")),
         "{:?}",
         plan.notes
     );
@@ -79,7 +79,7 @@ fn a_folder_inside_a_project_uses_its_packs_and_has_its_own_hooks() {
 }
 
 #[test]
-fn a_folder_inside_a_repository_without_marvin_becomes_a_project_of_its_own() {
+fn a_directory_inside_a_repository_without_marvin_becomes_a_project_of_its_own() {
     let project = Project::new();
     fs::create_dir_all(project.path("p/sub")).unwrap();
     let plan = project.plan_with("sub", &Client::ALL, Program::OnPath, false).unwrap();
@@ -110,11 +110,11 @@ fn a_linked_worktree_inside_the_main_checkout_is_on_its_own() {
 fn home_and_root_are_no_projects() {
     let project = Project::new();
     let home = project.path("home");
-    for folder in [home.as_path(), Path::new("/")] {
-        assert!(Place::find(folder, &home).unwrap_err().to_string().contains("is no project"));
+    for directory in [home.as_path(), Path::new("/")] {
+        assert!(Place::find(directory, &home).unwrap_err().to_string().contains("is no project"));
     }
     assert!(Place::find(&home.join("nothing"), &home).is_err());
-    assert_eq!(project.place("").folder, project.path("p"));
+    assert_eq!(project.place("").directory, project.path("p"));
 }
 
 #[test]

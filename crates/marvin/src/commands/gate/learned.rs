@@ -51,8 +51,8 @@ fn show(rules: &[Rule], as_json: bool) -> Result<Exit, Failure> {
         return output::line("Nothing new is learned here.");
     }
     let row = |rule: &Rule| {
-        let folder = rule.folder.as_deref().unwrap_or("anywhere");
-        format!("{}  {}  (in: {folder})", rule.id, rule.pattern)
+        let directory = rule.directory.as_deref().unwrap_or("anywhere");
+        format!("{}  {}  (in: {directory})", rule.id, rule.pattern)
     };
     output::line(&rules.iter().map(row).collect::<Vec<_>>().join("\n"))
 }
@@ -60,8 +60,8 @@ fn show(rules: &[Rule], as_json: bool) -> Result<Exit, Failure> {
 /// Shows suggestions, or decides on one.
 pub(super) fn suggestions(command: Option<SuggestionsCommand>, as_json: bool) -> Result<Exit, Failure> {
     let scene = Scene::find(None, false)?;
-    let folder = scene.layout.security();
-    let waiting = learn::suggestions(&folder).map_err(|error| Failure::failed(error.to_string()))?;
+    let directory = scene.layout.security();
+    let waiting = learn::suggestions(&directory).map_err(|error| Failure::failed(error.to_string()))?;
     let (id, accepted) = match command {
         None if as_json => return output::json(&json!(waiting)),
         None if waiting.is_empty() => return output::line("There are no suggestions."),
@@ -72,7 +72,7 @@ pub(super) fn suggestions(command: Option<SuggestionsCommand>, as_json: bool) ->
                 for rule in &suggestion.rules {
                     text.push_str(&format!(
                         "  would allow exactly: {}  (in: {})\n",
-                        rule.pattern, rule.folder
+                        rule.pattern, rule.directory
                     ));
                 }
             }
@@ -100,6 +100,6 @@ pub(super) fn suggestions(command: Option<SuggestionsCommand>, as_json: bool) ->
         new = learn::add(&scene.layout, &chosen.command, &chosen.session, &rules, &redactor)
             .map_err(Failure::failed)?;
     }
-    learn::decide(&folder, &id, accepted, &redactor).map_err(Failure::failed)?;
+    learn::decide(&directory, &id, accepted, &redactor).map_err(Failure::failed)?;
     if accepted { show(&new, as_json) } else { output::line(&format!("dismissed {id}")) }
 }

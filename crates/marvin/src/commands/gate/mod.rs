@@ -8,7 +8,7 @@ mod learned;
 mod rules;
 
 use crate::cli::{GateCommand, GatePlace};
-use crate::commands::folder;
+use crate::commands::directory;
 use crate::failure::Failure;
 use crate::output;
 use marvin_base::Exit;
@@ -45,7 +45,7 @@ pub(crate) fn run(command: GateCommand) -> Result<Exit, Failure> {
 
 /// Where commands are thought to run.
 struct Scene {
-    folder: String,
+    directory: String,
     home: String,
     layout: Layout,
     layers: Layers,
@@ -56,17 +56,17 @@ impl Scene {
         Scene::find(place.working_dir.as_deref(), place.no_rules)
     }
 
-    /// The folder need not be there: commands for another machine can be judged too.
+    /// The directory need not be there: commands for another machine can be judged too.
     fn find(working_dir: Option<&Path>, no_rules: bool) -> Result<Self, Failure> {
         let given = match working_dir {
             Some(path) if path.is_absolute() => path.to_path_buf(),
-            Some(path) => folder()?.join(path),
-            None => folder()?,
+            Some(path) => directory()?.join(path),
+            None => directory()?,
         };
         let workspace: PathBuf = given.canonicalize().unwrap_or(given);
         let Some(text) = workspace.to_str() else {
             return Err(Failure::usage(format!(
-                "the name of {} is not UTF-8 text\n  hint: use another folder with --working-dir",
+                "the name of {} is not UTF-8 text\n  hint: use another directory with --working-dir",
                 workspace.display()
             )));
         };
@@ -77,23 +77,26 @@ impl Scene {
         let project = bare.find_project(&workspace).unwrap_or_else(|| workspace.clone());
         let layout = Layout::new(&environment, Some(&project));
         let layers = if no_rules { Layers::none() } else { Layers::new(&layout) };
-        Ok(Scene { folder: text.to_string(), home: home.display().to_string(), layout, layers })
+        Ok(Scene { directory: text.to_string(), home: home.display().to_string(), layout, layers })
     }
 
     fn place(&self) -> Place<'_> {
-        Place { folder: &self.folder, grounds: Grounds { workspace: &self.folder, home: &self.home } }
+        Place {
+            directory: &self.directory,
+            grounds: Grounds { workspace: &self.directory, home: &self.home },
+        }
     }
 }
 
 fn stats(working_dir: Option<&Path>, as_json: bool) -> Result<Exit, Failure> {
     let scene = Scene::find(working_dir, true)?;
-    let folder = scene.layout.security();
-    let stats = Stats::read(&folder).map_err(|error| Failure::failed(error.to_string()))?;
+    let directory = scene.layout.security();
+    let stats = Stats::read(&directory).map_err(|error| Failure::failed(error.to_string()))?;
     if as_json {
         return output::json(&serde_json::to_value(&stats).unwrap_or_default());
     }
     if stats.total == 0 {
-        return output::line(&format!("No decisions in {}.", folder.display()));
+        return output::line(&format!("No decisions in {}.", directory.display()));
     }
     let mut text = format!(
         "{} decisions, {} to {}\n",

@@ -109,7 +109,7 @@ fn add(names: &[String], project: bool, scene: &Scene, as_json: bool) -> Result<
         let rows: Vec<String> = known.iter().map(|(name, what)| format!("{name:12} {what}")).collect();
         return output::line(&rows.join("\n"));
     }
-    let folder = if project { scene.layout.rules() } else { scene.layout.user_security() };
+    let directory = if project { scene.layout.rules() } else { scene.layout.user_security() };
     let trusted = scene.layout.trusted();
     let mut rules: Vec<(List, Rule)> = Vec::new();
     for name in names {
@@ -122,7 +122,7 @@ fn add(names: &[String], project: bool, scene: &Scene, as_json: bool) -> Result<
         })?;
         rules.extend(found);
     }
-    deciding::decide("gate rules add", &format!("{} {}", folder.display(), names.join(" ")))?;
+    deciding::decide("gate rules add", &format!("{} {}", directory.display(), names.join(" ")))?;
     let mut added = Vec::new();
     for list in [List::Allowlist, List::Denylist] {
         let new: Vec<Rule> =
@@ -130,7 +130,7 @@ fn add(names: &[String], project: bool, scene: &Scene, as_json: bool) -> Result<
         if new.is_empty() {
             continue;
         }
-        let path = folder.join(list.file());
+        let path = directory.join(list.file());
         let count =
             starter::add(&path, list, &new, project.then_some(trusted.as_path())).map_err(Failure::failed)?;
         added.push((path.display().to_string(), count));

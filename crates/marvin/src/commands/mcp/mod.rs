@@ -3,7 +3,7 @@
 mod servers;
 
 use crate::cli::{McpArguments, McpCommand};
-use crate::commands::{cancel_on_signal, folder, project, runtime};
+use crate::commands::{cancel_on_signal, directory, project, runtime};
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::Ground;
@@ -23,10 +23,10 @@ pub(super) fn run(arguments: &McpArguments) -> Result<Exit, Failure> {
     }
 }
 
-/// The project around the folder, else the folder itself.
+/// The project around the directory, else the directory itself.
 fn ground(working_dir: Option<&Path>) -> Result<Ground, Failure> {
     let project = project(working_dir)?;
-    Ok(Ground::find(Environment::of_process(), folder()?, project.as_deref(), true, Vec::new())?)
+    Ok(Ground::find(Environment::of_process(), directory()?, project.as_deref(), true, Vec::new())?)
 }
 
 fn serve(arguments: &McpArguments) -> Result<Exit, Failure> {

@@ -3,7 +3,7 @@
 mod review;
 mod show;
 
-use super::{deciding, folder, packs, project};
+use super::{deciding, directory, packs, project};
 use crate::cli::{CommitmentsPlace, MemoryChange, MemoryCommand, MemoryQuestion, Reviewer};
 use crate::failure::Failure;
 use crate::output;
@@ -64,10 +64,11 @@ pub(super) fn run(command: MemoryCommand) -> Result<Exit, Failure> {
     }
 }
 
-/// The memory of the project around the folder; else the person's own.
+/// The memory of the project around the directory; else the person's own.
 fn memory(place: &CommitmentsPlace) -> Result<(Memory, Ground), Failure> {
     let project = project(place.working_dir.as_deref())?;
-    let ground = Ground::find(Environment::of_process(), folder()?, project.as_deref(), false, Vec::new())?;
+    let ground =
+        Ground::find(Environment::of_process(), directory()?, project.as_deref(), false, Vec::new())?;
     let places = Places::of(&ground.layout, &ground.settings);
     Ok((Memory::open(places, ground.redactor.clone()), ground))
 }
@@ -136,8 +137,8 @@ fn forget(ids: &[String], reviewer: &Reviewer) -> Result<Exit, Failure> {
 
 fn query(question: &MemoryQuestion) -> Result<Exit, Failure> {
     let (mut memory, ground) = memory(&question.place)?;
-    if let Some(folder) = ground.settings.given(&table::EMBEDDER) {
-        memory = memory.finding_by(Box::new(Bert::read(Path::new(folder)).map_err(Failure::usage)?));
+    if let Some(directory) = ground.settings.given(&table::EMBEDDER) {
+        memory = memory.finding_by(Box::new(Bert::read(Path::new(directory)).map_err(Failure::usage)?));
     }
     let kinds: Vec<Kind> = question
         .kind
@@ -278,13 +279,13 @@ fn evaluate(
     as_json: bool,
 ) -> Result<Exit, Failure> {
     let labelled = eval::read(file, format).map_err(Failure::usage)?;
-    let ground = Ground::find(Environment::of_process(), folder()?, None, false, Vec::new())?;
+    let ground = Ground::find(Environment::of_process(), directory()?, None, false, Vec::new())?;
     let named = embedder.map(Path::to_path_buf).or(ground.settings.given(&table::EMBEDDER).map(Into::into));
-    let model = named.map(|folder| Bert::read(&folder)).transpose().map_err(Failure::usage)?;
+    let model = named.map(|directory| Bert::read(&directory)).transpose().map_err(Failure::usage)?;
     let scratch = tempfile::Builder::new()
         .prefix("marvin-eval-")
         .tempdir()
-        .map_err(|error| Failure::failed(format!("cannot make a folder for the index: {error}")))?;
+        .map_err(|error| Failure::failed(format!("cannot make a directory for the index: {error}")))?;
     let ks: Vec<usize> = ks.iter().map(|k| (*k).clamp(1, 1_000)).collect();
     let model = model.as_ref().map(|model| model as &dyn Embedder);
     let figures = eval::score(&labelled, &ks, scratch.path(), model).map_err(Failure::failed)?;

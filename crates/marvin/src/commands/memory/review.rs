@@ -129,9 +129,9 @@ mod tests {
 
     #[test]
     fn one_by_one() {
-        let folder = tempfile::tempdir().unwrap();
-        let home = folder.path().display().to_string();
-        let layout = Layout::new(&Environment::from_iter([("HOME", home.as_str())]), Some(folder.path()));
+        let directory = tempfile::tempdir().unwrap();
+        let home = directory.path().display().to_string();
+        let layout = Layout::new(&Environment::from_iter([("HOME", home.as_str())]), Some(directory.path()));
         let places = Places::below(&layout.memory(), &layout);
         let mut memory = Memory::open(places, Arc::new(Redactor::patterns_only()));
         let candidate = |text: &str| Candidate {
@@ -145,7 +145,7 @@ mod tests {
         let all = ["one", "two", "three", "four", "five"].map(|text| candidate(&format!("fact {text}")));
         memory.propose(all.to_vec(), Origin::Think, &From::default()).unwrap();
         let waiting = memory.pending().unwrap();
-        let person = marvin_base::person::testing::person("ann", folder.path()).unwrap();
+        let person = marvin_base::person::testing::person("ann", directory.path()).unwrap();
         let answers = "y\nwhat?\nn\ne\nfact 3\nnumbers, odd\n10\ns\n";
         let mut said = String::new();
         let decided = review(&mut memory, &waiting, &person, "", &mut answers.as_bytes(), &mut |text| {

@@ -7,7 +7,7 @@ mod why;
 pub(super) use lessons::run as run_lessons;
 
 use crate::cli::PacksCommand;
-use crate::commands::folder;
+use crate::commands::directory;
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::Ground;
@@ -27,8 +27,8 @@ use std::path::{Path, PathBuf};
 pub(super) fn run(command: PacksCommand) -> Result<Exit, Failure> {
     match command {
         PacksCommand::List { working_dir, json } => list(&Shelf::find(working_dir.as_deref())?, json),
-        PacksCommand::Check { folder, working_dir, json } => {
-            check(folder.as_deref(), &Shelf::find(working_dir.as_deref())?, json)
+        PacksCommand::Check { directory, working_dir, json } => {
+            check(directory.as_deref(), &Shelf::find(working_dir.as_deref())?, json)
         }
         PacksCommand::Why { file, corrected, working_dir, json } => {
             why::run(&file, &corrected, &Shelf::find(working_dir.as_deref())?, json)
@@ -77,9 +77,9 @@ pub(super) fn offered(layout: &Layout) -> Offer {
 
 /// A project and its packs.
 struct Shelf {
-    /// The folder that the command works in.
+    /// The directory that the command works in.
     here: PathBuf,
-    /// The project that the folder belongs to, or the folder itself.
+    /// The project that the directory belongs to, or the directory itself.
     project: PathBuf,
     layout: Layout,
     packs: Packs,
@@ -87,10 +87,10 @@ struct Shelf {
 
 impl Shelf {
     fn find(working_dir: Option<&Path>) -> Result<Self, Failure> {
-        let given = working_dir.map_or_else(folder, |path| Ok(folder()?.join(path)))?;
+        let given = working_dir.map_or_else(directory, |path| Ok(directory()?.join(path)))?;
         let here = given.canonicalize().map_err(|error| {
             Failure::usage(format!(
-                "{} cannot be used: {error}\n  hint: name a folder that is there with --working-dir",
+                "{} cannot be used: {error}\n  hint: name a directory that is there with --working-dir",
                 given.display()
             ))
         })?;
@@ -104,7 +104,7 @@ impl Shelf {
 
     /// Where a pack comes from, in a word.
     fn origin(&self, pack: &Pack) -> &'static str {
-        if pack.folder.starts_with(self.layout.user()) { "yours" } else { "project" }
+        if pack.directory.starts_with(self.layout.user()) { "yours" } else { "project" }
     }
 }
 
@@ -152,28 +152,28 @@ fn list(shelf: &Shelf, as_json: bool) -> Result<Exit, Failure> {
     output::line(&safe(&text))
 }
 
-fn check(folder: Option<&Path>, shelf: &Shelf, as_json: bool) -> Result<Exit, Failure> {
+fn check(directory: Option<&Path>, shelf: &Shelf, as_json: bool) -> Result<Exit, Failure> {
     let mut rows: Vec<(String, Vec<Problem>)> = Vec::new();
     let mut others: Vec<Problem> = Vec::new();
-    match folder {
+    match directory {
         None => divide(&shelf.packs, &mut rows, &mut others),
-        Some(folder) => {
-            let folder = shelf.here.join(folder);
-            if !folder.is_dir() {
+        Some(directory) => {
+            let directory = shelf.here.join(directory);
+            if !directory.is_dir() {
                 return Err(Failure::usage(format!(
-                    "{} is no folder\n  hint: name a pack, or a folder of packs",
-                    folder.display()
+                    "{} is no directory\n  hint: name a pack, or a directory of packs",
+                    directory.display()
                 )));
             }
-            // A folder with a pack.json, or with nothing at all, is a pack.
-            let inner = std::fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok);
+            // A directory with a pack.json, or with nothing at all, is a pack.
+            let inner = std::fs::read_dir(&directory).into_iter().flatten().filter_map(Result::ok);
             let holds_packs = inner.into_iter().any(|entry| entry.path().join(pack::FILES[0]).exists());
-            if !holds_packs || folder.join(pack::FILES[0]).exists() {
-                let folder = folder.canonicalize().unwrap_or(folder);
-                let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                rows.push((name, pack::read(&folder).problems));
+            if !holds_packs || directory.join(pack::FILES[0]).exists() {
+                let directory = directory.canonicalize().unwrap_or(directory);
+                let name = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                rows.push((name, pack::read(&directory).problems));
             } else {
-                divide(&Packs::load(&[folder]), &mut rows, &mut others);
+                divide(&Packs::load(&[directory]), &mut rows, &mut others);
             }
         }
     }
@@ -204,7 +204,8 @@ fn divide(packs: &Packs, rows: &mut Vec<(String, Vec<Problem>)>, others: &mut Ve
         rows.push((pack.name().to_string(), Vec::new()));
     }
     for problem in packs.problems() {
-        let below = packs.folders().find_map(|folder| Path::new(&problem.file).strip_prefix(folder).ok());
+        let below =
+            packs.directories().find_map(|directory| Path::new(&problem.file).strip_prefix(directory).ok());
         let mut parts = below.into_iter().flat_map(Path::components);
         let name = parts.next().map(|part| part.as_os_str().to_string_lossy().into_owned());
         let file = parts.next();

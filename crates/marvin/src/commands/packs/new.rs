@@ -22,15 +22,15 @@ pub(super) fn run(name: &str, user: bool, shelf: &Shelf, as_json: bool) -> Resul
             "`{name}` does not do as a name\n  hint: begin with a small letter, then small letters, digits and hyphens"
         )));
     }
-    let folders = shelf.layout.packs();
-    let root = if user { folders.last() } else { folders.first() };
+    let directories = shelf.layout.packs();
+    let root = if user { directories.last() } else { directories.first() };
     let root = root.cloned().ok_or_else(|| Failure::failed("there is no place for packs"))?;
-    let folder = root.join(name);
-    if std::fs::symlink_metadata(&folder).is_ok() {
+    let directory = root.join(name);
+    if std::fs::symlink_metadata(&directory).is_ok() {
         return Err(Failure::usage(format!(
             "{} is there already\n  hint: `marvin packs check {}` says whether it works",
-            folder.display(),
-            folder.display()
+            directory.display(),
+            directory.display()
         )));
     }
     let own = starter::files(name);
@@ -46,15 +46,15 @@ pub(super) fn run(name: &str, user: bool, shelf: &Shelf, as_json: bool) -> Resul
             "references": {"code_paths": []},
         });
         let [facts_file, guardrails, lessons] = pack::FILES;
-        files.push((folder.join(facts_file), format!("{facts:#}\n")));
-        files.push((folder.join(guardrails), GUARDRAILS.replace("NAME", name)));
-        files.push((folder.join(lessons), String::new()));
+        files.push((directory.join(facts_file), format!("{facts:#}\n")));
+        files.push((directory.join(guardrails), GUARDRAILS.replace("NAME", name)));
+        files.push((directory.join(lessons), String::new()));
     } else {
-        files.extend(own.iter().map(|(file, text)| (folder.join(file), (*text).to_string())));
+        files.extend(own.iter().map(|(file, text)| (directory.join(file), (*text).to_string())));
     }
     // What stands in the person's own directory is told to agents of every project.
     if user {
-        deciding::decide("packs new --user", &folder.display().to_string())?;
+        deciding::decide("packs new --user", &directory.display().to_string())?;
     }
     for (path, text) in &files {
         atomic::replace(path, text.as_bytes()).map_err(|error| Failure::failed(error.to_string()))?;
@@ -62,14 +62,14 @@ pub(super) fn run(name: &str, user: bool, shelf: &Shelf, as_json: bool) -> Resul
     if as_json {
         let paths: Vec<&PathBuf> = files.iter().map(|(path, _)| path).collect();
         return output::json(
-            &json!({"pack": name, "folder": folder, "starter": !own.is_empty(), "files": paths}),
+            &json!({"pack": name, "folder": directory, "starter": !own.is_empty(), "files": paths}),
         );
     }
     for (path, _) in &files {
         output::line(&path.display().to_string())?;
     }
     if own.is_empty() {
-        let facts = folder.join(pack::FILES[0]);
+        let facts = directory.join(pack::FILES[0]);
         output::talk(&format!(
             "Now say in {} when it is told: extensions, paths, categories.",
             facts.display()

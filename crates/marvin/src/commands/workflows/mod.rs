@@ -9,7 +9,7 @@ pub(super) use inspect::inspect;
 pub(super) use list::list;
 pub(super) use run::{resume, run};
 
-use super::{deciding, folder};
+use super::{deciding, directory};
 use crate::cli::{WhichRun, WhichStep, WorkflowCommand};
 use crate::failure::Failure;
 use crate::output;
@@ -140,11 +140,11 @@ fn levels(workflow: &Workflow) -> Value {
     json!({"workflow_id": workflow.workflow_id, "steps": steps.collect::<Vec<_>>()})
 }
 
-/// The folders in which runs of this project, and of no project, are kept.
+/// The directories in which runs of this project, and of no project, are kept.
 fn places(working_dir: Option<&Path>) -> Result<[PathBuf; 2], Failure> {
     let environment = Environment::of_process();
     let bare = Layout::new(&environment, None);
-    let here = folder()?;
+    let here = directory()?;
     let named = working_dir.map_or(here.clone(), |path| here.join(path));
     let project = bare.find_project(&named).unwrap_or(named);
     Ok([Layout::new(&environment, Some(&project)).runs(), bare.runs()])

@@ -1,6 +1,6 @@
 //! Running a workflow, and going on with one.
 
-use super::super::{cancel_on_signal, folder, lend, runtime};
+use super::super::{cancel_on_signal, directory, lend, runtime};
 use super::progress::{self, Progress};
 use crate::cli::{FlowArguments, ResumeRunArguments, RunWorkflowArguments};
 use crate::failure::Failure;
@@ -61,9 +61,9 @@ async fn reach(
     progress: &Progress,
 ) -> Result<Outcome, Failure> {
     let prepared = Prepared::new(ground, goal, options)?;
-    let crew = Arc::new(Crew::open(ground, prepared.folder(), prepared.trace(), &cancel)?);
+    let crew = Arc::new(Crew::open(ground, prepared.directory(), prepared.trace(), &cancel)?);
     let Some(workflow) = planned(&crew, goal, commitments, &cancel).await? else {
-        let path = prepared.folder().path().display().to_string();
+        let path = prepared.directory().path().display().to_string();
         prepared.abandon(ground, goal)?;
         progress.end();
         return Err(unplanned(&crew, &path));
@@ -140,7 +140,7 @@ async fn go(
 }
 
 fn ground(working_dir: Option<&Path>, flow: &FlowArguments) -> Result<Ground, Failure> {
-    Ok(Ground::find(Environment::of_process(), folder()?, working_dir, true, flow.model.flags())?)
+    Ok(Ground::find(Environment::of_process(), directory()?, working_dir, true, flow.model.flags())?)
 }
 
 fn options(flow: &FlowArguments, listener: marvin_agent::trace::Listener) -> Options {

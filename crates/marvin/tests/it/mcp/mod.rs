@@ -75,7 +75,7 @@ impl Pipe {
     }
 }
 
-/// How many processes work in this folder or name it.
+/// How many processes work in this directory or name it.
 fn processes(mark: &Path) -> usize {
     let mark = mark.display().to_string();
     let entries = fs::read_dir("/proc").unwrap().flatten();

@@ -29,7 +29,7 @@ fn script(name: &str) -> String {
 fn python() -> Option<String> {
     let path = std::env::var("PATH").unwrap_or_default();
     let path = match std::env::var("MARVIN_TEST_PYTHON") {
-        Ok(folder) => format!("{folder}/bin:{path}"),
+        Ok(directory) => format!("{directory}/bin:{path}"),
         Err(_) => path,
     };
     let has = Command::new("python3").args(["-m", "pytest", "--version"]).env("PATH", &path).output();
@@ -44,8 +44,8 @@ fn skipped() -> Option<String> {
 /// Cargo finds its tools by the real home.
 fn with_rust(mut marvin: Marvin) -> Marvin {
     let home = std::env::var("HOME").unwrap_or_default();
-    for (name, folder) in [("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo")] {
-        let place = std::env::var(name).unwrap_or_else(|_| format!("{home}/{folder}"));
+    for (name, directory) in [("RUSTUP_HOME", ".rustup"), ("CARGO_HOME", ".cargo")] {
+        let place = std::env::var(name).unwrap_or_else(|_| format!("{home}/{directory}"));
         marvin = marvin.env(name, place);
     }
     marvin
@@ -330,7 +330,7 @@ fn ends_as(quiet: &World, world: &World, ended: &Ended, killed: u64) {
     let differs: Vec<_> = one.iter().zip(&other).filter(|(one, other)| one != other).collect();
     assert!(differs.is_empty(), "{differs:#?}");
     // No phase was closed twice, and nobody worked in a phase that was over.
-    // One that was killed before its first line left an empty folder, and nothing else.
+    // One that was killed before its first line left an empty directory, and nothing else.
     let begun: Vec<_> = world.runs().into_iter().filter(|run| run.join("pipeline.jsonl").exists()).collect();
     assert_eq!(begun.len(), 1, "{begun:?}");
     let journal = ledger(&begun[0].join("pipeline.jsonl"));

@@ -24,7 +24,7 @@ fn program() -> Option<PathBuf> {
 
 /// A terminal with the program in it; it ends with the test.
 pub(crate) struct Screen {
-    folder: PathBuf,
+    directory: PathBuf,
     raw: PathBuf,
 }
 
@@ -40,8 +40,8 @@ impl Screen {
         arguments: &[&str],
         variables: &[(&str, &str)],
     ) -> Screen {
-        let folder = tempfile::Builder::new().prefix("mt").tempdir_in("/tmp").unwrap().keep();
-        let screen = Screen { raw: folder.join("raw"), folder };
+        let directory = tempfile::Builder::new().prefix("mt").tempdir_in("/tmp").unwrap().keep();
+        let screen = Screen { raw: directory.join("raw"), directory };
         let quote = |word: &str| format!("'{}'", word.replace('\'', "'\\''"));
         let mut line = format!(
             "exec env -i TERM=tmux-256color COLORTERM=truecolor LANG=C.UTF-8 USER=ann HOME={} PATH={} TMPDIR={}",
@@ -61,7 +61,7 @@ impl Screen {
             line.push_str(&format!(" {}", quote(argument)));
         }
         // The program waits until everything that it writes is watched.
-        let gate = screen.folder.join("go");
+        let gate = screen.directory.join("go");
         let line =
             format!("while [ ! -e {} ]; do sleep 0.01; done; {line}", quote(&gate.display().to_string()));
         let (width, height) = (width.to_string(), height.to_string());
@@ -85,7 +85,7 @@ impl Screen {
         let mut command = Command::new("tmux");
         command
             .env_remove("TMUX")
-            .env("TMUX_TMPDIR", &self.folder)
+            .env("TMUX_TMPDIR", &self.directory)
             .env("LANG", "C.UTF-8")
             .args(["-u", "-L", "m"]);
         command
@@ -174,18 +174,18 @@ impl Screen {
         }
     }
 
-    /// Keeps a picture of the screen for people: with its colours, below the folder that cargo builds into.
+    /// Keeps a picture of the screen for people: with its colours, below the directory that cargo builds into.
     pub(crate) fn keep(&self, name: &str) {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("screens");
-        fs::create_dir_all(&folder).unwrap();
+        let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("screens");
+        fs::create_dir_all(&directory).unwrap();
         let coloured = self.tmux(&["capture-pane", "-e", "-p", "-t", "t"]);
-        fs::write(folder.join(format!("{name}.ans")), coloured).unwrap();
+        fs::write(directory.join(format!("{name}.ans")), coloured).unwrap();
     }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
         self.tmux(&["kill-server"]);
-        fs::remove_dir_all(&self.folder).ok();
+        fs::remove_dir_all(&self.directory).ok();
     }
 }

@@ -202,7 +202,7 @@ fn runs_that_end_badly_are_no_success_whatever_they_print() {
         ("tests_pass:command ./missing.sh", "could_not_run", "not found"),
         ("tests_pass:auto", "could_not_run", "no tests were recognised"),
         ("file_exists:missing.txt", "failed", "missing.txt"),
-        ("file_exists:plain.sh/", "failed", "not a folder"),
+        ("file_exists:plain.sh/", "failed", "not a directory"),
         ("file_contains:plain.sh: exit 1", "failed", "does not hold"),
         ("file_contains:missing.txt: x", "failed", "missing.txt"),
         ("json_equals:plain.sh: /a = 1", "failed", "not JSON"),
@@ -255,14 +255,14 @@ fn files_that_lead_elsewhere_or_are_too_large_prove_nothing() {
     symlink(world.root().join("outside.json"), world.project().join("report.json")).unwrap();
     world.write("huge.json", &format!("{{\"ok\": true, \"x\": \"{}\"}}", "x".repeat(17 * 1024 * 1024)));
     fs::write(world.project().join("binary.txt"), b"\xff\xfeok").unwrap();
-    fs::create_dir(world.project().join("folder.json")).unwrap();
+    fs::create_dir(world.project().join("directory.json")).unwrap();
     for assertion in [
         "json_equals:report.json: /ok = true",
         "file_exists:report.json",
         "file_contains:report.json: ok",
         "json_equals:huge.json: /ok = true",
         "file_contains:binary.txt: ok",
-        "file_contains:folder.json: ok",
+        "file_contains:directory.json: ok",
         "file_exists:../outside.json",
         "file_exists:/etc/passwd",
     ] {

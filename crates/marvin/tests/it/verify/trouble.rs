@@ -46,7 +46,7 @@ fn broken_documents_are_named_with_file_and_line_and_the_others_are_verified() {
 }
 
 #[test]
-fn the_folder_of_promises_must_not_lead_elsewhere() {
+fn the_directory_of_promises_must_not_lead_elsewhere() {
     let world = World::new();
     world.write("a.txt", "");
     add(&world, "file_exists:a.txt", &[]);
@@ -72,7 +72,7 @@ fn an_outcome_that_cannot_be_written_down_does_not_count() {
     let agents = world.state().join("agents");
     let closed = |mode: u32| fs::set_permissions(&agents, fs::Permissions::from_mode(mode)).unwrap();
     if rustix::process::geteuid().is_root() {
-        // Modes mean nothing to root: the locks cannot be taken where folders stand in their place.
+        // Modes mean nothing to root: the locks cannot be taken where directories stand in their place.
         for name in [".lock", ".verifying"] {
             fs::remove_file(agents.join(name)).unwrap();
             fs::create_dir(agents.join(name)).unwrap();
@@ -129,9 +129,9 @@ fn long(world: &World) -> (String, crate::support::Running) {
     add(world, "file_exists:a.txt", &[]);
     add(world, "shell:./long.sh", &[]);
     add(world, "file_exists:long.sh", &[]);
-    let folder = world.root().join("tmp");
-    fs::create_dir_all(&folder).unwrap();
-    let running = world.marvin(["verify", "--json"]).env("TMPDIR", &folder).start();
+    let directory = world.root().join("tmp");
+    fs::create_dir_all(&directory).unwrap();
+    let running = world.marvin(["verify", "--json"]).env("TMPDIR", &directory).start();
     until("the script runs", || world.project().join("started").exists() && !is_gone(&mark));
     assert_eq!(statuses(world), ["passed", "verifying", "verifying"]);
     (mark, running)
@@ -177,11 +177,11 @@ fn an_interrupt_ends_it_with_130_and_leaves_nothing_half_done() {
         assert_eq!((&report["verified"], &report["interrupted"]), (&json!(false), &json!(true)));
         until("the script is gone", || is_gone(&mark));
         assert_eq!(statuses(&world), ["passed", "pending", "pending"]);
-        assert_eq!(rooms(&world), 0, "its temporary folder is gone");
+        assert_eq!(rooms(&world), 0, "its temporary directory is gone");
     }
 }
 
-/// Temporary folders of commands.
+/// Temporary directories of commands.
 fn rooms(world: &World) -> usize {
     let entries = fs::read_dir(world.root().join("tmp")).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -218,12 +218,12 @@ fn secrets_do_not_reach_the_evidence() {
 }
 
 #[test]
-fn another_folder_can_be_named_and_home_is_none() {
+fn another_directory_can_be_named_and_home_is_none() {
     let world = World::new();
     world.write("a.txt", "");
     add(&world, "file_exists:a.txt", &[]);
     let project = world.project().display().to_string();
-    let elsewhere = |arguments: &[&str]| -> Ended { world.marvin(arguments).folder(world.root()).run() };
+    let elsewhere = |arguments: &[&str]| -> Ended { world.marvin(arguments).directory(world.root()).run() };
     assert_eq!(elsewhere(&["verify", "--json", "--working-dir", &project]).exits(0).json()["passed"], 1);
     assert!(elsewhere(&["verify"]).exits(0).text().contains("nothing to verify"));
     elsewhere(&["verify", "--working-dir", "nowhere"]).exits(2);

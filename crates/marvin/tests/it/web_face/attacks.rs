@@ -132,7 +132,7 @@ fn attacks(face: &Face, run: &str) -> Vec<Attack> {
         ("the way out of a run by artifacts", file("artifacts/../run.json"), &[404]),
         ("an absolute file of a run", file("/etc/passwd"), &[404]),
         ("a link in a run", file("artifacts/link"), &[404]),
-        ("a folder behind a link", file("artifacts/folder/secret"), &[404]),
+        ("a directory behind a link", file("artifacts/directory/secret"), &[404]),
         ("a zero in a name", file("artifacts/a%00.txt"), &[404]),
         ("a run that is a way", known("/api/runs/..%2f..%2fhome"), &[404]),
         (
@@ -183,12 +183,12 @@ fn attacks(face: &Face, run: &str) -> Vec<Attack> {
 fn all_are_refused_and_the_server_lives() {
     let world = World::new();
     let run = "run_20260203_040506_1a2b";
-    let folder = world.state().join("runs").join(run);
-    put(&folder.join("run.json"), "{}");
-    put(&folder.join("artifacts/a.txt"), "hello");
+    let directory = world.state().join("runs").join(run);
+    put(&directory.join("run.json"), "{}");
+    put(&directory.join("artifacts/a.txt"), "hello");
     put(&world.home().join("secret"), "the secret");
-    symlink(world.home().join("secret"), folder.join("artifacts/link")).unwrap();
-    symlink(world.home(), folder.join("artifacts/folder")).unwrap();
+    symlink(world.home().join("secret"), directory.join("artifacts/link")).unwrap();
+    symlink(world.home(), directory.join("artifacts/directory")).unwrap();
     let face = Face::start(&world, &[say("fine")]);
     assert_eq!(face.get(&format!("/api/runs/{run}/file?path=artifacts/a.txt")).ok()["text"], "hello");
     let attacks = attacks(&face, run);

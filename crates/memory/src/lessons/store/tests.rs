@@ -1,21 +1,21 @@
 use super::*;
 
 struct Scene {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Scene {
     fn new() -> Self {
-        Scene { folder: tempfile::tempdir().unwrap() }
+        Scene { directory: tempfile::tempdir().unwrap() }
     }
 
     fn lessons(&self) -> Lessons {
         let redactor = Arc::new(Redactor::patterns_only());
-        Lessons::open(&self.folder.path().join("lessons"), &self.index(), redactor)
+        Lessons::open(&self.directory.path().join("lessons"), &self.index(), redactor)
     }
 
     fn index(&self) -> PathBuf {
-        self.folder.path().join("index.sqlite")
+        self.directory.path().join("index.sqlite")
     }
 }
 
@@ -125,12 +125,13 @@ fn hostile_files_and_ids_do_no_harm() {
         assert!(lessons.read(id).is_err());
     }
     lessons.write(&lesson("good", "", "", &[], "Mind the elephants.")).unwrap();
-    let folder = scene.folder.path().join("lessons");
-    std::fs::write(scene.folder.path().join("outside"), "{}\n---\nelephants outside").unwrap();
-    std::os::unix::fs::symlink(scene.folder.path().join("outside"), folder.join("link.md")).unwrap();
-    std::fs::create_dir(folder.join("folder.md")).unwrap();
-    std::fs::write(folder.join("huge.md"), "{\"x\": \"".to_string() + &"elephants ".repeat(200_000)).unwrap();
-    std::fs::write(folder.join("bytes.md"), b"{}\n---\n\xff\xfe elephants").unwrap();
+    let directory = scene.directory.path().join("lessons");
+    std::fs::write(scene.directory.path().join("outside"), "{}\n---\nelephants outside").unwrap();
+    std::os::unix::fs::symlink(scene.directory.path().join("outside"), directory.join("link.md")).unwrap();
+    std::fs::create_dir(directory.join("directory.md")).unwrap();
+    std::fs::write(directory.join("huge.md"), "{\"x\": \"".to_string() + &"elephants ".repeat(200_000))
+        .unwrap();
+    std::fs::write(directory.join("bytes.md"), b"{}\n---\n\xff\xfe elephants").unwrap();
     let found = lessons.retrieve(&query("elephants", 3)).unwrap();
     let mut names: Vec<&str> = ids(&found).into_iter().map(|(id, _)| id).collect();
     names.sort_unstable();

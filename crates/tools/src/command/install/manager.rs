@@ -146,14 +146,14 @@ fn of_lock(root: &Path) -> Manager {
 }
 
 fn is_installed(program: &str, root: &Path, environment: &Environment) -> bool {
-    let folders = environment.get("PATH").unwrap_or_default().split(':').map(Path::new);
-    folders
-        .filter(|folder| folder.is_absolute() && !folder.starts_with(root))
-        .any(|folder| folder.join(program).is_file())
+    let directories = environment.get("PATH").unwrap_or_default().split(':').map(Path::new);
+    directories
+        .filter(|directory| directory.is_absolute() && !directory.starts_with(root))
+        .any(|directory| directory.join(program).is_file())
 }
 
 impl Manager {
-    /// Lets the manager keep its caches in the private folder; those that later builds need are opened where they are.
+    /// Lets the manager keep its caches in the private directory; those that later builds need are opened where they are.
     pub(super) fn prepare(
         self,
         child: &mut Child,
@@ -163,13 +163,14 @@ impl Manager {
     ) -> Result<(), ToolError> {
         let place = |name: &str| room.join(name).display().to_string();
         let environment = Environment::of_process();
-        let folder = |variable: &str, usual: &str| {
+        let directory = |variable: &str, usual: &str| {
             environment.get(variable).map_or_else(|| context.layout.home().join(usual), PathBuf::from)
         };
-        let mut open = |folder: PathBuf| {
-            std::fs::create_dir_all(&folder)
-                .map_err(|error| ToolError::Failed(format!("cannot make {}: {error}", folder.display())))?;
-            policy.writable.push(folder);
+        let mut open = |directory: PathBuf| {
+            std::fs::create_dir_all(&directory).map_err(|error| {
+                ToolError::Failed(format!("cannot make {}: {error}", directory.display()))
+            })?;
+            policy.writable.push(directory);
             Ok::<(), ToolError>(())
         };
         let mut set = |name: &str, value: String| child.set.insert(name.to_string(), value);
@@ -186,12 +187,12 @@ impl Manager {
                 set("npm_config_update_notifier", "false".into());
                 set("npm_config_store_dir", place("pnpm"));
                 set("npm_config_package_import_method", "copy".into());
-                set("YARN_CACHE_FOLDER", place("yarn"));
+                set("YARN_CACHE_DIRECTORY", place("yarn"));
                 set("YARN_ENABLE_GLOBAL_CACHE", "false".into());
                 set("BUN_INSTALL_CACHE_DIR", place("bun"));
             }
             Manager::Cargo => {
-                let home = folder("CARGO_HOME", ".cargo");
+                let home = directory("CARGO_HOME", ".cargo");
                 open(home.join("registry"))?;
                 open(home.join("git"))?;
                 // Locks and notes of cargo's own, where they are there already.
@@ -201,7 +202,7 @@ impl Manager {
             }
             Manager::Go => {
                 set("GOCACHE", place("go-build"));
-                open(folder("GOMODCACHE", "go/pkg/mod"))?;
+                open(directory("GOMODCACHE", "go/pkg/mod"))?;
             }
         }
         Ok(())

@@ -140,7 +140,7 @@ fn found(workspace: &Workspace) -> Vec<Runner> {
         "tox.ini",
     ];
     if python.iter().any(|name| has(name))
-        || [".", "tests", "test"].iter().any(|folder| has_python_tests(&root.join(folder)))
+        || [".", "tests", "test"].iter().any(|directory| has_python_tests(&root.join(directory)))
     {
         found.push(Runner::Pytest);
     }
@@ -150,8 +150,8 @@ fn found(workspace: &Workspace) -> Vec<Runner> {
     found
 }
 
-fn has_python_tests(folder: &Path) -> bool {
-    let mut names = std::fs::read_dir(folder).into_iter().flatten().flatten().take(1000);
+fn has_python_tests(directory: &Path) -> bool {
+    let mut names = std::fs::read_dir(directory).into_iter().flatten().flatten().take(1000);
     names.any(|entry| {
         let name = entry.file_name();
         let name = name.to_string_lossy();
@@ -176,10 +176,12 @@ fn script(workspace: &Workspace) -> Option<&'static str> {
 
 /// Lets the project's own Python come first, as after `activate`.
 pub(super) fn with_virtual_environment(child: &mut Child, root: &Path) {
-    let folders = [".venv", "venv"].map(|name| root.join(name));
-    let Some(folder) = folders.iter().find(|folder| folder.join("bin/python3").exists()) else { return };
+    let directories = [".venv", "venv"].map(|name| root.join(name));
+    let Some(directory) = directories.iter().find(|directory| directory.join("bin/python3").exists()) else {
+        return;
+    };
     let path =
         marvin_base::child::environment().get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin").to_string();
-    child.set.insert("PATH".into(), format!("{}:{path}", folder.join("bin").display()));
-    child.set.insert("VIRTUAL_ENV".into(), folder.display().to_string());
+    child.set.insert("PATH".into(), format!("{}:{path}", directory.join("bin").display()));
+    child.set.insert("VIRTUAL_ENV".into(), directory.display().to_string());
 }

@@ -179,9 +179,9 @@ mod tests {
 
     #[test]
     fn figures_and_names_are_read() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("tests")).unwrap();
-        std::fs::write(folder.path().join("tests/test_a.py"), "").unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("tests")).unwrap();
+        std::fs::write(directory.path().join("tests/test_a.py"), "").unwrap();
         let text = r#"<?xml version="1.0"?><!-- <testsuite tests="9"/> --><testsuites><testsuite name="pytest" errors="1"
             failures="2" skipped="1" tests="8" time="0.05"><testcase classname="tests.test_a" name="test_ok" time="0"/>
             <testcase classname="tests.test_a.TestX" name="test_m[&lt;x &amp; &quot;y&gt; &#233;]" time="0"><failure
@@ -190,14 +190,14 @@ mod tests {
             <testcase classname="" name="tests.test_a"><error message="collection failure">x</error></testcase>
             <testcase classname="tests.test_a" name="test_s"><skipped type="x" message="y"/></testcase>
             <testcase classname="tests.test_a" name="test_out"><system-out>failure</system-out></testcase></testsuite></testsuites>"#;
-        let counts = read(text, folder.path()).unwrap();
+        let counts = read(text, directory.path()).unwrap();
         assert_eq!((counts.passed, counts.failed, counts.skipped, counts.errors), (4, 2, 1, 1));
         assert_eq!(
             counts.failing,
             ["tests/test_a.py::TestX::test_m[<x & \"y> é]", "other::t", "tests/test_a.py"]
         );
         for broken in ["", "no report", "<", "<testsuite", "<a b='", "<![CDATA["] {
-            assert_eq!(read(broken, folder.path()), None, "{broken}");
+            assert_eq!(read(broken, directory.path()), None, "{broken}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Running tests: what passed, what failed and which, for the runners of several languages.
 //!
 //! The counts come from the runner's own report where it can write one ([`junit`] for pytest, [`tap`] for node,
-//! [`gotest`] for go), kept in the private temporary folder, and from nothing else; of other runners from what they print
+//! [`gotest`] for go), kept in the private temporary directory, and from nothing else; of other runners from what they print
 //! ([`libtest`], [`summary`]). Text that a test prints is not taken for a report. A run in which no test was executed is no success.
 
 mod detect;
@@ -185,7 +185,7 @@ impl Tool for RunTests {
     }
 }
 
-/// The report that a runner writes, in the private folder.
+/// The report that a runner writes, in the private directory.
 const REPORT: &str = "marvin-report";
 
 /// Adds the flags that make a runner report.

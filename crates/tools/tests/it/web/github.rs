@@ -11,15 +11,15 @@ use std::time::Duration;
 
 /// Repositories to clone: `owner/one` and `owner/two`.
 pub(crate) struct Origin {
-    folder: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Origin {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let work = folder.path().join("work");
+        let directory = tempfile::tempdir().unwrap();
+        let work = directory.path().join("work");
         std::fs::create_dir_all(work.join("src")).unwrap();
-        git_in(folder.path(), &["init", "-q", "-b", "main", "work"]);
+        git_in(directory.path(), &["init", "-q", "-b", "main", "work"]);
         std::fs::write(work.join("src/main.rs"), "fn main() { needle(); }\n").unwrap();
         git_in(&work, &["add", "-A"]);
         git_in(&work, &["commit", "-qm", "one"]);
@@ -34,22 +34,22 @@ impl Origin {
         git_in(&work, &["commit", "-qm", "two"]);
         git_in(&work, &["tag", "v1"]);
         for name in ["one", "two"] {
-            let bare = folder.path().join("owner").join(format!("{name}.git"));
-            git_in(folder.path(), &["clone", "-q", "--bare", "work", bare.to_str().unwrap()]);
+            let bare = directory.path().join("owner").join(format!("{name}.git"));
+            git_in(directory.path(), &["clone", "-q", "--bare", "work", bare.to_str().unwrap()]);
         }
-        Origin { folder }
+        Origin { directory }
     }
 
     pub(crate) fn root(&self) -> PathBuf {
-        self.folder.path().to_path_buf()
+        self.directory.path().to_path_buf()
     }
 }
 
-fn git_in(folder: &Path, arguments: &[&str]) {
+fn git_in(directory: &Path, arguments: &[&str]) {
     let output = Command::new("git")
         .args(["-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"])
         .args(arguments)
-        .current_dir(folder)
+        .current_dir(directory)
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .output()
@@ -108,8 +108,8 @@ fn clones(house: &crate::support::House) -> PathBuf {
     house.root.join(".marvin/tools_cache/github")
 }
 
-fn names(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten();
+fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten();
     entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
 }
 

@@ -41,19 +41,22 @@ fn play<F: Future<Output = ()>>(name: &str, scene: impl FnOnce() -> F) {
         println!("SKIPPED: this kernel gives no user, network and mount namespaces; {name} was not played");
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("resolv.conf"), "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
-        .unwrap();
-    std::fs::write(folder.path().join("nsswitch.conf"), "hosts: files dns\n").unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(
+        directory.path().join("resolv.conf"),
+        "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n",
+    )
+    .unwrap();
+    std::fs::write(directory.path().join("nsswitch.conf"), "hosts: files dns\n").unwrap();
     let output = Command::new("timeout")
         .args(["--kill-after=5", "120", "unshare", flags, "sh", "-c", ENTER])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", &format!("web::names::{name}"), "--nocapture"])
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-        .env("HOME", folder.path())
+        .env("HOME", directory.path())
         .env("LANG", "C.UTF-8")
-        .env("SCENE", folder.path())
+        .env("SCENE", directory.path())
         .env(VALUE, HIDDEN)
         .env(INSIDE, "1")
         .output()

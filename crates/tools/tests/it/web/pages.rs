@@ -234,7 +234,7 @@ async fn a_download_is_a_new_file_or_nothing() {
         let text = house.bad("download_file", json!({"url": server.url("/x"), "filename": name})).await;
         assert!(text.contains("what agents are told"), "{text}");
     }
-    // No folder is left, whatever the name says.
+    // No directory is left, whatever the name says.
     let called =
         house.call("download_file", json!({"url": server.url("/m"), "filename": "../../a/.hidden\n"})).await;
     assert_eq!(called.result.data["path"], "hidden");
@@ -277,7 +277,7 @@ async fn a_cancelled_download_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn in_conversation_downloads_go_to_the_persons_folder() {
+async fn in_conversation_downloads_go_to_the_persons_directory() {
     let server = Server::start(|_, _| page("200 OK", "text/plain", "kept")).await;
     let house = House::with(Mode::Assistant, &Access::Full, &[("MARVIN_WEB_ORG_ALLOWLIST", "127.0.0.1")]);
     house.good("download_file", json!({"url": server.url("/note.txt")})).await;

@@ -241,8 +241,8 @@ mod tests {
 
     #[test]
     fn s8_the_path_leads_out_of_the_workspace() {
-        let folder = tempfile::tempdir().unwrap();
-        let (workspace, elsewhere) = (folder.path().join("w"), folder.path().join("e"));
+        let directory = tempfile::tempdir().unwrap();
+        let (workspace, elsewhere) = (directory.path().join("w"), directory.path().join("e"));
         std::fs::create_dir_all(workspace.join("bin")).unwrap();
         std::fs::create_dir_all(&elsewhere).unwrap();
         std::os::unix::fs::symlink(workspace.join("bin"), elsewhere.join("link")).unwrap();

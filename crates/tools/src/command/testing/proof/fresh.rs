@@ -250,8 +250,8 @@ mod tests {
 
     #[test]
     fn s8_a_copy_shares_nothing_and_leaves_caches_out() {
-        let folder = tempfile::tempdir().unwrap();
-        let project = folder.path().join("project");
+        let directory = tempfile::tempdir().unwrap();
+        let project = directory.path().join("project");
         for path in [
             "a.py",
             "src/b.py",

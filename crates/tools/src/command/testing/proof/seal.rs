@@ -451,9 +451,9 @@ mod tests {
     use super::*;
 
     fn project(files: &[(&str, &str)]) -> tempfile::TempDir {
-        let folder = tempfile::tempdir().unwrap();
-        put(folder.path(), files);
-        folder
+        let directory = tempfile::tempdir().unwrap();
+        put(directory.path(), files);
+        directory
     }
 
     fn put(root: &Path, files: &[(&str, &str)]) {
@@ -500,14 +500,14 @@ mod tests {
         ];
         let plan = line(Runner::Command, "npm test");
         for (path, text) in planted {
-            let folder = project(&start);
-            let before = seal(folder.path(), &plan);
-            assert_eq!(before.changes(&seal(folder.path(), &plan), &[]), Changes::default());
-            put(folder.path(), &[(path, text)]);
-            let changes = before.changes(&seal(folder.path(), &plan), &[]);
+            let directory = project(&start);
+            let before = seal(directory.path(), &plan);
+            assert_eq!(before.changes(&seal(directory.path(), &plan), &[]), Changes::default());
+            put(directory.path(), &[(path, text)]);
+            let changes = before.changes(&seal(directory.path(), &plan), &[]);
             assert_eq!(changes.refused.len(), 1, "{path}: {changes:?}");
             let top = path.split('/').next().unwrap().to_string();
-            let changes = before.changes(&seal(folder.path(), &plan), &[top]);
+            let changes = before.changes(&seal(directory.path(), &plan), &[top]);
             assert_eq!((changes.refused.len(), changes.allowed.len()), (0, 1), "{path}: {changes:?}");
         }
         let honest = [
@@ -518,15 +518,15 @@ mod tests {
             ("node_modules/.cache/x", "x"),
             ("__pycache__/calc.cpython-311.pyc", "x"),
         ];
-        let folder = project(&start);
-        let before = seal(folder.path(), &plan);
-        put(folder.path(), &honest);
-        assert_eq!(before.changes(&seal(folder.path(), &plan), &[]), Changes::default());
+        let directory = project(&start);
+        let before = seal(directory.path(), &plan);
+        put(directory.path(), &honest);
+        assert_eq!(before.changes(&seal(directory.path(), &plan), &[]), Changes::default());
     }
 
     #[test]
     fn references_are_scripts_and_plugins_not_work() {
-        let folder = project(&[
+        let directory = project(&[
             ("run.sh", ""),
             ("calc.py", ""),
             ("p/db.py", ""),
@@ -534,7 +534,7 @@ mod tests {
             ("tests/run.py", ""),
         ]);
         let found = |text: &str, shell| {
-            let found = references(text, Path::new(""), folder.path(), shell);
+            let found = references(text, Path::new(""), directory.path(), shell);
             found.into_iter().map(|path| path.display().to_string()).collect::<Vec<_>>()
         };
         assert_eq!(found("bash -e run.sh && python3 calc.py", true), ["run.sh"]);

@@ -260,11 +260,11 @@ mod tests {
 
     #[test]
     fn s8_files_that_rules_write_are_known() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let text = "OUT = build\nSRC := a.c\n\nall: $(OUT)/tool lib.so\n\n$(OUT)/tool: $(SRC)\n\tcc -o $@ $<\n\n\
                     gen/%.py: gen/%.in\n\tsed x $< > $@\n\nlib.so other: \\\n  a.c\n\t@echo a:b\n.PHONY: all\n";
-        std::fs::write(folder.path().join("Makefile"), text).unwrap();
-        let targets = make_targets(folder.path());
+        std::fs::write(directory.path().join("Makefile"), text).unwrap();
+        let targets = make_targets(directory.path());
         for path in ["build/tool", "lib.so", "other", "gen/x.py", "all"] {
             assert!(targets.is_match(path), "{path}");
         }
