@@ -61,7 +61,11 @@ async fn measure() -> Result<Value, Box<dyn Error>> {
             guarded.push(third.as_nanos());
         }
     }
-    let (plain, numbered, guarded) = (Figures::of(plain), Figures::of(numbered), Figures::of(guarded));
+    let (plain, numbered, guarded) = (
+        Figures::from_nanoseconds(plain),
+        Figures::from_nanoseconds(numbered),
+        Figures::from_nanoseconds(guarded),
+    );
     let ratio = guarded.p50 / plain.p50;
     Ok(json!({
         "bench": "tools",
@@ -108,7 +112,7 @@ struct Figures {
 }
 
 impl Figures {
-    fn of(mut nanoseconds: Vec<u128>) -> Self {
+    fn from_nanoseconds(mut nanoseconds: Vec<u128>) -> Self {
         nanoseconds.sort_unstable();
         let at = |share: usize| nanoseconds.get(nanoseconds.len() * share / 100).copied().unwrap_or(0) as f64;
         Figures { p50: at(50) / 1000.0, p95: at(95) / 1000.0 }

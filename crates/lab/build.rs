@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// All tasks together stay below this.
-const LARGEST: usize = 1024 * 1024;
+const MAX_TASKS_BYTES: usize = 1024 * 1024;
 
 fn files_below(directory: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
@@ -43,8 +43,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             packed.extend(part.as_bytes());
         }
     }
-    if packed.len() > LARGEST {
-        return Err(format!("the tasks have {} bytes, and {LARGEST} are allowed", packed.len()).into());
+    if packed.len() > MAX_TASKS_BYTES {
+        return Err(
+            format!("the tasks have {} bytes, and {MAX_TASKS_BYTES} are allowed", packed.len()).into()
+        );
     }
     scramble::scramble(&mut packed);
     fs::write(Path::new(&env::var("OUT_DIR")?).join("tasks.pack"), packed)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// No line may take longer, also under a sanitizer. It is time of the processor, so that a busy machine makes no findings;
 /// `tests/bounds.rs` of the gate holds an optimised build to less.
-const LONGEST_TIME: Duration = Duration::from_secs(1);
+const MAX_JUDGE_CPU_TIME: Duration = Duration::from_secs(1);
 
 /// Takes bytes as a command line, and has it judged.
 pub fn command(data: &[u8]) {
@@ -16,7 +16,7 @@ pub fn command(data: &[u8]) {
     let (again, second) = timed(&line, grounds);
     // The faster of two: what a machine does besides is not the line's.
     let taken = first.min(second);
-    assert!(taken < LONGEST_TIME, "judging took {taken:?}");
+    assert!(taken < MAX_JUDGE_CPU_TIME, "judging took {taken:?}");
     let verdict = &judged.verdict;
     assert!(!verdict.rule.is_empty() && !verdict.reason.is_empty(), "{verdict:?}");
     if !judged.doubts.is_empty() {

@@ -84,7 +84,7 @@ const PIECES: [&[u8]; 56] = [
 ];
 
 /// How many inputs are kept to go on from.
-const KEPT: usize = 256;
+const MAX_CORPUS_INPUTS: usize = 256;
 
 /// One input after the other, from seeds.
 #[derive(Debug)]
@@ -108,7 +108,7 @@ impl Mutator {
         }
         input.truncate(64 * 1024);
         if self.numbers.next(8) == 0 {
-            let at = self.numbers.next(KEPT);
+            let at = self.numbers.next(MAX_CORPUS_INPUTS);
             match self.kept.get_mut(at) {
                 // The first ones are the seeds, and stay.
                 Some(old) if at > 16 => old.clone_from(&input),

@@ -6,16 +6,16 @@ use similar::{ChangeTag, TextDiff};
 use std::time::{Duration, Instant};
 
 /// Longer inputs only take longer.
-const LONGEST: usize = 20_000;
+const MAX_INPUT_BYTES: usize = 20_000;
 /// No patch of this size may take longer than this, also under a sanitizer.
-const LONGEST_TIME: Duration = Duration::from_secs(20);
+const MAX_APPLY_TIME: Duration = Duration::from_secs(20);
 
 /// Takes bytes as a text and a patch for it; and as two texts.
 pub fn patch(data: &[u8]) {
-    let (old, new) = divided(data.get(..LONGEST).unwrap_or(data));
+    let (old, new) = divided(data.get(..MAX_INPUT_BYTES).unwrap_or(data));
     let started = Instant::now();
     apply_to_text(&old, &new).ok();
-    assert!(started.elapsed() < LONGEST_TIME, "applying took {:?}", started.elapsed());
+    assert!(started.elapsed() < MAX_APPLY_TIME, "applying took {:?}", started.elapsed());
     if old != new && old.len() + new.len() < 4000 {
         for (from, to) in [(&old, &new), (&new, &old)] {
             let diff = unified(from, to);

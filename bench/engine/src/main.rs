@@ -2,7 +2,7 @@
 //! steps), `levels` (a hundred levels of as many steps as it takes), `pending` (how much memory a step takes that waits), or `one-by-one` or `grouped` (as many rows
 //! by bare SQLite). Prints JSON.
 
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_base::environment::Environment;
 use marvin_flow::deterministic::Echo;
 use marvin_flow::engine::{NoTeacher, Options, Run, RunStatus, Workers};
@@ -87,7 +87,7 @@ fn engine(what: &str, steps: usize, sync: &str, directory: &Path) -> Result<Valu
     ]);
     let project = directory.join("project");
     std::fs::create_dir_all(&project)?;
-    let ground = Ground::find(environment, project.clone(), Some(&project), true, Vec::new())?;
+    let ground = ProjectContext::find(environment, project.clone(), Some(&project), true, Vec::new())?;
     let before = resident();
     let workflow = workflow(what, steps)?;
     let mut workers = Workers::new();

@@ -2,7 +2,7 @@
 //! directory and leaves them there, so that the daemon of `cargo xtask bench hook` is measured with the same ones. Prints JSON.
 
 use marvin_base::clock;
-use marvin_hooks::packs::{self, Packs, Recent, Told, sample};
+use marvin_hooks::packs::{self, InjectionHistory, Packs, RecentGuidance, sample};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::hint::black_box;
@@ -37,7 +37,7 @@ fn measure(directory: PathBuf) -> Result<Value, Box<dyn Error>> {
         return Err("not all packs were read".into());
     }
     let now = clock::now();
-    let recent = Recent {
+    let recent = RecentGuidance {
         corrections: vec![("area-7".into(), now), ("testing".into(), now)],
         categories: vec!["security".into()],
     };
@@ -46,7 +46,7 @@ fn measure(directory: PathBuf) -> Result<Value, Box<dyn Error>> {
         let started = Instant::now();
         let scored = black_box(loaded.score(black_box(FILE), &recent));
         let first = started.elapsed();
-        let told = black_box(packs::tell(&scored, FILE, &mut Told::default(), TOKENS));
+        let told = black_box(packs::tell(&scored, FILE, &mut InjectionHistory::default(), TOKENS));
         if told.is_none() {
             return Err("nothing was told".into());
         }

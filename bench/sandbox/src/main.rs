@@ -2,7 +2,7 @@
 //! `cargo xtask bench sandbox` builds and runs it.
 
 use marvin_base::child::{Child, run_blocking};
-use marvin_gate::sandbox::{Policy, Wanted, enter, support};
+use marvin_gate::sandbox::{Policy, SandboxMode, enter, support};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -35,8 +35,8 @@ fn measure() -> Result<Value, Box<dyn Error>> {
         let first = time(|| bare_true(&workspace))?;
         let second = time(|| run_blocking(&child(&workspace)).map(|_| ()))?;
         let third = if bubblewrap { time(|| in_bubblewrap(&workspace))? } else { Duration::ZERO };
-        let fourth = time(|| sandboxed(&workspace, &temporary, Wanted::Landlock))?;
-        let fifth = time(|| sandboxed(&workspace, &temporary, Wanted::Auto))?;
+        let fourth = time(|| sandboxed(&workspace, &temporary, SandboxMode::Landlock))?;
+        let fifth = time(|| sandboxed(&workspace, &temporary, SandboxMode::Auto))?;
         if round >= WARM {
             bare.push(first);
             kept.push(second);
@@ -104,7 +104,7 @@ fn in_bubblewrap(workspace: &Path) -> std::io::Result<()> {
     command.stdin(Stdio::null()).output().map(|_| ())
 }
 
-fn sandboxed(workspace: &Path, temporary: &Path, wanted: Wanted) -> std::io::Result<()> {
+fn sandboxed(workspace: &Path, temporary: &Path, wanted: SandboxMode) -> std::io::Result<()> {
     let mut child = child(workspace);
     child.limits.processes = Some(512);
     let mut policy = Policy::new(workspace, temporary);

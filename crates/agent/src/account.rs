@@ -36,13 +36,13 @@ pub struct Account {
     looks: usize,
     failed: VecDeque<(String, String)>,
     said: VecDeque<String>,
-    begun: BTreeMap<String, Begun>,
+    begun: BTreeMap<String, PendingCall>,
     rounds: usize,
 }
 
 /// A call that began.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Begun {
+struct PendingCall {
     line: String,
     signature: String,
     changes: bool,
@@ -50,7 +50,7 @@ struct Begun {
 
 /// What may still be spent.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Left {
+pub struct RemainingBudget {
     /// Dollars; none: no bound.
     pub dollars: Option<f64>,
     /// Tool rounds.
@@ -59,7 +59,10 @@ pub struct Left {
 
 impl Account {
     /// The account of a list of events. `changes` says whether a tool changes something.
-    pub fn of<'a>(events: impl IntoIterator<Item = &'a Value>, changes: &dyn Fn(&str) -> bool) -> Self {
+    pub fn from_events<'a>(
+        events: impl IntoIterator<Item = &'a Value>,
+        changes: &dyn Fn(&str) -> bool,
+    ) -> Self {
         let mut account = Account::default();
         for event in events {
             account.note(event, changes);
@@ -79,7 +82,7 @@ impl Account {
         match (kind, text(item, "type").as_str()) {
             ("item.started", "tool_call") if self.begun.len() < BEGUN => {
                 let name = text(item, "name");
-                let begun = Begun {
+                let begun = PendingCall {
                     line: line(&name, item.get("arguments").unwrap_or(&Value::Null)),
                     signature: text(item, "call_signature"),
                     changes: changes(&name),
@@ -98,7 +101,7 @@ impl Account {
         }
     }
 
-    fn ended(&mut self, begun: Begun, ok: bool, why: &str) {
+    fn ended(&mut self, begun: PendingCall, ok: bool, why: &str) {
         // What failed before and works now is no failure any longer; what fails again is told once.
         self.failed.retain(|(signature, _)| *signature != begun.signature);
         if !ok {
@@ -126,13 +129,13 @@ impl Account {
 
     /// The goal and the account below it, as the model reads it. Without anything to tell it is the goal alone.
     #[must_use]
-    pub fn task(&self, goal: &str, standing: &[Standing], left: Left) -> String {
+    pub fn task(&self, goal: &str, standing: &[Standing], left: RemainingBudget) -> String {
         let goal = goal.split(MARK).next().unwrap_or_default().trim_end();
         let body = self.body(standing, left);
         if body.is_empty() { goal.to_string() } else { format!("{goal}\n\n{MARK}\n{body}") }
     }
 
-    fn body(&self, standing: &[Standing], left: Left) -> String {
+    fn body(&self, standing: &[Standing], left: RemainingBudget) -> String {
         if *self == Account::default() {
             return String::new();
         }
@@ -242,7 +245,7 @@ mod tests {
         name == "create_file"
     }
 
-    const LEFT: Left = Left { dollars: Some(0.5), rounds: 7 };
+    const LEFT: RemainingBudget = RemainingBudget { dollars: Some(0.5), rounds: 7 };
 
     fn standing(id: &str, status: Status) -> Standing {
         Standing { id: id.into(), line: format!("{id}: shell: pytest"), status, reason: "2 failed".into() }
@@ -260,7 +263,7 @@ mod tests {
             completed(3, true, ""),
             json!({"type": "item.completed", "item": {"type": "message", "text": "I will do b next."}}),
         ];
-        let account = Account::of(&events, &changes);
+        let account = Account::from_events(&events, &changes);
         assert_eq!(account.rounds(), 1);
         let open = [standing("c-1", Status::Passed), standing("c-2", Status::Failed)];
         insta::assert_snapshot!(account.task("Build it.", &open, LEFT));
@@ -274,14 +277,14 @@ mod tests {
     fn what_works_now_is_no_failure_and_what_never_ended_is_said() {
         let mut events =
             vec![started(1, "create_file", "a"), completed(1, false, "no"), started(2, "create_file", "a")];
-        let text = Account::of(&events, &changes).task("x", &[], LEFT);
+        let text = Account::from_events(&events, &changes).task("x", &[], LEFT);
         assert!(
             text.contains("not known how it ended") && text.contains("find out whether this was done"),
             "{text}"
         );
         assert!(text.contains("Failed last"), "{text}");
         events.push(completed(2, true, ""));
-        let text = Account::of(&events, &changes).task("x", &[], LEFT);
+        let text = Account::from_events(&events, &changes).task("x", &[], LEFT);
         assert!(
             !text.contains("Failed") && !text.contains("not known") && text.contains("Next: go on"),
             "{text}"
@@ -302,7 +305,7 @@ mod tests {
             for event in &events {
                 heard.note(event, &changes);
             }
-            let read = Account::of(&events, &changes);
+            let read = Account::from_events(&events, &changes);
             proptest::prop_assert_eq!(&heard, &read);
             let text = read.task("goal", &[], LEFT);
             proptest::prop_assert!(text.len() < 60_000 && text.starts_with("goal"));

@@ -4,8 +4,8 @@
 //! of them, so that a desk nobody calls leaves nothing behind.
 
 use crate::evaluator;
-use crate::ground::Ground;
-use crate::host::Called;
+use crate::ground::ProjectContext;
+use crate::host::ToolCallResult;
 use crate::launch::Launcher;
 use crate::session::SessionError;
 use crate::trace::{Listener, Trace};
@@ -25,15 +25,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 /// The desk.
-pub struct Desk {
-    ground: Ground,
+pub struct ToolCaller {
+    ground: ProjectContext,
     manner: &'static str,
     approver: Option<Arc<dyn Approver>>,
-    state: Mutex<State>,
+    state: Mutex<ToolCallerState>,
 }
 
 /// What changes while it is open.
-struct State {
+struct ToolCallerState {
     listener: Option<Listener>,
     run: Option<Arc<Open>>,
     calls: usize,
@@ -48,27 +48,27 @@ struct Open {
     cost: Arc<CostLedger>,
 }
 
-impl std::fmt::Debug for Desk {
+impl std::fmt::Debug for ToolCaller {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Desk").field("manner", &self.manner).finish_non_exhaustive()
     }
 }
 
-impl Desk {
+impl ToolCaller {
     /// A desk on this ground. The manner is what `run.json` says of its run; the listener is told of every event.
     #[must_use]
-    pub fn new(ground: &Ground, manner: &'static str, listener: Listener) -> Self {
-        let state = State { listener: Some(listener), run: None, calls: 0, goal: String::new() };
-        Desk { ground: ground.clone(), manner, approver: None, state: Mutex::new(state) }
+    pub fn new(ground: &ProjectContext, manner: &'static str, listener: Listener) -> Self {
+        let state = ToolCallerState { listener: Some(listener), run: None, calls: 0, goal: String::new() };
+        ToolCaller { ground: ground.clone(), manner, approver: None, state: Mutex::new(state) }
     }
 
     /// The same desk, where somebody can be asked.
     #[must_use]
     pub fn asking(self, approver: Arc<dyn Approver>) -> Self {
-        Desk { approver: Some(approver), ..self }
+        ToolCaller { approver: Some(approver), ..self }
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+    fn state(&self) -> std::sync::MutexGuard<'_, ToolCallerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -112,12 +112,12 @@ impl Desk {
         call: &ToolCall,
         cancel: CancellationToken,
         progress: Option<ProgressSink>,
-    ) -> Result<Called, SessionError> {
+    ) -> Result<ToolCallResult, SessionError> {
         let open = self.open(call)?;
         self.state().calls += 1;
         let item = turn::call_started(&open.trace, call)?;
         let context = ToolContext { cancel, progress, ..open.context.clone() };
-        let called = Called::from(toolbox.call(&call.name, &call.arguments, &context).await);
+        let called = ToolCallResult::from(toolbox.call(&call.name, &call.arguments, &context).await);
         turn::call_completed(&open.trace, &item, call, &called, 0)?;
         open.trace.sync()?;
         Ok(called)

@@ -4,13 +4,15 @@
 //! or misshapen answer is no answer; the gate then leaves the question a question. Money is counted twice: against a cap of
 //! its own, and in the run's ledger, so that `--max-cost` holds for it too.
 
-use crate::ground::Ground;
+use crate::ground::ProjectContext;
 use marvin_base::files::{self, Links};
 use marvin_base::ledger::{Durability, Ledger};
 use marvin_base::redact::Redactor;
 use marvin_base::settings::{Origin, Setting, Settings, table};
 use marvin_base::{clock, signature};
-use marvin_gate::layers::evaluator::{Answering, Evaluator, Opinion, Question, Terms, read_answer, schema};
+use marvin_gate::layers::evaluator::{
+    Evaluator, Opinion, OpinionFuture, Question, Terms, read_answer, schema,
+};
 use marvin_gate::{Layers, Workspace};
 use marvin_model::choose::{self, Choice};
 use marvin_model::cost::CostLedger;
@@ -29,11 +31,11 @@ pub const ROLE: &str = "Evaluator";
 /// The instructions.
 const PROMPT: &str = include_str!("../prompts/evaluator.md");
 /// Answers that are kept.
-const MOST_KEPT: usize = 512;
+const MAX_CACHED_OPINIONS: usize = 512;
 /// How long it is not asked again after it could not answer.
 const FAILED: Duration = Duration::from_secs(60);
 /// Bytes of a command that is sent; a longer one is a person's to read.
-const LONGEST: usize = 16 * 1024;
+const MAX_COMMAND_BYTES: usize = 16 * 1024;
 
 /// A model that judges commands.
 pub struct ModelEvaluator {
@@ -45,11 +47,11 @@ pub struct ModelEvaluator {
     redactor: Arc<Redactor>,
     log: PathBuf,
     cancel: CancellationToken,
-    state: Mutex<State>,
+    state: Mutex<EvaluatorState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct EvaluatorState {
     /// Nano-dollars.
     spent: u64,
     kept: BTreeMap<String, (Instant, Result<Opinion, String>)>,
@@ -68,7 +70,7 @@ impl std::fmt::Debug for ModelEvaluator {
 /// they do.
 #[must_use]
 pub fn layers(
-    ground: &Ground,
+    ground: &ProjectContext,
     cost: &Arc<CostLedger>,
     prices: &Arc<Prices>,
     script_state: PathBuf,
@@ -101,7 +103,7 @@ pub fn layers(
 
 /// Do the settings ask for a model that judges commands, here?
 #[must_use]
-pub fn is_wanted(ground: &Ground) -> bool {
+pub fn is_wanted(ground: &ProjectContext) -> bool {
     terms(ground).enabled && !ground.settings.on(&table::SECURITY_EVAL)
 }
 
@@ -110,7 +112,7 @@ pub fn is_wanted(ground: &Ground) -> bool {
 /// # Errors
 /// When the ledger of costs or the prices cannot be read.
 pub fn for_hooks(
-    ground: &Ground,
+    ground: &ProjectContext,
     cancel: &CancellationToken,
 ) -> Result<(Layers, Option<String>), crate::session::SessionError> {
     let directory = ground.layout.security();
@@ -123,7 +125,7 @@ pub fn for_hooks(
 }
 
 /// The terms: the settings, the person's `config.json` where they say nothing, and the project's where it is stricter.
-fn terms(ground: &Ground) -> Terms {
+fn terms(ground: &ProjectContext) -> Terms {
     let settings = &ground.settings;
     let said =
         |setting: &Setting| settings.value(setting).is_some_and(|value| value.origin != Origin::Default);
@@ -151,7 +153,7 @@ fn terms(ground: &Ground) -> Terms {
     }
 }
 
-fn client(ground: &Ground, script_state: PathBuf) -> Result<Arc<dyn ModelClient>, ModelError> {
+fn client(ground: &ProjectContext, script_state: PathBuf) -> Result<Arc<dyn ModelClient>, ModelError> {
     let own = |settings: Settings, to: &'static Setting, from: &Setting| match ground.settings.given(from) {
         Some(value) => settings.with(to, value).unwrap_or(settings),
         None => settings,
@@ -175,7 +177,7 @@ fn client(ground: &Ground, script_state: PathBuf) -> Result<Arc<dyn ModelClient>
 }
 
 impl Evaluator for ModelEvaluator {
-    fn evaluate<'a>(&'a self, question: &'a Question) -> Answering<'a> {
+    fn evaluate<'a>(&'a self, question: &'a Question) -> OpinionFuture<'a> {
         Box::pin(self.answer(question))
     }
 
@@ -188,7 +190,7 @@ impl ModelEvaluator {
     async fn answer(&self, question: &Question) -> Result<Opinion, String> {
         // Held until the answer is there: one question at a time, so that the cap is never passed by two at once.
         let mut state = self.state.lock().await;
-        let key = signature::of(&json!([
+        let key = signature::hash(&json!([
             question.command.split_whitespace().collect::<Vec<_>>(),
             question.commands,
             question.directory,
@@ -203,8 +205,8 @@ impl ModelEvaluator {
         if let Some((_, answer)) = state.kept.get(&key) {
             return answer.clone().map(|opinion| Opinion { cached: true, duration_ms: 0, ..opinion });
         }
-        if question.command.len() > LONGEST {
-            return Err(format!("the command is longer than {LONGEST} bytes"));
+        if question.command.len() > MAX_COMMAND_BYTES {
+            return Err(format!("the command is longer than {MAX_COMMAND_BYTES} bytes"));
         }
         self.may_spend(state.spent)?;
         let started = Instant::now();
@@ -218,7 +220,7 @@ impl ModelEvaluator {
             ..opinion
         });
         self.write_down(question, &answer, cost, duration_ms);
-        if state.kept.len() >= MOST_KEPT
+        if state.kept.len() >= MAX_CACHED_OPINIONS
             && let Some(oldest) =
                 state.kept.iter().min_by_key(|(_, (since, _))| *since).map(|(key, _)| key.clone())
         {
@@ -286,7 +288,7 @@ impl ModelEvaluator {
     fn record(&self, usage: Usage, reply: &Reply) -> Option<u64> {
         let (provider, model) = (self.client.provider(), self.client.model());
         let reply = Reply { usage, cost: reply.cost, ..Reply::default() };
-        let cost = self.prices.of(provider, model, &reply);
+        let cost = self.prices.reply_cost(provider, model, &reply);
         // Where the ledger cannot be written the run itself stops at its next word.
         self.cost.record(provider, model, usage, cost).ok();
         cost

@@ -1,13 +1,13 @@
 //! The ground that every command stands on, session or not: settings, directories, workspace and redactor; and a call of one
 //! tool outside a turn.
 
-use crate::desk::Desk;
-use crate::host::Called;
+use crate::desk::ToolCaller;
+use crate::host::ToolCallResult;
 use crate::launch;
 use crate::servitors::Servitors;
 use crate::session::{self, SessionError};
 use marvin_base::environment::Environment;
-use marvin_base::held::Held;
+use marvin_base::held::OpenDir;
 use marvin_base::layout::Layout;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::{Settings, Sources, table};
@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Settings, directories and redactor: what every command needs, session or not.
 #[derive(Debug, Clone)]
-pub struct Ground {
+pub struct ProjectContext {
     /// The environment.
     pub environment: Environment,
     /// The directory that the program was started in.
@@ -43,26 +43,26 @@ pub struct Ground {
     /// The ticket that this process works on.
     pub duty: Arc<Duty>,
     /// Tools of others, lent for as long as whoever lends them lives.
-    pub lent: Lent,
+    pub lent: ExternalTools,
 }
 
 /// Tools of others, and what is to be said of those that are not there.
 #[derive(Clone, Default)]
-pub struct Lent {
+pub struct ExternalTools {
     /// The tools.
     pub tools: Vec<Arc<dyn DynTool>>,
     /// What a person should know.
     pub notices: Vec<String>,
 }
 
-impl fmt::Debug for Lent {
+impl fmt::Debug for ExternalTools {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.tools.iter().map(|tool| tool.name()).collect();
         formatter.debug_tuple("Lent").field(&names).finish()
     }
 }
 
-impl Ground {
+impl ProjectContext {
     /// Finds the workspace and reads the settings.
     ///
     /// # Errors
@@ -111,8 +111,18 @@ impl Ground {
         let workspace = workspace.map(Arc::new);
         let duty = Arc::new(Duty::from_settings(&settings));
         let settings = Arc::new(settings);
-        let lent = Lent::default();
-        Ok(Ground { environment, directory, coding, settings, layout, redactor, workspace, duty, lent })
+        let lent = ExternalTools::default();
+        Ok(ProjectContext {
+            environment,
+            directory,
+            coding,
+            settings,
+            layout,
+            redactor,
+            workspace,
+            duty,
+            lent,
+        })
     }
 
     /// How deep agents on this ground are nested.
@@ -136,7 +146,7 @@ impl Ground {
 
     /// What a tool knows of the world when it is called outside a session.
     #[must_use]
-    pub fn tool_context(&self, cancel: CancellationToken, artifacts: Option<Held>) -> ToolContext {
+    pub fn tool_context(&self, cancel: CancellationToken, artifacts: Option<OpenDir>) -> ToolContext {
         let lifetime = self.layout.usage();
         let usage = move |_| {
             let lifetime = Lifetime::read(&lifetime).unwrap_or_default();
@@ -154,7 +164,7 @@ impl Ground {
     pub(crate) fn context(
         &self,
         cancel: CancellationToken,
-        artifacts: Option<Held>,
+        artifacts: Option<OpenDir>,
         usage: Arc<dyn Fn(bool) -> Value + Send + Sync>,
     ) -> ToolContext {
         ToolContext {
@@ -183,11 +193,11 @@ impl Ground {
 /// # Errors
 /// When the record cannot be written.
 pub async fn record_call(
-    ground: &Ground,
+    ground: &ProjectContext,
     call: &ToolCall,
     cancel: CancellationToken,
-) -> Result<Called, SessionError> {
-    let desk = Desk::new(ground, "tool", Box::new(|_| {}));
+) -> Result<ToolCallResult, SessionError> {
+    let desk = ToolCaller::new(ground, "tool", Box::new(|_| {}));
     let access = Access::from_settings(&ground.settings);
     let mut toolbox = Toolbox::new(Mode::Coding, &access);
     launch::add(&mut toolbox, &access, desk.launcher(call)?.as_ref());

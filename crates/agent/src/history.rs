@@ -7,19 +7,19 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 
 /// Entries kept on disk.
-const KEPT: usize = 100;
+const MAX_LOG_ENTRIES: usize = 100;
 /// Entries that a model sees.
-const SHOWN: usize = 20;
+const MAX_PROMPT_ENTRIES: usize = 20;
 /// Characters of an entry in the compact history.
 const SHORT: usize = 200;
 /// Entries that a search finds.
-const MOST_FOUND: usize = 50;
+const MAX_SEARCH_HITS: usize = 50;
 /// Entries that compaction leaves whole.
 const WHOLE: usize = 20;
 
 /// One entry of `chat_log.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Said {
+pub struct ChatLogEntry {
     /// `you`, `assistant` or `system`.
     pub role: String,
     /// The text.
@@ -33,7 +33,7 @@ pub struct Said {
 #[derive(Debug, Clone, Default)]
 pub struct History {
     path: PathBuf,
-    entries: Vec<Said>,
+    entries: Vec<ChatLogEntry>,
 }
 
 impl History {
@@ -52,7 +52,7 @@ impl History {
 
     /// The entries, oldest first.
     #[must_use]
-    pub fn entries(&self) -> &[Said] {
+    pub fn entries(&self) -> &[ChatLogEntry] {
         &self.entries
     }
 
@@ -75,14 +75,18 @@ impl History {
             .collect()
     }
 
-    fn last(&self) -> &[Said] {
-        self.entries.get(self.entries.len().saturating_sub(SHOWN)..).unwrap_or_default()
+    fn last(&self) -> &[ChatLogEntry] {
+        self.entries.get(self.entries.len().saturating_sub(MAX_PROMPT_ENTRIES)..).unwrap_or_default()
     }
 
     /// Adds an entry; blank texts are not kept.
     fn add(&mut self, role: &str, text: &str) {
         if !text.trim().is_empty() {
-            self.entries.push(Said { role: role.to_string(), text: text.to_string(), time: time_now() });
+            self.entries.push(ChatLogEntry {
+                role: role.to_string(),
+                text: text.to_string(),
+                time: time_now(),
+            });
         }
     }
 
@@ -184,7 +188,7 @@ impl History {
     /// Entries of the backups of a log that hold these words, newest backup first; at most `most`. What is in several backups is
     /// found once.
     #[must_use]
-    pub fn search_backups(path: &Path, words: &str, most: usize) -> Vec<(String, Said)> {
+    pub fn search_backups(path: &Path, words: &str, most: usize) -> Vec<(String, ChatLogEntry)> {
         let wanted = words.trim().to_lowercase();
         let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else { return Vec::new() };
         let prefix = format!("{}.backup.", name.to_string_lossy());
@@ -195,12 +199,12 @@ impl History {
             .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix)))
             .collect();
         backups.sort();
-        let mut found: Vec<(String, Said)> = Vec::new();
+        let mut found: Vec<(String, ChatLogEntry)> = Vec::new();
         for backup in backups.iter().rev() {
             let stamp = backup.to_string_lossy().rsplit('.').next().unwrap_or_default().to_string();
             let Ok(history) = History::read(backup) else { continue };
             for said in history.entries.into_iter().rev() {
-                if found.len() >= most.min(MOST_FOUND) {
+                if found.len() >= most.min(MAX_SEARCH_HITS) {
                     return found;
                 }
                 let known = found.iter().any(|(_, other)| other.text == said.text);
@@ -217,7 +221,7 @@ impl History {
     /// # Errors
     /// When it cannot be written; the old file is then untouched.
     fn save(&mut self) -> Result<(), atomic::WriteError> {
-        let excess = self.entries.len().saturating_sub(KEPT);
+        let excess = self.entries.len().saturating_sub(MAX_LOG_ENTRIES);
         self.entries.drain(..excess);
         atomic::replace_private(&self.path, self.text().as_bytes())
     }

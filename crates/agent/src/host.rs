@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// What came of a call.
 #[derive(Debug, Clone)]
-pub struct Called {
+pub struct ToolCallResult {
     /// The tool's canonical name.
     pub tool: String,
     /// The gate's word.
@@ -28,7 +28,7 @@ pub struct Called {
     pub progress: Option<Progress>,
 }
 
-impl Called {
+impl ToolCallResult {
     /// What it changed and should not have: git's configuration and hooks, the project's rules, the record.
     pub(crate) fn tampered(&self) -> Vec<String> {
         let paths = self.record.pointer("/data/tampered").and_then(Value::as_array);
@@ -36,9 +36,9 @@ impl Called {
     }
 }
 
-impl From<marvin_tools::Called> for Called {
-    fn from(called: marvin_tools::Called) -> Self {
-        Called {
+impl From<marvin_tools::CallOutcome> for ToolCallResult {
+    fn from(called: marvin_tools::CallOutcome) -> Self {
+        ToolCallResult {
             tool: called.tool,
             verdict: called.verdict,
             ok: called.result.ok,
@@ -68,7 +68,7 @@ pub trait ToolHost: Send + Sync {
     }
 
     /// Makes a call.
-    async fn call(&self, call: &ToolCall) -> Called;
+    async fn call(&self, call: &ToolCall) -> ToolCallResult;
 }
 
 /// The real tools.
@@ -100,7 +100,7 @@ impl ToolHost for LiveTools {
         self.toolbox.find(name).map_or(Touches::NOTHING, |tool| tool.touches())
     }
 
-    async fn call(&self, call: &ToolCall) -> Called {
+    async fn call(&self, call: &ToolCall) -> ToolCallResult {
         self.toolbox.call(&call.name, &call.arguments, &self.context).await.into()
     }
 }
@@ -142,7 +142,7 @@ impl ToolHost for RecordedTools {
         self.changing.contains(name)
     }
 
-    async fn call(&self, call: &ToolCall) -> Called {
+    async fn call(&self, call: &ToolCall) -> ToolCallResult {
         let (text, ok, progress) = match self.results.get(&call.id) {
             Some((text, ok)) => {
                 let (text, progress) = unnoted(text);
@@ -151,7 +151,7 @@ impl ToolHost for RecordedTools {
             // The recorded run went no further: no result of this call ever reached the model.
             None => ("the recorded run ended at this call".to_string(), false, Progress::Stuck(0)),
         };
-        Called {
+        ToolCallResult {
             tool: call.name.clone(),
             verdict: Verdict::allow("replay", "taken from the recording; nothing runs"),
             ok,

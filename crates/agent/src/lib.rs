@@ -33,8 +33,8 @@ pub mod stages;
 pub mod trace;
 pub mod turn;
 
-pub use desk::Desk;
-pub use ground::Ground;
+pub use desk::ToolCaller;
+pub use ground::ProjectContext;
 pub use outcome::{Outcome, Status};
 pub use session::{Session, SessionError, SessionOptions};
 pub use trace::{Notice, Trace};

@@ -1,6 +1,6 @@
 //! What an agent that outlives its turns adds to them. A turn of its own has none of this.
 
-use crate::prove::Proved;
+use crate::prove::VerificationResult;
 use async_trait::async_trait;
 use marvin_base::ledger::LedgerError;
 use marvin_model::{Message, Reply, ToolCall};
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 /// What is known of a call from an earlier process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Known {
+pub enum PriorCall {
     /// Nothing: it was not made.
     New,
     /// It was begun, and nobody knows what came of it.
@@ -20,7 +20,7 @@ pub enum Known {
 
 /// The life of an agent, as its turns see it. Everything is written down before it counts.
 #[async_trait]
-pub trait Life: Send + Sync {
+pub trait TurnJournal: Send + Sync {
     /// A place among those that may ask the model at the same time.
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
         None
@@ -67,8 +67,8 @@ pub trait Life: Send + Sync {
     }
 
     /// What is known of a call.
-    fn known(&self, _call: &ToolCall) -> Known {
-        Known::New
+    fn known(&self, _call: &ToolCall) -> PriorCall {
+        PriorCall::New
     }
 
     /// A call is about to be made.
@@ -97,7 +97,7 @@ pub trait Life: Send + Sync {
     }
 
     /// The claim was verified; `back` says whether the agent goes on.
-    fn judged(&self, _proved: &Proved, _back: bool) -> Result<(), LedgerError> {
+    fn judged(&self, _proved: &VerificationResult, _back: bool) -> Result<(), LedgerError> {
         Ok(())
     }
 }

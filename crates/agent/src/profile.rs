@@ -7,7 +7,7 @@ use serde::Deserialize;
 use std::fs;
 
 /// A profile's file larger than this is not read.
-const LARGEST: u64 = 1024 * 1024;
+const MAX_PROFILE_FILE_BYTES: u64 = 1024 * 1024;
 
 /// What the system message says of the person.
 #[derive(Debug, Clone, Default)]
@@ -76,12 +76,12 @@ impl Profile {
     #[must_use]
     pub fn read(layout: &Layout, name: &str) -> Self {
         let mut profile = Profile { name: name.to_string(), ..Profile::default() };
-        match files::read_text(&layout.preferences(name), LARGEST, Links::Follow) {
+        match files::read_text(&layout.preferences(name), MAX_PROFILE_FILE_BYTES, Links::Follow) {
             Ok(text) => profile.preferences = text.trim().to_string(),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => profile.problems.push(format!("preferences.yaml: {error}")),
         }
-        match files::read_text(&layout.saved_places(name), LARGEST, Links::Follow) {
+        match files::read_text(&layout.saved_places(name), MAX_PROFILE_FILE_BYTES, Links::Follow) {
             Ok(text) => match serde_json::from_str::<Vec<Place>>(&text) {
                 Ok(places) => profile.places = places.iter().map(Place::line).collect(),
                 Err(error) => profile.problems.push(format!("saved_places.json: {error}")),

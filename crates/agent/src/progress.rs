@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 /// Entries looked at when the workspace is compared; a larger workspace counts as changed only in its first part.
-const MOST_ENTRIES: usize = 20_000;
+const MAX_WORKSPACE_ENTRIES: usize = 20_000;
 /// Directories that change without anybody working.
 const IGNORED: [&str; 6] = [".git", ".marvin", "target", "node_modules", ".venv", "__pycache__"];
 
@@ -57,7 +57,7 @@ pub fn unnoted(result: &str) -> (&str, Progress) {
 #[derive(Debug)]
 pub struct Watch {
     limit: usize,
-    seen: BTreeMap<String, Seen>,
+    seen: BTreeMap<String, Repetition>,
     now: Workspace,
 }
 
@@ -69,7 +69,7 @@ struct Workspace {
 }
 
 #[derive(Debug)]
-struct Seen {
+struct Repetition {
     times: usize,
     workspace: Workspace,
 }
@@ -95,11 +95,11 @@ impl Watch {
         } else if !touches.changes_nothing() && ok {
             self.now.writes += 1;
         }
-        let key = signature::of(&json!([call.name, call.arguments, result]));
+        let key = signature::hash(&json!([call.name, call.arguments, result]));
         let now = &self.now;
-        let seen = self.seen.entry(key).or_insert_with(|| Seen { times: 0, workspace: now.clone() });
+        let seen = self.seen.entry(key).or_insert_with(|| Repetition { times: 0, workspace: now.clone() });
         if seen.workspace != *now {
-            *seen = Seen { times: 0, workspace: now.clone() };
+            *seen = Repetition { times: 0, workspace: now.clone() };
         }
         seen.times += 1;
         match seen.times {
@@ -118,7 +118,7 @@ pub fn fingerprint(directory: &Path) -> String {
     while let Some(next) = directories.pop() {
         let Ok(entries) = fs::read_dir(&next) else { continue };
         for entry in entries.flatten() {
-            if facts.len() >= MOST_ENTRIES {
+            if facts.len() >= MAX_WORKSPACE_ENTRIES {
                 break;
             }
             let name = entry.file_name();
@@ -138,7 +138,7 @@ pub fn fingerprint(directory: &Path) -> String {
         }
     }
     facts.sort_unstable();
-    signature::of_bytes(facts.join("\n").as_bytes())
+    signature::hash_bytes(facts.join("\n").as_bytes())
 }
 
 #[cfg(test)]

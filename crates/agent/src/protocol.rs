@@ -29,7 +29,7 @@ pub enum WorkerStatus {
 impl WorkerStatus {
     /// The status of this word; one that nobody knows promises nothing.
     #[must_use]
-    pub fn of(word: &str) -> Self {
+    pub fn from_word(word: &str) -> Self {
         match word {
             "SUCCESS" | "DONE" | "COMPLETED" => WorkerStatus::Success,
             "FAILURE" | "FAILED" => WorkerStatus::Failure,
@@ -44,13 +44,13 @@ impl WorkerStatus {
         let last = text.trim_end().lines().next_back()?;
         let word = last.trim().strip_prefix("STATUS: ")?;
         let plain = |char: char| char.is_ascii_uppercase() || char == ' ' || char == '_';
-        (!word.is_empty() && word.chars().all(plain)).then(|| WorkerStatus::of(word))
+        (!word.is_empty() && word.chars().all(plain)).then(|| WorkerStatus::from_word(word))
     }
 }
 
 /// A reply, understood.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Understood {
+pub struct ParsedReply {
     /// What to show.
     pub message: String,
     /// What to do.
@@ -65,9 +65,9 @@ pub struct Understood {
     pub invalid: Option<(&'static str, String)>,
 }
 
-impl Understood {
+impl ParsedReply {
     fn message(text: &str) -> Self {
-        Understood {
+        ParsedReply {
             message: text.to_string(),
             calls: Vec::new(),
             status: None,
@@ -101,7 +101,7 @@ pub trait ReplyProtocol: Send + Sync + std::fmt::Debug {
     fn prepare(&self, request: Request) -> Request;
 
     /// Understands a reply.
-    fn understand(&self, reply: &Reply) -> Understood;
+    fn understand(&self, reply: &Reply) -> ParsedReply;
 
     /// The messages that carry a reply and the results of its calls back to the model.
     fn feed_back(&self, reply: &Reply, results: &[Feedback]) -> Vec<Message>;
@@ -124,9 +124,9 @@ impl ReplyProtocol for Native {
         request
     }
 
-    fn understand(&self, reply: &Reply) -> Understood {
+    fn understand(&self, reply: &Reply) -> ParsedReply {
         let status = WorkerStatus::of_last_line(&reply.text).filter(|_| reply.calls.is_empty());
-        Understood { calls: reply.calls.clone(), status, ..Understood::message(&reply.text) }
+        ParsedReply { calls: reply.calls.clone(), status, ..ParsedReply::message(&reply.text) }
     }
 
     fn feed_back(&self, reply: &Reply, results: &[Feedback]) -> Vec<Message> {
@@ -185,11 +185,11 @@ impl ReplyProtocol for JsonText {
         request
     }
 
-    fn understand(&self, reply: &Reply) -> Understood {
+    fn understand(&self, reply: &Reply) -> ParsedReply {
         match object_in(&reply.text) {
             Some(object) => understand_object(&object, &reply.text),
             // Not an object: shown as it is, nothing to do.
-            None => Understood::message(&reply.text),
+            None => ParsedReply::message(&reply.text),
         }
     }
 
@@ -230,10 +230,10 @@ impl ReplyProtocol for JsonAction {
         request
     }
 
-    fn understand(&self, reply: &Reply) -> Understood {
+    fn understand(&self, reply: &Reply) -> ParsedReply {
         object_in(&reply.text)
             .and_then(|object| action(&object))
-            .unwrap_or_else(|| Understood::message(&reply.text))
+            .unwrap_or_else(|| ParsedReply::message(&reply.text))
     }
 
     fn feed_back(&self, reply: &Reply, results: &[Feedback]) -> Vec<Message> {
@@ -242,13 +242,13 @@ impl ReplyProtocol for JsonAction {
 }
 
 /// A coordinator's object, if it has that shape: a message, and perhaps one agent to summon.
-fn action(object: &Map<String, Value>) -> Option<Understood> {
+fn action(object: &Map<String, Value>) -> Option<ParsedReply> {
     let message = object.get("message")?.as_str()?;
     let calls = match object.get("spawn") {
         None | Some(Value::Null) => Vec::new(),
         Some(spawn) => vec![spawn_call(spawn)?],
     };
-    Some(Understood { calls, ..Understood::message(message) })
+    Some(ParsedReply { calls, ..ParsedReply::message(message) })
 }
 
 /// `{"assignment", "name"?}` as a call of the tool that summons.
@@ -288,21 +288,21 @@ pub fn object_in(text: &str) -> Option<Map<String, Value>> {
     }
 }
 
-fn understand_object(object: &Map<String, Value>, text: &str) -> Understood {
+fn understand_object(object: &Map<String, Value>, text: &str) -> ParsedReply {
     let field = |key: &str| object.get(key).and_then(Value::as_str).map(str::to_string);
     let message = field("summary").or_else(|| field("message")).unwrap_or_default();
     let mut data = object.clone();
     for key in ["status", "summary", "message", "tool_calls", "spawn", "failure_signature"] {
         data.remove(key);
     }
-    let mut understood = Understood {
+    let mut understood = ParsedReply {
         failure_signature: field("failure_signature").filter(|signature| !signature.is_empty()),
         data,
-        ..Understood::message(&message)
+        ..ParsedReply::message(&message)
     };
     if let Some(status) = object.get("status") {
         // A status makes the reply final, whatever else it holds; one that nobody knows promises nothing.
-        understood.status = Some(WorkerStatus::of(status.as_str().unwrap_or_default()));
+        understood.status = Some(WorkerStatus::from_word(status.as_str().unwrap_or_default()));
         return understood;
     }
     match (object.get("tool_calls"), object.get("spawn")) {
@@ -317,7 +317,7 @@ fn understand_object(object: &Map<String, Value>, text: &str) -> Understood {
         // Also a coordinator's object is understood here; one of another shape is shown as it is.
         (None, Some(spawn)) if !spawn.is_null() => match spawn_call(spawn) {
             Some(call) => understood.calls = vec![call],
-            None => return Understood::message(text),
+            None => return ParsedReply::message(text),
         },
         (None, _) if understood.message.is_empty() => understood.message = text.to_string(),
         (None, _) => {}
@@ -347,7 +347,7 @@ fn json_call(index: usize, call: &Value) -> ToolCall {
 mod tests {
     use super::*;
 
-    fn understand(text: &str) -> Understood {
+    fn understand(text: &str) -> ParsedReply {
         JsonText { render_tools: true }.understand(&Reply { text: text.into(), ..Reply::default() })
     }
 
@@ -395,10 +395,10 @@ mod tests {
             r#"{"message":"x","spawn":{"assignment":["y"]}}"#,
             r#"{"message":"x","spawn":{"assignment":"y","name":3}}"#,
         ] {
-            assert_eq!(action(text), Understood::message(text), "{text}");
+            assert_eq!(action(text), ParsedReply::message(text), "{text}");
         }
         for text in [r#"{"message":"x","spawn":"y"}"#, r#"{"message":"x","spawn":{"name":"y"}}"#] {
-            assert_eq!(understand(text), Understood::message(text), "{text}");
+            assert_eq!(understand(text), ParsedReply::message(text), "{text}");
         }
     }
 

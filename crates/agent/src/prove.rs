@@ -4,8 +4,8 @@
 //! from scratch, outside the agent's session; or, in a replay, by what was found then. What the shell itself promised
 //! for the agent is kept in memory besides, so that rewriting the record does not help.
 
-use crate::commitments::{self, Checked, Commitment, PROJECT, Report, TurnBaseline};
-use crate::ground::Ground;
+use crate::commitments::{self, Commitment, CommitmentResult, PROJECT, Report, TurnBaseline};
+use crate::ground::ProjectContext;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,7 @@ const FEEDBACK: usize = 8_000;
 
 /// What came of one verification.
 #[derive(Debug, Clone, Default)]
-pub struct Proved {
+pub struct VerificationResult {
     /// Whether everything holds.
     pub verified: bool,
     /// Whether it was broken off.
@@ -33,9 +33,9 @@ pub struct Proved {
     pub report: Value,
 }
 
-impl Proved {
-    fn of(report: &Report) -> Self {
-        Proved {
+impl VerificationResult {
+    fn from_report(report: &Report) -> Self {
+        VerificationResult {
             verified: report.verified(),
             interrupted: report.interrupted,
             empty: report.is_empty() && !report.interrupted,
@@ -58,7 +58,7 @@ impl Proved {
     fn recorded(kept: &Value) -> Self {
         let text = |key: &str| kept.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
         let is = |key: &str| kept.get(key).and_then(Value::as_bool).unwrap_or(false);
-        Proved {
+        VerificationResult {
             verified: is("verified"),
             interrupted: false,
             empty: is("empty"),
@@ -74,7 +74,7 @@ impl Proved {
 #[derive(Debug, Clone, Default)]
 pub struct Verification {
     /// Every verification, in order; the last is the one that counts.
-    pub proved: Vec<Proved>,
+    pub proved: Vec<VerificationResult>,
     /// What was promised when the turn ended, as far as nothing was verified.
     pub promised: Vec<Value>,
 }
@@ -82,7 +82,7 @@ pub struct Verification {
 impl Verification {
     /// The last verification.
     #[must_use]
-    pub fn last(&self) -> Option<&Proved> {
+    pub fn last(&self) -> Option<&VerificationResult> {
         self.proved.last()
     }
 
@@ -111,16 +111,16 @@ impl Verification {
 
 /// How a claim is verified.
 #[derive(Debug)]
-pub struct Proof {
-    by: By,
+pub struct Verifier {
+    by: ProofSource,
     /// How often an answer is sent back because something does not hold.
     pub rounds: usize,
 }
 
 #[derive(Debug)]
-enum By {
+enum ProofSource {
     Documents {
-        ground: Arc<Ground>,
+        ground: Arc<ProjectContext>,
         /// The agent's own, and what the shell itself put there.
         own: Option<(String, Vec<Commitment>)>,
         /// Whether what must hold in the project counts too.
@@ -128,27 +128,30 @@ enum By {
         /// The project before the work.
         baseline: TurnBaseline,
     },
-    Recording(Mutex<VecDeque<Proved>>),
+    Recording(Mutex<VecDeque<VerificationResult>>),
 }
 
-impl Proof {
+impl Verifier {
     /// By the commitments of an agent's own document (`own`, with what the shell itself put there) and, where `project` says
     /// so, by what must hold in the project: of that only when something was changed.
     #[must_use]
     pub fn documents(
-        ground: Arc<Ground>,
+        ground: Arc<ProjectContext>,
         own: Option<(&str, Vec<Commitment>)>,
         project: bool,
         rounds: usize,
     ) -> Self {
         let own = own.map(|(id, promised)| (id.to_string(), promised));
-        Proof { by: By::Documents { ground, own, project, baseline: TurnBaseline::default() }, rounds }
+        Verifier {
+            by: ProofSource::Documents { ground, own, project, baseline: TurnBaseline::default() },
+            rounds,
+        }
     }
 
     /// The same, judged by the project as it is now: called before the agent works.
     #[must_use]
     pub fn beginning_now(mut self) -> Self {
-        if let By::Documents { ground, own, project, baseline } = &mut self.by {
+        if let ProofSource::Documents { ground, own, project, baseline } = &mut self.by {
             let promised = own.iter().flat_map(|(_, promised)| promised);
             let has_tests = promised.into_iter().any(commitments::runs_tests);
             *baseline = TurnBaseline::take(ground, *project, has_tests);
@@ -159,13 +162,13 @@ impl Proof {
     /// By what a recorded run found.
     #[must_use]
     pub fn recording(kept: &[Value], rounds: usize) -> Self {
-        let proved = kept.iter().map(Proved::recorded).collect();
-        Proof { by: By::Recording(Mutex::new(proved)), rounds }
+        let proved = kept.iter().map(VerificationResult::recorded).collect();
+        Verifier { by: ProofSource::Recording(Mutex::new(proved)), rounds }
     }
 
     /// What is to be verified: documents, with what the shell itself put there. Nothing where nothing was promised.
     fn scope(&self, changed: bool) -> Vec<(&str, &[Commitment])> {
-        let By::Documents { ground, own, project, .. } = &self.by else { return Vec::new() };
+        let ProofSource::Documents { ground, own, project, .. } = &self.by else { return Vec::new() };
         let own = own.iter().map(|(id, promised)| (id.as_str(), promised.as_slice()));
         // A turn that only looked has done no work in the project; one that promised something has.
         let given = own.clone().any(|(_, promised)| !promised.is_empty());
@@ -180,8 +183,10 @@ impl Proof {
     #[must_use]
     pub fn applies(&self, changed: bool) -> bool {
         match &self.by {
-            By::Documents { .. } => !self.scope(changed).is_empty(),
-            By::Recording(proved) => !proved.lock().unwrap_or_else(PoisonError::into_inner).is_empty(),
+            ProofSource::Documents { .. } => !self.scope(changed).is_empty(),
+            ProofSource::Recording(proved) => {
+                !proved.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+            }
         }
     }
 
@@ -190,14 +195,16 @@ impl Proof {
         &self,
         changed: bool,
         cancel: &CancellationToken,
-        notice: &mut (dyn FnMut(&Checked) + Send),
-    ) -> Proved {
+        notice: &mut (dyn FnMut(&CommitmentResult) + Send),
+    ) -> VerificationResult {
         match &self.by {
-            By::Documents { ground, baseline, .. } => {
+            ProofSource::Documents { ground, baseline, .. } => {
                 let scope = self.scope(changed);
-                Proved::of(&commitments::verify_documents(ground, &scope, baseline, cancel, notice).await)
+                VerificationResult::from_report(
+                    &commitments::verify_documents(ground, &scope, baseline, cancel, notice).await,
+                )
             }
-            By::Recording(proved) => {
+            ProofSource::Recording(proved) => {
                 proved.lock().unwrap_or_else(PoisonError::into_inner).pop_front().unwrap_or_default()
             }
         }
@@ -206,8 +213,8 @@ impl Proof {
     /// What is promised, for a result in which nothing was verified.
     #[must_use]
     pub fn promised(&self, changed: bool) -> Vec<Value> {
-        let By::Documents { ground, .. } = &self.by else { return Vec::new() };
-        let store = commitments::Store::of(&ground.layout);
+        let ProofSource::Documents { ground, .. } = &self.by else { return Vec::new() };
+        let store = commitments::Store::from_layout(&ground.layout);
         let mut rows = Vec::new();
         for (id, promised) in self.scope(changed) {
             let document = store.as_ref().and_then(|store| store.read(id).ok());

@@ -3,16 +3,16 @@
 //! What is proposed waits for a person. A program cannot say that the person said so: here nobody hears them. What was told from
 //! memory is not proposed again, and which memory was told is on the ledger.
 
-use crate::ground::Ground;
+use crate::ground::ProjectContext;
 use async_trait::async_trait;
 use marvin_base::ids;
 use marvin_gate::Touches;
 use marvin_memory::candidate::Candidate;
-use marvin_memory::decision::Injected;
+use marvin_memory::decision::InjectedMemory;
 use marvin_memory::index::Kind;
-use marvin_memory::memory::{From, Memory, Proposed, Recall, Recalled};
+use marvin_memory::memory::{CandidateOrigin, Memory, ProposalOutcome, Recall, RecalledMemory};
 use marvin_memory::places::Places;
-use marvin_memory::proposal::{Heard, Origin};
+use marvin_memory::proposal::{Origin, TurnSources};
 use marvin_tools::{DynTool, Output, Tool, ToolContext, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,14 +22,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// What is found, unless a call says otherwise, and at most.
 const USUAL: usize = 8;
-const MOST: usize = 50;
+const MAX_QUERY_RESULTS: usize = 50;
 /// Texts that are known to have been told.
-const MOST_TOLD: usize = 500;
+const MAX_INJECTED_TEXTS: usize = 500;
 
 /// The memory that these tools ask.
 #[derive(Debug)]
-struct Asked {
-    ground: Arc<Ground>,
+struct MemoryHandle {
+    ground: Arc<ProjectContext>,
     /// Under which name the ledger knows this process.
     session: String,
     told: Mutex<(u64, VecDeque<String>)>,
@@ -37,15 +37,15 @@ struct Asked {
 
 /// The tools.
 #[must_use]
-pub fn tools(ground: &Arc<Ground>) -> Vec<Arc<dyn DynTool>> {
+pub fn tools(ground: &Arc<ProjectContext>) -> Vec<Arc<dyn DynTool>> {
     let session = format!("tools_{}", ids::short(12));
-    let asked = Arc::new(Asked { ground: ground.clone(), session, told: Mutex::default() });
+    let asked = Arc::new(MemoryHandle { ground: ground.clone(), session, told: Mutex::default() });
     vec![Arc::new(MemoryQuery(asked.clone())), Arc::new(MemoryPropose(asked))]
 }
 
-impl Asked {
+impl MemoryHandle {
     fn memory(&self) -> Memory {
-        let places = Places::of(&self.ground.layout, &self.ground.settings);
+        let places = Places::from_settings(&self.ground.layout, &self.ground.settings);
         Memory::open(places, self.ground.redactor.clone())
     }
 
@@ -53,31 +53,33 @@ impl Asked {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn query(&self, input: &QueryInput, kinds: &[Kind]) -> Result<(u64, Vec<Recalled>), ToolError> {
+    fn query(&self, input: &QueryInput, kinds: &[Kind]) -> Result<(u64, Vec<RecalledMemory>), ToolError> {
         let mut memory = self.memory();
-        let limit = input.limit.unwrap_or(USUAL).clamp(1, MOST);
+        let limit = input.limit.unwrap_or(USUAL).clamp(1, MAX_QUERY_RESULTS);
         let recall = Recall { text: &input.text, kinds, tags: &input.tags, limit, ..Recall::default() };
         let found = memory.recall(&recall).map_err(failed)?;
         let number = {
             let mut told = self.told();
             told.0 += 1;
             told.1.extend(found.iter().map(|one| one.text.clone()));
-            let over = told.1.len().saturating_sub(MOST_TOLD);
+            let over = told.1.len().saturating_sub(MAX_INJECTED_TEXTS);
             told.1.drain(..over);
             told.0
         };
-        let injected =
-            found.iter().map(|one| Injected { kind: one.kind.word().into(), id: one.id.clone() }).collect();
+        let injected = found
+            .iter()
+            .map(|one| InjectedMemory { kind: one.kind.word().into(), id: one.id.clone() })
+            .collect();
         memory.inject(&self.session, number, injected).map_err(failed)?;
         Ok((number, found))
     }
 
-    fn propose(&self, candidate: Candidate) -> Result<Option<Proposed>, ToolError> {
+    fn propose(&self, candidate: Candidate) -> Result<Option<ProposalOutcome>, ToolError> {
         let injected: Vec<String> = self.told().1.iter().cloned().collect();
-        let from = From {
+        let from = CandidateOrigin {
             session_id: Some(&self.session),
             turn_number: None,
-            heard: Heard { person: "", tools: &[], injected: &injected },
+            heard: TurnSources { person: "", tools: &[], injected: &injected },
         };
         let mut outcomes = self.memory().propose(vec![candidate], Origin::Think, &from).map_err(failed)?;
         Ok(outcomes.pop())
@@ -97,7 +99,7 @@ async fn aside<T: Send + 'static>(
 
 /// Asks the memory.
 #[derive(Debug, Clone)]
-pub struct MemoryQuery(Arc<Asked>);
+pub struct MemoryQuery(Arc<MemoryHandle>);
 
 /// A question.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -192,7 +194,7 @@ impl Tool for MemoryQuery {
 
 /// Proposes a memory.
 #[derive(Debug, Clone)]
-pub struct MemoryPropose(Arc<Asked>);
+pub struct MemoryPropose(Arc<MemoryHandle>);
 
 /// What a memory is, for the schema.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
@@ -266,8 +268,8 @@ impl Tool for MemoryPropose {
         let asked = self.0.clone();
         let outcome = aside(move || asked.propose(candidate)).await?;
         let reason = match outcome {
-            Some(Proposed::Pending(_)) => None,
-            Some(Proposed::Skipped(why)) => Some(why.to_string()),
+            Some(ProposalOutcome::Pending(_)) => None,
+            Some(ProposalOutcome::Skipped(why)) => Some(why.to_string()),
             None => Some("it was not written down".to_string()),
         };
         let text = match &reason {

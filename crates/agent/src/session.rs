@@ -15,27 +15,27 @@ mod stages;
 
 pub use error::SessionError;
 pub use household::add as add_tools;
-pub use quarters::{Quarters, Told};
-pub use recollection::{Brought, Offer, settle_turns};
+pub use quarters::{LazySession, SharedListener};
+pub use recollection::{ExtraContext, Offer, settle_turns};
 pub use resume::{brought, close_broken, prompt_of};
 
 use model::{check_budget, choose_client};
-use resume::Broken;
+use resume::InterruptedRun;
 
 use crate::account::Account;
 use crate::commitments::Draft;
 use crate::compaction::Window;
 use crate::compose::{self, Extra, access_sentence};
 use crate::evaluator;
-use crate::ground::{Ground, usage_reporter};
+use crate::ground::{ProjectContext, usage_reporter};
 use crate::host::{LiveTools, RecordedTools, ToolHost};
 use crate::launch::{self, Launcher};
 use crate::outcome::Outcome;
 use crate::profile::{self, Profile};
-use crate::promises::{self, Promised};
+use crate::promises::{self, TurnCommitments};
 use crate::protocol::{JsonAction, JsonText, Native, ReplyProtocol};
 use crate::roles::Role;
-use crate::servitors::{CoordinatorLife, Parts, Servitors};
+use crate::servitors::{CoordinatorInbox, Parts, Servitors};
 use crate::trace::{Listener, Trace};
 use crate::turn::{Bounds, Turn};
 use marvin_base::atomic::WriteError;
@@ -47,7 +47,7 @@ use marvin_base::settings::{Setting, Settings, table};
 use marvin_gate::{Layers, Workspace};
 use marvin_model::cost::CostLedger;
 use marvin_model::price::{self, Prices};
-use marvin_model::record::{Recording, Replaying};
+use marvin_model::record::{Recording, ReplayClient};
 use marvin_tools::turbotime::Selection;
 use marvin_tools::{Approver, Mode};
 use serde_json::{Map, Value, json};
@@ -69,7 +69,7 @@ pub enum Manner {
 /// What a session is opened with.
 pub struct SessionOptions {
     /// Settings, directories and workspace.
-    pub ground: Ground,
+    pub ground: ProjectContext,
     /// Whether a person watches.
     pub manner: Manner,
     /// Where to record exchanges.
@@ -96,7 +96,7 @@ pub struct SessionOptions {
 #[derive(Debug)]
 pub struct Replay {
     /// The exchanges.
-    pub tape: Arc<Replaying>,
+    pub tape: Arc<ReplayClient>,
     /// The day on which it was made.
     pub date: String,
     /// Whether a person had asked: then the conversation before it is taken from the recording.
@@ -148,7 +148,7 @@ pub struct Session {
     replay: Option<Replay>,
     opened: Instant,
     layers: Arc<Layers>,
-    promised: Option<Promised>,
+    promised: Option<TurnCommitments>,
     servitors: Arc<Servitors>,
     facts: Map<String, Value>,
     coding: bool,
@@ -175,7 +175,7 @@ impl Session {
     /// When anything that the session needs is missing, wrong or refused.
     pub fn open_run(options: SessionOptions, resume: Option<&str>) -> Result<Self, SessionError> {
         let ground = options.ground;
-        let Ground { settings, layout, redactor, workspace, coding, .. } = ground.clone();
+        let ProjectContext { settings, layout, redactor, workspace, coding, .. } = ground.clone();
         if let Some(schema) = &options.response_schema {
             jsonschema::validator_for(schema).map_err(|error| SessionError::Schema(error.to_string()))?;
         }
@@ -190,7 +190,7 @@ impl Session {
         drop(probe);
         let examined = promises::examine(&ground, &options.commitments)?;
 
-        let broken = resume.map(|id| Broken::find(&layout, id)).transpose()?;
+        let broken = resume.map(|id| InterruptedRun::find(&layout, id)).transpose()?;
         let run = match &broken {
             Some(broken) => broken.run.clone(),
             None => RunDirectory::create_in(&layout)?,
@@ -268,7 +268,8 @@ impl Session {
         let late = CancellationToken::new();
         let usual = if coding { Role::Coder } else { Role::Chat };
         let role = settings.given(&table::ROLE).and_then(|name| Role::find(name).ok()).unwrap_or(usual);
-        let resumed = broken.as_ref().map(|broken| Account::of(&broken.events, &|tool| tools.changes(tool)));
+        let resumed =
+            broken.as_ref().map(|broken| Account::from_events(&broken.events, &|tool| tools.changes(tool)));
         let mut turn = Turn {
             client,
             protocol,
@@ -308,13 +309,13 @@ impl Session {
         let mut lent = None;
         if options.replay.is_none() && depth == 0 {
             lent = Some((turn.clone(), context, toolbox));
-            turn.life = Some(Arc::new(CoordinatorLife(servitors.clone())));
+            turn.life = Some(Arc::new(CoordinatorInbox(servitors.clone())));
         }
         let framing = stages::framing(options.turbotime.as_ref());
         turn.stages = stages::of_turn(&turn, options.manner, options.replay.as_ref(), depth, framing);
         let mut session = Session {
             servitors,
-            extras: broken.as_ref().map(Broken::extras).unwrap_or_default(),
+            extras: broken.as_ref().map(InterruptedRun::extras).unwrap_or_default(),
             facts: broken.map(|broken| broken.facts).unwrap_or_default(),
             coding,
             role,

@@ -72,7 +72,7 @@ impl Trace {
     /// A trace that is kept in `ledger` and told to `listener`.
     #[must_use]
     pub fn new(ledger: Ledger, listener: Listener) -> Self {
-        Trace::of(Inner { ledger, listener, sequence: 0, items: 0, tampered: BTreeSet::new() })
+        Trace::from_inner(Inner { ledger, listener, sequence: 0, items: 0, tampered: BTreeSet::new() })
     }
 
     /// A trace that goes on after what was written before.
@@ -86,10 +86,10 @@ impl Trace {
         let sequence = before.iter().filter_map(|event| number(event.get("seq"))).max().unwrap_or(0);
         let items = before.iter().filter_map(item).max().unwrap_or(0);
         let tampered = before.iter().flat_map(tampered_paths).collect();
-        Trace::of(Inner { ledger, listener, sequence, items, tampered })
+        Trace::from_inner(Inner { ledger, listener, sequence, items, tampered })
     }
 
-    fn of(inner: Inner) -> Self {
+    fn from_inner(inner: Inner) -> Self {
         Trace { inner: Arc::new(Mutex::new(inner)), about: Map::new() }
     }
 

@@ -13,14 +13,14 @@ use crate::account::Account;
 use crate::compaction::Window;
 use crate::compose::Composer;
 use crate::host::ToolHost;
-use crate::life::Life;
+use crate::life::TurnJournal;
 use crate::outcome::{Outcome, Status};
 use crate::progress::Watch;
-use crate::protocol::{ReplyProtocol, Understood};
-use crate::prove::{Proof, Proved};
+use crate::protocol::{ParsedReply, ReplyProtocol};
+use crate::prove::{VerificationResult, Verifier};
 use crate::stages::{Sieve, Stages};
 use crate::trace::{Notice, Trace};
-use marvin_base::held::Held;
+use marvin_base::held::OpenDir;
 use marvin_base::ledger::LedgerError;
 use marvin_base::redact::Redactor;
 use marvin_base::signature;
@@ -73,7 +73,7 @@ pub struct Turn {
     /// The workspace, for the no-progress rule.
     pub workspace: Option<PathBuf>,
     /// Where conversations are kept before they are shortened.
-    pub logs: Held,
+    pub logs: OpenDir,
     /// The role that asks.
     pub role: String,
     /// The step that asks.
@@ -83,9 +83,9 @@ pub struct Turn {
     /// Makes the system message anew when the conversation is rebuilt; none: it stays as it is.
     pub composer: Option<Arc<Composer>>,
     /// How its answer is proved; without one it is taken as it is.
-    pub proof: Option<Arc<Proof>>,
+    pub proof: Option<Arc<Verifier>>,
     /// What it belongs to, where that outlives it.
-    pub life: Option<Arc<dyn Life>>,
+    pub life: Option<Arc<dyn TurnJournal>>,
     /// The stages of a person's turn; none: the model only acts and answers.
     pub stages: Option<Arc<Stages>>,
 }
@@ -122,7 +122,7 @@ enum Halt {
 }
 
 /// A reply that came.
-struct Sent {
+struct ReceivedReply {
     item: String,
     reply: Reply,
     /// Bytes of its text that were shown while it arrived; none where no stage held anything back.
@@ -149,7 +149,7 @@ struct Course {
     empty: usize,
     schema_failures: usize,
     backups: usize,
-    proved: Vec<Proved>,
+    proved: Vec<VerificationResult>,
     /// Claims that did not hold before this process.
     sent_back: usize,
     /// Whether a call was made that changes something.
@@ -247,7 +247,8 @@ impl Turn {
         if let Some(stages) = &self.stages {
             stages.prepare(&mut request);
         }
-        let Sent { item, mut reply, told } = self.send(course, self.protocol.prepare(request), true).await?;
+        let ReceivedReply { item, mut reply, told } =
+            self.send(course, self.protocol.prepare(request), true).await?;
         drop(place);
         let mut understood = self.protocol.understand(&reply);
         let notes = self.stages.as_ref().and_then(|stages| stages.sort(&mut reply, &mut understood));
@@ -301,7 +302,7 @@ impl Turn {
         Ok(())
     }
 
-    async fn send(&self, course: &Course, request: Request, shown: bool) -> Result<Sent, Halt> {
+    async fn send(&self, course: &Course, request: Request, shown: bool) -> Result<ReceivedReply, Halt> {
         let item = self.trace.next_item();
         self.trace.event(
             "item.started",
@@ -309,7 +310,7 @@ impl Turn {
                 "id": item, "type": "model_call", "round": course.rounds, "provider": self.client.provider(),
                 "model": self.client.model(), "protocol": self.protocol.name(), "role": self.role, "step": request.step,
                 "messages": request.messages.len(), "tools": request.tools.len(),
-                "request_signature": signature::of(&request),
+                "request_signature": signature::hash(&request),
             }}),
         )?;
         let streams = shown && self.protocol.streams() && self.response_schema.is_none();
@@ -344,7 +345,7 @@ impl Turn {
             Ok(reply) => {
                 let model = if reply.model.is_empty() { self.client.model() } else { &reply.model };
                 // A vendor may answer under a name that the table does not have; then the name that was asked for counts.
-                let priced = |model: &str| self.prices.of(self.client.provider(), model, &reply);
+                let priced = |model: &str| self.prices.reply_cost(self.client.provider(), model, &reply);
                 let cost = priced(model).or_else(|| priced(self.client.model()));
                 self.cost.record(self.client.provider(), model, reply.usage, cost)?;
                 if let (Some(life), Some(nanos)) = (&self.life, cost) {
@@ -363,7 +364,7 @@ impl Turn {
                     self.over(course, Status::Budget, "unpriced", Some(error))?;
                 }
                 let told = sieve.filter(|_| streams).map(|sieve| sieve.told());
-                Ok(Sent { item, reply, told })
+                Ok(ReceivedReply { item, reply, told })
             }
             Err(error) => {
                 self.record_broken(error.spent())?;
@@ -386,7 +387,7 @@ impl Turn {
     fn record_broken(&self, spent: Option<Usage>) -> Result<(), LedgerError> {
         let Some(usage) = spent else { return Ok(()) };
         let (provider, model) = (self.client.provider(), self.client.model());
-        let cost = self.prices.of(provider, model, &Reply { usage, ..Reply::default() });
+        let cost = self.prices.reply_cost(provider, model, &Reply { usage, ..Reply::default() });
         self.cost.record(provider, model, usage, cost)
     }
 
@@ -409,7 +410,7 @@ impl Turn {
         &self,
         course: &mut Course,
         item: &str,
-        understood: &Understood,
+        understood: &ParsedReply,
         told: Option<usize>,
     ) -> Result<(), Halt> {
         if understood.message.is_empty() {

@@ -280,7 +280,7 @@ pub async fn run(child: Child, cancel: &CancellationToken) -> Result<Outcome, Ch
 /// A child that stays: its streams are the caller's, and it is ended when this is dropped. Its deadline, its input and how
 /// much of its output to keep do not count.
 #[derive(Debug)]
-pub struct Kept {
+pub struct ChildHandle {
     process: tokio::process::Child,
     guard: Guard,
 }
@@ -292,7 +292,7 @@ pub type Streams = (tokio::process::ChildStdin, tokio::process::ChildStdout, tok
 ///
 /// # Errors
 /// When the program cannot be started.
-pub fn keep(child: &Child) -> Result<(Kept, Streams), ChildError> {
+pub fn keep(child: &Child) -> Result<(ChildHandle, Streams), ChildError> {
     let program = child.program.to_string_lossy().into_owned();
     let fail = |source: std::io::Error| match source.kind() {
         std::io::ErrorKind::NotFound => ChildError::Missing(program.clone()),
@@ -301,12 +301,14 @@ pub fn keep(child: &Child) -> Result<(Kept, Streams), ChildError> {
     let (mut process, _) = start(child).map_err(fail)?;
     let guard = Guard { keeper: process.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)) };
     match (process.stdin.take(), process.stdout.take(), process.stderr.take()) {
-        (Some(stdin), Some(stdout), Some(stderr)) => Ok((Kept { process, guard }, (stdin, stdout, stderr))),
+        (Some(stdin), Some(stdout), Some(stderr)) => {
+            Ok((ChildHandle { process, guard }, (stdin, stdout, stderr)))
+        }
         _ => Err(fail(std::io::Error::other("it has no pipes"))),
     }
 }
 
-impl Kept {
+impl ChildHandle {
     /// Asks it to end, and ends it with all that it started when it takes too long.
     pub async fn end(mut self) {
         self.guard.tell(keeper::ASK);

@@ -11,19 +11,19 @@ use std::sync::Arc;
 
 /// An open directory and its name.
 #[derive(Debug, Clone)]
-pub struct Held {
+pub struct OpenDir {
     path: PathBuf,
     directory: Arc<File>,
 }
 
-impl Held {
+impl OpenDir {
     /// Makes a new directory and holds it.
     ///
     /// # Errors
     /// When it exists, or cannot be made or opened.
     pub fn create(path: &Path) -> std::io::Result<Self> {
         std::fs::create_dir(path)?;
-        Held::open(path)
+        OpenDir::open(path)
     }
 
     /// Holds a directory that is there; a link in its place is refused.
@@ -33,7 +33,7 @@ impl Held {
     pub fn open(path: &Path) -> std::io::Result<Self> {
         let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
         let directory = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
-        Ok(Held { path: path.to_path_buf(), directory: Arc::new(directory) })
+        Ok(OpenDir { path: path.to_path_buf(), directory: Arc::new(directory) })
     }
 
     /// Makes a directory in this one and holds it too.
@@ -41,8 +41,8 @@ impl Held {
     /// # Errors
     /// When it exists, or cannot be made or opened.
     pub fn inner(&self, name: &str) -> std::io::Result<Self> {
-        let inner = Held::create(&self.place().join(name))?;
-        Ok(Held { path: self.path.join(name), ..inner })
+        let inner = OpenDir::create(&self.place().join(name))?;
+        Ok(OpenDir { path: self.path.join(name), ..inner })
     }
 
     /// Its name, for people and for reading.
@@ -69,7 +69,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (run, outside) = (directory.path().join("run"), directory.path().join("outside"));
         std::fs::create_dir(&outside).unwrap();
-        let held = Held::create(&run).unwrap();
+        let held = OpenDir::create(&run).unwrap();
         let inner = held.inner("artifacts").unwrap();
         assert_eq!(inner.path(), run.join("artifacts"));
         std::fs::rename(&run, directory.path().join("moved")).unwrap();
@@ -78,6 +78,6 @@ mod tests {
         std::fs::write(inner.place().join("b"), "b").unwrap();
         assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
         assert_eq!(std::fs::read(directory.path().join("moved/artifacts/b")).unwrap(), b"b");
-        assert!(Held::open(&run).is_err(), "a link is refused");
+        assert!(OpenDir::open(&run).is_err(), "a link is refused");
     }
 }

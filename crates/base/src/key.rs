@@ -4,19 +4,19 @@ use crate::signature;
 
 /// The key to a door.
 #[derive(Debug, Clone)]
-pub struct Key(String);
+pub struct TokenHash(String);
 
-impl Key {
+impl TokenHash {
     /// The key that this token is.
     #[must_use]
     pub fn new(token: &str) -> Self {
-        Key(signature::of_bytes(token.as_bytes()))
+        TokenHash(signature::hash_bytes(token.as_bytes()))
     }
 
     /// Is this the token?
     #[must_use]
     pub fn fits(&self, given: &str) -> bool {
-        signature::of_bytes(given.as_bytes()) == self.0
+        signature::hash_bytes(given.as_bytes()) == self.0
     }
 
     /// Is this the value of an `Authorization` header with the token?
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn only_the_token_fits() {
-        let key = Key::new("abc");
+        let key = TokenHash::new("abc");
         assert!(key.fits("abc") && key.fits_bearer("Bearer abc") && key.fits_bearer("bearer  abc"));
         for header in ["", "abc", "Bearer", "Bearer ", "Bearer abcd", "Basic abc", "Bearer abc abc"] {
             assert!(!key.fits_bearer(header), "{header}");

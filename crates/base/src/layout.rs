@@ -261,7 +261,7 @@ impl Layout {
     #[must_use]
     pub fn memory_seal(&self, directory: &Path) -> PathBuf {
         let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_path_buf());
-        let name = crate::signature::of_bytes(directory.as_os_str().as_encoded_bytes());
+        let name = crate::signature::hash_bytes(directory.as_os_str().as_encoded_bytes());
         self.user.join("seals").join(format!("{}.json", name.get(..16).unwrap_or(&name)))
     }
 

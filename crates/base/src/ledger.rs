@@ -29,11 +29,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a shared ledger is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const SHARED_LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long opening a ledger of one writer waits for its lock.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(2);
 /// A last line that is longer than this was not written here.
-const LONGEST_TAIL: u64 = 64 * 1024 * 1024;
+const MAX_LAST_LINE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// When lines are forced to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -121,12 +121,12 @@ pub struct Ledger {
     /// Its length after the last line that was written here; zero where that is not known.
     end: u64,
     /// The hash chain, where it has one.
-    chain: Option<Chained>,
+    chain: Option<HashChain>,
 }
 
 /// The hash chain of an open ledger.
 #[derive(Debug)]
-struct Chained {
+struct HashChain {
     head: File,
     /// The hash of the last line, as of [`Ledger::end`].
     last: String,
@@ -247,7 +247,7 @@ impl Ledger {
     /// Opens the head and compares it with the end of the ledger. The lock is held, and the last line is whole.
     fn begin_chain(&mut self) -> Result<(), LedgerError> {
         let head = chain::open_head(&self.path).map_err(|source| self.io("open the head of", source))?;
-        self.chain = Some(Chained { head, last: String::new() });
+        self.chain = Some(HashChain { head, last: String::new() });
         self.follow_chain()
     }
 
@@ -255,7 +255,7 @@ impl Ledger {
     fn follow_chain(&mut self) -> Result<(), LedgerError> {
         let length = self.length();
         let Some(chained) = &mut self.chain else { return Ok(()) };
-        let known = Head::of(&chained.head);
+        let known = Head::from_file(&chained.head);
         let checked = chain::check_end(&mut self.file, known.as_ref(), length);
         let last = checked.map_err(|source| io("read", &self.path, source))?;
         let broken = |found| LedgerError::Broken { path: self.path.display().to_string(), found };
@@ -358,7 +358,7 @@ impl Ledger {
 
     /// Takes the lock, and does not wait for ever: whoever holds it for long does not write a line.
     fn lock(&self) -> Result<(), LedgerError> {
-        self.lock_within(PATIENCE)
+        self.lock_within(SHARED_LOCK_TIMEOUT)
     }
 
     fn lock_within(&self, timeout: Duration) -> Result<(), LedgerError> {
@@ -462,7 +462,7 @@ fn whole_lines(file: &mut File, length: u64) -> std::io::Result<u64> {
     }
     let mut end = length;
     while end > 0 {
-        if length - end > LONGEST_TAIL {
+        if length - end > MAX_LAST_LINE_BYTES {
             return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "its last line does not end"));
         }
         let start = end.saturating_sub(BLOCK);

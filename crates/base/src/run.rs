@@ -1,7 +1,7 @@
 //! The directory of one run and its `run.json`.
 
 use crate::atomic::{self, WriteError};
-use crate::held::Held;
+use crate::held::OpenDir;
 use crate::layout::{Layout, migrate};
 use crate::{clock, ids};
 use jiff::Timestamp;
@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Clone)]
 pub struct RunDirectory {
     id: String,
-    directory: Held,
-    artifacts: Held,
-    logs: Held,
+    directory: OpenDir,
+    artifacts: OpenDir,
+    logs: OpenDir,
     started: Timestamp,
 }
 
@@ -45,7 +45,7 @@ impl RunDirectory {
         loop {
             let id = ids::run_id(started);
             let path = runs.join(&id);
-            let made = Held::create(&path).and_then(|directory| {
+            let made = OpenDir::create(&path).and_then(|directory| {
                 // Held from the beginning: no program has run yet.
                 let (artifacts, logs) = (directory.inner("artifacts")?, directory.inner("logs")?);
                 Ok(RunDirectory { id, directory, artifacts, logs, started })
@@ -71,7 +71,7 @@ impl RunDirectory {
                 format!("`{id}` names no run"),
             ));
         };
-        let directory = Held::open(&runs.join(id))?;
+        let directory = OpenDir::open(&runs.join(id))?;
         if directory.place().join(migrate::IMPORTED).symlink_metadata().is_ok() {
             return Err(std::io::Error::new(
                 std::io::ErrorKind::PermissionDenied,
@@ -82,7 +82,7 @@ impl RunDirectory {
         }
         let inner = |name: &str| match directory.inner(name) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                Held::open(&directory.path().join(name))
+                OpenDir::open(&directory.path().join(name))
             }
             other => other,
         };
@@ -128,7 +128,7 @@ impl RunDirectory {
 
     /// Logs for people.
     #[must_use]
-    pub fn logs(&self) -> &Held {
+    pub fn logs(&self) -> &OpenDir {
         &self.logs
     }
 
@@ -140,7 +140,7 @@ impl RunDirectory {
 
     /// Things the run made that are too large for the trace.
     #[must_use]
-    pub fn artifacts(&self) -> &Held {
+    pub fn artifacts(&self) -> &OpenDir {
         &self.artifacts
     }
 

@@ -9,16 +9,16 @@ use sha2::{Digest, Sha256};
 /// A value that JSON cannot hold (a map with keys that are not text) signs as the error it gives; no input from
 /// outside can be such a value, since it came as JSON.
 #[must_use]
-pub fn of(value: &impl Serialize) -> String {
+pub fn hash(value: &impl Serialize) -> String {
     match serde_json_canonicalizer::to_vec(value) {
-        Ok(bytes) => of_bytes(&bytes),
-        Err(error) => of_bytes(error.to_string().as_bytes()),
+        Ok(bytes) => hash_bytes(&bytes),
+        Err(error) => hash_bytes(error.to_string().as_bytes()),
     }
 }
 
 /// The SHA-256 of bytes, as 64 hexadecimal digits.
 #[must_use]
-pub fn of_bytes(bytes: &[u8]) -> String {
+pub fn hash_bytes(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
@@ -30,13 +30,16 @@ mod tests {
     fn order_and_spelling_do_not_matter() {
         let one = json!({"b": 1.0, "a": [1, {"y": null, "x": "é"}]});
         let two = json!({"a": [1.0, {"x": "é", "y": null}], "b": 1});
-        assert_eq!(super::of(&one), super::of(&two));
-        assert_ne!(super::of(&one), super::of(&json!({"a": [1], "b": 1})));
-        assert_eq!(super::of(&one).len(), 64);
+        assert_eq!(super::hash(&one), super::hash(&two));
+        assert_ne!(super::hash(&one), super::hash(&json!({"a": [1], "b": 1})));
+        assert_eq!(super::hash(&one).len(), 64);
     }
 
     #[test]
     fn known_value() {
-        assert_eq!(super::of(&json!({})), "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a");
+        assert_eq!(
+            super::hash(&json!({})),
+            "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+        );
     }
 }

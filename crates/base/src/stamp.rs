@@ -9,7 +9,7 @@ const RACY_NS: i128 = 50_000_000;
 
 /// The facts of a file or a directory at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stamp {
+pub struct FileStamp {
     inode: u64,
     size: u64,
     modified: (i64, i64),
@@ -18,12 +18,12 @@ pub struct Stamp {
     racy: bool,
 }
 
-impl Stamp {
+impl FileStamp {
     /// The facts now; `None` when there is no file.
     #[must_use]
-    pub fn of(path: &Path) -> Option<Stamp> {
+    pub fn from_path(path: &Path) -> Option<FileStamp> {
         let facts = std::fs::metadata(path).ok()?;
-        Some(Stamp {
+        Some(FileStamp {
             inode: facts.ino(),
             size: facts.size(),
             modified: (facts.mtime(), facts.mtime_nsec()),
@@ -36,10 +36,10 @@ impl Stamp {
 
     /// Is the file still the one that this was taken of?
     #[must_use]
-    pub fn still(old: Option<Stamp>, new: Option<Stamp>) -> bool {
+    pub fn still(old: Option<FileStamp>, new: Option<FileStamp>) -> bool {
         match (old, new) {
             (None, None) => true,
-            (Some(old), Some(new)) => !old.racy && Stamp { racy: false, ..new } == old,
+            (Some(old), Some(new)) => !old.racy && FileStamp { racy: false, ..new } == old,
             _ => false,
         }
     }
@@ -54,12 +54,12 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("f");
         std::fs::write(&path, "a").unwrap();
-        let first = Stamp::of(&path);
+        let first = FileStamp::from_path(&path);
         std::fs::write(&path, "b").unwrap();
-        assert!(!Stamp::still(first, Stamp::of(&path)));
+        assert!(!FileStamp::still(first, FileStamp::from_path(&path)));
         std::thread::sleep(std::time::Duration::from_millis(80));
-        let settled = Stamp::of(&path);
-        assert!(Stamp::still(settled, Stamp::of(&path)));
-        assert!(!Stamp::still(settled, None) && Stamp::still(None, None));
+        let settled = FileStamp::from_path(&path);
+        assert!(FileStamp::still(settled, FileStamp::from_path(&path)));
+        assert!(!FileStamp::still(settled, None) && FileStamp::still(None, None));
     }
 }

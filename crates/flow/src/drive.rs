@@ -1,11 +1,11 @@
 //! A run with everybody who does its steps. Who thinks is asked only where a step needs it: only then is a model chosen.
 
 use crate::deterministic::{Command, Echo};
-use crate::engine::{EngineError, Kept, Outcome, Run, Teacher, Workers};
+use crate::engine::{EngineError, MemoryTeacher, Outcome, Run, Teacher, Workers};
 use crate::spec::{Step, Workflow};
 use crate::workers::{ROLES, roles_for};
-use marvin_agent::crew::Crew;
-use marvin_agent::{Ground, SessionError};
+use marvin_agent::crew::StepAgents;
+use marvin_agent::{ProjectContext, SessionError};
 use marvin_memory::Places;
 use marvin_memory::lessons::Lessons;
 use std::sync::Arc;
@@ -28,9 +28,9 @@ pub enum DriveError {
 /// # Errors
 /// When no model can be had for a step that needs one, or the record cannot be written.
 pub async fn drive(
-    ground: &Arc<Ground>,
+    ground: &Arc<ProjectContext>,
     mut run: Run,
-    crew: Option<Arc<Crew>>,
+    crew: Option<Arc<StepAgents>>,
     cancel: CancellationToken,
 ) -> Result<Outcome, DriveError> {
     let mut workers = Workers::new();
@@ -38,7 +38,7 @@ pub async fn drive(
     workers.insert("Command".into(), Arc::new(Command::new(ground.clone())));
     let crew = match crew {
         None if needs_model(run.workflow()) => {
-            Some(Arc::new(Crew::open(ground, run.directory(), &run.trace(), &cancel)?))
+            Some(Arc::new(StepAgents::open(ground, run.directory(), &run.trace(), &cancel)?))
         }
         other => other,
     };
@@ -57,7 +57,7 @@ pub fn needs_model(workflow: &Workflow) -> bool {
     workflow.steps.iter().any(|step| thinks(&step.worker) || rungs(step))
 }
 
-fn teacher(ground: &Ground) -> Box<dyn Teacher> {
-    let places = Places::of(&ground.layout, &ground.settings);
-    Box::new(Kept::new(Lessons::open(&places.lessons, &places.index, ground.redactor.clone())))
+fn teacher(ground: &ProjectContext) -> Box<dyn Teacher> {
+    let places = Places::from_settings(&ground.layout, &ground.settings);
+    Box::new(MemoryTeacher::new(Lessons::open(&places.lessons, &places.index, ground.redactor.clone())))
 }

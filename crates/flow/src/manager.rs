@@ -5,7 +5,7 @@
 //! taken from it: it can promise more than was asked for, but it brings no ladder, no rights and no limits of its own.
 
 use marvin_agent::SessionError;
-use marvin_agent::crew::{Crew, Done, Job, Rights};
+use marvin_agent::crew::{Job, JobResult, Rights, StepAgents};
 use marvin_agent::outcome::Status;
 use marvin_agent::roles::Role;
 use marvin_base::truncate;
@@ -20,7 +20,7 @@ pub const FINISH: &str = "finish";
 /// Where the metadata of a workflow say what must hold at its end.
 const COMMITMENTS: &str = "commitments";
 /// Steps of a plan.
-const MOST_STEPS: usize = 200;
+const MAX_PLAN_STEPS: usize = 200;
 /// What a plan may say of a step.
 const KEYS: [&str; 9] = [
     "id",
@@ -52,7 +52,7 @@ pub type Check<'a> = &'a (dyn Fn(&Value) -> Result<(), String> + Send + Sync);
 /// # Errors
 /// When the record cannot be written, or the model cannot be had.
 pub async fn plan(
-    crew: &Crew,
+    crew: &StepAgents,
     goal: &str,
     commitments: &[String],
     check: Check<'_>,
@@ -76,7 +76,7 @@ pub async fn plan(
 }
 
 /// Writes the plan down before anything is done by it.
-fn keep(crew: &Crew, plan: Plan) -> Result<Plan, SessionError> {
+fn keep(crew: &StepAgents, plan: Plan) -> Result<Plan, SessionError> {
     crew.keep(STEP, &json!({"workflow": plan.workflow, "fallback": plan.fallback}))?;
     let steps = plan.workflow.get("steps").and_then(Value::as_array).map_or(0, Vec::len);
     crew.trace().event("plan.made", json!({"step_id": STEP, "steps": steps, "fallback": plan.fallback}))?;
@@ -119,7 +119,12 @@ fn job(goal: &str, commitments: &[String], round: u32, problem: &str) -> Job {
 }
 
 /// The workflow in what a Planner gave.
-fn understand(goal: &str, commitments: &[String], done: &Done, check: Check<'_>) -> Result<Value, String> {
+fn understand(
+    goal: &str,
+    commitments: &[String],
+    done: &JobResult,
+    check: Check<'_>,
+) -> Result<Value, String> {
     if done.outcome.status != Status::Success {
         let why = done.outcome.error.clone().unwrap_or_else(|| done.outcome.text.clone());
         return Err(format!("the Planner gave no plan: {}", truncate::line(&why, 300)));
@@ -176,8 +181,8 @@ pub fn workflow_of(goal: &str, data: &Map<String, Value>) -> Result<Value, Strin
     if steps.is_empty() {
         return Err("its list of steps is empty".into());
     }
-    if steps.len() > MOST_STEPS {
-        return Err(format!("it has {} steps, and {MOST_STEPS} are allowed", steps.len()));
+    if steps.len() > MAX_PLAN_STEPS {
+        return Err(format!("it has {} steps, and {MAX_PLAN_STEPS} are allowed", steps.len()));
     }
     let steps: Vec<Value> =
         steps.iter().enumerate().map(|(at, step)| step_of(at + 1, step)).collect::<Result<_, _>>()?;
@@ -220,16 +225,16 @@ pub fn single(goal: &str, commitments: &[String]) -> Value {
 mod tests {
     use super::*;
 
-    fn of(data: &Value) -> Result<Value, String> {
+    fn plan_workflow(data: &Value) -> Result<Value, String> {
         workflow_of("g", data.as_object().unwrap())
     }
 
     #[test]
     fn both_shapes_are_a_workflow() {
         let steps = json!([{"id": "a", "worker": "Implementer"}, {"id": "b", "depends_on": ["a"], "ladder": [], "writes": true}]);
-        let one = of(&json!({"workflow": {"steps": steps}})).unwrap();
-        assert_eq!(one, of(&json!({"task_steps": steps})).unwrap());
-        assert_eq!(one, of(&json!({"outputs": {"task_steps": steps}})).unwrap());
+        let one = plan_workflow(&json!({"workflow": {"steps": steps}})).unwrap();
+        assert_eq!(one, plan_workflow(&json!({"task_steps": steps})).unwrap());
+        assert_eq!(one, plan_workflow(&json!({"outputs": {"task_steps": steps}})).unwrap());
         assert_eq!(
             one["steps"][1],
             json!({"id": "b", "depends_on": ["a"]}),
@@ -241,7 +246,7 @@ mod tests {
     #[test]
     fn what_must_hold_at_the_end_has_a_step_of_its_own() {
         let steps = json!([{"id": "a"}, {"id": "b", "depends_on": ["a"]}, {"id": "finish"}]);
-        let mut workflow = of(&json!({"task_steps": steps})).unwrap();
+        let mut workflow = plan_workflow(&json!({"task_steps": steps})).unwrap();
         let before = workflow.clone();
         finish(&mut workflow, &[]);
         assert_eq!(workflow, before);
@@ -266,7 +271,7 @@ mod tests {
             (json!({"task_steps": [{"id": "again", "worker": "planner"}]}), "circle"),
             (json!({"task_steps": vec![json!({"id": "a"}); 201]}), "201 steps"),
         ] {
-            let error = of(&data).unwrap_err();
+            let error = plan_workflow(&data).unwrap_err();
             assert!(error.contains(why), "{data}: {error}");
         }
     }

@@ -10,7 +10,7 @@ use crate::spec::{self, SpecError, Workflow};
 use crate::view::{self, View};
 use crate::workers;
 use async_trait::async_trait;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_agent::trace::{Listener, Notice};
 use marvin_base::{ids, truncate};
 use marvin_gate::{Intent, Touches};
@@ -27,23 +27,23 @@ use tokio_util::sync::CancellationToken;
 
 /// Seconds that a call waits for a run, unless it says otherwise, and at most. Some clients give up on a call after a minute.
 const USUAL: u64 = 50;
-const LONGEST: u64 = 86_400;
+const MAX_WAIT_SECS: u64 = 86_400;
 /// Steps and lines that are told; the rest is counted.
-const MOST: usize = 50;
+const MAX_LISTED_ITEMS: usize = 50;
 /// Runs at a time.
-const MOST_RUNS: usize = 16;
+const MAX_CONCURRENT_RUNS: usize = 16;
 
 /// The runs that this process works on.
 #[derive(Debug)]
 pub struct Workflows {
-    ground: Arc<Ground>,
+    ground: Arc<ProjectContext>,
     cancel: CancellationToken,
-    going: Mutex<BTreeMap<String, Going>>,
+    going: Mutex<BTreeMap<String, ActiveRun>>,
 }
 
 /// One of them.
 #[derive(Debug, Clone)]
-struct Going {
+struct ActiveRun {
     cancel: CancellationToken,
     news: watch::Receiver<News>,
 }
@@ -61,7 +61,7 @@ struct News {
 impl Workflows {
     /// Runs on this ground, until [`Workflows::end`].
     #[must_use]
-    pub fn new(ground: Arc<Ground>) -> Arc<Self> {
+    pub fn new(ground: Arc<ProjectContext>) -> Arc<Self> {
         Arc::new(Workflows { ground, cancel: CancellationToken::new(), going: Mutex::default() })
     }
 
@@ -78,7 +78,7 @@ impl Workflows {
     /// Stops every run, and waits for them for so long at most.
     pub async fn end(&self, longest: Duration) {
         self.cancel.cancel();
-        let going: Vec<Going> = self.going().values().cloned().collect();
+        let going: Vec<ActiveRun> = self.going().values().cloned().collect();
         let all = async {
             for mut one in going {
                 one.news.wait_for(|news| news.ended.is_some()).await.ok();
@@ -87,17 +87,17 @@ impl Workflows {
         tokio::time::timeout(longest, all).await.ok();
     }
 
-    fn going(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Going>> {
+    fn going(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, ActiveRun>> {
         self.going.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts a run, new or taken up, and gives its id.
-    fn start(self: &Arc<Self>, what: What) -> Result<String, ToolError> {
+    fn start(self: &Arc<Self>, what: RunSource) -> Result<String, ToolError> {
         let mut going = self.going();
         going.retain(|_, one| one.news.borrow().ended.is_none());
-        if going.len() >= MOST_RUNS {
+        if going.len() >= MAX_CONCURRENT_RUNS {
             return Err(ToolError::Failed(format!(
-                "{MOST_RUNS} runs go on already; wait for one with workflow_status"
+                "{MAX_CONCURRENT_RUNS} runs go on already; wait for one with workflow_status"
             )));
         }
         if self.cancel.is_cancelled() {
@@ -108,12 +108,12 @@ impl Workflows {
         let options = Options { concurrency: 0, sync: None, listener: listener(&teller) };
         let failed = |error: engine::EngineError| ToolError::Failed(error.to_string());
         let run = match what {
-            What::New(workflow) => Run::begin(&self.ground, *workflow, options).map_err(failed)?,
-            What::Old(path) => Run::resume(&self.ground, &path, options).map_err(failed)?,
+            RunSource::New(workflow) => Run::begin(&self.ground, *workflow, options).map_err(failed)?,
+            RunSource::Old(path) => Run::resume(&self.ground, &path, options).map_err(failed)?,
         };
         let id = run.directory().id().to_string();
         let cancel = self.cancel.child_token();
-        going.insert(id.clone(), Going { cancel: cancel.clone(), news });
+        going.insert(id.clone(), ActiveRun { cancel: cancel.clone(), news });
         let ground = self.ground.clone();
         let told = teller.clone();
         let started = std::thread::Builder::new().name("workflow".into()).spawn(move || {
@@ -168,7 +168,7 @@ impl Workflows {
     ) -> Result<Output<Standing>, ToolError> {
         let going = self.going().get(id).cloned();
         if let Some(mut one) = going {
-            let until = tokio::time::sleep(Duration::from_secs(seconds.min(LONGEST)));
+            let until = tokio::time::sleep(Duration::from_secs(seconds.min(MAX_WAIT_SECS)));
             let mut until = std::pin::pin!(until);
             loop {
                 let news = one.news.borrow_and_update().clone();
@@ -198,12 +198,12 @@ impl Workflows {
         let view = tokio::task::spawn_blocking(move || View::read(&path, &redactor)).await;
         let view = view.map_err(|error| ToolError::Failed(error.to_string()))?;
         let view = view.map_err(|error| ToolError::Failed(error.to_string()))?;
-        Ok(Standing::of(&view).told())
+        Ok(Standing::from_view(&view).told())
     }
 }
 
 /// What is run.
-enum What {
+enum RunSource {
     New(Box<Workflow>),
     Old(PathBuf),
 }
@@ -267,7 +267,7 @@ struct StepFact {
 }
 
 impl Standing {
-    fn of(view: &View) -> Self {
+    fn from_view(view: &View) -> Self {
         let mut steps: Vec<&view::StepView> = view.steps.iter().collect();
         steps.sort_by_key(|step| step.status.lets_go_on());
         let fact = |step: &&view::StepView| StepFact {
@@ -286,14 +286,14 @@ impl Standing {
                     .filter(|outputs| outputs.as_object().is_some_and(|all| !all.is_empty()))?;
                 Some((id.clone(), outputs.clone()))
             });
-            given.take(MOST).collect()
+            given.take(MAX_LISTED_ITEMS).collect()
         });
         Standing {
             run: view.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
             workflow: view.workflow_id.clone(),
             status: view.status(),
             counts: view.counts.iter().map(|(word, count)| ((*word).to_string(), *count)).collect(),
-            steps: steps.iter().take(MOST).map(fact).collect(),
+            steps: steps.iter().take(MAX_LISTED_ITEMS).map(fact).collect(),
             outputs: outputs.unwrap_or_default(),
         }
     }
@@ -338,12 +338,13 @@ fn read(
         (Some(file), None) => {
             let workspace = context.workspace()?;
             let path = workspace.path(file)?;
-            (workspace.read_to_string(&path, spec::LARGEST)?, path.to_string())
+            (workspace.read_to_string(&path, spec::MAX_SPEC_BYTES)?, path.to_string())
         }
         (None, Some(workflow)) => (Value::Object(workflow).to_string(), "the workflow".to_string()),
         _ => return Err(ToolError::Usage("Give either `file` or `workflow`.".into())),
     };
-    let lines = |error: &SpecError| error.to_string().lines().map(str::to_string).take(MOST).collect();
+    let lines =
+        |error: &SpecError| error.to_string().lines().map(str::to_string).take(MAX_LISTED_ITEMS).collect();
     let workflow = match spec::from_text(&text, &name) {
         Ok(workflow) => workflow,
         Err(error) => return Ok(Err(lines(&error))),
@@ -364,7 +365,7 @@ pub struct WorkflowCheck;
 
 /// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Checked {
+pub struct CheckReport {
     /// Whether it can be run.
     ok: bool,
     /// Its name.
@@ -378,7 +379,7 @@ pub struct Checked {
 #[async_trait]
 impl Tool for WorkflowCheck {
     type Input = CheckInput;
-    type Data = Checked;
+    type Data = CheckReport;
     const NAME: &'static str = "workflow_check";
     const DESCRIPTION: &'static str = "Check a workflow, in a file or given as an object, without running it: every mistake with its step and line.";
     const EXAMPLE: &'static str = r#"{"file": "release.yaml"}"#;
@@ -391,11 +392,11 @@ impl Tool for WorkflowCheck {
         reads(input.file.as_ref())
     }
 
-    async fn call(&self, input: CheckInput, context: &ToolContext) -> Result<Output<Checked>, ToolError> {
+    async fn call(&self, input: CheckInput, context: &ToolContext) -> Result<Output<CheckReport>, ToolError> {
         Ok(match read(input.file.as_deref(), input.workflow, context)? {
             Ok(workflow) => Output::line(
                 format!("{} is sound, {} steps", workflow.workflow_id, workflow.steps.len()),
-                Checked {
+                CheckReport {
                     ok: true,
                     steps: workflow.steps.len(),
                     workflow: workflow.workflow_id,
@@ -405,7 +406,7 @@ impl Tool for WorkflowCheck {
             Err(problems) => Output::new(
                 "the workflow cannot be run",
                 problems.join("\n"),
-                Checked { ok: false, workflow: String::new(), steps: 0, problems },
+                CheckReport { ok: false, workflow: String::new(), steps: 0, problems },
             ),
         })
     }
@@ -454,9 +455,9 @@ impl Tool for WorkflowRun {
 
     async fn call(&self, input: RunInput, context: &ToolContext) -> Result<Output<Standing>, ToolError> {
         let what = match (&input.run, &input.file, &input.workflow) {
-            (Some(run), None, None) => What::Old(self.0.find(Some(run))?),
+            (Some(run), None, None) => RunSource::Old(self.0.find(Some(run))?),
             (None, ..) => match read(input.file.as_deref(), input.workflow, context)? {
-                Ok(workflow) => What::New(Box::new(workflow)),
+                Ok(workflow) => RunSource::New(Box::new(workflow)),
                 Err(problems) => return Err(ToolError::Failed(problems.join("\n"))),
             },
             _ => return Err(ToolError::Usage("Give one of `file`, `workflow` and `run`.".into())),

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The most transitions of a timeline.
-const MOST: usize = 200_000;
+const MAX_TIMELINE_TRANSITIONS: usize = 200_000;
 
 /// One step.
 #[derive(Debug, Clone, Serialize)]
@@ -177,7 +177,7 @@ impl View {
             step.attempts += usize::from(data.over.is_some());
             step.detail = data.error.clone().or_else(|| data.reason.clone()).unwrap_or_default();
             step.blocked.clone_from(&data.blocked);
-            if timeline.len() < MOST {
+            if timeline.len() < MAX_TIMELINE_TRANSITIONS {
                 let strategy = data.strategy.as_ref().map(ToString::to_string);
                 let summary =
                     data.over.as_ref().map(|over| over.summary.clone()).filter(|text| !text.is_empty());

@@ -70,7 +70,7 @@ impl Change {
 }
 
 /// A change that is ready to be put in place.
-struct Staged<'a> {
+struct StagedChange<'a> {
     change: &'a Change,
     directory: Dir,
     /// The new text before, the old one after; of a deletion only the latter.
@@ -78,7 +78,7 @@ struct Staged<'a> {
 }
 
 /// Bytes of a file with a second name that is copied in order to be appended to.
-const LARGEST_COPY: u64 = 64 * 1024 * 1024;
+const MAX_APPEND_COPY_BYTES: u64 = 64 * 1024 * 1024;
 
 impl Workspace {
     /// Makes all changes, or none. No file may be named twice.
@@ -162,7 +162,7 @@ impl Workspace {
         }
         // A file with a second name may be somebody else's too: it is replaced, not written through.
         if cap_std::fs::MetadataExt::nlink(&facts) > 1 {
-            let mut whole = self.read_bytes(path, LARGEST_COPY)?;
+            let mut whole = self.read_bytes(path, MAX_APPEND_COPY_BYTES)?;
             whole.extend_from_slice(bytes);
             return self.replace(path, &whole);
         }
@@ -170,7 +170,7 @@ impl Workspace {
     }
 
     /// Writes the new text beside its place, and looks whether the place is as the change needs it.
-    fn stage<'a>(&self, change: &'a Change, made: &mut Vec<PathBuf>) -> Result<Staged<'a>, Refusal> {
+    fn stage<'a>(&self, change: &'a Change, made: &mut Vec<PathBuf>) -> Result<StagedChange<'a>, Refusal> {
         let path = change.path();
         let real = self.place_to_write(path)?;
         let fail = |error| Refusal::from_io(change.verb(), path.as_str(), &error);
@@ -196,7 +196,7 @@ impl Workspace {
                 fail(error)
             })?;
         }
-        Ok(Staged { change, directory, temporary })
+        Ok(StagedChange { change, directory, temporary })
     }
 
     /// Takes back [`Workspace::make_directories`]. A directory in which something was put meanwhile stays.
@@ -249,7 +249,7 @@ fn or_here(path: &Path) -> &Path {
 }
 
 /// Puts every change in its place; at the first that fails, puts the ones before it back.
-fn commit(staged: &[Staged<'_>]) -> Result<(), Refusal> {
+fn commit(staged: &[StagedChange<'_>]) -> Result<(), Refusal> {
     for (done, ready) in staged.iter().enumerate() {
         let Err(failure) = ready.commit() else { continue };
         let lost: Vec<String> = staged
@@ -275,7 +275,7 @@ fn commit(staged: &[Staged<'_>]) -> Result<(), Refusal> {
     Ok(())
 }
 
-impl Staged<'_> {
+impl StagedChange<'_> {
     fn commit(&self) -> Result<(), Refusal> {
         let path = self.change.path();
         let fail = |error| Refusal::from_io(self.change.verb(), path.as_str(), &error);

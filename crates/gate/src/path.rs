@@ -11,8 +11,8 @@ use std::fmt;
 use std::path::Path;
 
 /// Longest path and longest part of one, as on Linux.
-const LONGEST_PATH: usize = 4096;
-const LONGEST_PART: usize = 255;
+const MAX_PATH_BYTES: usize = 4096;
+const MAX_PATH_COMPONENT_BYTES: usize = 255;
 
 /// What lies directly in `.marvin` and only the shell itself writes.
 const RECORD: [&str; 8] =
@@ -75,8 +75,8 @@ pub(crate) fn parse(text: &str) -> Result<WorkspacePath, Refusal> {
     if text.trim().is_empty() {
         return Err(unusable("the path is empty".into()));
     }
-    if text.len() > LONGEST_PATH {
-        return Err(unusable(format!("the path is longer than {LONGEST_PATH} bytes")));
+    if text.len() > MAX_PATH_BYTES {
+        return Err(unusable(format!("the path is longer than {MAX_PATH_BYTES} bytes")));
     }
     if text.chars().any(char::is_control) {
         return Err(unusable(format!("the path {text:?} holds control characters")));
@@ -96,8 +96,8 @@ pub(crate) fn parse(text: &str) -> Result<WorkspacePath, Refusal> {
             "Name the file by its path below the working directory, without `..`.",
         ));
     }
-    if parts.iter().any(|part| part.len() > LONGEST_PART) {
-        return Err(unusable(format!("a part of the path is longer than {LONGEST_PART} bytes")));
+    if parts.iter().any(|part| part.len() > MAX_PATH_COMPONENT_BYTES) {
+        return Err(unusable(format!("a part of the path is longer than {MAX_PATH_COMPONENT_BYTES} bytes")));
     }
     not_tickets(&parts, text)?;
     // Most paths are plain already.

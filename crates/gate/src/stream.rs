@@ -49,9 +49,9 @@ mod tests {
     use crate::RefusalKind;
     use std::path::Path;
 
-    struct Broken;
+    struct FailingReader;
 
-    impl Read for Broken {
+    impl Read for FailingReader {
         fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
             Err(std::io::Error::other("broken"))
         }
@@ -62,7 +62,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let workspace = Workspace::open(directory.path(), Path::new("/nowhere")).unwrap();
         let path = workspace.path("a").unwrap();
-        assert!(workspace.create_from(&path, &mut Broken).is_err());
+        assert!(workspace.create_from(&path, &mut FailingReader).is_err());
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
         assert_eq!(workspace.create_from(&path, &mut &b"one"[..]).unwrap(), 3);
         let refusal = workspace.create_from(&path, &mut &b"two"[..]).unwrap_err();

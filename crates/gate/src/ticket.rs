@@ -27,11 +27,11 @@ pub const PARENT: &str = "ticket.parent";
 #[derive(Debug, Default)]
 pub struct Duty {
     parent: Option<String>,
-    state: Mutex<State>,
+    state: Mutex<DutyProgress>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct DutyProgress {
     /// The first attempt was refused.
     tried: bool,
     /// The ticket that was made.
@@ -94,7 +94,7 @@ impl Duty {
         self.parent().filter(|_| !exempt)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, DutyProgress> {
         // Nothing is left half-done under this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

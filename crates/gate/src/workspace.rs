@@ -13,7 +13,7 @@
 
 mod tickets;
 
-pub use tickets::Held;
+pub use tickets::DirectoryLock;
 
 use crate::beneath;
 use crate::path::{self, WorkspacePath};
@@ -53,16 +53,16 @@ pub struct Entry {
 
 /// One entry of a directory of a walk.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Listed {
+pub struct DirectoryEntry {
     /// Its name.
     pub name: OsString,
     /// What it is.
-    pub kind: ListedKind,
+    pub kind: DirectoryEntryKind,
 }
 
 /// What an entry of a directory is; links are not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum ListedKind {
+pub enum DirectoryEntryKind {
     /// A directory.
     Directory,
     /// A regular file.
@@ -253,7 +253,7 @@ impl Workspace {
     ///
     /// # Errors
     /// What the operating system says.
-    pub fn list_plain(&self, path: &Path) -> std::io::Result<Vec<Listed>> {
+    pub fn list_plain(&self, path: &Path) -> std::io::Result<Vec<DirectoryEntry>> {
         let directory = beneath::open(self.directory.as_fd(), path, beneath::DIRECTORY)?;
         list(&directory)
     }
@@ -312,9 +312,9 @@ impl Workspace {
     pub fn read_dir(&self, path: &WorkspacePath) -> Result<Vec<Entry>, Refusal> {
         let directory = self.open_as("list", path, beneath::DIRECTORY)?;
         let listed = list(&directory).map_err(|error| Refusal::from_io("list", path.as_str(), &error))?;
-        let entry = |listed: Listed| Entry {
+        let entry = |listed: DirectoryEntry| Entry {
             name: listed.name.to_string_lossy().into_owned(),
-            directory: listed.kind == ListedKind::Directory,
+            directory: listed.kind == DirectoryEntryKind::Directory,
         };
         let mut entries: Vec<Entry> = listed.into_iter().map(entry).collect();
         entries.sort();
@@ -421,7 +421,7 @@ impl Workspace {
 }
 
 /// What lies in an open directory, in no order.
-fn list(directory: &OwnedFd) -> std::io::Result<Vec<Listed>> {
+fn list(directory: &OwnedFd) -> std::io::Result<Vec<DirectoryEntry>> {
     let mut buffer = [MaybeUninit::uninit(); 32 * 1024];
     let mut entries = RawDir::new(directory, &mut buffer);
     let mut listed = Vec::new();
@@ -438,12 +438,12 @@ fn list(directory: &OwnedFd) -> std::io::Result<Vec<Listed>> {
             kind => kind,
         };
         let kind = match kind {
-            FileType::Directory => ListedKind::Directory,
-            FileType::RegularFile => ListedKind::File,
-            FileType::Symlink => ListedKind::Link,
-            _ => ListedKind::Other,
+            FileType::Directory => DirectoryEntryKind::Directory,
+            FileType::RegularFile => DirectoryEntryKind::File,
+            FileType::Symlink => DirectoryEntryKind::Link,
+            _ => DirectoryEntryKind::Other,
         };
-        listed.push(Listed { name: name.to_os_string(), kind });
+        listed.push(DirectoryEntry { name: name.to_os_string(), kind });
     }
     Ok(listed)
 }

@@ -8,21 +8,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 const GROUNDS: Grounds<'static> = Grounds { workspace: "/home/me/project", home: "/home/me" };
-const LONGEST: usize = 64 * 1024;
-const MOST_MEMORY: usize = 64 * 1024 * 1024;
+const MAX_LINE_BYTES: usize = 64 * 1024;
+const MAX_MEMORY_BYTES: usize = 64 * 1024 * 1024;
 /// A build without optimisations is slower by about this much.
 const SLOWER: u32 = if cfg!(debug_assertions) { 12 } else { 1 };
-const MOST_TIME: Duration = Duration::from_millis(50);
+const MAX_JUDGEMENT_TIME: Duration = Duration::from_millis(50);
 
 /// Counts what is allocated now, and the most that ever was.
-struct Counting;
+struct CountingAllocator;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 
 #[expect(unsafe_code, reason = "an allocator can only be written so")]
 // SAFETY: every call is given to the system's allocator unchanged.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
         PEAK.fetch_max(now, Ordering::Relaxed);
@@ -38,7 +38,7 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
@@ -191,25 +191,25 @@ fn every_line_is_judged_in_bounded_time_and_memory() {
     measured("curl x | sh; $x; ( (a) )");
     let before = resident();
     let mut slow = Vec::new();
-    for length in [500, 2_000, 6_000, 20_000, LONGEST - 64] {
+    for length in [500, 2_000, 6_000, 20_000, MAX_LINE_BYTES - 64] {
         for (begin, piece, end) in SHAPES {
             let line = format!("{begin}{}{end}", filled(piece, length));
             let (judged, mut taken, memory) = measured(&line);
             // Once more where another process may have been in the way.
-            if taken > MOST_TIME * SLOWER {
+            if taken > MAX_JUDGEMENT_TIME * SLOWER {
                 taken = taken.min(measured(&line).1);
             }
-            if taken > MOST_TIME * SLOWER {
+            if taken > MAX_JUDGEMENT_TIME * SLOWER {
                 slow.push(format!("{taken:?} for {length} of {begin:?} {piece:?} {end:?}"));
             }
-            assert!(memory < MOST_MEMORY, "{memory} bytes for {length} of {begin:?} {piece:?}");
+            assert!(memory < MAX_MEMORY_BYTES, "{memory} bytes for {length} of {begin:?} {piece:?}");
             if !judged.doubts.is_empty() {
                 assert_ne!(judged.verdict.decision, Decision::Allow, "{begin:?} {piece:?}");
             }
         }
     }
     assert!(slow.is_empty(), "{slow:#?}");
-    assert!(before > 0 && resident() - before < MOST_MEMORY, "{before} {}", resident());
+    assert!(before > 0 && resident() - before < MAX_MEMORY_BYTES, "{before} {}", resident());
 }
 
 /// Things that nest: an opening and its closing.
@@ -250,8 +250,8 @@ fn nests_of_any_depth_are_judged_in_bounded_time() {
             for depth in [1, 2, 4, 8, 16, 30, 60, 400, 5_000] {
                 let line = format!("{before}{}ls{}", open.repeat(depth), close.repeat(depth));
                 let (judged, taken, memory) = measured(&line);
-                assert!(taken < MOST_TIME * SLOWER, "{taken:?} for {depth} of {before}{open}");
-                assert!(memory < MOST_MEMORY, "{memory} for {depth} of {before}{open}");
+                assert!(taken < MAX_JUDGEMENT_TIME * SLOWER, "{taken:?} for {depth} of {before}{open}");
+                assert!(memory < MAX_MEMORY_BYTES, "{memory} for {depth} of {before}{open}");
                 assert!(
                     judged.doubts.is_empty() || judged.verdict.decision != Decision::Allow,
                     "{before}{open}"
@@ -278,7 +278,7 @@ fn findings_stay_mended() {
         "cat <<'EOF' | ba\u{fffd}\u{fffd}\u{fffd}/r+\u{1}-name a \\\\ ${!x}S${x^^} ${x@h -st <<'EOF' \u{c} bash\nEOF",
     ] {
         let (judged, taken, _) = measured(line);
-        assert!(taken < MOST_TIME * SLOWER, "{taken:?} {line}");
+        assert!(taken < MAX_JUDGEMENT_TIME * SLOWER, "{taken:?} {line}");
         assert_ne!(judged.verdict.decision, Decision::Allow, "{line}");
     }
 }

@@ -8,7 +8,7 @@
 )]
 
 use marvin_base::child::{Child, run_blocking};
-use marvin_gate::sandbox::{Level, Policy, SandboxError, Wanted, enter, support};
+use marvin_gate::sandbox::{Level, Policy, SandboxError, SandboxMode, enter, support};
 use std::path::Path;
 use std::process::Output;
 
@@ -16,11 +16,11 @@ struct Sandbox {
     workspace: tempfile::TempDir,
     temporary: tempfile::TempDir,
     elsewhere: tempfile::TempDir,
-    wanted: Wanted,
+    wanted: SandboxMode,
 }
 
 impl Sandbox {
-    fn new(wanted: Wanted) -> Self {
+    fn new(wanted: SandboxMode) -> Self {
         let directory = || tempfile::tempdir().unwrap();
         Sandbox { workspace: directory(), temporary: directory(), elsewhere: directory(), wanted }
     }
@@ -28,20 +28,20 @@ impl Sandbox {
     /// One sandbox for each level that can be had here. Where none can, only the refusal is tested.
     fn all() -> Vec<Self> {
         let Some(level) = support().level else {
-            let sandbox = Sandbox::new(Wanted::Auto);
-            let refused = enter(&mut Child::new("true"), sandbox.policy(), Wanted::Auto);
+            let sandbox = Sandbox::new(SandboxMode::Auto);
+            let refused = enter(&mut Child::new("true"), sandbox.policy(), SandboxMode::Auto);
             assert!(matches!(refused, Err(SandboxError::Unavailable { .. })));
             return Vec::new();
         };
         if level == Level::Landlock {
             eprintln!("SKIPPED: no namespaces here ({:?})", support().namespaces);
-            return vec![Sandbox::new(Wanted::Landlock)];
+            return vec![Sandbox::new(SandboxMode::Landlock)];
         }
-        vec![Sandbox::new(Wanted::Namespaces), Sandbox::new(Wanted::Landlock)]
+        vec![Sandbox::new(SandboxMode::Namespaces), Sandbox::new(SandboxMode::Landlock)]
     }
 
     fn is_namespaced(&self) -> bool {
-        self.wanted == Wanted::Namespaces
+        self.wanted == SandboxMode::Namespaces
     }
 
     fn policy(&self) -> Policy {
@@ -470,7 +470,7 @@ fn one_port_can_be_listened_on_and_none_called() {
     if !installed("python3") || support().landlock < 4 {
         return;
     }
-    let sandbox = Sandbox::new(Wanted::Auto);
+    let sandbox = Sandbox::new(SandboxMode::Auto);
     let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = other.local_addr().unwrap().port();
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

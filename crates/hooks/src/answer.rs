@@ -9,9 +9,9 @@ use marvin_gate::Decision;
 use serde_json::{Value, json};
 
 /// Characters of text for a model: the clients cut at 10,000.
-pub const LONGEST: usize = 9_800;
+pub const MAX_CONTEXT_CHARS: usize = 9_800;
 /// Characters of a reason.
-const LONGEST_REASON: usize = 4_000;
+const MAX_REASON_CHARS: usize = 4_000;
 
 /// What is answered.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -41,42 +41,42 @@ impl Answer {
     #[must_use]
     pub fn print(&self, client: Client, event: Event) -> String {
         match self.shape(client, event) {
-            Printed::Object(value) => value.to_string(),
-            Printed::Text(text) => text,
+            HookOutput::Object(value) => value.to_string(),
+            HookOutput::Text(text) => text,
         }
     }
 
-    fn shape(&self, client: Client, event: Event) -> Printed {
-        let nothing = Printed::Object(json!({}));
+    fn shape(&self, client: Client, event: Event) -> HookOutput {
+        let nothing = HookOutput::Object(json!({}));
         match self {
             Answer::Nothing => nothing,
             Answer::Context(text) => context(text, client, event),
             Answer::Verdict { decision, reason, context: more } => {
-                let reason = truncate::head_whole(reason, LONGEST_REASON);
+                let reason = truncate::head_whole(reason, MAX_REASON_CHARS);
                 match event {
                     Event::PreToolUse => before_tool(*decision, &reason, more.as_deref(), client),
                     Event::PermissionRequest => permission(*decision, &reason, client),
                     _ => nothing,
                 }
             }
-            Answer::GoOn(reason) if matches!(event, Event::Stop | Event::SubagentStop) => {
-                Printed::Object(json!({"decision": "block", "reason": truncate::head_whole(reason, LONGEST)}))
-            }
+            Answer::GoOn(reason) if matches!(event, Event::Stop | Event::SubagentStop) => HookOutput::Object(
+                json!({"decision": "block", "reason": truncate::head_whole(reason, MAX_CONTEXT_CHARS)}),
+            ),
             Answer::Note(text) if client == Client::Claude => {
-                Printed::Object(json!({"systemMessage": truncate::head_whole(text, LONGEST_REASON)}))
+                HookOutput::Object(json!({"systemMessage": truncate::head_whole(text, MAX_REASON_CHARS)}))
             }
             Answer::GoOn(_) | Answer::Note(_) => nothing,
         }
     }
 }
 
-enum Printed {
+enum HookOutput {
     Object(Value),
     Text(String),
 }
 
-fn context(text: &str, client: Client, event: Event) -> Printed {
-    let text = truncate::head_whole(text, LONGEST);
+fn context(text: &str, client: Client, event: Event) -> HookOutput {
+    let text = truncate::head_whole(text, MAX_CONTEXT_CHARS);
     let takes = match client {
         Client::Claude => matches!(
             event,
@@ -95,17 +95,17 @@ fn context(text: &str, client: Client, event: Event) -> Printed {
     };
     match event {
         // The prompt of the compaction takes plain text and no JSON.
-        Event::PreCompact if client == Client::Claude => Printed::Text(text),
-        _ if takes => Printed::Object(json!({
+        Event::PreCompact if client == Client::Claude => HookOutput::Text(text),
+        _ if takes => HookOutput::Object(json!({
             "hookSpecificOutput": {"hookEventName": event.name(), "additionalContext": text}
         })),
-        _ => Printed::Object(json!({})),
+        _ => HookOutput::Object(json!({})),
     }
 }
 
-fn before_tool(decision: Decision, reason: &str, more: Option<&str>, client: Client) -> Printed {
+fn before_tool(decision: Decision, reason: &str, more: Option<&str>, client: Client) -> HookOutput {
     let mut own = json!({"hookEventName": "PreToolUse"});
-    let Some(map) = own.as_object_mut() else { return Printed::Object(json!({})) };
+    let Some(map) = own.as_object_mut() else { return HookOutput::Object(json!({})) };
     let mut decided = |word: &str, reason: &str| {
         map.insert("permissionDecision".into(), word.into());
         map.insert("permissionDecisionReason".into(), reason.into());
@@ -128,24 +128,24 @@ fn before_tool(decision: Decision, reason: &str, more: Option<&str>, client: Cli
         (Decision::Deny, Client::Claude) => decided("deny", reason),
     }
     if let Some(text) = more {
-        map.insert("additionalContext".into(), truncate::head_whole(text, LONGEST).into());
+        map.insert("additionalContext".into(), truncate::head_whole(text, MAX_CONTEXT_CHARS).into());
     }
     if map.len() == 1 {
-        return Printed::Object(json!({}));
+        return HookOutput::Object(json!({}));
     }
-    Printed::Object(json!({ "hookSpecificOutput": own }))
+    HookOutput::Object(json!({ "hookSpecificOutput": own }))
 }
 
-fn permission(decision: Decision, reason: &str, client: Client) -> Printed {
+fn permission(decision: Decision, reason: &str, client: Client) -> HookOutput {
     let behaviour = match (decision, client) {
         (Decision::Allow, Client::Claude) => json!({"behavior": "allow"}),
         // Codex asks for leave to go outside of its own box, and does not say in which directory.
-        (Decision::Allow, Client::Codex) => return Printed::Object(json!({})),
+        (Decision::Allow, Client::Codex) => return HookOutput::Object(json!({})),
         // The person is being asked already.
-        (Decision::Ask, _) => return Printed::Object(json!({})),
+        (Decision::Ask, _) => return HookOutput::Object(json!({})),
         (Decision::Deny, _) => json!({"behavior": "deny", "message": reason}),
     };
-    Printed::Object(
+    HookOutput::Object(
         json!({"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": behaviour}}),
     )
 }

@@ -4,7 +4,7 @@
 //! another build, is late or talks nonsense, the answer is made here. Whatever happens, a call that could not be judged
 //! is not allowed: both clients take silence for a yes.
 
-use crate::desk::{self, Desk, Reply};
+use crate::desk::{self, EventHandler, Reply};
 use crate::event::{self, Client, Event};
 use crate::wire::{self, Place};
 use crate::{daemon, verify};
@@ -31,20 +31,20 @@ const SENDING: Duration = Duration::from_secs(5);
 /// How long an answer is looked for before the process sleeps: waking it up again takes longer than most answers do.
 const AT_ONCE: Duration = Duration::from_micros(500);
 /// The longest answer that is read.
-const LONGEST_ANSWER: usize = 256 * 1024;
+const MAX_ANSWER_BYTES: usize = 256 * 1024;
 
 /// What a hook does in the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct HookOutcome {
     /// For standard output.
     pub print: String,
     /// For standard error; then the call is blocked by the exit code.
     pub blocked: Option<String>,
 }
 
-impl Ended {
-    fn print(text: impl Into<String>) -> Ended {
-        Ended { print: text.into(), blocked: None }
+impl HookOutcome {
+    fn print(text: impl Into<String>) -> HookOutcome {
+        HookOutcome { print: text.into(), blocked: None }
     }
 }
 
@@ -59,7 +59,7 @@ enum Line {
 }
 
 /// What the daemon said.
-enum Heard {
+enum DaemonReply {
     /// The answer.
     Answer(String),
     /// The claim to be done of this session has to be proved.
@@ -103,14 +103,14 @@ impl Hook {
 
     /// Answers what was told on `input`. Should that take longer than the client waits, `late` is given the answer on
     /// another thread, and ends the process.
-    pub fn run(&self, input: &mut impl Read, late: impl FnOnce(Ended) + Send + 'static) -> Ended {
+    pub fn run(&self, input: &mut impl Read, late: impl FnOnce(HookOutcome) + Send + 'static) -> HookOutcome {
         // A model that judges a command for us asks nobody.
         let evaluating = is_evaluating(&self.environment);
         // The daemon wakes up while the rest is made ready.
         let line = if evaluating { Line::Nothing } else { self.call() };
         let mut told = Vec::new();
-        match input.take(wire::LONGEST as u64 + 1).read_to_end(&mut told) {
-            Ok(_) if told.len() <= wire::LONGEST => {}
+        match input.take(wire::MAX_EVENT_BYTES as u64 + 1).read_to_end(&mut told) {
+            Ok(_) if told.len() <= wire::MAX_EVENT_BYTES => {}
             Ok(_) => return self.doubt("more was told than is read"),
             Err(error) => return self.doubt(&format!("standard input cannot be read: {error}")),
         }
@@ -118,29 +118,29 @@ impl Hook {
             return self.doubt("nothing was told");
         }
         if evaluating {
-            return Ended::print(desk::evaluating(self.client, self.event()));
+            return HookOutcome::print(desk::evaluating(self.client, self.event()));
         }
         let heard = self.ask(line, &told);
-        if !matches!(heard, Heard::Answer(_)) {
+        if !matches!(heard, DaemonReply::Answer(_)) {
             self.watch(late);
         }
         match heard {
-            Heard::Answer(text) => Ended::print(text),
-            Heard::Verify(session) => self.here(&Value::Null, |hook, desk| hook.prove(desk, &session)),
-            Heard::Nobody => {
+            DaemonReply::Answer(text) => HookOutcome::print(text),
+            DaemonReply::Verify(session) => self.here(&Value::Null, |hook, desk| hook.prove(desk, &session)),
+            DaemonReply::Nobody => {
                 // A session that ends needs no daemon any more.
                 if self.event() != Some(Event::SessionEnd) {
                     self.start();
                 }
                 self.answer_here(&told)
             }
-            Heard::Other | Heard::Nothing => self.answer_here(&told),
+            DaemonReply::Other | DaemonReply::Nothing => self.answer_here(&told),
         }
     }
 
     /// Whatever holds this process up (a file that is a pipe, a lock that nobody gives back): the client takes silence
     /// for a yes, so that an answer is given in time.
-    fn watch(&self, late: impl FnOnce(Ended) + Send + 'static) {
+    fn watch(&self, late: impl FnOnce(HookOutcome) + Send + 'static) {
         let limit = match self.event() {
             Some(event) if event.decides() => wire::patience(Some(event)),
             // Verification sees to its own time.
@@ -156,7 +156,7 @@ impl Hook {
 
     /// Calls the daemon, without a word yet.
     fn call(&self) -> Line {
-        let Some(place) = Place::of(&self.environment, &self.project) else { return Line::Nothing };
+        let Some(place) = Place::for_project(&self.environment, &self.project) else { return Line::Nothing };
         if !wire::is_private(place.directory()) {
             return Line::Nobody;
         }
@@ -169,11 +169,11 @@ impl Hook {
     }
 
     /// Asks the daemon.
-    fn ask(&self, line: Line, told: &[u8]) -> Heard {
+    fn ask(&self, line: Line, told: &[u8]) -> DaemonReply {
         let mut stream = match line {
             Line::Open(stream) => stream,
-            Line::Nobody => return Heard::Nobody,
-            Line::Nothing => return Heard::Nothing,
+            Line::Nobody => return DaemonReply::Nobody,
+            Line::Nothing => return DaemonReply::Nothing,
         };
         let own = std::fs::metadata("/proc/self/exe").ok();
         match peer(&stream, own.as_ref(), &self.environment) {
@@ -181,17 +181,17 @@ impl Hook {
             Peer::Other => {
                 // Another build is asked to end; whoever else listens there learns nothing.
                 stream.write_all(&wire::request("stop", self.client, false, "", b"null")).ok();
-                return Heard::Other;
+                return DaemonReply::Other;
             }
-            Peer::Stranger => return Heard::Nothing,
+            Peer::Stranger => return DaemonReply::Nothing,
         }
         let line = wire::request(&self.name, self.client, self.attended, &wire::build_of(own.as_ref()), told);
         stream.set_write_timeout(Some(SENDING)).ok();
         if stream.write_all(&line).is_err() {
-            return Heard::Nothing;
+            return DaemonReply::Nothing;
         }
         let heard = hear(&mut stream, wire::patience(self.event()));
-        heard.map_or(Heard::Nothing, |line| understand(&line))
+        heard.map_or(DaemonReply::Nothing, |line| understand(&line))
     }
 
     /// Starts a daemon, unless somebody else just does.
@@ -202,48 +202,48 @@ impl Hook {
     }
 
     /// Answers without a daemon.
-    fn answer_here(&self, told: &[u8]) -> Ended {
+    fn answer_here(&self, told: &[u8]) -> HookOutcome {
         let Some(value) = event::parse(told) else { return self.doubt("what was told is not JSON") };
         self.here(&value, |hook, desk| {
             let answer = async { desk.answer(hook.client, &hook.name, hook.attended, &value).await };
             let limit = wire::deadline(hook.event());
             match block_on(async { tokio::time::timeout(limit, answer).await }) {
-                Some(Ok(Reply::Print(text))) => Ended::print(text),
+                Some(Ok(Reply::Print(text))) => HookOutcome::print(text),
                 Some(Ok(Reply::Verify(session))) => hook.prove(desk, &session),
                 Some(Err(_)) | None => hook.doubt("it took too long"),
             }
         })
     }
 
-    fn here(&self, told: &Value, then: impl FnOnce(&Hook, &Desk) -> Ended) -> Ended {
-        match Desk::open(&self.environment, &self.project, &CancellationToken::new()) {
+    fn here(&self, told: &Value, then: impl FnOnce(&Hook, &EventHandler) -> HookOutcome) -> HookOutcome {
+        match EventHandler::open(&self.environment, &self.project, &CancellationToken::new()) {
             Ok(desk) => then(self, &desk),
             Err(why) => {
                 let home = Layout::new(&self.environment, None).home().to_path_buf();
-                Ended::print(desk::without(self.client, self.event(), told, &home, &why))
+                HookOutcome::print(desk::without(self.client, self.event(), told, &home, &why))
             }
         }
     }
 
     /// Verifies the commitments: in this process, so that whoever ends the hook ends it too.
-    fn prove(&self, desk: &Desk, session: &str) -> Ended {
+    fn prove(&self, desk: &EventHandler, session: &str) -> HookOutcome {
         match block_on(verify::report(desk.ground())) {
             Some(report) => match desk.verified(self.client, session, &report) {
-                Reply::Print(text) => Ended::print(text),
-                Reply::Verify(_) => Ended::print("{}"),
+                Reply::Print(text) => HookOutcome::print(text),
+                Reply::Verify(_) => HookOutcome::print("{}"),
             },
-            None => Ended::print("{}"),
+            None => HookOutcome::print("{}"),
         }
     }
 
     /// The answer when something does not work that should.
     #[must_use]
-    pub fn doubt(&self, why: &str) -> Ended {
+    pub fn doubt(&self, why: &str) -> HookOutcome {
         let text = desk::in_doubt(self.client, self.event(), why);
         let decides = self.event().is_some_and(Event::decides);
         // An empty answer to a request for permission leaves it to the person; before a tool it would let it through.
         let silent = decides && text == "{}" && self.event() == Some(Event::PreToolUse);
-        Ended { print: text, blocked: silent.then(|| format!("Marvin could not judge this: {why}")) }
+        HookOutcome { print: text, blocked: silent.then(|| format!("Marvin could not judge this: {why}")) }
     }
 }
 
@@ -325,7 +325,7 @@ fn hear(stream: &mut UnixStream, patience: Duration) -> Option<Vec<u8>> {
                 if line.last() == Some(&b'\n') {
                     return Some(line);
                 }
-                if line.len() > LONGEST_ANSWER {
+                if line.len() > MAX_ANSWER_BYTES {
                     return None;
                 }
             }
@@ -341,17 +341,19 @@ fn is_there(stream: &UnixStream) -> bool {
 }
 
 /// What a line of the daemon means. Nothing is printed that is not an object, or marked as text by the daemon.
-fn understand(line: &[u8]) -> Heard {
-    let Ok(text) = std::str::from_utf8(line) else { return Heard::Nothing };
+fn understand(line: &[u8]) -> DaemonReply {
+    let Ok(text) = std::str::from_utf8(line) else { return DaemonReply::Nothing };
     let text = text.trim();
     if let Some(rest) = text.strip_prefix(daemon::CONTROL) {
-        let Ok(control) = serde_json::from_str::<Value>(&format!("{{{rest}")) else { return Heard::Nothing };
+        let Ok(control) = serde_json::from_str::<Value>(&format!("{{{rest}")) else {
+            return DaemonReply::Nothing;
+        };
         let word = |key: &str| control.get(key).and_then(Value::as_str).map(str::to_string);
         if let Some(session) = word("verify") {
-            return Heard::Verify(session);
+            return DaemonReply::Verify(session);
         }
-        return word("text").map_or(Heard::Other, Heard::Answer);
+        return word("text").map_or(DaemonReply::Other, DaemonReply::Answer);
     }
     let whole = text.starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok();
-    if whole { Heard::Answer(text.to_string()) } else { Heard::Nothing }
+    if whole { DaemonReply::Answer(text.to_string()) } else { DaemonReply::Nothing }
 }

@@ -7,7 +7,7 @@
 //! Limits: settings given on the command line of the client (`--settings`) are not seen.
 
 use marvin_base::files::{self, Links};
-use marvin_gate::Judged;
+use marvin_gate::SegmentJudgement;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub(crate) fn may_match(
     home: &Path,
     config: Option<&str>,
     directories: &[&Path],
-    commands: &[Judged],
+    commands: &[SegmentJudgement],
 ) -> bool {
     let mut paths = Vec::new();
     for managed in MANAGED.map(Path::new) {
@@ -39,7 +39,7 @@ pub(crate) fn may_match(
     paths.iter().any(|path| file_may_match(path, commands))
 }
 
-fn file_may_match(path: &Path, commands: &[Judged]) -> bool {
+fn file_may_match(path: &Path, commands: &[SegmentJudgement]) -> bool {
     if path.symlink_metadata().is_err() {
         return false;
     }
@@ -55,7 +55,7 @@ fn file_may_match(path: &Path, commands: &[Judged]) -> bool {
     })
 }
 
-fn rule_may_match(rule: &str, commands: &[Judged]) -> bool {
+fn rule_may_match(rule: &str, commands: &[SegmentJudgement]) -> bool {
     let rule = rule.trim();
     let (tool, specifier) = rule.split_once('(').map_or((rule, ""), |(tool, rest)| (tool.trim(), rest));
     if !tool.contains('*') && !tool.eq_ignore_ascii_case("bash") {
@@ -65,7 +65,7 @@ fn rule_may_match(rule: &str, commands: &[Judged]) -> bool {
     let program = specifier.split([' ', ':', '\t']).next().unwrap_or_default();
     let program = base_name(program);
     let is_open = program.is_empty() || program.contains(['*', '?', '[', '$']);
-    let names = |command: &Judged| {
+    let names = |command: &SegmentJudgement| {
         let first = command.words.first().into_iter();
         first.chain(&command.through).any(|name| base_name(name) == program)
     };
@@ -83,7 +83,7 @@ mod tests {
     use marvin_gate::layers::Place;
     use marvin_gate::meaning::Grounds;
 
-    fn commands(line: &str) -> Vec<Judged> {
+    fn commands(line: &str) -> Vec<SegmentJudgement> {
         let place = Place { directory: "/p", grounds: Grounds { workspace: "/p", home: "/home/a" } };
         Layers::none().judge(line, place).judgement.segments
     }

@@ -194,7 +194,7 @@ pub enum Deed<'a> {
 }
 
 impl Call {
-    fn of(value: &Value) -> Option<Call> {
+    fn from_json(value: &Value) -> Option<Call> {
         Some(Call {
             tool: value.get("tool_name")?.as_str()?.to_string(),
             arguments: value.get("tool_input").cloned().unwrap_or(Value::Null),
@@ -287,11 +287,11 @@ impl Input {
             agent: text(value, "agent_id").filter(|agent| !agent.is_empty()),
             agent_type: text(value, "agent_type").filter(|kind| !kind.is_empty()),
             mode: tell("permission_mode"),
-            call: Call::of(value),
+            call: Call::from_json(value),
             response: value.get("tool_response").map(response),
             error: text(value, "error"),
             duration_ms: value.get("duration_ms").and_then(Value::as_f64),
-            calls: calls.iter().filter_map(Call::of).collect(),
+            calls: calls.iter().filter_map(Call::from_json).collect(),
             prompt: tell("prompt"),
             source: tell("source"),
             reason: text(value, "reason").or_else(|| text(value, "trigger")).unwrap_or_default(),

@@ -84,14 +84,14 @@ pub fn classify(prompt: &str, packs: &Packs, injected_before: bool) -> Option<Gu
         Kind::Direction => 0.6,
         Kind::TaskStart | Kind::TaskEnd | Kind::Approval | Kind::Rejection => 0.5,
     };
-    let category = kind.is_kept().then(|| category::of(text, packs)).flatten();
+    let category = kind.is_kept().then(|| category::detect(text, packs)).flatten();
     Some(Guidance { kind, confidence, category })
 }
 
 /// What a text is about: a category or the name of a pack that is there.
 #[must_use]
 pub fn category(text: &str, packs: &Packs) -> Option<String> {
-    category::of(text, packs)
+    category::detect(text, packs)
 }
 
 /// Did the client write this in the person's name?

@@ -18,9 +18,9 @@ use std::time::Duration;
 /// How often the daemon shows that it lives while it works on an answer.
 pub const PULSE: Duration = Duration::from_millis(300);
 /// Bytes of what a client tells; more is not read.
-pub const LONGEST: usize = 32 * 1024 * 1024;
+pub const MAX_EVENT_BYTES: usize = 32 * 1024 * 1024;
 /// The longest path of a socket that every system takes.
-const LONGEST_PATH: usize = 103;
+const MAX_SOCKET_PATH_BYTES: usize = 103;
 
 /// The files of one daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Place {
 impl Place {
     /// The files of a project's daemon; `None` where the name of the socket would be too long.
     #[must_use]
-    pub fn of(environment: &Environment, project: &Path) -> Option<Place> {
+    pub fn for_project(environment: &Environment, project: &Path) -> Option<Place> {
         let layout = Layout::new(environment, None);
         let mut hash = Sha256::new();
         hash.update(project.as_os_str().as_encoded_bytes());
@@ -44,7 +44,7 @@ impl Place {
         let mut digits = hex::encode(hash.finalize());
         digits.truncate(12);
         let place = Place { directory: directory(environment), stem: ["p-project-", &digits].concat() };
-        (place.socket().as_os_str().len() <= LONGEST_PATH).then_some(place)
+        (place.socket().as_os_str().len() <= MAX_SOCKET_PATH_BYTES).then_some(place)
     }
 
     /// Its id.
@@ -255,16 +255,16 @@ mod tests {
     #[test]
     fn a_project_has_one_short_socket() {
         let environment = Environment::from_iter([("HOME", "/home/a"), ("TMPDIR", "/tmp")]);
-        let place = Place::of(&environment, Path::new("/home/a/p")).unwrap();
+        let place = Place::for_project(&environment, Path::new("/home/a/p")).unwrap();
         let socket = place.socket().display().to_string();
         assert!(socket.starts_with("/tmp/mhd-") && socket.ends_with(".sock"), "{socket}");
         assert_eq!(place.id().len(), "project-".len() + 12);
-        assert_eq!(Place::of(&environment, Path::new("/home/a/p")), Some(place.clone()));
-        assert_ne!(Place::of(&environment, Path::new("/home/a/q")), Some(place.clone()));
+        assert_eq!(Place::for_project(&environment, Path::new("/home/a/p")), Some(place.clone()));
+        assert_ne!(Place::for_project(&environment, Path::new("/home/a/q")), Some(place.clone()));
         let other = environment.clone().with("MARVIN_HOME", "/elsewhere");
-        assert_ne!(Place::of(&other, Path::new("/home/a/p")), Some(place));
+        assert_ne!(Place::for_project(&other, Path::new("/home/a/p")), Some(place));
         let long = environment.with("TMPDIR", format!("/{}", "x".repeat(100)));
-        assert_eq!(Place::of(&long, Path::new("/home/a/p")), None);
+        assert_eq!(Place::for_project(&long, Path::new("/home/a/p")), None);
     }
 
     #[test]

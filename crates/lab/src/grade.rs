@@ -10,7 +10,7 @@ use crate::error::LabError;
 use crate::python::Python;
 use crate::snapshot::{Snapshot, put};
 use crate::task::Task;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_base::environment::Environment;
 use marvin_base::files::{self, Links};
 use marvin_base::truncate;
@@ -23,9 +23,9 @@ use tokio_util::sync::CancellationToken;
 
 const JUDGE: &str = include_str!("../judge/judge.py");
 /// How long the judge may take.
-const PATIENCE: Duration = Duration::from_secs(600);
+const JUDGE_TIMEOUT: Duration = Duration::from_secs(600);
 /// Bytes of its report.
-const LARGEST: u64 = 4 * 1024 * 1024;
+const MAX_JUDGE_REPORT_BYTES: u64 = 4 * 1024 * 1024;
 
 /// What came of a solution.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -39,7 +39,7 @@ pub struct Grade {
     /// The share of each criterion.
     pub criteria: BTreeMap<String, f64>,
     /// Hidden tests that did not pass, and why.
-    pub failing: Vec<Failing>,
+    pub failing: Vec<TestFailure>,
     /// Visible tests, as they were given.
     pub visible_passed: u64,
     /// Those of them that failed.
@@ -59,7 +59,7 @@ impl Grade {
 
 /// A hidden test that did not pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failing {
+pub struct TestFailure {
     /// Its name.
     pub test: String,
     /// What it said.
@@ -71,7 +71,7 @@ struct Report {
     secret: String,
     tests: BTreeMap<String, Verdict>,
     errors: Vec<String>,
-    visible: Visible,
+    visible: VisibleCounts,
 }
 
 #[derive(Debug, Deserialize)]
@@ -81,7 +81,7 @@ struct Verdict {
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Visible {
+struct VisibleCounts {
     passed: u64,
     failed: u64,
 }
@@ -123,15 +123,15 @@ pub async fn grade(
     put(&root.join("secret"), secret.as_bytes())?;
     put(&root.join("judge.py"), JUDGE.as_bytes())?;
 
-    let ground = Ground::find(environment.clone(), root.clone(), Some(&root), true, Vec::new())?;
+    let ground = ProjectContext::find(environment.clone(), root.clone(), Some(&root), true, Vec::new())?;
     let context = ground.tool_context(cancel.clone(), None);
     let program = python.program.replace('\'', "'\\''");
-    let ran = run_line(&format!("exec '{program}' -I -B judge.py"), PATIENCE, &context).await;
+    let ran = run_line(&format!("exec '{program}' -I -B judge.py"), JUDGE_TIMEOUT, &context).await;
     let ran = ran.map_err(|error| LabError::Python { program, problem: error.to_string() })?;
     if cancel.is_cancelled() {
         return Err(LabError::Interrupted);
     }
-    let report = files::read_text(&root.join("report.json"), LARGEST, Links::Refuse).ok();
+    let report = files::read_text(&root.join("report.json"), MAX_JUDGE_REPORT_BYTES, Links::Refuse).ok();
     let report = report.and_then(|text| serde_json::from_str::<Report>(&text).ok());
     Ok(match report.filter(|report| report.secret == secret) {
         Some(report) => weigh(task, &report),
@@ -161,7 +161,7 @@ fn weigh(task: &Task, report: &Report) -> Grade {
         if verdict.passed {
             grade.passed += 1;
         } else {
-            grade.failing.push(Failing { test: test.clone(), why: verdict.why.clone() });
+            grade.failing.push(TestFailure { test: test.clone(), why: verdict.why.clone() });
         }
     }
     grade.passed = grade.passed.min(task.facts.hidden_tests);
@@ -187,7 +187,7 @@ mod tests {
             .iter()
             .map(|(name, passed)| (name.to_string(), Verdict { passed: *passed, why: String::new() }))
             .collect();
-        Report { secret: String::new(), tests, errors: Vec::new(), visible: Visible::default() }
+        Report { secret: String::new(), tests, errors: Vec::new(), visible: VisibleCounts::default() }
     }
 
     #[test]

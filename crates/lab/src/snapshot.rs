@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Bytes of one file, and files of one directory; more are not taken over.
-const LARGEST: u64 = 1024 * 1024;
-const MOST: usize = 200;
+const MAX_SNAPSHOT_FILE_BYTES: u64 = 1024 * 1024;
+const MAX_SNAPSHOT_FILES: usize = 200;
 
 /// The graded files of a workspace at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,8 +25,8 @@ impl Snapshot {
         let mut files = BTreeMap::new();
         for pattern in &task.facts.files {
             for path in matching(pattern, workspace) {
-                if let Ok(bytes) = files::read(&workspace.join(&path), LARGEST, Links::Refuse)
-                    && bytes.len() as u64 <= LARGEST
+                if let Ok(bytes) = files::read(&workspace.join(&path), MAX_SNAPSHOT_FILE_BYTES, Links::Refuse)
+                    && bytes.len() as u64 <= MAX_SNAPSHOT_FILE_BYTES
                 {
                     files.insert(path, bytes);
                 }
@@ -60,7 +60,7 @@ fn matching(pattern: &str, workspace: &Path) -> Vec<String> {
         .filter(|name| name.ends_with(ending))
         .collect();
     names.sort();
-    names.truncate(MOST);
+    names.truncate(MAX_SNAPSHOT_FILES);
     names.into_iter().map(|name| format!("{directory}/{name}")).collect()
 }
 
@@ -76,7 +76,8 @@ pub(crate) fn put(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
 #[must_use]
 pub(crate) fn changed_tests(task: &Task, workspace: &Path) -> Vec<String> {
     let same = |path: &str, text: &str| {
-        files::read(&workspace.join(path), LARGEST, Links::Refuse).is_ok_and(|bytes| bytes == text.as_bytes())
+        files::read(&workspace.join(path), MAX_SNAPSHOT_FILE_BYTES, Links::Refuse)
+            .is_ok_and(|bytes| bytes == text.as_bytes())
     };
     let tests = task.directory("starter").filter(|(path, _)| path.starts_with("tests/"));
     tests.filter(|(path, text)| !same(path, text)).map(|(path, _)| path.to_string()).collect()

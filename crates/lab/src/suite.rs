@@ -2,7 +2,7 @@
 
 use crate::error::LabError;
 use crate::grade::{Grade, Tests, grade};
-use crate::runner::{Bench, Room, Runner, Solved, solve, state_beside};
+use crate::runner::{AttemptDirectory, Bench, Runner, RunnerReport, solve, state_beside};
 use crate::snapshot::{Snapshot, changed_tests, put};
 use crate::task::Task;
 use futures_util::StreamExt as _;
@@ -141,7 +141,7 @@ async fn one(task: &Task, runner: Runner, repeat: u32, plan: &Plan, bench: &Benc
     if bench.cancel.is_cancelled() {
         return Err(LabError::Interrupted);
     }
-    let room = Room::new(task)?;
+    let room = AttemptDirectory::new(task)?;
     let begun = Instant::now();
     let solved = Box::pin(solve(runner, task, &room, bench)).await?;
     let wall_time_s = (begun.elapsed().as_secs_f64() * 1000.0).round() / 1000.0;
@@ -169,7 +169,7 @@ async fn one(task: &Task, runner: Runner, repeat: u32, plan: &Plan, bench: &Benc
     Ok(row)
 }
 
-fn row(task: &Task, runner: Runner, solved: &Solved, grades: &[Grade]) -> Row {
+fn row(task: &Task, runner: Runner, solved: &RunnerReport, grades: &[Grade]) -> Row {
     let last = grades.last().cloned().unwrap_or_default();
     let best = grades.iter().max_by_key(|grade| grade.passed).unwrap_or(&last);
     let success = last.is_whole();

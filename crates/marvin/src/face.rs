@@ -35,7 +35,7 @@ pub(crate) fn listener(
     reader: Arc<Reader>,
     cancel: CancellationToken,
 ) -> Listener {
-    let mut face = Face {
+    let mut face = NonInteractiveFrontEnd {
         format,
         // The answer goes to the caller: only what is certainly secret is taken out of it.
         stream: StreamRedactor::with_scope(redactor.clone(), Scope::Caller),
@@ -50,7 +50,7 @@ pub(crate) fn listener(
     Box::new(move |notice| face.show(&notice))
 }
 
-struct Face {
+struct NonInteractiveFrontEnd {
     format: OutputFormat,
     stream: StreamRedactor,
     redactor: Arc<Redactor>,
@@ -62,7 +62,7 @@ struct Face {
     cancel: CancellationToken,
 }
 
-impl Face {
+impl NonInteractiveFrontEnd {
     fn show(&mut self, notice: &Notice<'_>) {
         match notice {
             Notice::Piece { item, text } => {

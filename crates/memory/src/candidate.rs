@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// Characters of what is remembered; more is a document, not a memory.
-pub const LONGEST: usize = 2_000;
+pub const MAX_TEXT_CHARS: usize = 2_000;
 /// Characters of why it is remembered.
-const LONGEST_WHY: usize = 300;
+const MAX_REASON_CHARS: usize = 300;
 /// Tags, and characters of one.
-const MOST_TAGS: usize = 16;
-const LONGEST_TAG: usize = 64;
+const MAX_TAGS: usize = 16;
+const MAX_TAG_CHARS: usize = 64;
 
 /// What it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,10 +104,10 @@ impl Candidate {
         if self.text.is_empty() {
             return Err("its text is empty".into());
         }
-        if self.text.chars().count() > LONGEST {
-            return Err(format!("its text is longer than {LONGEST} characters"));
+        if self.text.chars().count() > MAX_TEXT_CHARS {
+            return Err(format!("its text is longer than {MAX_TEXT_CHARS} characters"));
         }
-        self.why_store = truncate::line(&visible(&clean(&self.why_store)), LONGEST_WHY);
+        self.why_store = truncate::line(&visible(&clean(&self.why_store)), MAX_REASON_CHARS);
         if self.why_store.is_empty() {
             return Err("it does not say why it should be stored (why_store)".into());
         }
@@ -116,12 +116,12 @@ impl Candidate {
         }
         let mut tags: Vec<String> = Vec::new();
         for tag in &self.tags {
-            let tag = truncate::line(&visible(&clean(tag)), LONGEST_TAG);
+            let tag = truncate::line(&visible(&clean(tag)), MAX_TAG_CHARS);
             if !tag.is_empty() && !tags.iter().any(|known| known.to_lowercase() == tag.to_lowercase()) {
                 tags.push(tag);
             }
         }
-        tags.truncate(MOST_TAGS);
+        tags.truncate(MAX_TAGS);
         self.tags = tags;
         Ok(self)
     }
@@ -130,7 +130,7 @@ impl Candidate {
     #[must_use]
     pub fn fingerprint(&self) -> String {
         let tags: Vec<String> = self.tags.iter().map(|tag| tag.to_lowercase()).collect();
-        signature::of(&json!({ "text": self.text, "type": self.kind, "tags": tags }))
+        signature::hash(&json!({ "text": self.text, "type": self.kind, "tags": tags }))
     }
 }
 

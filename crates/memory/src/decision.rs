@@ -56,7 +56,7 @@ pub struct Line {
     pub supersedes: Option<String>,
     /// The memories that went into a turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub injected: Vec<Injected>,
+    pub injected: Vec<InjectedMemory>,
     /// The session of that turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
@@ -67,7 +67,7 @@ pub struct Line {
 
 /// A memory that went into a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Injected {
+pub struct InjectedMemory {
     /// What it is: `ltm`, `stm`, `lesson` …
     pub kind: String,
     /// Its id.

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 /// Something that can be found.
 #[derive(Debug, Clone, Default, Deserialize)]
-pub struct Findable {
+pub struct EvalDocument {
     /// Its id.
     pub doc: String,
     /// What it says.
@@ -48,9 +48,9 @@ pub struct Question {
 
 /// A labelled file.
 #[derive(Debug, Clone, Default)]
-pub struct Labelled {
+pub struct EvalDataset {
     /// What can be found.
-    pub documents: Vec<Findable>,
+    pub documents: Vec<EvalDocument>,
     /// What is looked for.
     pub questions: Vec<Question>,
 }
@@ -77,13 +77,13 @@ pub struct Figures {
 /// # Errors
 /// When no index can be made, or an embedder fails.
 pub fn score(
-    labelled: &Labelled,
+    labelled: &EvalDataset,
     ks: &[usize],
     directory: &Path,
     embedder: Option<&dyn Embedder>,
 ) -> Result<Figures, String> {
     let most = ks.iter().copied().max().unwrap_or(10);
-    let mut sets: BTreeMap<&str, (Vec<&Findable>, Vec<&Question>)> = BTreeMap::new();
+    let mut sets: BTreeMap<&str, (Vec<&EvalDocument>, Vec<&Question>)> = BTreeMap::new();
     for document in &labelled.documents {
         sets.entry(&document.set).or_default().0.push(document);
     }
@@ -145,7 +145,7 @@ fn ratio(one: usize, two: usize) -> f64 {
 }
 
 /// Documents as the index takes them: with their neighbours in the same thread.
-fn fill(documents: &[&Findable]) -> Vec<Document> {
+fn fill(documents: &[&EvalDocument]) -> Vec<Document> {
     let mut threads: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, document) in documents.iter().enumerate().filter(|(_, document)| !document.thread.is_empty()) {
         threads.entry(&document.thread).or_default().push(at);

@@ -21,9 +21,9 @@ use std::time::Duration;
 /// The version of the tables; another one is built anew.
 const VERSION: i64 = 2;
 /// How long another process is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Bytes of one document that are indexed.
-const LONGEST: usize = 256 * 1024;
+const MAX_INDEXED_DOCUMENT_BYTES: usize = 256 * 1024;
 /// Characters up to which a document is short, and is found by its neighbours too.
 pub const SHORT: usize = 600;
 
@@ -177,7 +177,7 @@ impl Index {
             std::fs::create_dir_all(directory).ok();
         }
         let mut connection = Connection::open(path)?;
-        connection.busy_timeout(PATIENCE)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         // What is forgotten is not to be found in the file either. Many inserts change the same pages over and over: they are
         // brought into the file once for every 16 MB of changes.
         connection.execute_batch(
@@ -306,7 +306,7 @@ impl Index {
                     near(&document.before),
                     near(&document.after),
                     document.tags.join(" "),
-                    filters.of(kind, document),
+                    filters.for_document(kind, document),
                 ])?;
             }
             let mut note =
@@ -391,13 +391,13 @@ pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
 }
 
 fn bounded(text: &str) -> &str {
-    let end = marvin_base::truncate::floor(text, LONGEST.min(text.len()));
+    let end = marvin_base::truncate::floor(text, MAX_INDEXED_DOCUMENT_BYTES.min(text.len()));
     text.get(..end).unwrap_or(text)
 }
 
 /// The term that stands for a value of a filter.
 fn filter(letter: char, value: &str) -> String {
-    let digits = signature::of_bytes(value.as_bytes());
+    let digits = signature::hash_bytes(value.as_bytes());
     format!("{letter}{}", digits.get(..12).unwrap_or(&digits))
 }
 
@@ -409,7 +409,7 @@ struct Filters<'a> {
 }
 
 impl<'a> Filters<'a> {
-    fn of(&mut self, kind: Kind, document: &'a Document) -> &str {
+    fn for_document(&mut self, kind: Kind, document: &'a Document) -> &str {
         let these =
             [&document.scope, &document.source, &document.component, &document.failure].map(String::as_str);
         if self.of != Some(these) {

@@ -64,7 +64,7 @@ pub struct Query {
 
 /// A lesson that was found, and why.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct LessonMatch {
     /// The lesson.
     pub lesson: Lesson,
     /// The stage that found it.

@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// Bytes of one line; longer ones were not written here.
-const LONGEST: u64 = 1024 * 1024;
+const MAX_LINE_BYTES: u64 = 1024 * 1024;
 
 /// A line and where it begins.
 #[derive(Debug)]
@@ -36,9 +36,10 @@ pub(crate) fn each(
     let mut line = Vec::new();
     loop {
         line.clear();
-        let mut read = reader.by_ref().take(LONGEST + 1).read_until(b'\n', &mut line).map_err(failed)? as u64;
+        let mut read =
+            reader.by_ref().take(MAX_LINE_BYTES + 1).read_until(b'\n', &mut line).map_err(failed)? as u64;
         let whole = line.last() == Some(&b'\n');
-        if !whole && read > LONGEST {
+        if !whole && read > MAX_LINE_BYTES {
             let (more, ended) = skip(&mut reader).map_err(failed)?;
             read += more;
             if !ended {
@@ -94,7 +95,7 @@ pub(crate) fn at(path: &Path, offset: u64) -> Option<Vec<u8>> {
         }
     }
     let mut line = Vec::new();
-    reader.take(LONGEST + 1).read_until(b'\n', &mut line).ok()?;
+    reader.take(MAX_LINE_BYTES + 1).read_until(b'\n', &mut line).ok()?;
     (line.pop() == Some(b'\n')).then_some(line)
 }
 
@@ -106,7 +107,7 @@ mod tests {
     fn whole_lines_only_and_none_too_long() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("f");
-        let long = "x".repeat(LONGEST as usize + 10);
+        let long = "x".repeat(MAX_LINE_BYTES as usize + 10);
         std::fs::write(&path, format!("a\n\n{long}\nb\ntorn")).unwrap();
         let mut seen = Vec::new();
         let whole = each(&path, None, |line| {
@@ -117,7 +118,7 @@ mod tests {
             ));
         })
         .unwrap();
-        let end = 3 + LONGEST + 11;
+        let end = 3 + MAX_LINE_BYTES + 11;
         assert_eq!(
             seen,
             [(1, 0, Some("a".into())), (2, 2, Some(String::new())), (3, 3, None), (4, end, Some("b".into()))]

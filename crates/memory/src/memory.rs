@@ -5,11 +5,11 @@
 mod decide;
 mod recall;
 
-pub use decide::{Decided, Decision};
-pub use recall::{Recall, Recalled};
+pub use decide::{Decision, DecisionOutcome};
+pub use recall::{Recall, RecalledMemory};
 
 use crate::candidate::Candidate;
-use crate::decision::{Approval, Fate, Injected, Line, Word};
+use crate::decision::{Approval, Fate, InjectedMemory, Line, Word};
 use crate::embed::Embedder;
 use crate::error::MemoryError;
 use crate::index::Index;
@@ -17,7 +17,7 @@ use crate::lessons::Lessons;
 use crate::lines;
 use crate::person::Person;
 use crate::places::Places;
-use crate::proposal::{Heard, Origin, Proposal};
+use crate::proposal::{Origin, Proposal, TurnSources};
 use crate::turns::Turns;
 use crate::vault::{Entry, Finding, Vault};
 use marvin_base::clock;
@@ -29,9 +29,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Candidates of one turn that are looked at.
-pub const MOST_CANDIDATES: usize = 2;
+pub const MAX_CANDIDATES_PER_TURN: usize = 2;
 /// Candidates that wait at most; more are not written down.
-const MOST_PENDING: usize = 1_000;
+const MAX_PENDING_CANDIDATES: usize = 1_000;
 
 /// Long-term memory as its callers see it, whatever keeps it.
 pub trait LtmStore {
@@ -39,18 +39,18 @@ pub trait LtmStore {
     ///
     /// # Errors
     /// When it cannot be written, or the record does not fit what was sealed.
-    fn upsert(&mut self, approved: &Approved<'_>, extra: Value) -> Result<String, MemoryError>;
+    fn upsert(&mut self, approved: &ApprovedCandidate<'_>, extra: Value) -> Result<String, MemoryError>;
 
     /// What answers a question best.
     ///
     /// # Errors
     /// When nothing can be read.
-    fn query(&mut self, text: &str, k: usize) -> Result<Vec<Recalled>, MemoryError>;
+    fn query(&mut self, text: &str, k: usize) -> Result<Vec<RecalledMemory>, MemoryError>;
 }
 
 /// A candidate and the person who agreed to it.
 #[derive(Debug, Clone)]
-pub struct Approved<'a> {
+pub struct ApprovedCandidate<'a> {
     /// What is to be remembered.
     pub candidate: Candidate,
     /// Who agreed.
@@ -65,19 +65,19 @@ pub struct Approved<'a> {
 
 /// Where a candidate comes from.
 #[derive(Debug, Clone, Default)]
-pub struct From<'a> {
+pub struct CandidateOrigin<'a> {
     /// The session.
     pub session_id: Option<&'a str>,
     /// The turn.
     pub turn_number: Option<u64>,
     /// What was heard in it.
-    pub heard: Heard<'a>,
+    pub heard: TurnSources<'a>,
 }
 
 /// What became of a proposal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "status", content = "reason")]
-pub enum Proposed {
+pub enum ProposalOutcome {
     /// It waits for a person.
     Pending(String),
     /// It was not written down.
@@ -86,7 +86,7 @@ pub enum Proposed {
 
 /// A memory, who agreed to it, and what became of it.
 #[derive(Debug, Clone, Serialize)]
-pub struct Remembered {
+pub struct MemoryRecord {
     /// The memory.
     #[serde(flatten)]
     pub entry: Entry,
@@ -96,7 +96,7 @@ pub struct Remembered {
     pub expired: bool,
 }
 
-impl Remembered {
+impl MemoryRecord {
     /// Is it told when somebody asks?
     #[must_use]
     pub fn is_active(&self) -> bool {
@@ -177,8 +177,8 @@ impl Memory {
         &mut self,
         candidates: Vec<Candidate>,
         origin: Origin,
-        from: &From<'_>,
-    ) -> Result<Vec<Proposed>, MemoryError> {
+        from: &CandidateOrigin<'_>,
+    ) -> Result<Vec<ProposalOutcome>, MemoryError> {
         if candidates.is_empty() {
             return Ok(Vec::new());
         }
@@ -199,7 +199,7 @@ impl Memory {
         )?;
         for candidate in candidates {
             let Ok(mut candidate) = candidate.checked(&self.vault.redactor) else {
-                outcomes.push(Proposed::Skipped("it is not whole"));
+                outcomes.push(ProposalOutcome::Skipped("it is not whole"));
                 continue;
             };
             let fingerprint = candidate.fingerprint();
@@ -212,13 +212,13 @@ impl Memory {
                 Some("it waits already")
             } else if origin != Origin::Import && is_decided {
                 Some("a person decided about it before")
-            } else if open >= MOST_PENDING {
+            } else if open >= MAX_PENDING_CANDIDATES {
                 Some("too many wait already")
             } else {
                 None
             };
             if let Some(reason) = skip {
-                outcomes.push(Proposed::Skipped(reason));
+                outcomes.push(ProposalOutcome::Skipped(reason));
                 continue;
             }
             let claimed = candidate.source;
@@ -235,7 +235,7 @@ impl Memory {
             ledger.append(&proposal)?;
             open += 1;
             waiting.insert(fingerprint.clone());
-            outcomes.push(Proposed::Pending(fingerprint));
+            outcomes.push(ProposalOutcome::Pending(fingerprint));
         }
         ledger.sync()?;
         Ok(outcomes)
@@ -304,7 +304,7 @@ impl Memory {
         let said = |call: &Value| Some(call.get("output")?.get("data")?.to_string());
         let tools = turn.as_ref().and_then(|turn| turn.get("tools")?.as_array());
         let tools: Vec<String> = tools.into_iter().flatten().filter_map(said).collect();
-        let heard = Heard { person, tools: &tools, ..Heard::default() };
+        let heard = TurnSources { person, tools: &tools, ..TurnSources::default() };
         let source = heard.source_of(&proposal.candidate);
         if source != proposal.candidate.source {
             proposal.claimed_source = Some(proposal.candidate.source);
@@ -328,12 +328,12 @@ impl Memory {
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub fn list(&self) -> Result<Vec<Remembered>, MemoryError> {
+    pub fn list(&self) -> Result<Vec<MemoryRecord>, MemoryError> {
         let scan = self.vault.audit()?;
         let now = clock::now();
         let remembered = scan.entries.into_iter().filter_map(|(_, entry)| {
             let approval = scan.standing.memories.get(&entry.id)?.clone();
-            Some(Remembered { expired: entry.is_over(now), approval, entry })
+            Some(MemoryRecord { expired: entry.is_over(now), approval, entry })
         });
         Ok(remembered.collect())
     }
@@ -378,7 +378,7 @@ impl Memory {
         &mut self,
         session_id: &str,
         turn_number: u64,
-        injected: Vec<Injected>,
+        injected: Vec<InjectedMemory>,
     ) -> Result<(), MemoryError> {
         if injected.is_empty() {
             return Ok(());
@@ -397,7 +397,7 @@ impl Memory {
     ///
     /// # Errors
     /// When the ledger cannot be read.
-    pub fn injected(&self, session_id: &str, turn_number: u64) -> Result<Vec<Injected>, MemoryError> {
+    pub fn injected(&self, session_id: &str, turn_number: u64) -> Result<Vec<InjectedMemory>, MemoryError> {
         let mut found = Vec::new();
         lines::each(&self.vault.places.approvals, None, |line| {
             let line = line.bytes.and_then(|bytes| serde_json::from_slice::<Line>(bytes).ok());

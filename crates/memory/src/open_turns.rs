@@ -6,7 +6,7 @@
 
 use crate::error::MemoryError;
 use crate::memory::Memory;
-use crate::state::State;
+use crate::state::ConversationState;
 use crate::turns::{Turn, Turns};
 use marvin_base::clock;
 use marvin_base::files::{self, Links};
@@ -17,14 +17,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Bytes of one file that are read, and files that are looked at.
-const LARGEST: u64 = 4 * 1024 * 1024;
-const MOST: usize = 200;
+const MAX_TURN_FILE_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_TURN_FILES: usize = 200;
 /// What is written of a turn whose process died.
 pub const BROKEN: &str = "the process ended in the middle of the turn";
 
 /// A turn that was begun.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Begun {
+pub struct TurnStart {
     /// The session.
     pub session_id: String,
     /// Its number in the session.
@@ -32,7 +32,7 @@ pub struct Begun {
     /// What the person said, without secrets.
     pub user_input: String,
     /// What was going on.
-    pub state_before: State,
+    pub state_before: ConversationState,
 }
 
 /// Held while a turn is open.
@@ -51,7 +51,7 @@ impl OpenTurn {
 
 /// What a broken turn is known to have done.
 #[derive(Debug, Clone, Default)]
-pub struct Done {
+pub struct PartialTurn {
     /// What was thought.
     pub think: String,
     /// What tools did.
@@ -69,7 +69,7 @@ impl Memory {
     ///
     /// # Errors
     /// When that cannot be written.
-    pub fn begin(&self, begun: &Begun) -> Result<OpenTurn, MemoryError> {
+    pub fn begin(&self, begun: &TurnStart) -> Result<OpenTurn, MemoryError> {
         let directory = self.open_turns();
         let path = directory.join(format!("{}.json", plain(&begun.session_id)));
         let failed = |error: std::io::Error| MemoryError::read(&path, &error);
@@ -85,7 +85,7 @@ impl Memory {
     ///
     /// # Errors
     /// When another process changes the memory and does not end.
-    pub fn take_up(&self, session_id: &str) -> Result<Option<(Begun, OpenTurn)>, MemoryError> {
+    pub fn take_up(&self, session_id: &str) -> Result<Option<(TurnStart, OpenTurn)>, MemoryError> {
         let path = self.open_turns().join(format!("{}.json", plain(session_id)));
         let _lock = self.lock()?;
         let Some(file) = files::open(&path, Links::Refuse).ok().filter(|file| file.try_lock().is_ok()) else {
@@ -107,10 +107,10 @@ impl Memory {
         mut turn: Turn,
         account: Option<&str>,
         open: Option<OpenTurn>,
-    ) -> Result<State, MemoryError> {
+    ) -> Result<ConversationState, MemoryError> {
         let _lock = self.lock()?;
         // Another session may have gone on meanwhile: what follows, follows from what is there now.
-        let now = State::read(&self.places().state);
+        let now = ConversationState::read(&self.places().state);
         let current = now.as_ref().unwrap_or(&turn.state_before).clone();
         let after = match (account, &now) {
             (Some(account), Ok(current)) => current.after(account, &turn.user_input),
@@ -132,11 +132,11 @@ impl Memory {
     ///
     /// # Errors
     /// When the record cannot be read or written.
-    pub fn settle_turns(&self, done: impl Fn(&Begun) -> Done) -> Result<usize, MemoryError> {
+    pub fn settle_turns(&self, done: impl Fn(&TurnStart) -> PartialTurn) -> Result<usize, MemoryError> {
         let directory = self.open_turns();
         let Ok(entries) = std::fs::read_dir(&directory) else { return Ok(0) };
         let mut paths: Vec<PathBuf> =
-            entries.filter_map(|entry| Some(entry.ok()?.path())).take(MOST).collect();
+            entries.filter_map(|entry| Some(entry.ok()?.path())).take(MAX_TURN_FILES).collect();
         if paths.is_empty() {
             return Ok(0);
         }
@@ -166,10 +166,10 @@ impl Memory {
 
     /// A turn that was written down, and whose state may not have been.
     fn finish_commit(&self, line: &Value) -> Result<(), MemoryError> {
-        let state = |key: &str| serde_json::from_value::<State>(line.get(key)?.clone()).ok();
+        let state = |key: &str| serde_json::from_value::<ConversationState>(line.get(key)?.clone()).ok();
         if let (Some(before), Some(after)) = (state("state_before"), state("state_after"))
             && before != after
-            && State::read(&self.places().state)? == before
+            && ConversationState::read(&self.places().state)? == before
         {
             after.write(&self.places().state)?;
         }
@@ -177,8 +177,8 @@ impl Memory {
     }
 }
 
-impl Begun {
-    fn broken(self, done: Done) -> Turn {
+impl TurnStart {
+    fn broken(self, done: PartialTurn) -> Turn {
         Turn {
             ts_utc: clock::now_stamp(),
             session_id: self.session_id,
@@ -196,9 +196,9 @@ impl Begun {
 }
 
 /// What stands in a file, if it is about the turn that its name says.
-fn read(path: &Path) -> Option<Begun> {
-    let text = files::read_text(path, LARGEST, Links::Refuse).ok()?;
-    let begun: Begun = serde_json::from_str(&text).ok()?;
+fn read(path: &Path) -> Option<TurnStart> {
+    let text = files::read_text(path, MAX_TURN_FILE_BYTES, Links::Refuse).ok()?;
+    let begun: TurnStart = serde_json::from_str(&text).ok()?;
     (path.file_stem()?.to_str()? == plain(&begun.session_id)).then_some(begun)
 }
 
@@ -224,12 +224,12 @@ mod tests {
         Memory::open(places, Arc::new(Redactor::patterns_only()))
     }
 
-    fn begun(session: &str) -> Begun {
-        Begun {
+    fn begun(session: &str) -> TurnStart {
+        TurnStart {
             session_id: session.into(),
             turn_number: 1,
             user_input: "Why?".into(),
-            state_before: State::default(),
+            state_before: ConversationState::default(),
         }
     }
 
@@ -245,9 +245,9 @@ mod tests {
         let memory = memory(directory.path());
         let open = memory.begin(&begun("a")).unwrap();
         // Somebody else looks meanwhile: it is not broken.
-        assert_eq!(memory.settle_turns(|_| Done::default()).unwrap(), 0);
+        assert_eq!(memory.settle_turns(|_| PartialTurn::default()).unwrap(), 0);
         let after = memory.finish(turn("a"), Some(ACCOUNT), Some(open)).unwrap();
-        assert_eq!(State::read(&memory.places().state).unwrap(), after);
+        assert_eq!(ConversationState::read(&memory.places().state).unwrap(), after);
         assert_eq!(after.open_threads, ["feed it"]);
         // Another session that began before goes on from what is there now.
         let other = r#"{"open_threads": ["wash it"]}"#;
@@ -265,7 +265,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let memory = memory(directory.path());
         drop(memory.begin(&begun("a")).unwrap());
-        let done = |_: &Begun| Done { think: "SITUATION".into(), said: "Half".into(), ..Done::default() };
+        let done = |_: &TurnStart| PartialTurn {
+            think: "SITUATION".into(),
+            said: "Half".into(),
+            ..PartialTurn::default()
+        };
         assert_eq!(memory.settle_turns(done).unwrap(), 1);
         assert_eq!(memory.settle_turns(done).unwrap(), 0);
         let line = Turns::at(&memory.places().turns).find("a", 1).unwrap();
@@ -274,11 +278,11 @@ mod tests {
         assert_eq!((&line["user_input"], &line["state_before"]), (&"Why?".into(), &line["state_after"]));
         // Written down, and died before the state was: that is finished, and nothing is written twice.
         drop(memory.begin(&begun("b")).unwrap());
-        let after = State { active_context: vec!["x".into()], ..State::default() };
+        let after = ConversationState { active_context: vec!["x".into()], ..ConversationState::default() };
         let whole = Turn { state_after: after.clone(), ..turn("b") };
         Turns::at(&memory.places().turns).append(&whole, memory.redactor()).unwrap();
         assert_eq!(memory.settle_turns(done).unwrap(), 0);
-        assert_eq!(State::read(&memory.places().state).unwrap(), after);
+        assert_eq!(ConversationState::read(&memory.places().state).unwrap(), after);
         assert_eq!(Turns::at(&memory.places().turns).last(9).unwrap().len(), 2);
     }
 
@@ -291,7 +295,7 @@ mod tests {
         drop(first);
         let (begun, open) = memory.take_up("a").unwrap().unwrap();
         assert_eq!(begun.user_input, "Why?");
-        assert_eq!(memory.settle_turns(|_| Done::default()).unwrap(), 0, "it runs again");
+        assert_eq!(memory.settle_turns(|_| PartialTurn::default()).unwrap(), 0, "it runs again");
         memory.finish(turn("a"), Some(ACCOUNT), Some(open)).unwrap();
         assert!(memory.take_up("a").unwrap().is_none() && memory.take_up("b").unwrap().is_none());
         assert_eq!(Turns::at(&memory.places().turns).last(9).unwrap().len(), 1);
@@ -307,7 +311,7 @@ mod tests {
         std::fs::write(open.join("bad.json"), [0xff, 0xfe]).unwrap();
         std::fs::write(open.join("other.json"), serde_json::to_string(&begun("a")).unwrap()).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", open.join("link.json")).unwrap();
-        assert_eq!(memory.settle_turns(|_| Done::default()).unwrap(), 0);
+        assert_eq!(memory.settle_turns(|_| PartialTurn::default()).unwrap(), 0);
         assert!(!memory.places().turns.exists());
     }
 }

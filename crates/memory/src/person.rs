@@ -1,7 +1,7 @@
 //! Who may decide what is remembered: a person, never an agent. The judgement is [`marvin_base::person`].
 
 use crate::error::MemoryError;
-pub use marvin_base::person::{Person, Refusal, Via};
+pub use marvin_base::person::{DecisionChannel, Person, Refusal};
 
 impl From<Refusal> for MemoryError {
     fn from(refusal: Refusal) -> Self {

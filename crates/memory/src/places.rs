@@ -34,7 +34,7 @@ pub struct Places {
 impl Places {
     /// The places that the settings name, else those of the layout. A relative path is one below the directory.
     #[must_use]
-    pub fn of(layout: &Layout, settings: &Settings) -> Self {
+    pub fn from_settings(layout: &Layout, settings: &Settings) -> Self {
         let directory = settings.given(&table::MEMORY_DIR).map_or_else(|| layout.memory(), PathBuf::from);
         let mut places = Places::below(&directory, layout);
         let named = |setting: &Setting, place: &mut PathBuf| {

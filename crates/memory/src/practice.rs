@@ -3,8 +3,8 @@
 
 use crate::candidate::{Candidate, Source, Type};
 use crate::error::MemoryError;
-use crate::memory::{From, Memory, Proposed};
-use crate::proposal::{Heard, Origin};
+use crate::memory::{CandidateOrigin, Memory, ProposalOutcome};
+use crate::proposal::{Origin, TurnSources};
 use crate::turns::Turns;
 use marvin_base::ledger::{Durability, Ledger};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// Turns that are looked through.
 const TURNS: usize = 200;
 /// Candidates of one practice.
-const MOST: usize = 8;
+const MAX_PRACTICE_CANDIDATES: usize = 8;
 /// Days that they are proposed for.
 const DAYS: u32 = 180;
 /// Characters of a sentence that can be one.
@@ -67,21 +67,21 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 ///
 /// # Errors
 /// When the record cannot be read or written.
-pub fn practice(memory: &mut Memory) -> Result<Vec<(Candidate, Proposed)>, MemoryError> {
+pub fn practice(memory: &mut Memory) -> Result<Vec<(Candidate, ProposalOutcome)>, MemoryError> {
     let turns = Turns::at(&memory.places().turns).last(TURNS)?;
     let mut outcomes = Vec::new();
     let mut taken = 0;
     for turn in &turns {
         let text = |key: &str| turn.get(key).and_then(Value::as_str).unwrap_or_default();
         let person = text("user_input");
-        let from = From {
+        let from = CandidateOrigin {
             session_id: Some(text("session_id")),
             turn_number: turn.get("turn_number").and_then(Value::as_u64),
-            heard: Heard { person, ..Heard::default() },
+            heard: TurnSources { person, ..TurnSources::default() },
         };
         for sentence in sentences(person) {
             let Some(kind) = kind(sentence) else { continue };
-            if taken == MOST {
+            if taken == MAX_PRACTICE_CANDIDATES {
                 return Ok(outcomes);
             }
             let candidate = Candidate {
@@ -94,7 +94,7 @@ pub fn practice(memory: &mut Memory) -> Result<Vec<(Candidate, Proposed)>, Memor
             };
             let proposed = memory.propose(vec![candidate.clone()], Origin::Practice, &from)?;
             for outcome in proposed {
-                if let Proposed::Pending(fingerprint) = &outcome {
+                if let ProposalOutcome::Pending(fingerprint) = &outcome {
                     taken += 1;
                     let places = memory.places().clone();
                     let mut file =

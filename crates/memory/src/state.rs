@@ -10,17 +10,17 @@ use std::path::Path;
 /// The version of the file.
 const VERSION: u32 = 1;
 /// Bytes of it that are read.
-const LARGEST: u64 = 1024 * 1024;
+const MAX_STATE_FILE_BYTES: u64 = 1024 * 1024;
 /// Lines of the context and of open threads, and characters of one.
-const MOST_CONTEXT: usize = 6;
-const MOST_THREADS: usize = 4;
-const LONGEST: usize = 140;
+const MAX_CONTEXT_LINES: usize = 6;
+const MAX_THREAD_LINES: usize = 4;
+const MAX_LINE_CHARS: usize = 140;
 /// Questions taken from what the person said, when the model's own account cannot be read.
-const MOST_QUESTIONS: usize = 3;
+const MAX_FALLBACK_QUESTIONS: usize = 3;
 
 /// What is going on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct State {
+pub struct ConversationState {
     /// What this is about, in a few lines.
     pub active_context: Vec<String>,
     /// What is not finished.
@@ -29,9 +29,9 @@ pub struct State {
     pub version: u32,
 }
 
-impl Default for State {
+impl Default for ConversationState {
     fn default() -> Self {
-        State { active_context: Vec::new(), open_threads: Vec::new(), version: VERSION }
+        ConversationState { active_context: Vec::new(), open_threads: Vec::new(), version: VERSION }
     }
 }
 
@@ -47,15 +47,17 @@ pub struct Continuity {
     pub resolved_threads: Vec<String>,
 }
 
-impl State {
+impl ConversationState {
     /// Reads the file; a missing one is an empty state. One of an older program is understood.
     ///
     /// # Errors
     /// When it is there and cannot be understood: it is never overwritten unseen.
     pub fn read(path: &Path) -> Result<Self, MemoryError> {
-        let text = match files::read_text(path, LARGEST, Links::Refuse) {
+        let text = match files::read_text(path, MAX_STATE_FILE_BYTES, Links::Refuse) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(State::default()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(ConversationState::default());
+            }
             Err(error) => return Err(MemoryError::read(path, &error)),
         };
         let mend = "\n  hint: mend it, or move it away to begin anew";
@@ -74,7 +76,7 @@ impl State {
         };
         match (lines("active_context"), lines("open_threads")) {
             (Some(active_context), Some(open_threads)) => {
-                Ok(State { active_context, open_threads, version: VERSION })
+                Ok(ConversationState { active_context, open_threads, version: VERSION })
             }
             _ => Err(MemoryError::read(
                 path,
@@ -95,7 +97,7 @@ impl State {
     /// The state after a turn. An account that cannot be read keeps what was, with the person's own questions; an empty one
     /// changes nothing.
     #[must_use]
-    pub fn after(&self, account: &str, user_input: &str) -> State {
+    pub fn after(&self, account: &str, user_input: &str) -> ConversationState {
         let account = account.trim();
         if account.is_empty() {
             return self.clone();
@@ -106,7 +108,7 @@ impl State {
                 let questions = user_input.split_inclusive(['?', '.', '!', '\n']).map(str::trim);
                 let open_threads = questions
                     .filter(|text| text.ends_with('?'))
-                    .take(MOST_QUESTIONS)
+                    .take(MAX_FALLBACK_QUESTIONS)
                     .map(str::to_string)
                     .collect();
                 self.merged(&Continuity { open_threads, ..Continuity::default() })
@@ -114,10 +116,11 @@ impl State {
         }
     }
 
-    fn merged(&self, continuity: &Continuity) -> State {
+    fn merged(&self, continuity: &Continuity) -> ConversationState {
         let tidy = |lines: &[String], most: usize| -> Vec<String> {
             let mut kept: Vec<String> = Vec::new();
-            for line in lines.iter().map(|line| truncate::line(line, LONGEST)).filter(|line| !line.is_empty())
+            for line in
+                lines.iter().map(|line| truncate::line(line, MAX_LINE_CHARS)).filter(|line| !line.is_empty())
             {
                 if !kept.contains(&line) && kept.len() < most {
                     kept.push(line);
@@ -125,13 +128,13 @@ impl State {
             }
             kept
         };
-        let context = tidy(&continuity.active_context, MOST_CONTEXT);
+        let context = tidy(&continuity.active_context, MAX_CONTEXT_LINES);
         let resolved = |line: &&String| !continuity.resolved_threads.contains(line);
         let threads: Vec<String> =
             self.open_threads.iter().filter(resolved).chain(&continuity.open_threads).cloned().collect();
-        State {
+        ConversationState {
             active_context: if context.is_empty() { self.active_context.clone() } else { context },
-            open_threads: tidy(&threads, MOST_THREADS),
+            open_threads: tidy(&threads, MAX_THREAD_LINES),
             version: VERSION,
         }
     }
@@ -141,8 +144,8 @@ impl State {
 mod tests {
     use super::*;
 
-    fn state(threads: &[&str]) -> State {
-        State {
+    fn state(threads: &[&str]) -> ConversationState {
+        ConversationState {
             active_context: vec!["old".into()],
             open_threads: threads.iter().map(ToString::to_string).collect(),
             version: 1,
@@ -153,18 +156,18 @@ mod tests {
     fn exactly_two_lists_and_a_version() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("state.json");
-        assert_eq!(State::read(&path).unwrap(), State::default());
+        assert_eq!(ConversationState::read(&path).unwrap(), ConversationState::default());
         state(&["a"]).write(&path).unwrap();
         let value: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
         let keys: Vec<&String> = value.as_object().unwrap().keys().collect();
         assert_eq!(keys, ["active_context", "open_threads", "version"]);
-        assert_eq!(State::read(&path).unwrap(), state(&["a"]));
+        assert_eq!(ConversationState::read(&path).unwrap(), state(&["a"]));
         std::fs::write(
             &path,
             r#"{"identity": {}, "continuity": {"active_context": ["x"], "open_threads": []}}"#,
         )
         .unwrap();
-        assert_eq!(State::read(&path).unwrap().active_context, ["x"]);
+        assert_eq!(ConversationState::read(&path).unwrap().active_context, ["x"]);
         for bad in [
             "",
             "{",
@@ -173,11 +176,11 @@ mod tests {
             r#"{"version": 2, "active_context": [], "open_threads": []}"#,
         ] {
             std::fs::write(&path, bad).unwrap();
-            assert!(State::read(&path).is_err(), "{bad}");
+            assert!(ConversationState::read(&path).is_err(), "{bad}");
         }
         std::fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", &path).unwrap();
-        assert!(State::read(&path).is_err());
+        assert!(ConversationState::read(&path).is_err());
     }
 
     #[test]
@@ -197,6 +200,6 @@ mod tests {
             ["a", "Why?", "And when?"]
         );
         let long = format!(r#"{{"active_context": ["{}"]}}"#, "x".repeat(500));
-        assert!(state(&[]).after(&long, "").active_context[0].chars().count() <= LONGEST);
+        assert!(state(&[]).after(&long, "").active_context[0].chars().count() <= MAX_LINE_CHARS);
     }
 }

@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long another process is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 /// Days that a promoted trace is proposed for.
 const PROMOTED_DAYS: u32 = 180;
 
@@ -68,7 +68,7 @@ impl Default for Bounds {
 impl Bounds {
     /// What the settings say.
     #[must_use]
-    pub fn of(settings: &Settings) -> Self {
+    pub fn from_settings(settings: &Settings) -> Self {
         Bounds {
             enabled: settings.on(&table::STM_ENABLED),
             ttl_hours: settings.whole(&table::STM_TTL),
@@ -85,7 +85,7 @@ impl Bounds {
 
 /// What became of a trace that was to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Written {
+pub enum TraceOutcome {
     /// It is kept, under this id.
     Kept(String),
     /// It is not, and why.
@@ -136,7 +136,7 @@ impl Stm {
         let failed = |error: std::io::Error| MemoryError::read(directory, &error);
         std::fs::create_dir_all(directory).map_err(failed)?;
         let lock = File::open(directory).map_err(failed)?;
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + LOCK_TIMEOUT;
         while let Err(error) = lock.try_lock() {
             match error {
                 TryLockError::WouldBlock if Instant::now() < until => {
@@ -176,18 +176,18 @@ impl Stm {
         session_id: &str,
         turn_number: u64,
         went_wrong: bool,
-    ) -> Result<Written, MemoryError> {
+    ) -> Result<TraceOutcome, MemoryError> {
         if !self.bounds.enabled {
-            return Ok(Written::Skipped("the short-term memory is switched off"));
+            return Ok(TraceOutcome::Skipped("the short-term memory is switched off"));
         }
         if went_wrong {
-            return Ok(Written::Skipped("the turn went wrong"));
+            return Ok(TraceOutcome::Skipped("the turn went wrong"));
         }
         if trace.resolution.trim().is_empty() {
-            return Ok(Written::Skipped("there was no answer"));
+            return Ok(TraceOutcome::Skipped("there was no answer"));
         }
         let Some(text) = trace.text(self.bounds.characters) else {
-            return Ok(Written::Skipped("it does not fit into an entry"));
+            return Ok(TraceOutcome::Skipped("it does not fit into an entry"));
         };
         let now = clock::now();
         let id = format!("stm_{}", ids::uuid());
@@ -197,7 +197,7 @@ impl Stm {
             metadata: Metadata::new(now, self.bounds.ttl_hours, session_id, turn_number),
         };
         self.change(now, |entries| entries.push(entry))?;
-        Ok(Written::Kept(id))
+        Ok(TraceOutcome::Kept(id))
     }
 
     /// Of these, the ones that may be told now, at most as many as a turn gets; each of them counts as needed once more.

@@ -2,7 +2,7 @@
 
 use crate::error::MemoryError;
 use crate::lines;
-use crate::state::State;
+use crate::state::ConversationState;
 use marvin_base::ledger::{Durability, Ledger};
 use marvin_base::redact::Redactor;
 use serde::{Deserialize, Serialize};
@@ -32,9 +32,9 @@ pub struct Turn {
     /// What was proposed to be remembered.
     pub memory_candidates: Vec<Value>,
     /// What was going on before.
-    pub state_before: State,
+    pub state_before: ConversationState,
     /// What is going on now; the same as before when the turn was interrupted.
-    pub state_after: State,
+    pub state_after: ConversationState,
     /// Why there is no answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

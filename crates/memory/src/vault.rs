@@ -36,9 +36,9 @@ use std::time::{Duration, Instant};
 /// The version of the seal.
 const VERSION: u32 = 1;
 /// How long another process is waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// Bytes of a seal that are read: a change of many lines stands in it for a moment.
-const LARGEST_SEAL: u64 = 256 * 1024 * 1024;
+const MAX_SEAL_BYTES: u64 = 256 * 1024 * 1024;
 
 /// The facts of a file that is not there.
 const ABSENT: &str = "absent";
@@ -119,7 +119,7 @@ pub(crate) fn chained(head: &str, line: &[u8]) -> String {
     bytes.extend_from_slice(head.as_bytes());
     bytes.push(b'\n');
     bytes.extend_from_slice(line);
-    signature::of_bytes(&bytes)
+    signature::hash_bytes(&bytes)
 }
 
 /// Held while the files are looked at or changed. Dropping it lets go.
@@ -140,7 +140,7 @@ impl Vault {
             std::fs::create_dir_all(directory).map_err(failed)?;
         }
         let file = File::options().create(true).append(true).open(&path).map_err(failed)?;
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + LOCK_TIMEOUT;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Lock(file)),
@@ -161,7 +161,7 @@ impl Vault {
     /// Reads the seal; none where there is none.
     pub(crate) fn seal(&self) -> Result<Option<Seal>, MemoryError> {
         let path = &self.places.seal;
-        let text = match files::read_text(path, LARGEST_SEAL, Links::Follow) {
+        let text = match files::read_text(path, MAX_SEAL_BYTES, Links::Follow) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(MemoryError::read(path, &error)),

@@ -7,9 +7,9 @@
 use std::collections::BTreeSet;
 
 /// Terms of one question; the first ones count.
-const MOST_TERMS: usize = 64;
+const MAX_QUERY_TERMS: usize = 64;
 /// Characters of one term.
-const LONGEST_TERM: usize = 64;
+const MAX_TERM_CHARS: usize = 64;
 
 /// Words that stand in nearly every English sentence. They are left out of a question that has others.
 const COMMON: [&str; 70] = [
@@ -71,7 +71,7 @@ pub fn all_parts(text: &str) -> String {
     }
     let mut seen = BTreeSet::new();
     let mut found = String::new();
-    for part in words(text).filter(|word| word.len() <= LONGEST_TERM).flat_map(parts) {
+    for part in words(text).filter(|word| word.len() <= MAX_TERM_CHARS).flat_map(parts) {
         if part.chars().any(char::is_alphabetic) && seen.insert(part.to_lowercase()) {
             found.push_str(part);
             found.push(' ');
@@ -88,11 +88,11 @@ pub fn terms(text: &str) -> Vec<String> {
     'words: for word in words(text) {
         let parts = parts(word);
         for term in std::iter::once(word).chain(parts) {
-            let term: String = term.chars().take(LONGEST_TERM).collect::<String>().to_lowercase();
+            let term: String = term.chars().take(MAX_TERM_CHARS).collect::<String>().to_lowercase();
             if seen.insert(term.clone()) {
                 all.push(term);
             }
-            if all.len() == 4 * MOST_TERMS {
+            if all.len() == 4 * MAX_QUERY_TERMS {
                 break 'words;
             }
         }
@@ -100,7 +100,7 @@ pub fn terms(text: &str) -> Vec<String> {
     let telling: Vec<String> =
         all.iter().filter(|term| COMMON.binary_search(&term.as_str()).is_err()).cloned().collect();
     let mut chosen = if telling.is_empty() { all } else { telling };
-    chosen.truncate(MOST_TERMS);
+    chosen.truncate(MAX_QUERY_TERMS);
     chosen
 }
 

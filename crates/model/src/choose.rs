@@ -4,7 +4,7 @@
 use crate::client::{Failure, ModelClient, ModelError};
 use crate::mock::Mock;
 use crate::program::{ClaudeProgram, CodexProgram};
-use crate::retry::Retrying;
+use crate::retry::RetryClient;
 use crate::script::Script;
 use crate::wire::{CopilotModel, HttpModel, HttpOptions, WireKind};
 use marvin_base::environment::Environment;
@@ -209,7 +209,7 @@ pub fn client(choice: &Choice<'_>) -> Result<Arc<dyn ModelClient>, ModelError> {
         _ => Arc::new(HttpModel::new(http(&name, choice, wanted)?)?),
     };
     let retries = u32::try_from(settings.whole(&table::RETRIES)).unwrap_or(0);
-    Ok(Arc::new(Retrying { inner, retries }))
+    Ok(Arc::new(RetryClient { inner, retries }))
 }
 
 fn mock(choice: &Choice<'_>) -> Result<Mock, ModelError> {

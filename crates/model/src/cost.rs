@@ -114,12 +114,12 @@ pub struct CostLedger {
     limit: Option<u64>,
     ledger: Mutex<Ledger>,
     calls: Mutex<BTreeMap<String, u64>>,
-    summed: Mutex<Summed>,
+    summed: Mutex<CostTotal>,
 }
 
 /// What was read of the ledger so far, for the question that is asked before every request.
 #[derive(Debug, Default)]
-struct Summed {
+struct CostTotal {
     walk: Walk,
     cost: u64,
 }

@@ -96,7 +96,7 @@ impl Prices {
 
     /// What a reply costs in nano-dollars: what the vendor says, else what the table says, else unknown.
     #[must_use]
-    pub fn of(&self, provider: &str, model: &str, reply: &Reply) -> Option<u64> {
+    pub fn reply_cost(&self, provider: &str, model: &str, reply: &Reply) -> Option<u64> {
         reply.cost.or_else(|| self.find(provider, model).map(|row| row.cost(reply.usage)))
     }
 }
@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn tokens_and_requests_are_priced() {
         let prices = Prices::load(None).unwrap();
-        let of = |provider, model, reply: &Reply| prices.of(provider, model, reply);
+        let of = |provider, model, reply: &Reply| prices.reply_cost(provider, model, reply);
         // 1,000 in at 2 dollars a million and 500 out at 12: 0.002 + 0.006.
         assert_eq!(of("gemini", "gemini-3-pro-preview", &reply(1000, 0, 500)), Some(8_000_000));
         assert_eq!(of("copilot", "gpt-5.2", &reply(9, 0, 9)), Some(40_000_000));
@@ -156,7 +156,7 @@ mod tests {
         let path = directory.path().join("prices.toml");
         std::fs::write(&path, "[[price]]\nmodel = \"gpt-5.2\"\ninput = 1000.0\noutput = 0.0").unwrap();
         let prices = Prices::load(Some(&path)).unwrap();
-        assert_eq!(prices.of("openai", "gpt-5.2", &reply(1, 0, 0)), Some(1_000_000));
+        assert_eq!(prices.reply_cost("openai", "gpt-5.2", &reply(1, 0, 0)), Some(1_000_000));
         std::fs::write(&path, "[[price]]\ninput = -1.0").unwrap();
         assert!(Prices::load(Some(&path)).unwrap_err().to_string().contains("0 or more"));
     }

@@ -29,10 +29,10 @@ pub fn file(directory: &Path) -> PathBuf {
 pub struct Recording {
     inner: Arc<dyn ModelClient>,
     run: String,
-    state: Mutex<State>,
+    state: Mutex<RecordingState>,
 }
 
-struct State {
+struct RecordingState {
     ledger: Ledger,
     last: Vec<Message>,
 }
@@ -55,7 +55,11 @@ impl Recording {
         redactor: Arc<Redactor>,
     ) -> Result<Self, LedgerError> {
         let ledger = Ledger::open(&file(directory), Durability::Turn, redactor)?;
-        Ok(Recording { inner, run: run.to_string(), state: Mutex::new(State { ledger, last: Vec::new() }) })
+        Ok(Recording {
+            inner,
+            run: run.to_string(),
+            state: Mutex::new(RecordingState { ledger, last: Vec::new() }),
+        })
     }
 
     fn save(&self, request: &Request, result: &Result<Reply, ModelError>) -> Result<(), LedgerError> {
@@ -66,7 +70,7 @@ impl Recording {
             "from": from,
             "messages": request.messages.get(from..).unwrap_or_default(),
             "tools": request.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(),
-            "tools_signature": signature::of(&request.tools),
+            "tools_signature": signature::hash(&request.tools),
             "answer_only": request.answer_only,
             "response_schema": request.response_schema,
             "role": request.role,
@@ -227,7 +231,7 @@ fn shown(recorded: &Value, now: &Value) -> (Value, Value) {
 
 /// A client that plays a recording and watches for the first request that differs.
 #[derive(Debug)]
-pub struct Replaying {
+pub struct ReplayClient {
     provider: String,
     model: String,
     native: bool,
@@ -243,7 +247,7 @@ struct Progress {
     difference: Option<Difference>,
 }
 
-impl Replaying {
+impl ReplayClient {
     /// Plays `entries`, answering as the provider and model that were recorded.
     #[must_use]
     pub fn new(
@@ -253,7 +257,7 @@ impl Replaying {
         entries: Vec<Entry>,
         redactor: Arc<Redactor>,
     ) -> Self {
-        Replaying {
+        ReplayClient {
             provider: provider.to_string(),
             model: model.to_string(),
             native,
@@ -315,7 +319,7 @@ impl Replaying {
             let mut now = json!({
                 "messages": request.messages,
                 "tools": request.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(),
-                "tools_signature": signature::of(&request.tools),
+                "tools_signature": signature::hash(&request.tools),
                 "answer_only": request.answer_only,
                 "response_schema": request.response_schema,
             });
@@ -335,7 +339,7 @@ impl Replaying {
 }
 
 #[async_trait]
-impl ModelClient for Replaying {
+impl ModelClient for ReplayClient {
     fn provider(&self) -> &str {
         &self.provider
     }
@@ -405,7 +409,7 @@ mod tests {
         assert_eq!(text.matches("rules").count(), 1, "only what is new is stored");
 
         let entries = parse("r", &text).unwrap();
-        let replay = |entries: Vec<Entry>| Replaying::new("mock", "mock", true, entries, redactor.clone());
+        let replay = |entries: Vec<Entry>| ReplayClient::new("mock", "mock", true, entries, redactor.clone());
         let same = replay(entries.clone());
         assert_eq!(send(&same, &first).await.unwrap().text, "one");
         assert_eq!(send(&same, &second).await.unwrap().text, "two");
@@ -431,7 +435,7 @@ mod tests {
         let spent = send(&recording, &request).await.unwrap_err().spent();
         drop(recording);
         let entries = parse("r", &std::fs::read_to_string(file(directory.path())).unwrap()).unwrap();
-        let replay = Replaying::new("mock", "mock", true, entries, redactor);
+        let replay = ReplayClient::new("mock", "mock", true, entries, redactor);
         let again = send(&replay, &request).await.unwrap_err();
         assert_eq!((again.failure, again.spent()), (crate::client::Failure::Disconnected, spent));
         assert!(spent.is_some());

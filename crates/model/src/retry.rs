@@ -11,20 +11,20 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-const FIRST_WAIT: Duration = Duration::from_millis(500);
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
+const FIRST_RETRY_DELAY: Duration = Duration::from_millis(500);
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
 /// A server may ask for hours; a person would rather be told.
-const LONGEST_ASKED_WAIT: Duration = Duration::from_secs(60);
+const MAX_REQUESTED_RETRY_DELAY: Duration = Duration::from_secs(60);
 
 /// A model whose passing failures are not seen, up to a number of repetitions.
-pub struct Retrying {
+pub struct RetryClient {
     /// The model that is asked.
     pub inner: Arc<dyn ModelClient>,
     /// How often a request is repeated at most.
     pub retries: u32,
 }
 
-impl fmt::Debug for Retrying {
+impl fmt::Debug for RetryClient {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Retrying")
@@ -38,13 +38,13 @@ impl fmt::Debug for Retrying {
 /// How long to wait before repetition `attempt`, counted from 1.
 fn wait(attempt: u32, asked: Option<Duration>) -> Duration {
     match asked {
-        Some(asked) => asked.min(LONGEST_ASKED_WAIT),
-        None => FIRST_WAIT.saturating_mul(1 << attempt.saturating_sub(1).min(16)).min(LONGEST_WAIT),
+        Some(asked) => asked.min(MAX_REQUESTED_RETRY_DELAY),
+        None => FIRST_RETRY_DELAY.saturating_mul(1 << attempt.saturating_sub(1).min(16)).min(MAX_RETRY_DELAY),
     }
 }
 
 #[async_trait]
-impl ModelClient for Retrying {
+impl ModelClient for RetryClient {
     fn provider(&self) -> &str {
         self.inner.provider()
     }
@@ -106,8 +106,8 @@ mod tests {
     fn the_wait_doubles_within_bounds() {
         let waits: Vec<u128> = (1..=9).map(|attempt| wait(attempt, None).as_millis()).collect();
         assert_eq!(waits, [500, 1000, 2000, 4000, 8000, 16000, 30000, 30000, 30000]);
-        assert_eq!(wait(4_000_000_000, None), LONGEST_WAIT);
+        assert_eq!(wait(4_000_000_000, None), MAX_RETRY_DELAY);
         assert_eq!(wait(1, Some(Duration::ZERO)), Duration::ZERO);
-        assert_eq!(wait(1, Some(Duration::from_secs(7200))), LONGEST_ASKED_WAIT);
+        assert_eq!(wait(1, Some(Duration::from_secs(7200))), MAX_REQUESTED_RETRY_DELAY);
     }
 }

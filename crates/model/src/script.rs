@@ -27,7 +27,7 @@ use std::sync::Mutex;
 pub struct Entry {
     /// When it applies; all of it must match.
     #[serde(default, skip_serializing_if = "When::is_empty")]
-    pub when: When,
+    pub when: RequestCondition,
     /// What the model answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<ScriptReply>,
@@ -51,7 +51,7 @@ pub struct Entry {
 /// A condition on the request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct When {
+pub struct RequestCondition {
     /// The role that asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
@@ -63,9 +63,9 @@ pub struct When {
     pub contains: Option<String>,
 }
 
-impl When {
+impl RequestCondition {
     fn is_empty(&self) -> bool {
-        *self == When::default()
+        *self == RequestCondition::default()
     }
 
     fn matches(&self, request: &Request) -> bool {

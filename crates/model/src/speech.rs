@@ -10,9 +10,9 @@ use std::time::Duration;
 
 /// Providers that can, in the order in which a key decides; with the model that each uses.
 const PROVIDERS: [&str; 3] = ["groq", "openai", "local"];
-const PATIENCE: Duration = Duration::from_secs(60);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 /// Bytes of an answer that are read of.
-const LARGEST: usize = 1024 * 1024;
+const MAX_REPLY_BYTES: usize = 1024 * 1024;
 
 /// Somebody who turns speech into text.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl Transcriber {
         let failed =
             |error: reqwest::Error| format!("speech could not be turned into text: {}", error.without_url());
         let client = web_client(&self.url, Duration::from_secs(10))?;
-        let mut request = client.post(&self.url).timeout(PATIENCE).body(body);
+        let mut request = client.post(&self.url).timeout(REQUEST_TIMEOUT).body(body);
         if !self.key.is_empty() {
             request = request.bearer_auth(&self.key);
         }
@@ -81,7 +81,8 @@ impl Transcriber {
         let status = response.status();
         let bytes = response.bytes().await.map_err(failed)?;
         let answer =
-            String::from_utf8_lossy(bytes.get(..bytes.len().min(LARGEST)).unwrap_or_default()).into_owned();
+            String::from_utf8_lossy(bytes.get(..bytes.len().min(MAX_REPLY_BYTES)).unwrap_or_default())
+                .into_owned();
         if !status.is_success() {
             return Err(format!(
                 "speech could not be turned into text: {status} {}",

@@ -7,7 +7,7 @@ use std::path::Path;
 /// Bytes that a document has at least.
 pub const LEAST: usize = 1_000;
 /// Bytes that are read of one.
-const LARGEST: u64 = 4 * 1024 * 1024;
+const MAX_PHASE_DOCUMENT_BYTES: u64 = 4 * 1024 * 1024;
 
 /// A document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Document {
 impl Document {
     /// The documents of a phase of writing, or of its review.
     #[must_use]
-    pub fn of(phase: Phase) -> &'static [Document] {
+    pub fn for_phase(phase: Phase) -> &'static [Document] {
         match phase {
             Phase::Specification | Phase::SpecificationReview => {
                 &[Document::Specification, Document::Experience]
@@ -67,7 +67,7 @@ impl Document {
     #[must_use]
     pub fn problems(self, root: &Path) -> Vec<String> {
         let path = self.path();
-        let bytes = match files::read(&root.join(path), LARGEST, Links::Refuse) {
+        let bytes = match files::read(&root.join(path), MAX_PHASE_DOCUMENT_BYTES, Links::Refuse) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return vec![format!(

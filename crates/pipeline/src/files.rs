@@ -7,10 +7,10 @@ use marvin_flow::retry::measure::IGNORED;
 use marvin_gate::Scope;
 use std::path::Path;
 
-const MOST_FILES: usize = 20_000;
-const MOST_DIRECTORIES: usize = 2_000;
+const MAX_PROJECT_FILES: usize = 20_000;
+const MAX_PROJECT_DIRECTORIES: usize = 2_000;
 /// Bytes of one file that are read.
-pub(crate) const LARGEST: u64 = 2 * 1024 * 1024;
+pub(crate) const MAX_FILE_BYTES: u64 = 2 * 1024 * 1024;
 /// Directories that hold products, or belong to somebody else, besides those that change by themselves.
 const PRODUCTS: [&str; 3] = ["venv", "dist", "vendor"];
 
@@ -80,15 +80,15 @@ pub fn all(root: &Path) -> Vec<String> {
     let mut looked = 0;
     while let Some(directory) = directories.pop() {
         looked += 1;
-        for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten().take(MOST_FILES) {
+        for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten().take(MAX_PROJECT_FILES) {
             let Ok(kind) = entry.file_type() else { continue };
             let name = entry.file_name();
             if kind.is_dir() {
                 let ignored = IGNORED.iter().chain(&PRODUCTS).any(|ignored| name.as_os_str() == *ignored);
-                if !ignored && looked + directories.len() < MOST_DIRECTORIES {
+                if !ignored && looked + directories.len() < MAX_PROJECT_DIRECTORIES {
                     directories.push(entry.path());
                 }
-            } else if kind.is_file() && found.len() < MOST_FILES {
+            } else if kind.is_file() && found.len() < MAX_PROJECT_FILES {
                 let path = entry.path();
                 if let Some(path) = path.strip_prefix(root).ok().and_then(Path::to_str) {
                     found.push(path.to_string());
@@ -109,7 +109,7 @@ pub fn tests(root: &Path) -> Vec<String> {
 /// A file as text; what is no UTF-8 is replaced, what is too large is cut.
 #[must_use]
 pub fn text(root: &Path, path: &str) -> String {
-    let bytes = files::read(&root.join(path), LARGEST, Links::Refuse).unwrap_or_default();
+    let bytes = files::read(&root.join(path), MAX_FILE_BYTES, Links::Refuse).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 

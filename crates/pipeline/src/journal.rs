@@ -29,7 +29,7 @@ pub struct Journal {
 
 /// What the journal says.
 #[derive(Debug, Clone, Default)]
-pub struct Known {
+pub struct PhaseHistory {
     /// The last phase that is closed.
     pub closed: Option<Phase>,
     /// The last phase that was to be closed.
@@ -59,7 +59,7 @@ pub struct PhaseRecord {
     pub since: Option<String>,
 }
 
-impl Known {
+impl PhaseHistory {
     /// How often this phase was set back, or failed: part of the keys of its agents, so that they work anew.
     #[must_use]
     pub fn generation(&self, phase: Phase) -> usize {
@@ -140,7 +140,7 @@ impl Known {
 impl Journal {
     /// The journal of a run.
     #[must_use]
-    pub fn of(run: &RunDirectory, redactor: Arc<Redactor>, durability: Durability) -> Self {
+    pub fn for_run(run: &RunDirectory, redactor: Arc<Redactor>, durability: Durability) -> Self {
         Journal { path: run.path().join(FILE), redactor, durability }
     }
 
@@ -148,9 +148,9 @@ impl Journal {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn known(run: &Path) -> Result<Known, LedgerError> {
+    pub fn known(run: &Path) -> Result<PhaseHistory, LedgerError> {
         let path = run.join(FILE);
-        let mut known = Known::default();
+        let mut known = PhaseHistory::default();
         if ledger::is_known(&path) {
             ledger::read_chained(&path)?.entries.iter().for_each(|entry| known.take(entry));
         }
@@ -238,7 +238,7 @@ mod tests {
     fn a_reset_takes_later_phases_back_and_gives_them_new_keys() {
         let directory = tempfile::tempdir().unwrap();
         let run = RunDirectory::create(directory.path()).unwrap();
-        let journal = Journal::of(&run, Arc::new(Redactor::patterns_only()), Durability::System);
+        let journal = Journal::for_run(&run, Arc::new(Redactor::patterns_only()), Durability::System);
         for phase in [Phase::Specification, Phase::SpecificationReview] {
             journal.begun(phase, 5).unwrap();
             journal.closing(phase, &Map::new()).unwrap();
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn the_time_of_a_phase_is_that_of_all_who_worked_on_it() {
-        let mut known = Known::default();
+        let mut known = PhaseHistory::default();
         let entry = |kind: &str, second: u64, more: Value| {
             let mut entry = json!({"type": kind, "phase": "1b", "timestamp": format!("2026-02-03T04:00:{second:02}.000Z")});
             entry.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap());

@@ -27,4 +27,4 @@ mod tested;
 
 pub use halt::{Halt, Stop};
 pub use phase::Phase;
-pub use pipeline::{Ended, Options, Pipeline, Trust, last_run};
+pub use pipeline::{Options, Pipeline, PipelineOutcome, Trust, last_run};

@@ -4,14 +4,14 @@
 use crate::{files, steering};
 use marvin_base::atomic::{self, WriteError};
 use marvin_base::files::{self as bounded, Links};
-use marvin_base::held::Held;
+use marvin_base::held::OpenDir;
 use marvin_base::signature;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Bytes of all files together.
-const LARGEST: usize = 32 * 1024 * 1024;
+const MAX_CONTENTS_BYTES: usize = 32 * 1024 * 1024;
 /// The plan of phase 4b, which belongs to it.
 pub(crate) const PLAN: &str = ".marvin/e2e.json";
 
@@ -21,12 +21,12 @@ pub struct Oracle {
     files: BTreeMap<String, String>,
     /// Files that could decide which tests are run.
     #[serde(default)]
-    steering: BTreeMap<String, Steers>,
+    steering: BTreeMap<String, TestConfigFile>,
 }
 
 /// A file that could decide which tests are run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Steers {
+struct TestConfigFile {
     /// What in it does.
     part: String,
     /// All of it, as hexadecimal digits.
@@ -46,12 +46,12 @@ fn present(root: &Path) -> Vec<String> {
 }
 
 fn bytes(root: &Path, path: &str) -> Vec<u8> {
-    bounded::read(&root.join(path), files::LARGEST, Links::Refuse).unwrap_or_default()
+    bounded::read(&root.join(path), files::MAX_FILE_BYTES, Links::Refuse).unwrap_or_default()
 }
 
 /// The contents of files as hexadecimal digits, as far as all of them together are not too large.
 pub(crate) fn contents(root: &Path, paths: impl IntoIterator<Item = String>) -> BTreeMap<String, String> {
-    let mut left = LARGEST;
+    let mut left = MAX_CONTENTS_BYTES;
     let mut taken = BTreeMap::new();
     for path in paths {
         let bytes = bytes(root, &path);
@@ -68,16 +68,16 @@ pub(crate) fn contents(root: &Path, paths: impl IntoIterator<Item = String>) -> 
 pub(crate) fn restore(root: &Path, path: &str, content: Option<&String>) -> Result<(), WriteError> {
     let wrap = |source| WriteError { path: root.join(path).display().to_string(), source };
     let (directories, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let mut directory = Held::open(root).map_err(wrap)?;
+    let mut directory = OpenDir::open(root).map_err(wrap)?;
     for part in directories.split('/').filter(|part| !part.is_empty()) {
         let place = directory.place().join(part);
-        directory = match (Held::open(&place), content) {
+        directory = match (OpenDir::open(&place), content) {
             (Ok(inner), _) => inner,
             // What would be taken away is not there.
             (Err(_), None) => return Ok(()),
             (Err(_), Some(_)) => {
                 std::fs::remove_file(&place).ok();
-                Held::create(&place).map_err(wrap)?
+                OpenDir::create(&place).map_err(wrap)?
             }
         };
     }
@@ -101,15 +101,15 @@ impl Oracle {
         let taken = contents(root, present(root));
         let steers = |(path, part): (String, String)| {
             let whole = hex::encode(bytes(root, &path));
-            (path, Steers { part, whole })
+            (path, TestConfigFile { part, whole })
         };
-        Oracle { files: taken, steering: steering::of(root).into_iter().map(steers).collect() }
+        Oracle { files: taken, steering: steering::find_test_config(root).into_iter().map(steers).collect() }
     }
 
     /// Its signature: the same files with the same contents have the same.
     #[must_use]
     pub fn signature(&self) -> String {
-        signature::of(&self.files)
+        signature::hash(&self.files)
     }
 
     /// How many files it has.
@@ -135,7 +135,7 @@ impl Oracle {
             .collect();
         changes
             .extend(present(root).into_iter().filter(|path| judges(path) && !self.files.contains_key(path)));
-        let now = steering::of(root);
+        let now = steering::find_test_config(root);
         let before = |path: &String| self.steering.get(path).map(|steers| steers.part.as_str());
         let steered = self.steering.keys().chain(now.keys()).filter(|path| {
             before(path).unwrap_or_default() != now.get(*path).map(String::as_str).unwrap_or_default()

@@ -1,7 +1,7 @@
 //! The report of a pipeline, for people: Markdown, and a page that says the same.
 
 use crate::halt::{Halt, Stop};
-use crate::journal::{Known, PhaseRecord};
+use crate::journal::{PhaseHistory, PhaseRecord};
 use crate::phase::Phase;
 use crate::pipeline::Pipeline;
 use marvin_base::atomic::{self, WriteError};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::path::PathBuf;
 
 /// Writes both, and gives the place of the first.
-pub(crate) fn write(pipeline: &Pipeline, known: &Known, stop: &Stop) -> Result<PathBuf, Halt> {
+pub(crate) fn write(pipeline: &Pipeline, known: &PhaseHistory, stop: &Stop) -> Result<PathBuf, Halt> {
     let directory = pipeline.run.reports();
     let wrap = |source| WriteError { path: directory.display().to_string(), source };
     std::fs::create_dir_all(&directory).map_err(wrap)?;
@@ -26,7 +26,7 @@ pub(crate) fn write(pipeline: &Pipeline, known: &Known, stop: &Stop) -> Result<P
     Ok(path)
 }
 
-fn markdown(goal: &str, run: &str, epic: &str, known: &Known, stop: &Stop) -> String {
+fn markdown(goal: &str, run: &str, epic: &str, known: &PhaseHistory, stop: &Stop) -> String {
     let mut text = format!(
         "# Pipeline: {}\n\n**{}** ({}): {}\n\nRun `{run}`, ticket `{epic}`.\n\n## The task\n\n{goal}\n\n## Phases\n\n| phase | what | state | cost | time | |\n|---|---|---|---|---|---|\n",
         truncate::line(goal, 80),
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn a_report_says_what_was_proved_and_the_page_escapes_it() {
-        let mut known = Known { closed: Some(Phase::Quality), ..Known::default() };
+        let mut known = PhaseHistory { closed: Some(Phase::Quality), ..PhaseHistory::default() };
         let facts = json!({"cost_usd": 0.5, "elapsed_ms": 1200, "rounds": 1, "proved": [{"name": "tests: a|b <x>", "ok": true, "detail": "3 passed"}],
             "mended": [{"severity": "major", "text": "it <script>", "place": "a.py:1"}]});
         let record =

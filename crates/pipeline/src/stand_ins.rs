@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 /// Findings of one project that are told.
-const MOST: usize = 100;
+const MAX_FINDINGS: usize = 100;
 
 /// A language of tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ enum Language {
 }
 
 impl Language {
-    fn of(path: &str) -> Option<Self> {
+    fn from_path(path: &str) -> Option<Self> {
         match path.rsplit('.').next()? {
             "py" => Some(Language::Python),
             "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" => Some(Language::Script),
@@ -87,13 +87,13 @@ pattern!(
 #[must_use]
 pub fn find(root: &Path) -> Vec<Finding> {
     let tests = files::tests(root).into_iter();
-    tests.flat_map(|path| in_text(&path, &files::text(root, &path))).take(MOST).collect()
+    tests.flat_map(|path| in_text(&path, &files::text(root, &path))).take(MAX_FINDINGS).collect()
 }
 
 /// The same for one text.
 #[must_use]
 pub fn in_text(path: &str, text: &str) -> Vec<Finding> {
-    let Some(language) = Language::of(path) else { return Vec::new() };
+    let Some(language) = Language::from_path(path) else { return Vec::new() };
     let (code, named) = stripped(text, language);
     let [calls, modules] = language.patterns();
     let hit = |pattern: &LazyLock<Option<Regex>>, line: &str| {
@@ -117,7 +117,7 @@ pub fn in_text(path: &str, text: &str) -> Vec<Finding> {
 
 /// What stands around a character.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Inside {
+enum LexerState {
     Code,
     /// To the end of the line.
     Remark,
@@ -136,7 +136,7 @@ enum Inside {
 fn stripped(text: &str, language: Language) -> (String, String) {
     let letters: Vec<char> = text.chars().collect();
     let (mut code, mut named) = (String::with_capacity(text.len()), String::with_capacity(text.len()));
-    let mut inside = Inside::Code;
+    let mut inside = LexerState::Code;
     let mut at = 0;
     let is = |at: usize, word: &str| {
         word.chars().enumerate().all(|(more, letter)| letters.get(at + more) == Some(&letter))
@@ -146,26 +146,26 @@ fn stripped(text: &str, language: Language) -> (String, String) {
             code.push('\n');
             named.push('\n');
             let ends = match inside {
-                Inside::Remark => true,
+                LexerState::Remark => true,
                 // A string that a line breaks was no string.
-                Inside::Text { quote, triple, raw, .. } => {
+                LexerState::Text { quote, triple, raw, .. } => {
                     !triple && !raw && quote != '`' && language != Language::Rust
                 }
                 _ => false,
             };
             if ends {
-                inside = Inside::Code;
+                inside = LexerState::Code;
             }
             at += 1;
             continue;
         }
         match inside {
-            Inside::Code => {
+            LexerState::Code => {
                 let remark = if language == Language::Python { "#" } else { "//" };
                 if is(at, remark) {
-                    inside = Inside::Remark;
+                    inside = LexerState::Remark;
                 } else if language != Language::Python && is(at, "/*") {
-                    inside = Inside::Block;
+                    inside = LexerState::Block;
                     at += 1;
                 } else if let Some((opened, width)) = opens(&letters, at, language) {
                     inside = opened;
@@ -181,15 +181,15 @@ fn stripped(text: &str, language: Language) -> (String, String) {
                 }
                 at += 1;
             }
-            Inside::Remark => at += 1,
-            Inside::Block => {
+            LexerState::Remark => at += 1,
+            LexerState::Block => {
                 if is(at, "*/") {
-                    inside = Inside::Code;
+                    inside = LexerState::Code;
                     at += 1;
                 }
                 at += 1;
             }
-            Inside::Text { quote, triple, hashes, raw } => {
+            LexerState::Text { quote, triple, hashes, raw } => {
                 if letter == '\\' && !raw {
                     named.extend(
                         letters
@@ -207,7 +207,7 @@ fn stripped(text: &str, language: Language) -> (String, String) {
                     false => std::iter::once(quote).chain(std::iter::repeat_n('#', hashes)).collect(),
                 };
                 if is(at, &end) {
-                    inside = Inside::Code;
+                    inside = LexerState::Code;
                     code.push('"');
                     named.push_str(&end);
                     at += end.chars().count();
@@ -222,10 +222,10 @@ fn stripped(text: &str, language: Language) -> (String, String) {
 }
 
 /// Whether a string opens here, and how wide its opening is.
-fn opens(letters: &[char], at: usize, language: Language) -> Option<(Inside, usize)> {
+fn opens(letters: &[char], at: usize, language: Language) -> Option<(LexerState, usize)> {
     let letter = *letters.get(at)?;
     let text =
-        |quote: char, triple: bool, hashes: usize, raw: bool| Inside::Text { quote, triple, hashes, raw };
+        |quote: char, triple: bool, hashes: usize, raw: bool| LexerState::Text { quote, triple, hashes, raw };
     let three = |quote: char| (0..3).all(|more| letters.get(at + more) == Some(&quote));
     match (language, letter) {
         (Language::Python, '"' | '\'') if three(letter) => Some((text(letter, true, 0, false), 3)),

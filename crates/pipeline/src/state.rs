@@ -8,7 +8,7 @@ use marvin_base::truncate;
 use std::path::{Path, PathBuf};
 
 /// Bytes that are read; a name has at most nine.
-const LARGEST: u64 = 64;
+const MAX_STATE_FILE_BYTES: u64 = 64;
 
 /// Why the state cannot be taken as it is.
 #[derive(Debug, thiserror::Error)]
@@ -64,7 +64,7 @@ pub struct StateFile {
 impl StateFile {
     /// The state of a project, by the directory of its record.
     #[must_use]
-    pub fn of(path: PathBuf) -> Self {
+    pub fn new(path: PathBuf) -> Self {
         StateFile { path }
     }
 
@@ -80,7 +80,7 @@ impl StateFile {
     /// When it names no phase, or cannot be read.
     pub fn read(&self) -> Result<Option<Phase>, StateError> {
         let path = || self.path.display().to_string();
-        let bytes = match files::read(&self.path, LARGEST, Links::Refuse) {
+        let bytes = match files::read(&self.path, MAX_STATE_FILE_BYTES, Links::Refuse) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(source) => return Err(StateError::Unreadable { path: path(), source }),
@@ -138,7 +138,7 @@ mod tests {
 
     fn file() -> (tempfile::TempDir, StateFile) {
         let directory = tempfile::tempdir().unwrap();
-        let file = StateFile::of(directory.path().join("pipeline_state"));
+        let file = StateFile::new(directory.path().join("pipeline_state"));
         (directory, file)
     }
 

@@ -34,7 +34,7 @@ const HARMLESS: [&str; 6] =
     ["pythonpath", "markers", "filterwarnings", "minversion", "asyncio_mode", "xfail_strict"];
 
 /// The files that could steer and are there, with what in them does; nothing: they do not.
-pub(crate) fn of(root: &Path) -> BTreeMap<String, String> {
+pub(crate) fn find_test_config(root: &Path) -> BTreeMap<String, String> {
     let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_string();
     let all = files::all(root).into_iter();
     let could = |path: &String| {

@@ -2,7 +2,7 @@
 
 use crate::halt::Halt;
 use crate::phase::Phase;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_base::atomic::{self, WriteError};
 use marvin_base::child::{self, Child, Ending};
 use marvin_base::files::{self, Links};
@@ -31,7 +31,7 @@ const UPSTREAM: [&str; 8] = [
     "WEB_DESIGN.md",
 ];
 /// Bytes of one of them.
-const LARGEST: u64 = 4 * 1024 * 1024;
+const MAX_UPSTREAM_DOCUMENT_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Makes a git repository where there is none, or only the beginning of one. `again`: what a killed git held is let go.
 pub(crate) async fn repository(root: &Path, again: bool, cancel: &CancellationToken) -> Result<(), Halt> {
@@ -69,7 +69,7 @@ pub(crate) async fn commit(message: &str, context: &ToolContext) -> Result<(), S
 }
 
 /// Copies the documents of the project around, for reading only, where they are newer; gives their names.
-pub(crate) fn upstream(ground: &Ground) -> Result<Vec<String>, Halt> {
+pub(crate) fn upstream(ground: &ProjectContext) -> Result<Vec<String>, Halt> {
     let (Some(project), Some(to)) = (ground.layout.project(), ground.layout.upstream()) else {
         return Ok(Vec::new());
     };
@@ -87,11 +87,14 @@ pub(crate) fn upstream(ground: &Ground) -> Result<Vec<String>, Halt> {
     let mut copied = Vec::new();
     for name in UPSTREAM {
         let found = [above.join(name), above.join("docs").join(name)].into_iter().find(|path| path.is_file());
-        let Some(bytes) = found.and_then(|path| files::read(&path, LARGEST, Links::Refuse).ok()) else {
+        let Some(bytes) =
+            found.and_then(|path| files::read(&path, MAX_UPSTREAM_DOCUMENT_BYTES, Links::Refuse).ok())
+        else {
             continue;
         };
         let place = to.join(name);
-        if files::read(&place, LARGEST, Links::Refuse).is_ok_and(|before| before == bytes) {
+        if files::read(&place, MAX_UPSTREAM_DOCUMENT_BYTES, Links::Refuse).is_ok_and(|before| before == bytes)
+        {
             continue;
         }
         let wrap = |source| WriteError { path: place.display().to_string(), source };
@@ -112,7 +115,7 @@ pub(crate) struct Tickets {
 }
 
 impl Tickets {
-    pub(crate) fn open(ground: &Ground, run: &str, goal: &str) -> Result<Self, Halt> {
+    pub(crate) fn open(ground: &ProjectContext, run: &str, goal: &str) -> Result<Self, Halt> {
         let workspace: &Workspace =
             ground.workspace.as_deref().ok_or_else(|| Halt::Usage("there is no workspace".into()))?;
         let store = Store::of_workspace(workspace, true)?;

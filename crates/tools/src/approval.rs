@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use marvin_gate::{Decision, Verdict};
 
 /// Characters of what is shown of a call. Who sees less than the whole is told so, and can only say no to the rest.
-const LONGEST: usize = 20_000;
+const MAX_QUESTION_CHARS: usize = 20_000;
 
 /// What a person is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Question {
 
 /// What a person said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
+pub enum ApprovalAnswer {
     /// Do it, once.
     Yes,
     /// Do not; with what the model is told besides.
@@ -32,12 +32,12 @@ pub enum Said {
 #[async_trait]
 pub trait Approver: Send + Sync {
     /// Asks, and waits for the answer.
-    async fn ask(&self, question: Question) -> Said;
+    async fn ask(&self, question: Question) -> ApprovalAnswer;
 }
 
 impl Question {
     pub(crate) fn new(tool: &str, what: &str, agent: Option<&str>, verdict: &Verdict) -> Self {
-        let mut shown = marvin_base::truncate::head(what, LONGEST);
+        let mut shown = marvin_base::truncate::head(what, MAX_QUESTION_CHARS);
         if shown.len() < what.len() {
             shown.push_str("\n(it is longer than can be shown)");
         }
@@ -51,16 +51,16 @@ impl Question {
 }
 
 /// The verdict once a person has spoken.
-pub(crate) fn settled(verdict: Verdict, said: &Said) -> Verdict {
+pub(crate) fn settled(verdict: Verdict, said: &ApprovalAnswer) -> Verdict {
     let Verdict { reason, rule, how_to_fix, .. } = verdict;
     match said {
-        Said::Yes => Verdict {
+        ApprovalAnswer::Yes => Verdict {
             decision: Decision::Allow,
             reason: format!("{reason}; a person said yes"),
             rule,
             how_to_fix: String::new(),
         },
-        Said::No(why) => {
+        ApprovalAnswer::No(why) => {
             Verdict { decision: Decision::Deny, reason: format!("{reason}; {why}"), rule, how_to_fix }
         }
     }

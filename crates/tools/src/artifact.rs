@@ -1,7 +1,7 @@
 //! Results that are too large for a conversation: kept whole in the run's directory, and referred to.
 
 use crate::result::{ToolResult, is_over};
-use marvin_base::held::Held;
+use marvin_base::held::OpenDir;
 use marvin_base::layout::Layout;
 use marvin_base::redact::Redactor;
 use marvin_gate::Workspace;
@@ -12,7 +12,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Bytes of one artifact at most; what is beyond them is cut, and said.
-const LARGEST: usize = 16 * 1024 * 1024;
+const MAX_ARTIFACT_BYTES: usize = 16 * 1024 * 1024;
 
 /// A text that is kept in the run's directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -43,7 +43,7 @@ impl Artifact {
 pub(crate) fn keep(
     result: &mut ToolResult,
     whole: Option<&str>,
-    directory: &Held,
+    directory: &OpenDir,
     tool: &str,
     workspace: Option<&Workspace>,
     redactor: &Redactor,
@@ -53,10 +53,10 @@ pub(crate) fn keep(
     }
     let text = redactor.text(whole.unwrap_or(&result.text));
     let mut bytes = text.as_bytes();
-    let note = format!("\n… [{} bytes were cut here]\n", bytes.len().saturating_sub(LARGEST));
-    let cut = bytes.len() > LARGEST;
+    let note = format!("\n… [{} bytes were cut here]\n", bytes.len().saturating_sub(MAX_ARTIFACT_BYTES));
+    let cut = bytes.len() > MAX_ARTIFACT_BYTES;
     if cut {
-        bytes = bytes.get(..text.floor_char_boundary(LARGEST)).unwrap_or(bytes);
+        bytes = bytes.get(..text.floor_char_boundary(MAX_ARTIFACT_BYTES)).unwrap_or(bytes);
     }
     let pieces: &[&[u8]] = if cut { &[bytes, note.as_bytes()] } else { &[bytes] };
     match write(&directory.place(), tool, pieces) {
@@ -83,7 +83,7 @@ pub(crate) fn keep(
 /// directory, which neither reaches. Gives its path relative to the workspace; none where it cannot be written.
 fn copy_for_reading(
     workspace: &Workspace,
-    directory: &Held,
+    directory: &OpenDir,
     name: &str,
     pieces: &[&[u8]],
 ) -> Option<PathBuf> {

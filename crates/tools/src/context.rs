@@ -2,7 +2,7 @@
 
 use crate::approval::Approver;
 use crate::result::ToolError;
-use marvin_base::held::Held;
+use marvin_base::held::OpenDir;
 use marvin_base::layout::Layout;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::Settings;
@@ -36,7 +36,7 @@ pub struct ToolContext {
     /// The gate's lists of rules, what it learned, and its log.
     pub layers: Arc<Layers>,
     /// Where results that are too large for a conversation are kept.
-    pub artifacts: Option<Held>,
+    pub artifacts: Option<OpenDir>,
     /// What the session cost so far; the argument says whether to include the lifetime figures.
     pub usage: Arc<dyn Fn(bool) -> Value + Send + Sync>,
     /// The document of the agent that calls, where it has one.

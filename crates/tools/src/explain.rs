@@ -9,15 +9,15 @@ use crate::tool::Tool;
 use async_trait::async_trait;
 use marvin_base::truncate;
 use marvin_gate::layers::{Place, Ruling};
-use marvin_gate::meaning::{Grounds, Judged};
+use marvin_gate::meaning::{Grounds, SegmentJudgement};
 use marvin_gate::{Decision, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Commands of one line that are told; a line has more only when it is made to.
-const MOST: usize = 200;
+const MAX_SEGMENTS: usize = 200;
 /// Characters of a command line.
-const LONGEST: usize = 64 * 1024;
+const MAX_COMMAND_LINE_BYTES: usize = 64 * 1024;
 
 /// Says what the gate would say.
 #[derive(Debug, Clone, Copy)]
@@ -33,7 +33,7 @@ pub struct ExplainInput {
 
 /// What the gate says.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Explained {
+pub struct Explanation {
     /// allow, ask or deny.
     verdict: &'static str,
     /// Which layer decided.
@@ -84,7 +84,7 @@ pub struct EffectFact {
 #[async_trait]
 impl Tool for GateExplain {
     type Input = ExplainInput;
-    type Data = Explained;
+    type Data = Explanation;
     const NAME: &'static str = "gate_explain";
     const DESCRIPTION: &'static str = "Say whether a shell command would be allowed here, and why: the verdict (allow, ask or deny), \
          the rule, each command of the line with what it would do, and a safer command where one is known. Nothing is run.";
@@ -97,10 +97,14 @@ impl Tool for GateExplain {
         Touches::NOTHING
     }
 
-    async fn call(&self, input: ExplainInput, context: &ToolContext) -> Result<Output<Explained>, ToolError> {
-        if input.command_line.len() > LONGEST {
+    async fn call(
+        &self,
+        input: ExplainInput,
+        context: &ToolContext,
+    ) -> Result<Output<Explanation>, ToolError> {
+        if input.command_line.len() > MAX_COMMAND_LINE_BYTES {
             return Err(ToolError::Usage(format!(
-                "a command line of more than {LONGEST} bytes is not judged"
+                "a command line of more than {MAX_COMMAND_LINE_BYTES} bytes is not judged"
             )));
         }
         let directory = context.workspace()?.root().display().to_string();
@@ -112,8 +116,8 @@ impl Tool for GateExplain {
     }
 }
 
-fn explained(ruling: &Ruling) -> Explained {
-    let segment = |one: &Judged| Segment {
+fn explained(ruling: &Ruling) -> Explanation {
+    let segment = |one: &SegmentJudgement| Segment {
         words: one.words.clone(),
         through: one.through.clone(),
         effects: one
@@ -132,7 +136,7 @@ fn explained(ruling: &Ruling) -> Explained {
     let segments = &ruling.judgement.segments;
     let stopped = segments.iter().filter(|one| one.verdict.decision != Decision::Allow);
     let safer = stopped.into_iter().find_map(|one| one.safer.clone());
-    Explained {
+    Explanation {
         verdict: ruling.verdict.decision.word(),
         layer: ruling.layer.word(),
         rule: ruling.verdict.rule.clone(),
@@ -140,11 +144,11 @@ fn explained(ruling: &Ruling) -> Explained {
         how_to_fix: ruling.verdict.how_to_fix.clone(),
         safer: safer.filter(|_| ruling.verdict.decision != Decision::Allow),
         doubts: ruling.judgement.doubts.iter().map(ToString::to_string).collect(),
-        segments: segments.iter().take(MOST).map(segment).collect(),
+        segments: segments.iter().take(MAX_SEGMENTS).map(segment).collect(),
     }
 }
 
-fn text(explained: &Explained) -> String {
+fn text(explained: &Explanation) -> String {
     let mut text = format!("{}: {} [{}]\n", explained.verdict, explained.reason, explained.rule);
     for line in [&explained.how_to_fix].into_iter().filter(|line| !line.is_empty()) {
         text.push_str(&format!("{line}\n"));

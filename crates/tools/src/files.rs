@@ -21,7 +21,7 @@ pub const APPEND_FILE: &str = "append_file";
 /// Characters from which a file is read only by ranges of lines: a whole large file would fill the model's context.
 const GUARD: usize = 10_000;
 /// Bytes of a file that are read at all.
-pub(crate) const LARGEST: u64 = 20 * 1024 * 1024;
+pub(crate) const MAX_FILE_BYTES: u64 = 20 * 1024 * 1024;
 
 /// The tools of this family.
 pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
@@ -77,7 +77,7 @@ impl Tool for ReadFile {
     async fn call(&self, input: ReadInput, context: &ToolContext) -> Result<Output<ReadData>, ToolError> {
         let workspace = context.workspace()?;
         let path = workspace.path(&input.path)?;
-        let text = workspace.read_to_string(&path, LARGEST)?;
+        let text = workspace.read_to_string(&path, MAX_FILE_BYTES)?;
         if input.start_line.is_none() && input.end_line.is_none() && is_over(&text, GUARD) {
             let total = line_count(&text);
             let middle = (total / 2).max(1);
@@ -90,8 +90,9 @@ impl Tool for ReadFile {
                 total.min(middle + 100)
             )));
         }
-        let range = Range::of(&text, input.start_line.unwrap_or(1), input.end_line.unwrap_or(usize::MAX))
-            .map_err(|error| ToolError::Usage(format!("`{path}` {error}.")))?;
+        let range =
+            Range::clamp_to_text(&text, input.start_line.unwrap_or(1), input.end_line.unwrap_or(usize::MAX))
+                .map_err(|error| ToolError::Usage(format!("`{path}` {error}.")))?;
         let Range { total, first, last } = range;
         let mut head = format!("{path} ({total} lines)");
         if input.start_line.is_some() || input.end_line.is_some() {
@@ -118,7 +119,7 @@ impl Range {
     ///
     /// # Errors
     /// What is wrong with it, to go after the name of the file.
-    pub(crate) fn of(text: &str, first: usize, last: usize) -> Result<Range, String> {
+    pub(crate) fn clamp_to_text(text: &str, first: usize, last: usize) -> Result<Range, String> {
         let total = line_count(text);
         let range = Range { total, first: first.max(1), last: last.min(total) };
         if total > 0 && range.first > total {
@@ -299,7 +300,7 @@ mod tests {
             assert_eq!(line_count(text), text.lines().count(), "{text:?}");
             let total = line_count(text);
             for first in [1, 2, 9, 10, 99, 100, 999] {
-                let Ok(range) = Range::of(text, first, usize::MAX) else { continue };
+                let Ok(range) = Range::clamp_to_text(text, first, usize::MAX) else { continue };
                 let width = total.max(1).to_string().len();
                 let plain: String = text
                     .lines()

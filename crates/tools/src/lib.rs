@@ -31,9 +31,9 @@ pub mod usage;
 mod walk;
 pub mod web;
 
-pub use approval::{Approver, Question, Said};
+pub use approval::{ApprovalAnswer, Approver, Question};
 pub use artifact::Artifact;
 pub use context::{ProgressSink, Step, ToolContext};
-pub use registry::{Called, MISUNDERSTOOD, Mode, Toolbox};
+pub use registry::{CallOutcome, MISUNDERSTOOD, Mode, Toolbox};
 pub use result::{Confidence, Output, ToolError, ToolResult};
-pub use tool::{DynTool, Prepared, Tool};
+pub use tool::{DynTool, PreparedCall, Tool};

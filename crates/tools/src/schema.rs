@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 /// The schema of what a tool hands back: exact, with what may be null.
 #[must_use]
-pub fn whole<T: JsonSchema>() -> Value {
+pub fn for_output<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -19,7 +19,7 @@ pub fn whole<T: JsonSchema>() -> Value {
 
 /// The schema of what a tool takes.
 #[must_use]
-pub fn of<T: JsonSchema>() -> Value {
+pub fn for_input<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn schemas_are_plain() {
         assert_eq!(
-            of::<Sample>(),
+            for_input::<Sample>(),
             json!({
                 "type": "object",
                 "properties": {

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Servers of one project and person.
-const MOST: usize = 32;
+const MAX_SERVERS: usize = 32;
 /// What a definition may say.
 const FIELDS: [&str; 10] =
     ["command", "args", "env", "cwd", "url", "headers", "allow", "timeout_s", "startup_s", "enabled"];
@@ -108,7 +108,7 @@ impl Definition {
 /// Who named a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Whose {
+pub enum ServerOwner {
     /// The person.
     Person,
     /// The project.
@@ -118,7 +118,7 @@ pub enum Whose {
 /// Whether a server may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum ServerState {
     /// It may.
     Ready,
     /// A project named it, and no person has trusted it as it is now.
@@ -137,9 +137,9 @@ pub struct Server {
     /// What it is.
     pub definition: Definition,
     /// Who named it.
-    pub whose: Whose,
+    pub whose: ServerOwner,
     /// Whether it may be used.
-    pub state: State,
+    pub state: ServerState,
     /// What a person should know of it: what is not pinned, and where it starts.
     pub notes: Vec<String>,
     /// Where trust in it is noted, and for which content; none where nothing of it is pinned.
@@ -168,7 +168,9 @@ impl Server {
     /// When the list cannot be written.
     pub fn pin_first(&self, layout: &Layout) -> Result<(), String> {
         match &self.trust {
-            Some((name, _)) if self.whose == Whose::Person && !Trust::read(&layout.trusted()).knows(name) => {
+            Some((name, _))
+                if self.whose == ServerOwner::Person && !Trust::read(&layout.trusted()).knows(name) =>
+            {
                 self.trust(layout, false)
             }
             _ => Ok(()),
@@ -179,27 +181,28 @@ impl Server {
     fn weigh(&mut self, settings: &Path, trusted: &Trust, layout: &Layout, environment: &Environment) {
         let (pinned, notes) = pins::pin(self, layout, environment);
         self.notes = notes;
-        let definition = signature::of(&json!(self.definition));
+        let definition = signature::hash(&json!(self.definition));
         let state = match self.whose {
-            Whose::Project => {
-                let hash = signature::of(&json!({"definition": self.definition, "files": pinned}));
+            ServerOwner::Project => {
+                let hash = signature::hash(&json!({"definition": self.definition, "files": pinned}));
                 let name = settings.with_file_name(format!("config.toml#mcp.servers.{}", self.name));
-                let state = if trusted.holds(&name, &hash) { State::Ready } else { State::Untrusted };
+                let state =
+                    if trusted.holds(&name, &hash) { ServerState::Ready } else { ServerState::Untrusted };
                 self.trust = Some((name, hash));
                 state
             }
-            Whose::Person if pinned.is_empty() => State::Ready,
-            Whose::Person => {
-                let hash = signature::of(&json!(pinned));
+            ServerOwner::Person if pinned.is_empty() => ServerState::Ready,
+            ServerOwner::Person => {
+                let hash = signature::hash(&json!(pinned));
                 // A person who changes the definition has decided; only its files are pinned.
                 let kind = definition.get(..16).unwrap_or(&definition);
                 let name = settings.with_file_name(format!("config.toml#mcp.servers.{}.{kind}", self.name));
                 let is_pinned = !trusted.knows(&name) || trusted.holds(&name, &hash);
                 self.trust = Some((name, hash));
-                if is_pinned { State::Ready } else { State::Changed }
+                if is_pinned { ServerState::Ready } else { ServerState::Changed }
             }
         };
-        self.state = if self.definition.enabled { state } else { State::Off };
+        self.state = if self.definition.enabled { state } else { ServerState::Off };
     }
 }
 
@@ -212,7 +215,7 @@ pub fn read(settings: &Settings, layout: &Layout, environment: &Environment) -> 
     let trusted = Trust::read(&layout.trusted());
     for value in settings.each(&table::MCP_SERVERS) {
         let from_project = project.as_ref().filter(|path| value.origin == Origin::File((*path).clone()));
-        let whose = if from_project.is_some() { Whose::Project } else { Whose::Person };
+        let whose = if from_project.is_some() { ServerOwner::Project } else { ServerOwner::Person };
         for (name, definition) in objects(&value.text) {
             let mut problem = |what: String| {
                 problems.push(format!(
@@ -221,23 +224,25 @@ pub fn read(settings: &Settings, layout: &Layout, environment: &Environment) -> 
                     value.origin
                 ));
             };
-            if found.get(&name).is_some_and(|known| known.whose == Whose::Person) && whose == Whose::Project {
+            if found.get(&name).is_some_and(|known| known.whose == ServerOwner::Person)
+                && whose == ServerOwner::Project
+            {
                 problem("you have a server of this name yourself, and yours is used".into());
                 continue;
             }
-            if found.len() >= MOST {
-                problem(format!("there are more than {MOST} servers"));
+            if found.len() >= MAX_SERVERS {
+                problem(format!("there are more than {MAX_SERVERS} servers"));
                 break;
             }
             match understood(&name, definition) {
                 Err(what) => problem(what),
                 Ok(definition) => {
-                    if whose == Whose::Project && definition.cwd.is_some() {
+                    if whose == ServerOwner::Project && definition.cwd.is_some() {
                         problem("`cwd` counts only in your own settings; a project's server starts in an empty directory".into());
                         continue;
                     }
                     let file = from_project.cloned().unwrap_or_else(|| layout.user_config());
-                    let (state, notes) = (State::Off, Vec::new());
+                    let (state, notes) = (ServerState::Off, Vec::new());
                     let mut server =
                         Server { name: name.clone(), definition, whose, state, notes, trust: None };
                     server.weigh(&file, &trusted, layout, environment);
@@ -367,7 +372,7 @@ mod tests {
         Place { _directory: directory, layout, sources }
     }
 
-    fn states(place: &Place) -> Vec<(String, State)> {
+    fn states(place: &Place) -> Vec<(String, ServerState)> {
         let settings = Settings::load(&place.sources).unwrap();
         read(&settings, &place.layout, &place.sources.environment)
             .0
@@ -384,21 +389,21 @@ mod tests {
         );
         let script = place.layout.project().unwrap().join("server.py");
         std::fs::write(&script, "one").unwrap();
-        let expected = |state| vec![("mine".to_string(), State::Ready), ("theirs".to_string(), state)];
-        assert_eq!(states(&place), expected(State::Untrusted));
+        let expected = |state| vec![("mine".to_string(), ServerState::Ready), ("theirs".to_string(), state)];
+        assert_eq!(states(&place), expected(ServerState::Untrusted));
         let settings = Settings::load(&place.sources).unwrap();
         let (servers, problems) = read(&settings, &place.layout, &place.sources.environment);
         assert!(problems.len() == 1 && problems[0].contains("yours is used"), "{problems:?}");
         assert_eq!(servers[0].definition.command.as_deref(), Some("x"));
         assert!(servers[0].trust(&place.layout, false).is_err());
         servers[1].trust(&place.layout, false).unwrap();
-        assert_eq!(states(&place), expected(State::Ready));
+        assert_eq!(states(&place), expected(ServerState::Ready));
         std::fs::write(&script, "two").unwrap();
-        assert_eq!(states(&place), expected(State::Untrusted));
+        assert_eq!(states(&place), expected(ServerState::Untrusted));
         std::fs::write(&script, "one").unwrap();
-        assert_eq!(states(&place), expected(State::Ready));
+        assert_eq!(states(&place), expected(ServerState::Ready));
         servers[1].trust(&place.layout, true).unwrap();
-        assert_eq!(states(&place), expected(State::Untrusted));
+        assert_eq!(states(&place), expected(ServerState::Untrusted));
         assert_eq!(
             secrets(&settings, &place.sources.environment),
             [("KEY".to_string(), "abcdefgh-1".to_string())]

@@ -43,17 +43,17 @@ pub trait Tool: Clone + Send + Sync + 'static {
 }
 
 /// The future of a running tool.
-pub type Running<'a> = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send + 'a>>;
+pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send + 'a>>;
 
 /// A call whose arguments are understood, and that was not made yet.
-pub struct Prepared {
+pub struct PreparedCall {
     /// What it would do.
     pub intents: Vec<Intent>,
     /// Does it.
-    pub start: Box<dyn for<'a> FnOnce(&'a ToolContext) -> Running<'a> + Send>,
+    pub start: Box<dyn for<'a> FnOnce(&'a ToolContext) -> ToolFuture<'a> + Send>,
 }
 
-impl fmt::Debug for Prepared {
+impl fmt::Debug for PreparedCall {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Prepared").field("intents", &self.intents).finish_non_exhaustive()
     }
@@ -79,7 +79,7 @@ pub trait DynTool: Send + Sync {
     ///
     /// # Errors
     /// What is wrong with them.
-    fn prepare(&self, arguments: Map<String, Value>, context: &ToolContext) -> Result<Prepared, String>;
+    fn prepare(&self, arguments: Map<String, Value>, context: &ToolContext) -> Result<PreparedCall, String>;
 }
 
 impl<T: Tool> DynTool for T {
@@ -104,18 +104,18 @@ impl<T: Tool> DynTool for T {
     }
 
     fn schema(&self) -> Value {
-        schema::of::<T::Input>()
+        schema::for_input::<T::Input>()
     }
 
     fn data_schema(&self) -> Value {
-        schema::whole::<T::Data>()
+        schema::for_output::<T::Data>()
     }
 
-    fn prepare(&self, arguments: Map<String, Value>, context: &ToolContext) -> Result<Prepared, String> {
+    fn prepare(&self, arguments: Map<String, Value>, context: &ToolContext) -> Result<PreparedCall, String> {
         let input: T::Input =
             serde_json::from_value(Value::Object(arguments)).map_err(|error| error.to_string())?;
         let tool = self.clone();
-        Ok(Prepared {
+        Ok(PreparedCall {
             intents: T::intents(&input, context),
             start: Box::new(move |context| {
                 Box::pin(async move { tool.call(input, context).await?.erased() })

@@ -4,9 +4,9 @@ use crate::context::ToolContext;
 use crate::registry::{Mode, coding};
 use crate::result::{Confidence, Output, ToolError};
 use crate::tool::{DynTool, Tool};
-use crate::walk::{self, Met, Walk};
+use crate::walk::{self, Walk, WalkItem};
 use async_trait::async_trait;
-use marvin_gate::{Intent, ListedKind, Touches, Workspace, WorkspacePath};
+use marvin_gate::{DirectoryEntryKind, Intent, Touches, Workspace, WorkspacePath};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -119,7 +119,7 @@ fn list(
             return Err(ToolError::Failed("the listing was cancelled".into()));
         }
         // Directories that cannot be looked into are shown without what is in them: the tree is for orientation.
-        let Met::Entry(entry) = met else { continue };
+        let WalkItem::Entry(entry) = met else { continue };
         if lines.len() > ENTRIES {
             if more == COUNTED {
                 all = false;
@@ -129,9 +129,9 @@ fn list(
             continue;
         }
         let mark = match entry.kind {
-            ListedKind::Directory => "/",
-            ListedKind::Link => "@",
-            ListedKind::File | ListedKind::Other => "",
+            DirectoryEntryKind::Directory => "/",
+            DirectoryEntryKind::Link => "@",
+            DirectoryEntryKind::File | DirectoryEntryKind::Other => "",
         };
         let name = walk::shown(entry.path.file_name().unwrap_or_default());
         lines.push(format!("{}{name}{mark}", "  ".repeat(entry.depth)));

@@ -5,7 +5,7 @@
 //! The rules themselves are ripgrep's (`ignore::gitignore`).
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use marvin_gate::{Listed, ListedKind, Workspace};
+use marvin_gate::{DirectoryEntry, DirectoryEntryKind, Workspace};
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
@@ -15,11 +15,11 @@ use std::rc::Rc;
 /// Directories that are never worth a look unless they are named.
 const SKIPPED: [&str; 4] = ["node_modules", "__pycache__", "venv", ".venv"];
 /// Hidden directories that people do look into.
-const SHOWN: [&str; 2] = [".marvin", ".github"];
+const WALKED_HIDDEN_DIRECTORIES: [&str; 2] = [".marvin", ".github"];
 /// Bytes of a file of ignore rules that are read.
 const RULES: u64 = 1024 * 1024;
 /// Directories in directories that are looked into; a path deeper than this is longer than the system takes.
-const DEEPEST: usize = 2048;
+const MAX_DIRECTORY_DEPTH: usize = 2048;
 
 /// What is walked, and what is left out.
 #[derive(Debug, Clone)]
@@ -36,13 +36,13 @@ pub(crate) struct Plan {
 
 impl Default for Plan {
     fn default() -> Self {
-        Plan { gitignore: true, everything: false, without: &[], max_depth: DEEPEST }
+        Plan { gitignore: true, everything: false, without: &[], max_depth: MAX_DIRECTORY_DEPTH }
     }
 }
 
 /// What was met on the way.
 #[derive(Debug)]
-pub(crate) enum Met {
+pub(crate) enum WalkItem {
     /// An entry of a directory.
     Entry(Entry),
     /// A directory that could not be listed.
@@ -55,7 +55,7 @@ pub(crate) struct Entry {
     /// Its path in the workspace.
     pub(crate) path: PathBuf,
     /// What it is.
-    pub(crate) kind: ListedKind,
+    pub(crate) kind: DirectoryEntryKind,
     /// 1 for what lies in the directory where the walk began.
     pub(crate) depth: usize,
 }
@@ -77,7 +77,7 @@ pub(crate) struct Walk<'a> {
 /// A directory whose entries are being handed out.
 struct Frame {
     path: PathBuf,
-    entries: std::vec::IntoIter<Listed>,
+    entries: std::vec::IntoIter<DirectoryEntry>,
     rules: Option<Rc<Rules>>,
 }
 
@@ -122,7 +122,7 @@ impl<'a> Walk<'a> {
     }
 
     /// The rules that hold in a directory.
-    fn rules(&self, path: &Path, entries: &[Listed], above: Option<Rc<Rules>>) -> Option<Rc<Rules>> {
+    fn rules(&self, path: &Path, entries: &[DirectoryEntry], above: Option<Rc<Rules>>) -> Option<Rc<Rules>> {
         let has = |name: &str| entries.binary_search_by(|entry| entry.name.as_os_str().cmp(OsStr::new(name)));
         let mut rules = above;
         for (there, file) in [(".git", ".git/info/exclude"), (".gitignore", ".gitignore")] {
@@ -148,13 +148,13 @@ impl<'a> Walk<'a> {
         builder.build().ok().filter(|rules| !rules.is_empty())
     }
 
-    fn offers(&self, entry: &Listed, path: &Path) -> bool {
+    fn offers(&self, entry: &DirectoryEntry, path: &Path) -> bool {
         let name = &entry.name;
         // A worktree's `.git` is a file.
         if name == ".git" || (path.as_os_str().is_empty() && name.eq_ignore_ascii_case(".tickets")) {
             return false;
         }
-        entry.kind != ListedKind::Directory || self.looked_into(name)
+        entry.kind != DirectoryEntryKind::Directory || self.looked_into(name)
     }
 
     fn looked_into(&self, name: &OsString) -> bool {
@@ -163,17 +163,17 @@ impl<'a> Walk<'a> {
             return false;
         }
         let hidden = name.as_encoded_bytes().first() == Some(&b'.');
-        self.plan.everything || is(&SHOWN) || !(hidden || is(&SKIPPED))
+        self.plan.everything || is(&WALKED_HIDDEN_DIRECTORIES) || !(hidden || is(&SKIPPED))
     }
 }
 
 impl Iterator for Walk<'_> {
-    type Item = Met;
+    type Item = WalkItem;
 
-    fn next(&mut self) -> Option<Met> {
+    fn next(&mut self) -> Option<WalkItem> {
         loop {
             if std::mem::take(&mut self.unreadable) {
-                return Some(Met::Unreadable);
+                return Some(WalkItem::Unreadable);
             }
             let depth = self.frames.len();
             let frame = self.frames.last_mut()?;
@@ -181,7 +181,7 @@ impl Iterator for Walk<'_> {
                 self.frames.pop();
                 continue;
             };
-            let directory = entry.kind == ListedKind::Directory;
+            let directory = entry.kind == DirectoryEntryKind::Directory;
             let path = frame.path.join(&entry.name);
             let rules = frame.rules.clone();
             if rules.as_ref().is_some_and(|rules| rules.ignore(&path, directory)) {
@@ -193,7 +193,7 @@ impl Iterator for Walk<'_> {
             if directory && depth < self.plan.max_depth {
                 self.enter(path.clone(), rules);
             }
-            return Some(Met::Entry(Entry { path, kind: entry.kind, depth }));
+            return Some(WalkItem::Entry(Entry { path, kind: entry.kind, depth }));
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::panel::Panel;
 use crate::theme::Theme;
 use crate::transcript::{Call, Content, Tone, Transcript};
 use marvin_agent::chat::{
-    Answer, Approval, Completion, Event, Kind, Message, Reply, RunRow, ServitorRow, Status, Typed,
+    Answer, Approval, Completion, Event, InputHistory, Kind, Message, Reply, RunRow, ServitorRow, Status,
 };
 use serde_json::Value;
 use std::path::PathBuf;
@@ -69,7 +69,7 @@ pub(crate) struct App {
     pub(crate) answering: Option<String>,
     /// Said once, at the bottom, until the next key.
     pub(crate) flash: Option<String>,
-    pub(crate) typed: Typed,
+    pub(crate) typed: InputHistory,
     /// Which of the typed lines is shown, and what was there before.
     recalled: Option<(usize, String)>,
     /// The first block of the running turn, and its question.
@@ -96,7 +96,7 @@ impl App {
             choice: None,
             answering: None,
             flash: None,
-            typed: Typed::default(),
+            typed: InputHistory::default(),
             recalled: None,
             turn: None,
             commands: 0,

@@ -5,7 +5,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 /// Bytes that can be typed or pasted into one prompt.
-const LONGEST: usize = 1024 * 1024;
+const MAX_PROMPT_BYTES: usize = 1024 * 1024;
 
 /// What is typed, and where the cursor stands.
 #[derive(Debug, Clone, Default)]
@@ -41,7 +41,7 @@ impl Editor {
 
     pub(crate) fn insert(&mut self, text: &str) {
         let clean = text.replace("\r\n", "\n").replace('\r', "\n");
-        if self.text.len() + clean.len() <= LONGEST {
+        if self.text.len() + clean.len() <= MAX_PROMPT_BYTES {
             self.text.insert_str(self.cursor, &clean);
             self.cursor += clean.len();
         }

@@ -7,7 +7,7 @@ use ratatui::style::Style;
 
 /// What of the lines before matters for the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct State {
+pub(crate) struct HighlightState {
     family: Family,
     in_comment: bool,
 }
@@ -36,9 +36,9 @@ const WORDS: &str = " abstract and as async await bool break case catch char cla
     use using var virtual void where while with yield SELECT FROM WHERE INSERT UPDATE DELETE CREATE TABLE JOIN ON AND OR NOT \
     echo exit fi done esac set sudo cd ";
 
-impl State {
+impl HighlightState {
     /// The state at the beginning of a block in this language.
-    pub(crate) fn of(language: &str) -> Self {
+    pub(crate) fn for_language(language: &str) -> Self {
         let name = language.split([' ', ',', '{']).next().unwrap_or_default().to_lowercase();
         let family = match name.as_str() {
             "" | "text" | "txt" | "plain" | "markdown" | "md" | "html" | "xml" | "csv" | "console" => {
@@ -52,7 +52,7 @@ impl State {
             "sql" | "lua" | "haskell" | "hs" | "ada" | "elm" => Family::Dashes,
             _ => Family::Slashes,
         };
-        State { family, in_comment: false }
+        HighlightState { family, in_comment: false }
     }
 
     pub(crate) fn is_diff(self) -> bool {
@@ -61,7 +61,7 @@ impl State {
 }
 
 /// One line, as pieces with a style.
-pub(crate) fn line<'a>(text: &'a str, state: &mut State, theme: &Theme) -> Vec<(&'a str, Style)> {
+pub(crate) fn line<'a>(text: &'a str, state: &mut HighlightState, theme: &Theme) -> Vec<(&'a str, Style)> {
     if state.family == Family::Text {
         return vec![(text, Style::default())];
     }
@@ -90,7 +90,12 @@ pub(crate) fn line<'a>(text: &'a str, state: &mut State, theme: &Theme) -> Vec<(
     pieces
 }
 
-fn token(rest: &str, before: Option<char>, state: &mut State, theme: &Theme) -> Option<(usize, Style)> {
+fn token(
+    rest: &str,
+    before: Option<char>,
+    state: &mut HighlightState,
+    theme: &Theme,
+) -> Option<(usize, Style)> {
     let comment = |length: usize| Some((length, theme.comment));
     if state.in_comment || (state.family == Family::Slashes && rest.starts_with("/*")) {
         let from = if state.in_comment { 0 } else { 2 };
@@ -158,7 +163,7 @@ mod tests {
     fn the_usual_things_are_found() {
         let theme = Theme::dark();
         fn find(language: &str, text: &'static str) -> Vec<(&'static str, Style)> {
-            let mut state = State::of(language);
+            let mut state = HighlightState::for_language(language);
             let pieces = line(text, &mut state, &Theme::dark());
             assert_eq!(pieces.iter().map(|(piece, _)| *piece).collect::<String>(), text);
             pieces
@@ -168,7 +173,7 @@ mod tests {
         assert!(find("python", "print('it', \"x\\\"y\")  # say").contains(&("\"x\\\"y\"", theme.string)));
         assert!(find("sql", "SELECT 1 -- one").contains(&("SELECT", theme.keyword)));
         assert_eq!(find("text", "let x").len(), 1);
-        let mut state = State::of("c");
+        let mut state = HighlightState::for_language("c");
         line("a /* b", &mut state, &theme);
         assert_eq!(line("c */ d", &mut state, &theme)[0], ("c */", theme.comment));
         for odd in ["\"", "'", "\\", "/*", "日本'語", "é1", "0x_é"] {

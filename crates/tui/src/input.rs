@@ -5,7 +5,7 @@
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyModifiers, MouseEvent, MouseEventKind};
 
 /// A sequence that is longer than this is none.
-const LONGEST: usize = 128;
+const MAX_SEQUENCE_BYTES: usize = 128;
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
 /// Understands bytes as they come.
@@ -16,7 +16,7 @@ pub(crate) struct Parser {
 }
 
 /// What stands at the beginning of some bytes.
-enum Found {
+enum ParseStep {
     /// More must come before it can be known.
     More,
     /// So many bytes, and what they mean, if anything.
@@ -55,12 +55,12 @@ impl Parser {
                 continue;
             }
             match first(&self.held, last) {
-                Found::More => break,
-                Found::Some(length, event) => {
+                ParseStep::More => break,
+                ParseStep::Some(length, event) => {
                     self.held.drain(..length.clamp(1, self.held.len()));
                     events.extend(event);
                 }
-                Found::Paste(length) => {
+                ParseStep::Paste(length) => {
                     self.held.drain(..length.min(self.held.len()));
                     self.pasting = true;
                 }
@@ -74,21 +74,21 @@ fn key(code: KeyCode, modifiers: KeyModifiers) -> Option<Event> {
     Some(Event::Key(KeyEvent::new(code, modifiers)))
 }
 
-fn first(bytes: &[u8], last: bool) -> Found {
+fn first(bytes: &[u8], last: bool) -> ParseStep {
     match bytes {
-        [0x1b] if !last => Found::More,
-        [0x1b] | [0x1b, 0x1b, ..] => Found::Some(1, key(KeyCode::Esc, KeyModifiers::NONE)),
+        [0x1b] if !last => ParseStep::More,
+        [0x1b] | [0x1b, 0x1b, ..] => ParseStep::Some(1, key(KeyCode::Esc, KeyModifiers::NONE)),
         [0x1b, b'[', rest @ ..] => sequence(rest, last),
         [0x1b, b'O', rest @ ..] => match rest {
-            [] if !last => Found::More,
-            [byte, ..] => Found::Some(3, letter(*byte).and_then(|code| key(code, KeyModifiers::NONE))),
-            [] => Found::Some(2, key(KeyCode::Char('O'), KeyModifiers::ALT)),
+            [] if !last => ParseStep::More,
+            [byte, ..] => ParseStep::Some(3, letter(*byte).and_then(|code| key(code, KeyModifiers::NONE))),
+            [] => ParseStep::Some(2, key(KeyCode::Char('O'), KeyModifiers::ALT)),
         },
         [0x1b, rest @ ..] => match plain(rest, last) {
-            Found::Some(length, Some(Event::Key(pressed))) => {
-                Found::Some(length + 1, key(pressed.code, pressed.modifiers | KeyModifiers::ALT))
+            ParseStep::Some(length, Some(Event::Key(pressed))) => {
+                ParseStep::Some(length + 1, key(pressed.code, pressed.modifiers | KeyModifiers::ALT))
             }
-            Found::Some(length, event) => Found::Some(length + 1, event),
+            ParseStep::Some(length, event) => ParseStep::Some(length + 1, event),
             other => other,
         },
         _ => plain(bytes, last),
@@ -96,8 +96,8 @@ fn first(bytes: &[u8], last: bool) -> Found {
 }
 
 /// A character, or a control character.
-fn plain(bytes: &[u8], last: bool) -> Found {
-    let Some(byte) = bytes.first().copied() else { return Found::More };
+fn plain(bytes: &[u8], last: bool) -> ParseStep {
+    let Some(byte) = bytes.first().copied() else { return ParseStep::More };
     let control = |char: u8| key(KeyCode::Char(char::from(char)), KeyModifiers::CONTROL);
     let event = match byte {
         b'\r' => key(KeyCode::Enter, KeyModifiers::NONE),
@@ -109,10 +109,10 @@ fn plain(bytes: &[u8], last: bool) -> Found {
         32..=126 => key(KeyCode::Char(char::from(byte)), KeyModifiers::NONE),
         _ => return character(bytes, byte, last),
     };
-    Found::Some(1, event)
+    ParseStep::Some(1, event)
 }
 
-fn character(bytes: &[u8], byte: u8, last: bool) -> Found {
+fn character(bytes: &[u8], byte: u8, last: bool) -> ParseStep {
     let length = match byte {
         0xc0..=0xdf => 2,
         0xe0..=0xef => 3,
@@ -120,30 +120,30 @@ fn character(bytes: &[u8], byte: u8, last: bool) -> Found {
         _ => 1,
     };
     match bytes.get(..length) {
-        None if !last => Found::More,
-        None => Found::Some(1, None),
+        None if !last => ParseStep::More,
+        None => ParseStep::Some(1, None),
         Some(whole) => match std::str::from_utf8(whole).ok().and_then(|text| text.chars().next()) {
-            Some(char) => Found::Some(length, key(KeyCode::Char(char), KeyModifiers::NONE)),
-            None => Found::Some(1, None),
+            Some(char) => ParseStep::Some(length, key(KeyCode::Char(char), KeyModifiers::NONE)),
+            None => ParseStep::Some(1, None),
         },
     }
 }
 
 /// What stands behind `ESC [`.
-fn sequence(rest: &[u8], last: bool) -> Found {
+fn sequence(rest: &[u8], last: bool) -> ParseStep {
     let Some(end) = rest.iter().position(|byte| (0x40..=0x7e).contains(byte)) else {
         return match rest.len() {
-            length if length > LONGEST => Found::Some(length + 2, None),
-            _ if !last => Found::More,
-            0 => Found::Some(2, key(KeyCode::Char('['), KeyModifiers::ALT)),
-            length => Found::Some(length + 2, None),
+            length if length > MAX_SEQUENCE_BYTES => ParseStep::Some(length + 2, None),
+            _ if !last => ParseStep::More,
+            0 => ParseStep::Some(2, key(KeyCode::Char('['), KeyModifiers::ALT)),
+            length => ParseStep::Some(length + 2, None),
         };
     };
     let (inner, ends) = (rest.get(..end).unwrap_or_default(), rest.get(end).copied().unwrap_or(0));
     let length = end + 3;
     let text = String::from_utf8_lossy(inner);
     if let Some(mouse) = text.strip_prefix('<') {
-        return Found::Some(length, wheel(mouse));
+        return ParseStep::Some(length, wheel(mouse));
     }
     let numbers: Vec<u32> =
         text.split(';').map(|part| part.split(':').next().unwrap_or("").parse().unwrap_or(0)).collect();
@@ -151,7 +151,7 @@ fn sequence(rest: &[u8], last: bool) -> Found {
     let modifiers = modifiers(number(1));
     let event = match ends {
         b'~' => match number(0) {
-            200 => return Found::Paste(length),
+            200 => return ParseStep::Paste(length),
             // `modifyOtherKeys`: the modifiers, then the key.
             27 => named(number(2)).and_then(|code| key(code, modifiers)),
             tilde => by_number(tilde).and_then(|code| key(code, modifiers)),
@@ -162,7 +162,7 @@ fn sequence(rest: &[u8], last: bool) -> Found {
         b'R' if number(0) > 1 => None,
         other => letter(other).and_then(|code| key(code, modifiers)),
     };
-    Found::Some(length, event)
+    ParseStep::Some(length, event)
 }
 
 fn modifiers(number: u32) -> KeyModifiers {

@@ -22,7 +22,7 @@ mod view;
 
 use app::{App, Effect};
 use crossterm::event::Event as Key;
-use marvin_agent::chat::{Answer, Chat, Event, Message, Reply, Typed};
+use marvin_agent::chat::{Answer, Chat, Event, InputHistory, Message, Reply};
 use marvin_base::truncate;
 use panel::Panel;
 use ratatui::Terminal;
@@ -33,7 +33,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
-use terminal::{Reader, Taken};
+use terminal::{Reader, TerminalGuard};
 use theme::Theme;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -42,12 +42,12 @@ use transcript::Tone;
 /// While text is arriving, frames are this far apart; keys are shown at once.
 const FRAME: Duration = Duration::from_millis(16);
 /// How long a turn that is broken off may take to close its record when the person leaves.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TURN_CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Events that are taken at once.
 const MANY: usize = 2_048;
 
 /// A conversation that was opened.
-pub struct Opened {
+pub struct OpenedChat {
     /// The conversation.
     pub chat: Chat,
     /// What somebody sees who has said nothing yet.
@@ -58,7 +58,7 @@ pub struct Opened {
     pub held: Box<dyn std::any::Any>,
 }
 
-impl std::fmt::Debug for Opened {
+impl std::fmt::Debug for OpenedChat {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Opened").field("chat", &self.chat).finish_non_exhaustive()
     }
@@ -74,7 +74,7 @@ pub struct Options {
 }
 
 /// What the face hears.
-enum Heard {
+enum FrontEndMessage {
     Key(Key),
     Resized,
     /// The terminal is gone, or somebody wants the program to end.
@@ -108,12 +108,12 @@ enum Job {
 pub fn run<F, Fut>(options: &Options, open: F) -> Result<(), String>
 where
     F: FnOnce() -> Fut + Send + 'static,
-    Fut: Future<Output = Result<Opened, String>>,
+    Fut: Future<Output = Result<OpenedChat, String>>,
 {
     let cannot = |error: std::io::Error| format!("the terminal cannot be used: {error}\n  hint: try --plain");
     let (tell, heard) = channel();
     let (jobs, orders) = unbounded_channel();
-    let taken = Taken::new().map_err(cannot)?;
+    let taken = TerminalGuard::new().map_err(cannot)?;
     let mut screen = Terminal::new(CrosstermBackend::new(std::io::stdout())).map_err(cannot)?;
     let mut app = App::new(Theme::choose(options.no_color));
     screen.draw(|frame| view::draw(&mut app, frame)).map_err(cannot)?;
@@ -125,7 +125,7 @@ where
             .map_err(cannot)?
     };
     let reader = keys_to(&tell).map_err(cannot)?;
-    let mut face = Face {
+    let mut face = TerminalFrontEnd {
         app,
         screen,
         chat: None,
@@ -136,7 +136,7 @@ where
         jobs,
     };
     let ended = face.live(&heard, options);
-    let Face { screen, reader, taken, jobs, .. } = face;
+    let TerminalFrontEnd { screen, reader, taken, jobs, .. } = face;
     jobs.send(Job::End).ok();
     drop(reader);
     drop(screen);
@@ -145,25 +145,25 @@ where
     ended
 }
 
-fn keys_to(tell: &Sender<Heard>) -> std::io::Result<Reader> {
+fn keys_to(tell: &Sender<FrontEndMessage>) -> std::io::Result<Reader> {
     let tell = tell.clone();
-    Reader::start(move |key| tell.send(key.map_or(Heard::End, Heard::Key)).is_ok())
+    Reader::start(move |key| tell.send(key.map_or(FrontEndMessage::End, FrontEndMessage::Key)).is_ok())
 }
 
-struct Face {
+struct TerminalFrontEnd {
     app: App,
     screen: Terminal<CrosstermBackend<std::io::Stdout>>,
     chat: Option<Chat>,
     welcome: String,
     reader: Option<Reader>,
-    taken: Option<Taken>,
-    tell: Sender<Heard>,
+    taken: Option<TerminalGuard>,
+    tell: Sender<FrontEndMessage>,
     jobs: UnboundedSender<Job>,
 }
 
-impl Face {
+impl TerminalFrontEnd {
     /// Hears and draws until it is over.
-    fn live(&mut self, heard: &Receiver<Heard>, options: &Options) -> Result<(), String> {
+    fn live(&mut self, heard: &Receiver<FrontEndMessage>, options: &Options) -> Result<(), String> {
         let (mut drawn, mut due) = (Instant::now(), false);
         loop {
             let next = if due {
@@ -178,7 +178,7 @@ impl Face {
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             };
             for one in first.into_iter().chain(heard.try_iter().take(MANY)) {
-                at_once |= !matches!(one, Heard::Events(_));
+                at_once |= !matches!(one, FrontEndMessage::Events(_));
                 self.hear(one, options)?;
                 if self.app.quitting {
                     return Ok(());
@@ -195,26 +195,26 @@ impl Face {
         }
     }
 
-    fn hear(&mut self, heard: Heard, options: &Options) -> Result<(), String> {
+    fn hear(&mut self, heard: FrontEndMessage, options: &Options) -> Result<(), String> {
         match heard {
-            Heard::Key(key) => {
+            FrontEndMessage::Key(key) => {
                 let effects = keys::input(&mut self.app, &key, self.chat.as_ref());
                 self.all(effects, options);
             }
-            Heard::Resized => {}
-            Heard::End => self.app.quitting = true,
-            Heard::Failed(error) => return Err(error),
-            Heard::Opened(start) => {
+            FrontEndMessage::Resized => {}
+            FrontEndMessage::End => self.app.quitting = true,
+            FrontEndMessage::Failed(error) => return Err(error),
+            FrontEndMessage::Opened(start) => {
                 let Start { chat, welcome, note, messages } = *start;
                 self.app.show(&messages, &welcome);
                 self.app.note(&note, Tone::Quiet);
                 let ground = chat.ground();
-                self.app.typed = Typed::read(&ground.layout.typed(&chat.status().profile));
+                self.app.typed = InputHistory::read(&ground.layout.typed(&chat.status().profile));
                 self.app.stands(chat.status(), chat.approvals());
                 self.chat = Some(chat);
                 self.welcome = welcome;
             }
-            Heard::Events(events) => {
+            FrontEndMessage::Events(events) => {
                 let mut anew = false;
                 for event in &events {
                     if event.kind == "gap" {
@@ -226,12 +226,12 @@ impl Face {
                     self.ask_anew();
                 }
             }
-            Heard::Reply(reply) => {
+            FrontEndMessage::Reply(reply) => {
                 self.app.commands = self.app.commands.saturating_sub(1);
                 let effects = self.app.reply(reply);
                 self.all(effects, options);
             }
-            Heard::Voice(said) => {
+            FrontEndMessage::Voice(said) => {
                 self.app.commands = self.app.commands.saturating_sub(1);
                 match said {
                     Ok(text) => self.app.editor.insert(&text),
@@ -251,7 +251,7 @@ impl Face {
     fn show_again(&mut self) {
         if let Some(chat) = &self.chat {
             self.app.show(&chat.messages(), &self.welcome);
-            self.app.typed = Typed::read(&chat.ground().layout.typed(&chat.status().profile));
+            self.app.typed = InputHistory::read(&chat.ground().layout.typed(&chat.status().profile));
         }
     }
 
@@ -353,7 +353,7 @@ impl Face {
             Some(Err(error)) => Some(format!("`{}` cannot be started: {error}; set EDITOR", options.editor)),
             None => Some("no editor is set: set EDITOR".into()),
         };
-        self.taken = Taken::new().ok();
+        self.taken = TerminalGuard::new().ok();
         self.reader = keys_to(&self.tell).ok();
         self.draw_anew();
         if self.taken.is_none() || self.reader.is_none() {
@@ -363,29 +363,29 @@ impl Face {
 }
 
 /// The thread of the conversation: opens it, tells the face what happens, does what the face orders.
-fn serve<F, Fut>(open: F, tell: &Sender<Heard>, mut orders: UnboundedReceiver<Job>)
+fn serve<F, Fut>(open: F, tell: &Sender<FrontEndMessage>, mut orders: UnboundedReceiver<Job>)
 where
     F: FnOnce() -> Fut,
-    Fut: Future<Output = Result<Opened, String>>,
+    Fut: Future<Output = Result<OpenedChat, String>>,
 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => {
-            tell.send(Heard::Failed(format!("cannot start: {error}"))).ok();
+            tell.send(FrontEndMessage::Failed(format!("cannot start: {error}"))).ok();
             return;
         }
     };
     runtime.block_on(async {
         listen_to_signals(tell);
         let (chat, _held) = match open().await {
-            Ok(Opened { chat, welcome, note, held }) => {
+            Ok(OpenedChat { chat, welcome, note, held }) => {
                 let start = Start { messages: chat.messages(), chat: chat.clone(), welcome, note };
-                tell.send(Heard::Opened(Box::new(start))).ok();
+                tell.send(FrontEndMessage::Opened(Box::new(start))).ok();
                 (chat, held)
             }
             Err(error) => {
-                tell.send(Heard::Failed(error)).ok();
+                tell.send(FrontEndMessage::Failed(error)).ok();
                 return;
             }
         };
@@ -393,18 +393,18 @@ where
         loop {
             tokio::select! {
                 some = events.some(MANY) => {
-                    if some.is_empty() || tell.send(Heard::Events(some)).is_err() {
+                    if some.is_empty() || tell.send(FrontEndMessage::Events(some)).is_err() {
                         break;
                     }
                 }
                 job = orders.recv() => match job {
                     Some(Job::Line(line)) => {
                         let (chat, tell) = (chat.clone(), tell.clone());
-                        tokio::spawn(async move { tell.send(Heard::Reply(line_to(&chat, &line).await)).ok() });
+                        tokio::spawn(async move { tell.send(FrontEndMessage::Reply(line_to(&chat, &line).await)).ok() });
                     }
                     Some(Job::Voice(seconds)) => {
                         let (chat, tell) = (chat.clone(), tell.clone());
-                        tokio::spawn(async move { tell.send(Heard::Voice(chat.listen(seconds).await)).ok() });
+                        tokio::spawn(async move { tell.send(FrontEndMessage::Voice(chat.listen(seconds).await)).ok() });
                     }
                     Some(Job::End) | None => break,
                 },
@@ -417,7 +417,7 @@ where
                     tokio::time::sleep(Duration::from_millis(10)).await;
                 }
             };
-            tokio::time::timeout(PATIENCE, quiet).await.ok();
+            tokio::time::timeout(TURN_CLOSE_TIMEOUT, quiet).await.ok();
         }
     });
 }
@@ -429,7 +429,7 @@ async fn line_to(chat: &Chat, line: &str) -> Reply {
     }
 }
 
-fn listen_to_signals(tell: &Sender<Heard>) {
+fn listen_to_signals(tell: &Sender<FrontEndMessage>) {
     for (kind, ends) in [
         (SignalKind::window_change(), false),
         (SignalKind::terminate(), true),
@@ -440,7 +440,7 @@ fn listen_to_signals(tell: &Sender<Heard>) {
         let tell = tell.clone();
         tokio::spawn(async move {
             while signal.recv().await.is_some() {
-                if tell.send(if ends { Heard::End } else { Heard::Resized }).is_err() {
+                if tell.send(if ends { FrontEndMessage::End } else { FrontEndMessage::Resized }).is_err() {
                     break;
                 }
             }

@@ -10,14 +10,14 @@ use ratatui::style::{Modifier, Style};
 
 /// What of the lines before matters for the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct State {
+pub(crate) struct MarkdownState {
     /// Within a block of code: how its fence is written, and its language.
     fence: Option<(char, usize)>,
-    code: highlight::State,
+    code: highlight::HighlightState,
 }
 
 /// One line, as pieces with a style.
-pub(crate) fn line<'a>(text: &'a str, state: &mut State, theme: &Theme) -> Vec<(&'a str, Style)> {
+pub(crate) fn line<'a>(text: &'a str, state: &mut MarkdownState, theme: &Theme) -> Vec<(&'a str, Style)> {
     let trimmed = text.trim_start();
     let fence = fence_of(trimmed);
     if let Some((mark, count)) = state.fence {
@@ -34,7 +34,7 @@ pub(crate) fn line<'a>(text: &'a str, state: &mut State, theme: &Theme) -> Vec<(
     }
     if let Some((mark, count, rest)) = fence {
         state.fence = Some((mark, count));
-        state.code = highlight::State::of(rest.trim());
+        state.code = highlight::HighlightState::for_language(rest.trim());
         return vec![(text, theme.mark)];
     }
     if is_heading(trimmed) {
@@ -58,7 +58,7 @@ pub(crate) fn line<'a>(text: &'a str, state: &mut State, theme: &Theme) -> Vec<(
     pieces
 }
 
-fn is_diff(state: &State) -> bool {
+fn is_diff(state: &MarkdownState) -> bool {
     state.code.is_diff()
 }
 
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> String {
-        let (theme, mut state) = (Theme::dark(), State::default());
+        let (theme, mut state) = (Theme::dark(), MarkdownState::default());
         let mut all = String::new();
         for one in text.lines() {
             for (piece, style) in line(one, &mut state, &theme) {

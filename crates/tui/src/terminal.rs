@@ -16,9 +16,9 @@ const MOMENT: i64 = 30_000_000;
 
 /// A terminal that is ours for as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Taken;
+pub(crate) struct TerminalGuard;
 
-impl Taken {
+impl TerminalGuard {
     /// Takes the terminal. A panic of this thread gives it back before anything is said; what breaks elsewhere is told as an event,
     /// and the face goes on.
     pub(crate) fn new() -> std::io::Result<Self> {
@@ -33,13 +33,13 @@ impl Taken {
             }));
         });
         enable_raw_mode()?;
-        let taken = Taken;
+        let taken = TerminalGuard;
         execute!(stdout(), EnterAlternateScreen, EnableMouseCapture, EnableBracketedPaste)?;
         Ok(taken)
     }
 }
 
-impl Drop for Taken {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
         give_back();
     }

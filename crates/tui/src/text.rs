@@ -3,7 +3,7 @@
 //! A [`Layout`] is made piece by piece: text that arrives is appended, and only the last line is laid out again. Lines that are
 //! done stay as they are. What a terminal would obey is written out (see `marvin_base::visible`).
 
-use crate::markdown::{self, State};
+use crate::markdown::{self, MarkdownState};
 use crate::theme::Theme;
 use marvin_base::visible::is_hidden;
 use ratatui::style::Style;
@@ -14,7 +14,7 @@ use unicode_width::UnicodeWidthStr;
 /// A line longer than this is laid out in parts, so that text without line breaks costs no more than other text.
 const LONG: usize = 4 * 1024;
 /// Characters that one cell may hold; more marks on one letter are written out.
-const MOST_MARKS: usize = 12;
+const MAX_CELL_CHARS: usize = 12;
 const TAB: usize = 4;
 
 /// How a text is read.
@@ -39,13 +39,21 @@ pub(crate) struct Layout {
     done: usize,
     /// Lines that are done.
     settled: usize,
-    state: State,
+    state: MarkdownState,
 }
 
 impl Layout {
     pub(crate) fn new(width: usize, indent: usize, kind: Kind) -> Self {
         let width = width.saturating_sub(indent).max(4);
-        Layout { width, kind, indent, lines: Vec::new(), done: 0, settled: 0, state: State::default() }
+        Layout {
+            width,
+            kind,
+            indent,
+            lines: Vec::new(),
+            done: 0,
+            settled: 0,
+            state: MarkdownState::default(),
+        }
     }
 
     pub(crate) fn lines(&self) -> &[Line<'static>] {
@@ -108,9 +116,9 @@ fn cells<'a>(styled: &[(&'a str, Style)], theme: &Theme) -> Vec<Cell<'a>> {
         for grapheme in text.graphemes(true) {
             if grapheme == "\t" {
                 cells.push(Cell { text: " ".repeat(TAB).into(), width: TAB, style: *style, space: true });
-            } else if grapheme.chars().any(is_hidden) || grapheme.chars().count() > MOST_MARKS {
+            } else if grapheme.chars().any(is_hidden) || grapheme.chars().count() > MAX_CELL_CHARS {
                 for char in grapheme.chars() {
-                    let odd = is_hidden(char) || grapheme.chars().count() > MOST_MARKS;
+                    let odd = is_hidden(char) || grapheme.chars().count() > MAX_CELL_CHARS;
                     let text = if odd { char.escape_unicode().to_string() } else { char.to_string() };
                     let style = if odd { theme.escaped } else { *style };
                     // Each of its characters is a cell, so that it can be wrapped anywhere.

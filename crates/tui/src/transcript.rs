@@ -47,10 +47,10 @@ pub(crate) struct Call {
 
 struct Block {
     content: Content,
-    laid_out: Option<LaidOut>,
+    laid_out: Option<BlockLayout>,
 }
 
-struct LaidOut {
+struct BlockLayout {
     width: usize,
     head: Vec<Line<'static>>,
     body: Layout,
@@ -259,7 +259,7 @@ impl Block {
                 Content::Call(call) => (card(call, width, theme), 4, kind_of_call(call, theme)),
                 Content::Note(_, tone) => (Vec::new(), 2, Kind::Plain(tone.style(theme))),
             };
-            self.laid_out = Some(LaidOut { width, head, body: Layout::new(width, indent, kind) });
+            self.laid_out = Some(BlockLayout { width, head, body: Layout::new(width, indent, kind) });
         }
         let call_text;
         let text = match &self.content {

@@ -13,7 +13,7 @@
 use crate::answer::Refusal;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::Response;
-use marvin_base::key::Key;
+use marvin_base::key::TokenHash;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -25,7 +25,7 @@ const A_SECOND: f64 = 300.0;
 const WRONG_BURST: f64 = 60.0;
 const WRONG_A_SECOND: f64 = 5.0;
 /// Bytes of an address.
-const LONGEST_ADDRESS: usize = 4 * 1024;
+const MAX_URI_BYTES: usize = 4 * 1024;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
@@ -49,7 +49,7 @@ const ALWAYS: [(HeaderName, &str); 8] = [
 #[derive(Debug)]
 pub(crate) struct Guard {
     address: SocketAddr,
-    key: Key,
+    key: TokenHash,
     with_token: Mutex<Bucket>,
     open: Mutex<Bucket>,
     wrong: Mutex<Bucket>,
@@ -92,7 +92,7 @@ impl Guard {
     pub(crate) fn new(address: SocketAddr, token: &str) -> Self {
         Guard {
             address,
-            key: Key::new(token),
+            key: TokenHash::new(token),
             with_token: Bucket::new(BURST, A_SECOND),
             open: Bucket::new(BURST, A_SECOND),
             wrong: Bucket::new(WRONG_BURST, WRONG_A_SECOND),
@@ -101,7 +101,7 @@ impl Guard {
 
     /// Lets a request in, or says why not. `open`: it needs no token.
     pub(crate) fn admit(&self, uri: &Uri, headers: &HeaderMap, open: bool) -> Result<(), Refusal> {
-        if uri.path_and_query().is_some_and(|whole| whole.as_str().len() > LONGEST_ADDRESS) {
+        if uri.path_and_query().is_some_and(|whole| whole.as_str().len() > MAX_URI_BYTES) {
             return Err(Refusal::new(StatusCode::URI_TOO_LONG, "the address is too long"));
         }
         let host = self.host(uri, headers)?;

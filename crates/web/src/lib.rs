@@ -12,4 +12,4 @@ mod routes;
 mod service;
 mod session;
 
-pub use service::{Served, Setup, StartError, serve};
+pub use service::{Setup, StartError, WebServer, serve};

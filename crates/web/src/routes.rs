@@ -91,19 +91,19 @@ pub(crate) static ROUTES: [Route; 27] = [
 
 /// A route, and what its address named.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct RouteMatch {
     pub(crate) route: &'static Route,
     /// The part that stands for `{…}`; none of them has more than one.
     pub(crate) part: String,
 }
 
 /// The route of a request.
-pub(crate) fn find(method: &Method, path: &str) -> Result<Found, Refusal> {
+pub(crate) fn find(method: &Method, path: &str) -> Result<RouteMatch, Refusal> {
     let mut allowed = Vec::new();
     for route in &ROUTES {
         let Some(part) = fits(route.path, path) else { continue };
         if route.method == method.as_str() {
-            return Ok(Found { route, part });
+            return Ok(RouteMatch { route, part });
         }
         allowed.push(route.method);
     }

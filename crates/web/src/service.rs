@@ -2,7 +2,7 @@
 
 use crate::answer::{Refusal, typed};
 use crate::guard::{self, Guard};
-use crate::pages::House;
+use crate::pages::PageHandler;
 use crate::routes;
 use crate::session::Sessions;
 use axum::body::Body;
@@ -14,7 +14,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_agent::chat::Chat;
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -26,23 +26,23 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// Connections at the same time; further ones wait to be accepted.
-const MOST_CONNECTIONS: usize = 1_024;
+const MAX_CONNECTIONS: usize = 1_024;
 /// How long a connection may take to send the head of a request, or to think of one.
 const HEAD_TIME: Duration = Duration::from_secs(10);
 /// How long the body of a request may take.
 const BODY_TIME: Duration = Duration::from_secs(10);
 /// Bytes of a body.
-const LARGEST_BODY: usize = 2 * 1024 * 1024;
+const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 /// Headers of a request, and bytes of all of them.
-const MOST_HEADERS: usize = 64;
-const LARGEST_HEAD: usize = 32 * 1024;
+const MAX_HEADERS: usize = 64;
+const MAX_HEAD_BYTES: usize = 32 * 1024;
 /// How long open answers may take to end.
 const LAST: Duration = Duration::from_secs(3);
 
 /// What is served.
 pub struct Setup {
     /// Settings, directories and workspace.
-    pub ground: Arc<Ground>,
+    pub ground: Arc<ProjectContext>,
     /// The conversation.
     pub chat: Chat,
     /// The token that requests must carry.
@@ -78,7 +78,7 @@ pub enum StartError {
 
 /// A server that listens.
 #[derive(Debug)]
-pub struct Served {
+pub struct WebServer {
     address: SocketAddr,
     sessions: Arc<Sessions>,
     cancel: CancellationToken,
@@ -89,7 +89,7 @@ pub struct Served {
 ///
 /// # Errors
 /// When the address may not or cannot be listened on.
-pub async fn serve(setup: Setup, cancel: &CancellationToken) -> Result<Served, StartError> {
+pub async fn serve(setup: Setup, cancel: &CancellationToken) -> Result<WebServer, StartError> {
     let asked = setup.address;
     if !asked.ip().is_loopback() && !setup.beyond {
         return Err(StartError::Beyond(asked));
@@ -103,13 +103,13 @@ pub async fn serve(setup: Setup, cancel: &CancellationToken) -> Result<Served, S
     let sessions = Arc::new(Sessions::new(&setup.token));
     let door = Arc::new(Door {
         guard: Guard::new(address, &setup.token),
-        house: House::new(setup.ground, setup.chat, sessions.clone(), cancel.clone()),
+        house: PageHandler::new(setup.ground, setup.chat, sessions.clone(), cancel.clone()),
     });
     let task = tokio::spawn(accept(listener, door, cancel.clone()));
-    Ok(Served { address, sessions, cancel, task })
+    Ok(WebServer { address, sessions, cancel, task })
 }
 
-impl Served {
+impl WebServer {
     /// Where it listens.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
@@ -141,11 +141,11 @@ impl Served {
 #[derive(Debug)]
 struct Door {
     guard: Guard,
-    house: House,
+    house: PageHandler,
 }
 
 async fn accept(listener: TcpListener, door: Arc<Door>, cancel: CancellationToken) {
-    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let connections = TaskTracker::new();
     loop {
         let stream = tokio::select! {
@@ -184,8 +184,8 @@ async fn connection(stream: TcpStream, door: Arc<Door>, cancel: CancellationToke
     builder
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
-        .max_headers(MOST_HEADERS)
-        .max_buf_size(LARGEST_HEAD);
+        .max_headers(MAX_HEADERS)
+        .max_buf_size(MAX_HEAD_BYTES);
     let served = builder.serve_connection(TokioIo::new(stream), service);
     let mut served = std::pin::pin!(served);
     // Errors of one connection are its own.
@@ -231,10 +231,10 @@ async fn read_body(method: &Method, headers: &HeaderMap, body: Body) -> Result<B
         return Ok(Bytes::new());
     }
     let too_large = || {
-        let why = format!("the body is larger than {LARGEST_BODY} bytes");
+        let why = format!("the body is larger than {MAX_BODY_BYTES} bytes");
         closing(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, why))
     };
-    if length.is_some_and(|length| length > LARGEST_BODY as u64) {
+    if length.is_some_and(|length| length > MAX_BODY_BYTES as u64) {
         return Err(too_large());
     }
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -243,7 +243,7 @@ async fn read_body(method: &Method, headers: &HeaderMap, body: Body) -> Result<B
         let why = "the body must be JSON\n  hint: send `Content-Type: application/json`";
         return Err(closing(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why)));
     }
-    match tokio::time::timeout(BODY_TIME, axum::body::to_bytes(body, LARGEST_BODY)).await {
+    match tokio::time::timeout(BODY_TIME, axum::body::to_bytes(body, MAX_BODY_BYTES)).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(_)) => Err(too_large()),
         Err(_) => Err(closing(Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"))),

@@ -4,7 +4,7 @@
 //! dead, so that it is worth nothing in a history, a screen recording or a list of processes.
 
 use marvin_base::ids;
-use marvin_base::key::Key;
+use marvin_base::key::TokenHash;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::Notify;
@@ -18,7 +18,7 @@ const CODE_DIGITS: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Sessions {
     token: String,
-    codes: Mutex<VecDeque<Key>>,
+    codes: Mutex<VecDeque<TokenHash>>,
     opened: Notify,
 }
 
@@ -31,7 +31,7 @@ impl Sessions {
     pub(crate) fn issue(&self) -> String {
         let code = ids::short(CODE_DIGITS);
         let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
-        codes.push_back(Key::new(&code));
+        codes.push_back(TokenHash::new(&code));
         while codes.len() > MAX_OPEN_CODES {
             codes.pop_front();
         }

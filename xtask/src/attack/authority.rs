@@ -213,7 +213,7 @@ fn with_first_run(place: &Path, words: &[&str]) -> Vec<String> {
 }
 
 /// The same at a terminal of its own, as a person would.
-fn marvin_at_terminal(arena: &Arena, place: &Path, words: &[&str]) -> Result<pty::Seen, String> {
+fn marvin_at_terminal(arena: &Arena, place: &Path, words: &[&str]) -> Result<pty::TerminalOutput, String> {
     let words = with_first_run(place, words);
     let marvin = arena.marvin.display().to_string();
     let words: Vec<&str> = std::iter::once(marvin.as_str()).chain(words.iter().map(String::as_str)).collect();

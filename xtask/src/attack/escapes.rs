@@ -11,7 +11,7 @@ use super::{Arena, Trial, text};
 const BEFORE: &str = "qbefore";
 const AFTER: &str = "qafter";
 /// Outputs that must show the words.
-const MIN_SHOWN: usize = 9;
+const MIN_VISIBLE_OUTPUTS: usize = 9;
 
 /// Shows every payload by every command.
 pub(crate) fn run(arena: &Arena) -> Result<Vec<Trial>, String> {
@@ -36,7 +36,7 @@ pub(crate) fn run(arena: &Arena) -> Result<Vec<Trial>, String> {
             id: text(&case, "id").to_string(),
             level: "",
             held: leaks.is_empty(),
-            control: shown >= MIN_SHOWN,
+            control: shown >= MIN_VISIBLE_OUTPUTS,
             note: format!("{} leaks: {}; {shown} outputs show the words", leaks.len(), leaks.join("; ")),
         });
     }

@@ -20,7 +20,7 @@ pub(super) struct Window {
 }
 
 /// What a command wrote to its terminal, and its exit code.
-pub(super) struct Seen {
+pub(super) struct TerminalOutput {
     pub(super) text: Vec<u8>,
     pub(super) code: Option<i32>,
 }
@@ -56,7 +56,7 @@ impl Window {
     }
 
     /// Waits for the end.
-    pub(super) fn wait(mut self) -> Seen {
+    pub(super) fn wait(mut self) -> TerminalOutput {
         let until = Instant::now() + COMMAND_TIMEOUT;
         let code = loop {
             match self.child.try_wait() {
@@ -69,7 +69,7 @@ impl Window {
                 }
             }
         };
-        Seen { text: self.reader.join().unwrap_or_default(), code }
+        TerminalOutput { text: self.reader.join().unwrap_or_default(), code }
     }
 }
 
@@ -133,13 +133,13 @@ impl Scene {
     }
 
     /// Runs words of Marvin in a terminal.
-    pub(super) fn marvin(&self, words: &[&str]) -> Result<Seen, String> {
+    pub(super) fn marvin(&self, words: &[&str]) -> Result<TerminalOutput, String> {
         let all: Vec<&str> = std::iter::once(self.marvin.as_str()).chain(words.iter().copied()).collect();
         self.run(&all)
     }
 
     /// Runs words in a terminal.
-    pub(super) fn run(&self, words: &[&str]) -> Result<Seen, String> {
+    pub(super) fn run(&self, words: &[&str]) -> Result<TerminalOutput, String> {
         let variables = self.variables()?;
         let variables: Vec<(&str, &str)> =
             variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();

@@ -38,7 +38,7 @@ pub(crate) fn run(arena: &Arena) -> Result<Vec<Trial>, String> {
         for case in &cases {
             let control = person.control(case)?;
             for (level, setting, old) in LEVELS {
-                let Seen { through, ran, note } = person.attack(case, setting, old)?;
+                let AttackResult { through, ran, note } = person.attack(case, setting, old)?;
                 // Without namespaces some things are open, and `marvin doctor` names them.
                 let named = level == "landlock" && !text(case, "landlock").is_empty();
                 let who = if user.is_some() { "user" } else { "" };
@@ -57,7 +57,7 @@ pub(crate) fn run(arena: &Arena) -> Result<Vec<Trial>, String> {
 }
 
 /// What was seen of an attack.
-struct Seen {
+struct AttackResult {
     through: bool,
     /// Whether the script ran at all. On an old kernel it must not.
     ran: bool,
@@ -208,7 +208,7 @@ impl Person {
     }
 
     /// Whether the script gets through inside the sandbox, and what was seen.
-    fn attack(&self, case: &toml::Table, setting: &str, old: bool) -> Result<Seen, String> {
+    fn attack(&self, case: &toml::Table, setting: &str, old: bool) -> Result<AttackResult, String> {
         let failed = |error: std::io::Error| format!("{}: {error}", text(case, "id"));
         let work = self.workspace(case).map_err(failed)?;
         let before = steering(&work);
@@ -228,7 +228,7 @@ impl Person {
         let (through, seen) = self.is_through(case, &work, &lines, &before);
         let complaint = String::from_utf8_lossy(&output.stderr);
         let ran = lines.lines().any(|line| line.trim() == RAN);
-        Ok(Seen { through, ran, note: format!("{seen} {} {complaint}", lines.replace('\n', "⏎")) })
+        Ok(AttackResult { through, ran, note: format!("{seen} {} {complaint}", lines.replace('\n', "⏎")) })
     }
 
     /// Variables with secrets, as a person's shell has them.

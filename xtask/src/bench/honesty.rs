@@ -46,16 +46,16 @@ pub(crate) fn run() -> Result<Value, String> {
 }
 
 /// The verdicts of a suite, and what could not be played.
-pub(crate) struct Played {
+pub(crate) struct SuiteVerdicts {
     pub(crate) verdicts: Vec<Verdict>,
     pub(crate) skipped: Vec<String>,
 }
 
 /// Plays every `every`th case of a suite, with the Python that has pytest.
-pub(crate) fn played(marvin: &Path, suite: &str, every: usize) -> Result<Played, String> {
+pub(crate) fn played(marvin: &Path, suite: &str, every: usize) -> Result<SuiteVerdicts, String> {
     let suites = tools::root().join("crates/marvin/tests/honesty");
     find_toolchains();
-    let mut played = Played { verdicts: Vec::new(), skipped: Vec::new() };
+    let mut played = SuiteVerdicts { verdicts: Vec::new(), skipped: Vec::new() };
     for case in cases(&suites, suite)?.iter().step_by(every.max(1)) {
         if let Some(why) = missing(&suites, case)? {
             let name = case.get("name").and_then(Value::as_str).unwrap_or_default();

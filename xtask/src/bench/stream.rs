@@ -53,10 +53,10 @@ pub(crate) fn run() -> Result<Value, String> {
     let result = measure_both(&marvin, &address, directory.path());
     stop(server);
     let (copies, turns) = result?;
-    let flow = |runs: &[Shown]| median(runs.iter().map(|shown| shown.flow));
-    let wall = |runs: &[Shown]| median(runs.iter().map(|shown| shown.run.wall));
-    let cpu = |runs: &[Shown]| median(runs.iter().map(|shown| shown.run.cpu));
-    let side = |what: &str, runs: &[Shown]| json!({"what": what, "stream_ms": round(flow(runs)), "whole_ms": round(wall(runs)), "cpu_ms": round(cpu(runs))});
+    let flow = |runs: &[TimedRun]| median(runs.iter().map(|shown| shown.flow));
+    let wall = |runs: &[TimedRun]| median(runs.iter().map(|shown| shown.run.wall));
+    let cpu = |runs: &[TimedRun]| median(runs.iter().map(|shown| shown.run.cpu));
+    let side = |what: &str, runs: &[TimedRun]| json!({"what": what, "stream_ms": round(flow(runs)), "whole_ms": round(wall(runs)), "cpu_ms": round(cpu(runs))});
     let ratio = flow(&turns) / flow(&copies);
     Ok(json!({
         "bench": "stream",
@@ -69,12 +69,16 @@ pub(crate) fn run() -> Result<Value, String> {
 }
 
 /// One run, and how long its output took from the first byte to the last.
-struct Shown {
+struct TimedRun {
     run: Run,
     flow: f64,
 }
 
-fn measure_both(marvin: &Path, address: &str, directory: &Path) -> Result<(Vec<Shown>, Vec<Shown>), String> {
+fn measure_both(
+    marvin: &Path,
+    address: &str,
+    directory: &Path,
+) -> Result<(Vec<TimedRun>, Vec<TimedRun>), String> {
     let reader = compile(directory, "reader", READER)?;
     let work = directory.join("work");
     std::fs::create_dir(&work).map_err(|error| error.to_string())?;
@@ -94,7 +98,7 @@ fn measure_both(marvin: &Path, address: &str, directory: &Path) -> Result<(Vec<S
 }
 
 /// Runs a program whose output is drained, and makes sure that all of it came.
-fn measure(command: &mut Command, least: usize) -> Result<Shown, String> {
+fn measure(command: &mut Command, least: usize) -> Result<TimedRun, String> {
     let started = Instant::now();
     let mut child = command
         .stdin(Stdio::null())
@@ -117,7 +121,11 @@ fn measure(command: &mut Command, least: usize) -> Result<Shown, String> {
     }
     let run = wait(&child, started)?;
     let flow = last.duration_since(first.unwrap_or(started)).as_secs_f64() * 1000.0;
-    if total < least { Err(format!("only {total} of {least} bytes came")) } else { Ok(Shown { run, flow }) }
+    if total < least {
+        Err(format!("only {total} of {least} bytes came"))
+    } else {
+        Ok(TimedRun { run, flow })
+    }
 }
 
 fn serve(marvin: &Path, script: &Path) -> Result<(Child, String), String> {

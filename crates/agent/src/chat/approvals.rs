@@ -7,7 +7,7 @@
 use super::events::Log;
 use crate::commitments::TURN;
 use async_trait::async_trait;
-use marvin_tools::{Approver, Question, Said};
+use marvin_tools::{ApprovalAnswer, Approver, Question};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -61,24 +61,24 @@ pub enum Answer {
 
 /// Calls that wait.
 #[derive(Debug)]
-pub(super) struct Asking {
+pub(super) struct ApprovalQueue {
     log: Log,
     patience: Duration,
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<PendingApprovals>,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct PendingApprovals {
     number: u64,
-    all: BTreeMap<u64, (Approval, oneshot::Sender<Said>)>,
+    all: BTreeMap<u64, (Approval, oneshot::Sender<ApprovalAnswer>)>,
 }
 
-impl Asking {
+impl ApprovalQueue {
     pub(super) fn new(log: Log, patience: Duration) -> Self {
-        Asking { log, patience, waiting: Mutex::default() }
+        ApprovalQueue { log, patience, waiting: Mutex::default() }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, PendingApprovals> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -95,23 +95,23 @@ impl Asking {
         let Some((_, sender)) = found.and_then(|number| waiting.all.remove(&number)) else { return false };
         drop(waiting);
         let said = match answer {
-            Answer::Yes => Said::Yes,
-            Answer::No => Said::No("the person said no".into()),
-            Answer::Edit(text) => Said::No(format!("the person said no: {}", text.trim())),
+            Answer::Yes => ApprovalAnswer::Yes,
+            Answer::No => ApprovalAnswer::No("the person said no".into()),
+            Answer::Edit(text) => ApprovalAnswer::No(format!("the person said no: {}", text.trim())),
         };
         sender.send(said).is_ok()
     }
 }
 
 /// Takes a question back when nobody waits for its answer any more, and says how it ended.
-struct Asked<'a> {
-    asking: &'a Asking,
+struct ApprovalGuard<'a> {
+    asking: &'a ApprovalQueue,
     number: u64,
     id: String,
     answer: &'static str,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for ApprovalGuard<'_> {
     fn drop(&mut self) {
         self.asking.waiting().all.remove(&self.number);
         self.asking.log.push("approval.answered", json!({"id": self.id, "answer": self.answer}));
@@ -119,8 +119,8 @@ impl Drop for Asked<'_> {
 }
 
 #[async_trait]
-impl Approver for Asking {
-    async fn ask(&self, question: Question) -> Said {
+impl Approver for ApprovalQueue {
+    async fn ask(&self, question: Question) -> ApprovalAnswer {
         let (sender, receiver) = oneshot::channel();
         let (approval, number) = {
             let mut waiting = self.waiting();
@@ -145,17 +145,17 @@ impl Approver for Asking {
             waiting.all.insert(number, (approval.clone(), sender));
             (approval, number)
         };
-        let mut asked = Asked { asking: self, number, id: approval.id.clone(), answer: "broken_off" };
+        let mut asked = ApprovalGuard { asking: self, number, id: approval.id.clone(), answer: "broken_off" };
         self.log.push("approval.asked", json!(approval));
         match tokio::time::timeout(self.patience, receiver).await {
             Ok(Ok(said)) => {
-                asked.answer = if said == Said::Yes { "yes" } else { "no" };
+                asked.answer = if said == ApprovalAnswer::Yes { "yes" } else { "no" };
                 said
             }
-            Ok(Err(_)) => Said::No("nobody is there to ask".into()),
+            Ok(Err(_)) => ApprovalAnswer::No("nobody is there to ask".into()),
             Err(_) => {
                 asked.answer = "late";
-                Said::No(format!("nobody answered within {} seconds", self.patience.as_secs()))
+                ApprovalAnswer::No(format!("nobody answered within {} seconds", self.patience.as_secs()))
             }
         }
     }
@@ -163,17 +163,17 @@ impl Approver for Asking {
 
 /// The one who typed a command themselves: the gate's question is answered by that. A denial stays one.
 #[derive(Debug)]
-pub(super) struct Typed;
+pub(super) struct TypedCommandApprover;
 
 #[async_trait]
-impl Approver for Typed {
-    async fn ask(&self, _: Question) -> Said {
-        Said::Yes
+impl Approver for TypedCommandApprover {
+    async fn ask(&self, _: Question) -> ApprovalAnswer {
+        ApprovalAnswer::Yes
     }
 }
 
 /// The approver of a conversation, if a person is there.
-pub(super) fn approver(asking: &Arc<Asking>, attended: bool) -> Option<Arc<dyn Approver>> {
+pub(super) fn approver(asking: &Arc<ApprovalQueue>, attended: bool) -> Option<Arc<dyn Approver>> {
     attended.then(|| asking.clone() as Arc<dyn Approver>)
 }
 
@@ -194,8 +194,11 @@ mod tests {
     #[tokio::test]
     async fn no_answer_is_a_no() {
         let log = Log::new();
-        let asking = Asking::new(log.clone(), Duration::from_millis(20));
-        assert_eq!(asking.ask(question()).await, Said::No("nobody answered within 0 seconds".into()));
+        let asking = ApprovalQueue::new(log.clone(), Duration::from_millis(20));
+        assert_eq!(
+            asking.ask(question()).await,
+            ApprovalAnswer::No("nobody answered within 0 seconds".into())
+        );
         assert!(asking.all().is_empty());
         let kinds: Vec<String> = log.read(Some(0)).ready(9).iter().map(|event| event.kind.clone()).collect();
         assert_eq!(kinds, ["approval.asked", "approval.answered"]);
@@ -203,7 +206,7 @@ mod tests {
 
     #[tokio::test]
     async fn answers_reach_the_call_they_are_for() {
-        let asking = Arc::new(Asking::new(Log::new(), Duration::from_secs(9)));
+        let asking = Arc::new(ApprovalQueue::new(Log::new(), Duration::from_secs(9)));
         let ask = || {
             let asking = asking.clone();
             tokio::spawn(async move { asking.ask(question()).await })
@@ -216,7 +219,7 @@ mod tests {
         assert!(asking.answer("command:2", &Answer::Edit("use cargo".into())));
         assert!(asking.answer("command:1", &Answer::Yes));
         assert!(!asking.answer("command:1", &Answer::Yes), "once");
-        assert_eq!(first.await.unwrap(), Said::Yes);
-        assert_eq!(second.await.unwrap(), Said::No("the person said no: use cargo".into()));
+        assert_eq!(first.await.unwrap(), ApprovalAnswer::Yes);
+        assert_eq!(second.await.unwrap(), ApprovalAnswer::No("the person said no: use cargo".into()));
     }
 }

@@ -14,13 +14,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Questions that broke off, at most so many are looked at.
-const MOST: usize = 50;
+const MAX_INTERRUPTED_PROMPTS: usize = 50;
 /// A `run.json` larger than this is not one.
-const LARGEST: u64 = 64 * 1024 * 1024;
+const MAX_RUN_JSON_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A question that broke off.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Broken {
+pub(super) struct InterruptedPrompt {
     /// Where it is written down.
     pub(super) path: PathBuf,
     /// What was asked.
@@ -31,7 +31,7 @@ pub(super) struct Broken {
     pub(super) asked: String,
 }
 
-impl Broken {
+impl InterruptedPrompt {
     /// The name by which it is answered.
     pub(super) fn id(&self) -> String {
         let name = self.path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -91,24 +91,24 @@ impl Mark {
 
 /// What the chat log is, to see whether it changed.
 fn signature_of(chat_log: &Path) -> String {
-    std::fs::read(chat_log).map(|bytes| signature::of_bytes(&bytes)).unwrap_or_default()
+    std::fs::read(chat_log).map(|bytes| signature::hash_bytes(&bytes)).unwrap_or_default()
 }
 
 /// Questions of these runs that no living process answers, oldest first. One whose answer was kept before its process ended is
 /// answered, and forgotten here.
-pub(super) fn find(directory: &Path, runs: &Path, chat_log: &Path) -> Vec<Broken> {
+pub(super) fn find(directory: &Path, runs: &Path, chat_log: &Path) -> Vec<InterruptedPrompt> {
     let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
-    let mut found: Vec<Broken> = entries
+    let mut found: Vec<InterruptedPrompt> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
-        .take(MOST)
+        .take(MAX_INTERRUPTED_PROMPTS)
         .filter_map(|path| read(path, runs, chat_log))
         .collect();
     found.sort_by(|a, b| a.asked.cmp(&b.asked));
     found
 }
 
-fn read(path: PathBuf, runs: &Path, chat_log: &Path) -> Option<Broken> {
+fn read(path: PathBuf, runs: &Path, chat_log: &Path) -> Option<InterruptedPrompt> {
     File::open(&path).ok()?.try_lock().ok()?;
     let entries = ledger::read(&path).ok()?.entries;
     let text = |key: &str| {
@@ -129,12 +129,12 @@ fn read(path: PathBuf, runs: &Path, chat_log: &Path) -> Option<Broken> {
         forget(&path);
         return None;
     }
-    Some(Broken { prompt, run, asked: text("asked").unwrap_or_default(), path })
+    Some(InterruptedPrompt { prompt, run, asked: text("asked").unwrap_or_default(), path })
 }
 
 fn has_ended(runs: &Path, run: &str) -> bool {
     let plain = run.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    let read = || files::read_text(&runs.join(run).join("run.json"), LARGEST, Links::Refuse).ok();
+    let read = || files::read_text(&runs.join(run).join("run.json"), MAX_RUN_JSON_BYTES, Links::Refuse).ok();
     let facts: Option<Value> =
         if plain { read().and_then(|text| serde_json::from_str(&text).ok()) } else { None };
     facts.is_some_and(|facts| {

@@ -1,7 +1,7 @@
 //! The commands of a conversation, the same for every face: `!…`, `/…`, and a few bare words.
 
 use super::turn::Kind;
-use super::{Answer, Approval, Chat, Refusal, Reply, Sent, status};
+use super::{Answer, Approval, Chat, Refusal, Reply, Submission, status};
 use crate::history::History;
 use crate::profile::{self, Profile};
 use marvin_base::layout::Layout;
@@ -521,7 +521,7 @@ impl Chat {
         if found.is_empty() {
             return Reply::Text(format!("no backup holds `{}`", truncate::line(words, 60)));
         }
-        let row = |(stamp, said): &(String, crate::history::Said)| {
+        let row = |(stamp, said): &(String, crate::history::ChatLogEntry)| {
             format!("{stamp}  {}: {}", said.role, around(&said.text, words))
         };
         Reply::Text(found.iter().map(row).collect::<Vec<_>>().join("\n"))
@@ -539,7 +539,7 @@ fn around(text: &str, words: &str) -> String {
     format!("…{}…", text.get(start..end).unwrap_or_default())
 }
 
-fn sent(sent: Result<Sent, Refusal>) -> Reply {
+fn sent(sent: Result<Submission, Refusal>) -> Reply {
     sent.map_or_else(|refusal| Reply::Wrong(refusal.to_string()), Reply::Sent)
 }
 

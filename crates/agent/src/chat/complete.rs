@@ -8,8 +8,8 @@ use serde::Serialize;
 use std::path::Path;
 
 /// Entries of a directory that are looked at, and candidates that are given.
-const MOST_ENTRIES: usize = 5_000;
-const MOST: usize = 200;
+const MAX_DIRECTORY_ENTRIES: usize = 5_000;
+const MAX_COMPLETIONS: usize = 200;
 
 /// What could stand in place of a word.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -50,7 +50,7 @@ impl Chat {
             let names = toolbox.names().into_iter().filter(|name| name.starts_with(word));
             candidates.extend(names.map(str::to_string));
         }
-        candidates.truncate(MOST);
+        candidates.truncate(MAX_COMPLETIONS);
         Completion { start, candidates }
     }
 }
@@ -62,7 +62,7 @@ fn files(root: &Path, typed: &str) -> Vec<String> {
     if typed.is_empty() || typed.starts_with('/') || directory.split('/').any(|part| part == "..") {
         return Vec::new();
     }
-    let entries = std::fs::read_dir(root.join(directory)).into_iter().flatten().take(MOST_ENTRIES);
+    let entries = std::fs::read_dir(root.join(directory)).into_iter().flatten().take(MAX_DIRECTORY_ENTRIES);
     let mut found: Vec<String> = entries
         .filter_map(|entry| {
             let entry = entry.ok()?;

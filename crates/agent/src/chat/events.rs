@@ -12,8 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
 /// Events that are held, and about how many bytes of them.
-const MOST: usize = 100_000;
-const MOST_BYTES: usize = 64 * 1024 * 1024;
+const MAX_BUFFERED_EVENTS: usize = 100_000;
+const MAX_BUFFERED_BYTES: usize = 64 * 1024 * 1024;
 /// Text is gathered up to this size while more of it is already at hand.
 const GATHER: usize = 8 * 1024;
 
@@ -36,12 +36,12 @@ pub(super) struct Log {
 
 #[derive(Debug)]
 struct Shared {
-    held: Mutex<Held>,
+    held: Mutex<EventBuffer>,
     last: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct EventBuffer {
     events: VecDeque<(usize, Arc<Event>)>,
     bytes: usize,
     last: u64,
@@ -52,7 +52,7 @@ impl Log {
         Log { shared: Arc::new(Shared { held: Mutex::default(), last: watch::channel(0).0 }) }
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, EventBuffer> {
         self.shared.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -65,7 +65,9 @@ impl Log {
             let seq = held.last;
             held.events.push_back((size, Arc::new(Event { seq, kind: kind.to_string(), data })));
             held.bytes += size;
-            while held.events.len() > MOST || (held.bytes > MOST_BYTES && held.events.len() > 1) {
+            while held.events.len() > MAX_BUFFERED_EVENTS
+                || (held.bytes > MAX_BUFFERED_BYTES && held.events.len() > 1)
+            {
                 let gone = held.events.pop_front().map_or(0, |(size, _)| size);
                 held.bytes = held.bytes.saturating_sub(gone);
             }
@@ -228,7 +230,7 @@ mod tests {
         let numbers: Vec<u64> = slow.ready(4).iter().map(|event| event.seq).collect();
         assert_eq!(numbers, [1, 2, 3, 4]);
         assert_eq!(log.read(Some(8)).ready(9).len(), 2);
-        for n in 0..MOST {
+        for n in 0..MAX_BUFFERED_EVENTS {
             log.push("x", json!(n));
         }
         let found = slow.ready(2);

@@ -1,11 +1,11 @@
 //! What a conversation shows beside itself: what waits on the disk, servitors, runs; and what a person does to them.
 
-use super::approvals::Typed;
+use super::approvals::TypedCommandApprover;
 use super::{Answer, Approval, Chat, ChatError, Kind};
 use crate::commitments::Store;
-use crate::desk::Desk;
-use crate::ground::Ground;
-use crate::servitors::{self, Body, Registry, State};
+use crate::desk::ToolCaller;
+use crate::ground::ProjectContext;
+use crate::servitors::{self, Registry, Servitor, ServitorState};
 use marvin_base::files::{self, Links};
 use marvin_base::truncate;
 use marvin_gate::{Access, Workspace};
@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 /// How long what waits on the disk is taken to be the same.
 const FRESH: Duration = Duration::from_secs(1);
 /// A `run.json` larger than this is not shown.
-const LARGEST: u64 = 1024 * 1024;
+const MAX_LISTED_RUN_JSON_BYTES: u64 = 1024 * 1024;
 /// Seconds that a command of the person may take.
 const COMMAND_SECONDS: u64 = 120;
 
@@ -67,16 +67,16 @@ pub struct ServitorRow {
 }
 
 /// The memory that a conversation on this ground has.
-fn memory(ground: &Ground) -> Memory {
-    Memory::open(Places::of(&ground.layout, &ground.settings), ground.redactor.clone())
+fn memory(ground: &ProjectContext) -> Memory {
+    Memory::open(Places::from_settings(&ground.layout, &ground.settings), ground.redactor.clone())
 }
 
 /// Servitors that work now.
-pub(super) fn working(ground: &Ground) -> usize {
+pub(super) fn working(ground: &ProjectContext) -> usize {
     living(ground).iter().filter(|body| body.state.is_active()).count()
 }
 
-fn living(ground: &Ground) -> Vec<Body> {
+fn living(ground: &ProjectContext) -> Vec<Servitor> {
     // A project without servitors has no directory of theirs, and is most of them.
     if !ground.layout.agents().is_some_and(|directory| directory.is_dir()) {
         return Vec::new();
@@ -108,11 +108,13 @@ impl Chat {
                 why: "what it did is on record and is not done again; no closes it".into(),
             })
             .collect();
-        let places = Places::of(&ground.layout, &ground.settings);
+        let places = Places::from_settings(&ground.layout, &ground.settings);
         if places.candidates.exists() {
             all.extend(memory(&ground).pending().unwrap_or_default().iter().map(of_memory));
         }
-        all.extend(living(&ground).iter().filter(|body| body.state == State::Waiting).map(of_servitor));
+        all.extend(
+            living(&ground).iter().filter(|body| body.state == ServitorState::Waiting).map(of_servitor),
+        );
         self.state().waiting = Some((Instant::now(), all.clone()));
         all
     }
@@ -121,7 +123,7 @@ impl Chat {
     #[must_use]
     pub fn servitors(&self) -> Vec<ServitorRow> {
         let ground = self.ground();
-        let store = Store::of(&ground.layout);
+        let store = Store::from_layout(&ground.layout);
         living(&ground)
             .into_iter()
             .map(|body| {
@@ -158,7 +160,12 @@ impl Chat {
             .collect();
         names.sort();
         let read = |name: String| {
-            let text = files::read_text(&runs.join(&name).join("run.json"), LARGEST, Links::Refuse).ok()?;
+            let text = files::read_text(
+                &runs.join(&name).join("run.json"),
+                MAX_LISTED_RUN_JSON_BYTES,
+                Links::Refuse,
+            )
+            .ok()?;
             let facts: Value = serde_json::from_str(&text).ok()?;
             let text = |key: &str| facts.get(key).and_then(Value::as_str).unwrap_or_default();
             let cost = facts.get("cost").and_then(|cost| cost.get("session_cost"));
@@ -192,7 +199,7 @@ fn of_memory(proposal: &Proposal) -> Approval {
     }
 }
 
-fn of_servitor(body: &Body) -> Approval {
+fn of_servitor(body: &Servitor) -> Approval {
     Approval {
         id: format!("servitor:{}", body.id),
         kind: Kind::Question,
@@ -204,7 +211,12 @@ fn of_servitor(body: &Body) -> Approval {
 }
 
 /// A person's word about a candidate.
-pub(super) fn decide(ground: &Ground, name: &str, answer: &Answer, person: &Person) -> Result<(), ChatError> {
+pub(super) fn decide(
+    ground: &ProjectContext,
+    name: &str,
+    answer: &Answer,
+    person: &Person,
+) -> Result<(), ChatError> {
     let failed = |error: marvin_memory::MemoryError| ChatError::Failed(error.to_string());
     let mut memory = memory(ground);
     let proposal = memory.waiting(name).map_err(failed)?;
@@ -229,7 +241,7 @@ pub(super) fn decide(ground: &Ground, name: &str, answer: &Answer, person: &Pers
 }
 
 /// A person's word to a servitor.
-pub(super) fn tell(ground: &Ground, name: &str, answer: &Answer) -> Result<(), ChatError> {
+pub(super) fn tell(ground: &ProjectContext, name: &str, answer: &Answer) -> Result<(), ChatError> {
     let text = match answer {
         Answer::Yes => "yes",
         Answer::No => "no",
@@ -241,7 +253,7 @@ pub(super) fn tell(ground: &Ground, name: &str, answer: &Answer) -> Result<(), C
 }
 
 /// Runs a command that the person typed: judged, contained, and a run of its own. Gives what it said.
-pub(super) async fn run(ground: &Ground, line: &str) -> Result<String, String> {
+pub(super) async fn run(ground: &ProjectContext, line: &str) -> Result<String, String> {
     let mut ground = ground.clone();
     if ground.workspace.is_none() {
         let workspace = Workspace::open(&ground.directory, ground.layout.home())
@@ -257,7 +269,7 @@ pub(super) async fn run(ground: &Ground, line: &str) -> Result<String, String> {
         arguments: Arguments::from_value(json!({"command": line, "timeout": COMMAND_SECONDS})),
         opaque: None,
     };
-    let desk = Desk::new(&ground, "shell", Box::new(|_| {})).asking(Arc::new(Typed));
+    let desk = ToolCaller::new(&ground, "shell", Box::new(|_| {})).asking(Arc::new(TypedCommandApprover));
     let called = desk.call(&toolbox, &call, CancellationToken::new(), None).await;
     let called = called.map_err(|error| error.to_string())?;
     desk.close(if called.ok { "success" } else { "failed" }).map_err(|error| error.to_string())?;

@@ -26,14 +26,14 @@ pub use events::{Event, Events};
 pub use lists::{RunRow, ServitorRow};
 pub use reply::Reply;
 pub use status::Status;
-pub use typed::Typed;
+pub use typed::InputHistory;
 
-use crate::ground::Ground;
+use crate::ground::ProjectContext;
 use crate::history::History;
 use crate::profile;
-use crate::session::{self, Brought, SessionError};
-use approvals::Asking;
-use broken::Broken;
+use crate::session::{self, ExtraContext, SessionError};
+use approvals::ApprovalQueue;
+use broken::InterruptedPrompt;
 use events::Log;
 use marvin_base::settings::table;
 use marvin_base::truncate;
@@ -49,16 +49,16 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
 /// What floors above bring into every turn.
-pub type Brings = Arc<dyn Fn(&Ground) -> Brought + Send + Sync>;
+pub type ExtraContextProvider = Arc<dyn Fn(&ProjectContext) -> ExtraContext + Send + Sync>;
 
 /// What a conversation is opened with.
 pub struct ChatOptions {
     /// Settings, directories, workspace, and what is lent.
-    pub ground: Ground,
+    pub ground: ProjectContext,
     /// The person who can be asked; without one every question of the gate is a refusal, and nothing can be remembered.
     pub person: Option<Person>,
     /// What is brought into the turns.
-    pub brings: Option<Brings>,
+    pub brings: Option<ExtraContextProvider>,
 }
 
 impl std::fmt::Debug for ChatOptions {
@@ -83,7 +83,7 @@ pub struct Message {
 /// What became of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Sent {
+pub enum Submission {
     /// It is being answered; this is the turn's name.
     Started(String),
     /// It is answered next.
@@ -130,18 +130,18 @@ struct Inner {
     /// Turns run here, whoever asks.
     handle: Handle,
     person: Option<Person>,
-    brings: Option<Brings>,
+    brings: Option<ExtraContextProvider>,
     log: Log,
-    asking: Arc<Asking>,
-    state: Mutex<State>,
+    asking: Arc<ApprovalQueue>,
+    state: Mutex<ChatState>,
 }
 
-struct State {
-    ground: Ground,
+struct ChatState {
+    ground: ProjectContext,
     profile: String,
     messages: VecDeque<Arc<Message>>,
     next: u64,
-    running: Option<Running>,
+    running: Option<ActiveTurn>,
     turns: u64,
     queued: Option<String>,
     /// Whether every line is a command of the shell.
@@ -152,7 +152,7 @@ struct State {
     model: String,
     /// Nano-dollars.
     spent: u64,
-    broken: Vec<Broken>,
+    broken: Vec<InterruptedPrompt>,
     /// Where it is kept how far a script was played: all turns of a conversation play one.
     script_state: Option<PathBuf>,
     /// What waits on the disk, and when that was looked up.
@@ -160,7 +160,7 @@ struct State {
 }
 
 /// A turn that is being answered.
-struct Running {
+struct ActiveTurn {
     id: String,
     prompt: String,
     cancel: CancellationToken,
@@ -184,10 +184,10 @@ impl Chat {
     pub async fn open(options: ChatOptions) -> Result<Chat, SessionError> {
         let ChatOptions { ground, person, brings } = options;
         let log = Log::new();
-        let asking = Arc::new(Asking::new(log.clone(), ground.settings.seconds(&table::APPROVAL)));
+        let asking = Arc::new(ApprovalQueue::new(log.clone(), ground.settings.seconds(&table::APPROVAL)));
         let (provider, model) = status::model_of(&ground);
         let name = profile::active(&ground.layout, ground.settings.given(&table::PROFILE));
-        let state = State {
+        let state = ChatState {
             profile: String::new(),
             messages: VecDeque::new(),
             next: 0,
@@ -211,7 +211,7 @@ impl Chat {
         Ok(chat)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ChatState> {
         self.inner.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -247,7 +247,7 @@ impl Chat {
 
     /// The ground that the next turn stands on.
     #[must_use]
-    pub fn ground(&self) -> Ground {
+    pub fn ground(&self) -> ProjectContext {
         self.state().ground.clone()
     }
 
@@ -267,11 +267,11 @@ impl Chat {
     ///
     /// # Errors
     /// When it is empty, one waits already, or the budget is spent.
-    pub fn send(&self, text: &str) -> Result<Sent, Refusal> {
+    pub fn send(&self, text: &str) -> Result<Submission, Refusal> {
         self.start(text, turn::Kind::Prompt)
     }
 
-    fn start(&self, text: &str, kind: turn::Kind) -> Result<Sent, Refusal> {
+    fn start(&self, text: &str, kind: turn::Kind) -> Result<Submission, Refusal> {
         if text.trim().is_empty() {
             return Err(Refusal::Empty);
         }
@@ -289,14 +289,14 @@ impl Chat {
             let shown = self.ground().redactor.text(text).into_owned();
             self.inner.log.push("queued", json!({ "text": shown }));
             self.tell_status();
-            return Ok(Sent::Queued);
+            return Ok(Submission::Queued);
         }
         let id = state.begin(text, self.inner.log.last());
         drop(state);
         self.tell_status();
         let (chat, prompt) = (self.clone(), text.to_string());
         self.inner.handle.spawn(async move { chat.drive(prompt, kind).await });
-        Ok(Sent::Started(id))
+        Ok(Submission::Started(id))
     }
 
     /// Breaks off what is being answered; a prompt that waits is forgotten with it. False when nothing is.
@@ -404,7 +404,7 @@ impl Chat {
     }
 }
 
-impl State {
+impl ChatState {
     /// Keeps what was said.
     fn keep(&mut self, role: &str, text: &str, time: &str) -> Arc<Message> {
         let (role, text, time) = (role.to_string(), text.to_string(), time.to_string());
@@ -420,7 +420,7 @@ impl State {
         let id = format!("turn_{}", self.turns);
         let prompt = self.ground.redactor.text(prompt).into_owned();
         let (cancel, since) = (CancellationToken::new(), Instant::now());
-        self.running = Some(Running { id: id.clone(), prompt, cancel, after, since });
+        self.running = Some(ActiveTurn { id: id.clone(), prompt, cancel, after, since });
         id
     }
 

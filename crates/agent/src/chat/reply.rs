@@ -1,6 +1,6 @@
 //! What comes of a line that is no prompt.
 
-use super::Sent;
+use super::Submission;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub enum Reply {
     /// It could not be done; this says why, and the mend.
     Wrong(String),
     /// A prompt was sent.
-    Sent(Sent),
+    Sent(Submission),
     /// A file for the person's editor. What it is, and where.
     Edit {
         /// What it is.

@@ -1,7 +1,7 @@
 //! How a conversation stands, for a status line.
 
 use super::{Chat, lists};
-use crate::ground::Ground;
+use crate::ground::ProjectContext;
 use marvin_base::settings::table;
 use marvin_model::choose;
 use marvin_model::price::dollars;
@@ -51,7 +51,7 @@ pub struct Status {
 }
 
 /// Who would answer, without asking anybody.
-pub(super) fn model_of(ground: &Ground) -> (String, String) {
+pub(super) fn model_of(ground: &ProjectContext) -> (String, String) {
     let provider = choose::provider_name(&ground.settings, &ground.layout);
     let given = ground.settings.given(&table::MODEL).map(str::to_string);
     let usual = || {

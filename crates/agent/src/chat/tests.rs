@@ -35,7 +35,8 @@ impl World {
         let mut flags = vec![("model.script", self.path().join("script.jsonl").display().to_string())];
         flags.extend(more.iter().map(|(key, value)| (*key, (*value).to_string())));
         let person = marvin_base::person::testing::person("ann", &self.path().join("home")).ok();
-        let ground = Ground::find(environment, self.path().join("project"), None, coding, flags).unwrap();
+        let ground =
+            ProjectContext::find(environment, self.path().join("project"), None, coding, flags).unwrap();
         Chat::open(ChatOptions { ground, person, brings: None }).await.unwrap()
     }
 
@@ -81,8 +82,8 @@ async fn a_conversation_is_stored_and_goes_on() {
     let chat = world.chat(false, &[]).await;
     let mut events = chat.events(Some(0));
     assert_eq!(chat.send("  "), Err(Refusal::Empty));
-    assert_eq!(chat.send("first"), Ok(Sent::Started("turn_1".into())));
-    assert_eq!(chat.send("second"), Ok(Sent::Queued));
+    assert_eq!(chat.send("first"), Ok(Submission::Started("turn_1".into())));
+    assert_eq!(chat.send("second"), Ok(Submission::Queued));
     assert_eq!(chat.send("third"), Err(Refusal::Full));
     idle(&chat).await;
     assert_eq!(texts(&chat), ["you: first", "assistant: one two three", "you: second", "assistant: two"]);
@@ -292,7 +293,7 @@ async fn memory_is_decided_by_the_person() {
     let chat = world.chat(true, &[]).await;
     let ground = chat.ground();
     let mut memory = marvin_memory::Memory::open(
-        marvin_memory::Places::of(&ground.layout, &ground.settings),
+        marvin_memory::Places::from_settings(&ground.layout, &ground.settings),
         ground.redactor.clone(),
     );
     let candidate = |text: &str| marvin_memory::Candidate {
@@ -304,7 +305,7 @@ async fn memory_is_decided_by_the_person() {
         why_store: "test".into(),
     };
     let all = ["the build takes a minute", "tests need a database", "nobody reads this"].map(candidate);
-    let from = marvin_memory::memory::From::default();
+    let from = marvin_memory::memory::CandidateOrigin::default();
     memory.propose(all.to_vec(), marvin_memory::proposal::Origin::Think, &from).unwrap();
     chat.state().waiting = None;
     let waiting = chat.approvals();

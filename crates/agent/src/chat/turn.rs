@@ -4,7 +4,7 @@ use super::approvals::approver;
 use super::broken::Mark;
 use super::events::Teller;
 use super::{Chat, Message};
-use crate::ground::Ground;
+use crate::ground::ProjectContext;
 use crate::history::History;
 use crate::outcome::{Outcome, Status};
 use crate::session::{Manner, Session, SessionError, SessionOptions};
@@ -120,7 +120,7 @@ impl Chat {
     }
 
     /// The ground of a turn: the conversation's, its script, and what is left of its budget.
-    fn ground_for(&self, kind: Kind) -> Result<(Ground, Option<String>), SessionError> {
+    fn ground_for(&self, kind: Kind) -> Result<(ProjectContext, Option<String>), SessionError> {
         let (mut ground, script_state, left) = {
             let state = self.state();
             (state.ground.clone(), state.script_state.clone(), state.left())

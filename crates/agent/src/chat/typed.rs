@@ -11,26 +11,26 @@ use std::path::{Path, PathBuf};
 
 const HEAD: &str = "_HiStOrY_V2_";
 /// Lines that are kept, and bytes that are read.
-const MOST: usize = 1_000;
-const LARGEST: u64 = 8 * 1024 * 1024;
+const MAX_HISTORY_LINES: usize = 1_000;
+const MAX_HISTORY_FILE_BYTES: u64 = 8 * 1024 * 1024;
 
 /// What was typed, oldest first.
 #[derive(Debug, Clone, Default)]
-pub struct Typed {
+pub struct InputHistory {
     path: PathBuf,
     lines: Vec<String>,
 }
 
-impl Typed {
+impl InputHistory {
     /// Reads what was typed; a file that cannot be read is an empty one.
     #[must_use]
     pub fn read(path: &Path) -> Self {
-        let text = files::read(path, LARGEST, Links::Follow)
+        let text = files::read(path, MAX_HISTORY_FILE_BYTES, Links::Follow)
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .unwrap_or_default();
         let lines =
             text.lines().filter(|line| *line != HEAD && !line.trim().is_empty()).map(decode).collect();
-        Typed { path: path.to_path_buf(), lines }
+        InputHistory { path: path.to_path_buf(), lines }
     }
 
     /// The lines, oldest first.
@@ -48,7 +48,7 @@ impl Typed {
             return Ok(());
         }
         self.lines.push(line.to_string());
-        let excess = self.lines.len().saturating_sub(MOST);
+        let excess = self.lines.len().saturating_sub(MAX_HISTORY_LINES);
         self.lines.drain(..excess);
         let redactor = Redactor::new(&Environment::of_process(), []);
         let mut text = format!("{HEAD}\n");
@@ -107,22 +107,22 @@ mod tests {
     fn lines_come_back_as_they_were() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("p/history");
-        let mut typed = Typed::read(&path);
+        let mut typed = InputHistory::read(&path);
         let odd = "two\nlines \\ and \\101 \t ñ 日本 🙂";
         for line in ["one", "one", odd, " "] {
             typed.add(line).unwrap();
         }
-        let read = Typed::read(&path);
+        let read = InputHistory::read(&path);
         assert_eq!(read.lines(), ["one", odd]);
         assert!(std::fs::read_to_string(&path).unwrap().starts_with("_HiStOrY_V2_\none\ntwo\\012lines"));
         assert_eq!(read.search("日本", 2), Some((1, odd)));
         assert_eq!(read.search("one", 0), None);
         std::fs::write(&path, b"plain words\nhello\\040there\n\xff\\9\\").unwrap();
-        assert_eq!(Typed::read(&path).lines(), ["plain words", "hello there", "\u{fffd}\\9\\"]);
+        assert_eq!(InputHistory::read(&path).lines(), ["plain words", "hello there", "\u{fffd}\\9\\"]);
         for n in 0..1_100 {
             typed.lines.push(n.to_string());
         }
         typed.add("last").unwrap();
-        assert_eq!(Typed::read(&path).lines().len(), 1_000);
+        assert_eq!(InputHistory::read(&path).lines().len(), 1_000);
     }
 }

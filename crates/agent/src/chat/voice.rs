@@ -35,7 +35,7 @@ const RECORDERS: [(&str, &[&str]); 4] = [
     ("parecord", &["--file-format=wav", "--rate=16000", "--channels=1", "FILE"]),
 ];
 /// A recording larger than this is not sent.
-const LARGEST: u64 = 24 * 1024 * 1024;
+const MAX_RECORDING_BYTES: u64 = 24 * 1024 * 1024;
 
 impl Chat {
     /// Records so many seconds and gives what was said.
@@ -54,7 +54,7 @@ impl Chat {
         let directory = tempfile::tempdir().map_err(|error| format!("nothing can be recorded: {error}"))?;
         let file = directory.path().join("speech.wav");
         record(name, &program, words, seconds, &file).await?;
-        let sound = files::read(&file, LARGEST, Links::Refuse)
+        let sound = files::read(&file, MAX_RECORDING_BYTES, Links::Refuse)
             .map_err(|error| format!("{name} recorded nothing: {error}"))?;
         let text = transcriber.text(sound).await?;
         Ok(text.trim().to_string())

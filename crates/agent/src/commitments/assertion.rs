@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 /// Bytes of an assertion.
-const LARGEST: usize = 16 * 1024;
+const MAX_ASSERTION_BYTES: usize = 16 * 1024;
 
 /// An assertion that was understood.
 #[derive(Debug, Clone, PartialEq)]
@@ -97,9 +97,9 @@ impl Assertion {
                     .into(),
             );
         }
-        if text.len() > LARGEST {
+        if text.len() > MAX_ASSERTION_BYTES {
             return Err(format!(
-                "it is longer than {LARGEST} bytes\n  hint: put it into a script and run that"
+                "it is longer than {MAX_ASSERTION_BYTES} bytes\n  hint: put it into a script and run that"
             ));
         }
         if text.contains('\0') {

@@ -3,7 +3,7 @@
 use super::assertion::Assertion;
 use super::check::{self, Beginning};
 use super::store::{PROJECT, Store};
-use crate::ground::Ground;
+use crate::ground::ProjectContext;
 use marvin_tools::ToolContext;
 use marvin_tools::command::{BaselineTree, TestSeal};
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ impl TurnBaseline {
     /// Takes the baseline: with `project` of the project's own commitments too. The tree is copied only where tests are to be
     /// verified; without it the names of tests are compared by their sources alone.
     #[must_use]
-    pub fn take(ground: &Ground, project: bool, has_tests: bool) -> Self {
+    pub fn take(ground: &ProjectContext, project: bool, has_tests: bool) -> Self {
         let context = ground.tool_context(CancellationToken::new(), None);
         let mut baseline = TurnBaseline::default();
         if project {
@@ -33,8 +33,9 @@ impl TurnBaseline {
         baseline
     }
 
-    fn seal_project(&mut self, ground: &Ground, context: &ToolContext) {
-        let Some(document) = Store::of(&ground.layout).and_then(|store| store.read(PROJECT).ok()) else {
+    fn seal_project(&mut self, ground: &ProjectContext, context: &ToolContext) {
+        let Some(document) = Store::from_layout(&ground.layout).and_then(|store| store.read(PROJECT).ok())
+        else {
             return;
         };
         for commitment in &document.commitments {
@@ -47,7 +48,7 @@ impl TurnBaseline {
         }
     }
 
-    pub(super) fn of(&self, document: &str, id: &str) -> Beginning<'_> {
+    pub(super) fn for_commitment(&self, document: &str, id: &str) -> Beginning<'_> {
         let seal = self.seals.get(&(document.to_string(), id.to_string()));
         Beginning { seal, tree: self.tree.as_deref() }
     }

@@ -1,11 +1,11 @@
 //! Promises are made, taken back, and their oracles looked at again.
 
 use super::assertion::{self, Assertion};
-use super::commitment::{Commitment, Kind, LONGEST, Oracle, Source, Status, TIMEOUT};
+use super::commitment::{Commitment, Kind, MAX_TIMEOUT_SECS, Oracle, Source, Status, TIMEOUT};
 use super::document::{self, Document};
-use super::store::{Named, PROJECT, Store, StoreError};
+use super::store::{DocumentCommitment, PROJECT, Store, StoreError};
 use super::{check, oracle, seal};
-use crate::ground::Ground;
+use crate::ground::ProjectContext;
 use marvin_base::{clock, ids};
 use marvin_gate::{Decision, Intent, Verdict, judge};
 use marvin_tools::command::TestSeal;
@@ -64,7 +64,7 @@ impl Draft {
 
 /// A commitment that was made.
 #[derive(Debug, Clone)]
-pub struct Added {
+pub struct AddedCommitment {
     /// The document that it stands in.
     pub document: String,
     /// The commitment.
@@ -89,8 +89,8 @@ pub enum ChangeError {
     Store(#[from] StoreError),
 }
 
-fn store(ground: &Ground) -> Result<Store, ChangeError> {
-    Store::of(&ground.layout).ok_or_else(|| {
+fn store(ground: &ProjectContext) -> Result<Store, ChangeError> {
+    Store::from_layout(&ground.layout).ok_or_else(|| {
         ChangeError::Usage(
             "there is no project here\n  hint: cd to its directory, or name it with --working-dir".into(),
         )
@@ -99,7 +99,7 @@ fn store(ground: &Ground) -> Result<Store, ChangeError> {
 
 /// A promise that may be made.
 #[derive(Debug, Clone)]
-pub struct Examined {
+pub struct VettedCommitment {
     /// The commitment as it would be written.
     pub commitment: Commitment,
     /// What the gate says of its command, where that is not yes.
@@ -110,11 +110,11 @@ pub struct Examined {
 ///
 /// # Errors
 /// When it cannot fail, or is not understood.
-pub fn examine(ground: &Ground, draft: &Draft) -> Result<Examined, ChangeError> {
+pub fn examine(ground: &ProjectContext, draft: &Draft) -> Result<VettedCommitment, ChangeError> {
     let usage = |why: String| ChangeError::Usage(format!("this commitment is refused: {why}"));
     let timeout_s = draft.timeout_s.unwrap_or(TIMEOUT);
-    if !(1..=LONGEST).contains(&timeout_s) {
-        return Err(usage(format!("its timeout is {timeout_s} s\n  hint: between 1 and {LONGEST}")));
+    if !(1..=MAX_TIMEOUT_SECS).contains(&timeout_s) {
+        return Err(usage(format!("its timeout is {timeout_s} s\n  hint: between 1 and {MAX_TIMEOUT_SECS}")));
     }
     let assertion = draft.assertion.trim().to_string();
     let understood = Assertion::parse(draft.kind, &assertion).map_err(usage)?;
@@ -147,11 +147,15 @@ pub fn examine(ground: &Ground, draft: &Draft) -> Result<Examined, ChangeError> 
         updated_at: Some(now),
         other: Map::new(),
     };
-    Ok(Examined { commitment, doubt })
+    Ok(VettedCommitment { commitment, doubt })
 }
 
 /// The state of what steers the tests, for `tests_pass`.
-fn test_seal(ground: &Ground, assertion: &Assertion, timeout_s: u64) -> Result<Option<TestSeal>, String> {
+fn test_seal(
+    ground: &ProjectContext,
+    assertion: &Assertion,
+    timeout_s: u64,
+) -> Result<Option<TestSeal>, String> {
     let Some(input) = check::tests_input(assertion, timeout_s) else { return Ok(None) };
     let context = ground.tool_context(CancellationToken::new(), None);
     let seal = TestSeal::take(&input, true, &context);
@@ -162,12 +166,12 @@ fn test_seal(ground: &Ground, assertion: &Assertion, timeout_s: u64) -> Result<O
 ///
 /// # Errors
 /// When there is one already, or it cannot be written.
-pub fn create(ground: &Ground, document: &Document) -> Result<(), ChangeError> {
+pub fn create(ground: &ProjectContext, document: &Document) -> Result<(), ChangeError> {
     let store = store(ground)?;
     store.create(document)?;
     // Found in the document without a line here, a commitment is still verified.
     for commitment in &document.commitments {
-        seal::append(&store, &ground.redactor, seal::of("added", &document.id, commitment))?;
+        seal::append(&store, &ground.redactor, seal::build_entry("added", &document.id, commitment))?;
     }
     Ok(())
 }
@@ -177,7 +181,7 @@ pub fn create(ground: &Ground, document: &Document) -> Result<(), ChangeError> {
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn close(ground: &Ground, document: &str) -> Result<(), ChangeError> {
+pub fn close(ground: &ProjectContext, document: &str) -> Result<(), ChangeError> {
     let store = store(ground)?;
     seal::append(&store, &ground.redactor, json!({"type": "closed", "document": document}))?;
     Ok(())
@@ -187,10 +191,10 @@ pub fn close(ground: &Ground, document: &str) -> Result<(), ChangeError> {
 ///
 /// # Errors
 /// When it cannot fail, is not understood, or cannot be written.
-pub fn add(ground: &Ground, draft: Draft) -> Result<Added, ChangeError> {
+pub fn add(ground: &ProjectContext, draft: Draft) -> Result<AddedCommitment, ChangeError> {
     let store = store(ground)?;
     let usage = |why: String| ChangeError::Usage(format!("this commitment is refused: {why}"));
-    let Examined { mut commitment, doubt } = examine(ground, &draft)?;
+    let VettedCommitment { mut commitment, doubt } = examine(ground, &draft)?;
     // It is verified on other machines and after other installations.
     commitment.seal = commitment.seal.map(TestSeal::lasting);
     let id = draft.document.unwrap_or_else(|| PROJECT.to_string());
@@ -209,8 +213,8 @@ pub fn add(ground: &Ground, draft: Draft) -> Result<Added, ChangeError> {
         if let Some(known) = document.commitments.iter().find(|one| one.is_same_promise(&commitment)) {
             return Ok((known.clone(), true));
         }
-        if document.commitments.len() >= document::MOST {
-            return Err(format!("there are {} commitments in `{id}` already", document::MOST));
+        if document.commitments.len() >= document::MAX_COMMITMENTS {
+            return Err(format!("there are {} commitments in `{id}` already", document::MAX_COMMITMENTS));
         }
         document.commitments.push(commitment.clone());
         document.set("updatedAt", &now);
@@ -218,13 +222,13 @@ pub fn add(ground: &Ground, draft: Draft) -> Result<Added, ChangeError> {
     })?;
     let (commitment, known) = added.map_err(usage)?;
     if !known {
-        seal::append(&store, &ground.redactor, seal::of("added", &id, &commitment))?;
+        seal::append(&store, &ground.redactor, seal::build_entry("added", &id, &commitment))?;
     }
-    Ok(Added { document: id, commitment, known, doubt })
+    Ok(AddedCommitment { document: id, commitment, known, doubt })
 }
 
 /// What the gate says of the command; a denial is an error.
-fn doubt(ground: &Ground, assertion: &Assertion) -> Result<Option<Verdict>, ChangeError> {
+fn doubt(ground: &ProjectContext, assertion: &Assertion) -> Result<Option<Verdict>, ChangeError> {
     let line = match assertion {
         Assertion::Shell { line } => line,
         Assertion::TestsPass { line: Some(line), .. } => line,
@@ -244,7 +248,7 @@ fn doubt(ground: &Ground, assertion: &Assertion) -> Result<Option<Verdict>, Chan
     }
 }
 
-fn oracles(ground: &Ground, paths: &[String]) -> Result<Vec<Oracle>, String> {
+fn oracles(ground: &ProjectContext, paths: &[String]) -> Result<Vec<Oracle>, String> {
     let workspace = ground.workspace.as_deref().ok_or("there is no working directory")?;
     let mut found: Vec<Oracle> = Vec::new();
     for path in paths {
@@ -264,7 +268,7 @@ fn oracles(ground: &Ground, paths: &[String]) -> Result<Vec<Oracle>, String> {
 ///
 /// # Errors
 /// When there is no project.
-pub fn all(ground: &Ground) -> Result<(Vec<Named>, Vec<StoreError>), ChangeError> {
+pub fn all(ground: &ProjectContext) -> Result<(Vec<DocumentCommitment>, Vec<StoreError>), ChangeError> {
     Ok(store(ground)?.commitments())
 }
 
@@ -272,7 +276,11 @@ pub fn all(ground: &Ground) -> Result<(Vec<Named>, Vec<StoreError>), ChangeError
 ///
 /// # Errors
 /// When there is none, or more than one.
-pub fn find(ground: &Ground, document: Option<&str>, id: &str) -> Result<Named, ChangeError> {
+pub fn find(
+    ground: &ProjectContext,
+    document: Option<&str>,
+    id: &str,
+) -> Result<DocumentCommitment, ChangeError> {
     let (pairs, _) = all(ground)?;
     let mut found = pairs
         .into_iter()
@@ -292,12 +300,12 @@ pub fn find(ground: &Ground, document: Option<&str>, id: &str) -> Result<Named, 
 ///
 /// # Errors
 /// When there is none, or it cannot be written.
-pub fn drop_one(ground: &Ground, document: Option<&str>, id: &str) -> Result<String, ChangeError> {
+pub fn drop_one(ground: &ProjectContext, document: Option<&str>, id: &str) -> Result<String, ChangeError> {
     let store = store(ground)?;
     let of = match find(ground, document, id) {
         Ok((of, commitment)) => {
             // Written down first: found in the document without a line here, it would still be verified.
-            seal::append(&store, &ground.redactor, seal::of("dropped", &of, &commitment))?;
+            seal::append(&store, &ground.redactor, seal::build_entry("dropped", &of, &commitment))?;
             store.change(&of, |document| {
                 document.commitments.retain(|commitment| commitment.id != id);
                 document.set("updatedAt", &clock::now_stamp());
@@ -319,7 +327,7 @@ pub fn drop_one(ground: &Ground, document: Option<&str>, id: &str) -> Result<Str
 ///
 /// # Errors
 /// When there is none, one cannot be read, or it cannot be written.
-pub fn rehash(ground: &Ground, document: Option<&str>, id: &str) -> Result<Commitment, ChangeError> {
+pub fn rehash(ground: &ProjectContext, document: Option<&str>, id: &str) -> Result<Commitment, ChangeError> {
     let store = store(ground)?;
     let (of, commitment) = find(ground, document, id)?;
     let sealed = Assertion::parse(commitment.kind, &commitment.assertion);
@@ -344,6 +352,6 @@ pub fn rehash(ground: &Ground, document: Option<&str>, id: &str) -> Result<Commi
         Some(commitment.clone())
     })?;
     let commitment = changed.ok_or_else(|| ChangeError::Usage(format!("the commitment `{id}` is gone")))?;
-    seal::append(&store, &ground.redactor, seal::of("rehashed", &of, &commitment))?;
+    seal::append(&store, &ground.redactor, seal::build_entry("rehashed", &of, &commitment))?;
     Ok(commitment)
 }

@@ -19,7 +19,7 @@ use std::time::Duration;
 const HEAD: usize = 500;
 const TAIL: usize = 1_500;
 /// Bytes of a file that is looked into.
-const LARGEST: u64 = 16 * 1024 * 1024;
+const MAX_CHECKED_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// What came of it.
 #[derive(Debug)]
@@ -248,7 +248,9 @@ fn file_exists(workspace: &Workspace, path: &str, directory: bool, context: &Too
 
 fn read(workspace: &Workspace, path: &str, context: &ToolContext) -> Result<String, Outcome> {
     let place = place(workspace, path, context)?;
-    workspace.read_to_string(&place, LARGEST).map_err(|refusal| Outcome::failed(refusal.reason))
+    workspace
+        .read_to_string(&place, MAX_CHECKED_FILE_BYTES)
+        .map_err(|refusal| Outcome::failed(refusal.reason))
 }
 
 fn file_contains(workspace: &Workspace, path: &str, text: &str, context: &ToolContext) -> Outcome {
@@ -281,7 +283,7 @@ fn json_equals(
     };
     match whole.pointer(pointer) {
         None => Outcome::failed(format!("`{path}` has nothing at `{pointer}`")),
-        Some(found) if signature::of(found) == signature::of(value) => {
+        Some(found) if signature::hash(found) == signature::hash(value) => {
             Outcome::passed(format!("`{path}` has it at `{pointer}`"))
         }
         Some(found) => Outcome::failed(format!("`{path}` has another value at `{pointer}`"))

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 /// Seconds that an assertion has, unless it says otherwise.
 pub const TIMEOUT: u64 = 120;
 /// The longest that an assertion may have: a day.
-pub const LONGEST: u64 = 86_400;
+pub const MAX_TIMEOUT_SECS: u64 = 86_400;
 
 /// One thing that must hold before work is done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -191,7 +191,7 @@ impl Commitment {
         if let (Some(seal), Value::Object(map)) = (&self.seal, &mut definition) {
             map.insert("seal".into(), json!(seal));
         }
-        signature::of(&definition)
+        signature::hash(&definition)
     }
 
     /// Whether another promises the same, whatever the tests were steered by when each was added.

@@ -4,14 +4,14 @@
 //! list and the lines of our own keys are all that is ever rewritten: other keys, comments, other text and line endings stay
 //! as they are, byte for byte.
 
-use super::commitment::{Commitment, LONGEST};
+use super::commitment::{Commitment, MAX_TIMEOUT_SECS};
 use marvin_base::redact::Redactor;
 use marvin_base::truncate;
 
 /// Bytes of a document.
-pub const LARGEST: u64 = 4 * 1024 * 1024;
+pub const MAX_DOCUMENT_BYTES: u64 = 4 * 1024 * 1024;
 /// Commitments of one document.
-pub const MOST: usize = 200;
+pub const MAX_COMMITMENTS: usize = 200;
 
 const FENCE: &str = "---";
 const KEY: &str = "commitments";
@@ -190,11 +190,11 @@ impl Document {
                 format!("`{shown}` is no id: letters, digits, `-` and `_`, at most 64"),
             ));
         }
-        if !(1..=LONGEST).contains(&commitment.timeout_s) {
-            return Err(Damage::at(number, format!("timeout_s is between 1 and {LONGEST}")));
+        if !(1..=MAX_TIMEOUT_SECS).contains(&commitment.timeout_s) {
+            return Err(Damage::at(number, format!("timeout_s is between 1 and {MAX_TIMEOUT_SECS}")));
         }
-        if self.commitments.len() >= MOST {
-            return Err(Damage::at(number, format!("there are more than {MOST} commitments")));
+        if self.commitments.len() >= MAX_COMMITMENTS {
+            return Err(Damage::at(number, format!("there are more than {MAX_COMMITMENTS} commitments")));
         }
         self.commitments.push(commitment);
         Ok(())

@@ -27,12 +27,13 @@ mod verify;
 pub use assertion::Assertion;
 pub use beginning::TurnBaseline;
 pub use change::{
-    Added, ChangeError, Draft, Examined, add, all, close, create, drop_one, examine, find, rehash,
+    AddedCommitment, ChangeError, Draft, VettedCommitment, add, all, close, create, drop_one, examine, find,
+    rehash,
 };
 pub use check::Tests;
 pub use commitment::{Commitment, Kind, Oracle, Source, Status};
 pub use document::Document;
-pub use report::{Checked, Report};
+pub use report::{CommitmentResult, Report};
 pub use store::{PROJECT, Store, StoreError, TURN};
 pub use verify::{Notice, verify, verify_all, verify_documents};
 
@@ -42,7 +43,7 @@ use marvin_base::layout::Layout;
 /// counts as something: the verification says what is wrong with it.
 #[must_use]
 pub fn exists(layout: &Layout) -> bool {
-    Store::of(layout).is_some_and(|store| store.has_commitments())
+    Store::from_layout(layout).is_some_and(|store| store.has_commitments())
 }
 
 /// Whether a commitment is verified by running tests.
@@ -55,7 +56,7 @@ pub fn runs_tests(commitment: &Commitment) -> bool {
 /// Was anything promised in this document? What cannot be read counts.
 #[must_use]
 pub fn promises(layout: &Layout, document: &str) -> bool {
-    let Some(store) = Store::of(layout) else { return false };
+    let Some(store) = Store::from_layout(layout) else { return false };
     match store.read(document) {
         Ok(found) if !found.commitments.is_empty() => true,
         Ok(_) | Err(StoreError::Missing(_)) => {

@@ -4,15 +4,15 @@
 
 use super::commitment::Oracle;
 use marvin_base::signature;
-use marvin_gate::{ListedKind, Workspace};
+use marvin_gate::{DirectoryEntryKind, Workspace};
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Bytes and files of one oracle.
-const LARGEST: u64 = 64 * 1024 * 1024;
-const MOST: usize = 5_000;
-const DEEPEST: usize = 24;
+const MAX_ORACLE_FILE_BYTES: u64 = 64 * 1024 * 1024;
+const MAX_ORACLE_FILES: usize = 5_000;
+const MAX_ORACLE_DEPTH: usize = 24;
 /// Directories that runs of tests leave behind.
 const LEFTOVERS: [&str; 6] =
     ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", "node_modules", "target"];
@@ -27,7 +27,7 @@ pub(super) fn hash(workspace: &Workspace, path: &str) -> Result<String, String> 
     if facts.is_dir() {
         let mut found = BTreeMap::new();
         directory(workspace, place.as_path(), 0, &mut found)?;
-        return Ok(signature::of(&found));
+        return Ok(signature::hash(&found));
     }
     let file = workspace.open_read(&place).map_err(|refusal| refusal.reason)?;
     of_file(file, path)
@@ -35,13 +35,13 @@ pub(super) fn hash(workspace: &Workspace, path: &str) -> Result<String, String> 
 
 fn of_file(file: std::fs::File, path: &str) -> Result<String, String> {
     let mut bytes = Vec::new();
-    file.take(LARGEST + 1)
+    file.take(MAX_ORACLE_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| format!("cannot read `{path}`: {error}"))?;
-    if bytes.len() as u64 > LARGEST {
-        return Err(format!("`{path}` is larger than {LARGEST} bytes"));
+    if bytes.len() as u64 > MAX_ORACLE_FILE_BYTES {
+        return Err(format!("`{path}` is larger than {MAX_ORACLE_FILE_BYTES} bytes"));
     }
-    Ok(signature::of_bytes(&bytes))
+    Ok(signature::hash_bytes(&bytes))
 }
 
 fn directory(
@@ -52,7 +52,7 @@ fn directory(
 ) -> Result<(), String> {
     let shown = path.display().to_string();
     let entries = workspace.list_plain(path).map_err(|error| format!("cannot list `{shown}`: {error}"))?;
-    if depth > DEEPEST {
+    if depth > MAX_ORACLE_DEPTH {
         return Err(format!("`{shown}` is nested too deep"));
     }
     for entry in entries {
@@ -60,24 +60,24 @@ fn directory(
         if LEFTOVERS.contains(&&*name) || name.ends_with(".pyc") {
             continue;
         }
-        if found.len() >= MOST {
-            return Err(format!("it holds more than {MOST} files"));
+        if found.len() >= MAX_ORACLE_FILES {
+            return Err(format!("it holds more than {MAX_ORACLE_FILES} files"));
         }
         let inner: PathBuf = path.join(&entry.name);
         let key = inner.display().to_string();
         match entry.kind {
-            ListedKind::Directory => directory(workspace, &inner, depth + 1, found)?,
-            ListedKind::File => {
+            DirectoryEntryKind::Directory => directory(workspace, &inner, depth + 1, found)?,
+            DirectoryEntryKind::File => {
                 let (file, _) =
                     workspace.open_plain(&inner).map_err(|error| format!("cannot read `{key}`: {error}"))?;
                 let hash = of_file(file, &key)?;
                 found.insert(key, hash);
             }
-            ListedKind::Link => {
+            DirectoryEntryKind::Link => {
                 let target = std::fs::read_link(workspace.root().join(&inner)).unwrap_or_default();
                 found.insert(key, format!("link to {}", target.display()));
             }
-            ListedKind::Other => {
+            DirectoryEntryKind::Other => {
                 found.insert(key, "neither file nor directory".to_string());
             }
         }
@@ -108,7 +108,7 @@ mod tests {
         let workspace = Workspace::open(root, Path::new("/nowhere")).unwrap();
         let whole = hash(&workspace, "tests").unwrap();
         let one = Oracle { path: "tests/a.py".into(), sha256: hash(&workspace, "tests/a.py").unwrap() };
-        assert_eq!(one.sha256, signature::of_bytes(b"a"));
+        assert_eq!(one.sha256, signature::hash_bytes(b"a"));
         std::fs::write(root.join("tests/deep/__pycache__/b.pyc"), "x").unwrap();
         assert_eq!(hash(&workspace, "tests").unwrap(), whole, "what a run leaves behind does not count");
         assert_eq!(changed(&workspace, std::slice::from_ref(&one)), None);

@@ -13,7 +13,7 @@ const LINES: usize = 20;
 
 /// One commitment after its verification.
 #[derive(Debug, Clone, Serialize)]
-pub struct Checked {
+pub struct CommitmentResult {
     /// The document that it stands in.
     pub document: String,
     /// Its name.
@@ -37,7 +37,7 @@ pub struct Checked {
     pub tests: Option<Tests>,
 }
 
-impl Checked {
+impl CommitmentResult {
     /// `KIND: ASSERTION`
     #[must_use]
     pub fn whole(&self) -> String {
@@ -55,7 +55,7 @@ impl Checked {
 #[derive(Debug, Clone, Default)]
 pub struct Report {
     /// Every commitment, in order.
-    pub commitments: Vec<Checked>,
+    pub commitments: Vec<CommitmentResult>,
     /// What is wrong besides: documents that cannot be read, promises that are gone.
     pub problems: Vec<String>,
     /// Whether it was broken off.
@@ -71,7 +71,7 @@ impl Report {
         took: u64,
         notice: Notice<'_>,
     ) {
-        let checked = Checked {
+        let checked = CommitmentResult {
             document: document.to_string(),
             id: commitment.id.clone(),
             description: commitment.description.clone(),
@@ -108,7 +108,7 @@ impl Report {
     }
 
     /// What does not hold.
-    pub fn open(&self) -> impl Iterator<Item = &Checked> {
+    pub fn open(&self) -> impl Iterator<Item = &CommitmentResult> {
         self.commitments.iter().filter(|one| one.status != Status::Passed)
     }
 
@@ -253,8 +253,8 @@ fn quoted(evidence: &str, limit: usize) -> String {
 mod tests {
     use super::*;
 
-    fn checked(id: &str, status: Status, evidence: &str) -> Checked {
-        Checked {
+    fn checked(id: &str, status: Status, evidence: &str) -> CommitmentResult {
+        CommitmentResult {
             document: "project".into(),
             id: id.into(),
             description: format!("promise {id}"),

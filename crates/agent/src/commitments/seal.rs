@@ -17,10 +17,10 @@ use std::sync::Arc;
 /// The ledger, beside the documents.
 pub(super) const FILE: &str = "commitments.jsonl";
 /// Bytes of it that are read.
-const LARGEST: u64 = 64 * 1024 * 1024;
+const MAX_LEDGER_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Bytes of it that are kept while assertions run.
-const MOST_KEPT: u64 = 8 * 1024 * 1024;
+const MAX_LEDGER_BACKUP_BYTES: u64 = 8 * 1024 * 1024;
 
 /// What the ledger says.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ pub(super) fn append(store: &Store, redactor: &Arc<Redactor>, mut entry: Value) 
 }
 
 /// A line about one commitment.
-pub(super) fn of(kind: &str, document: &str, commitment: &Commitment) -> Value {
+pub(super) fn build_entry(kind: &str, document: &str, commitment: &Commitment) -> Value {
     json!({
         "type": kind, "document": document, "id": commitment.id, "sha256": commitment.definition(),
         "source": commitment.source,
@@ -78,7 +78,7 @@ pub(super) fn read_of(store: &Store, document: &str) -> Result<Seals, StoreError
     if !is_there(store)? {
         return Ok(Seals::default());
     }
-    let bytes = files::read(&store.ledger(), LARGEST, Links::Refuse)
+    let bytes = files::read(&store.ledger(), MAX_LEDGER_BYTES, Links::Refuse)
         .map_err(|error| failed(store, "read", &error))?;
     let named = format!("\"document\":\"{document}\"");
     let mut seals = Seals::default();
@@ -124,8 +124,8 @@ fn is_there(store: &Store) -> Result<bool, StoreError> {
     if !facts.is_file() {
         return Err(failed(store, "read", &"it is a link, or not a file\n  hint: remove it"));
     }
-    if facts.len() > LARGEST {
-        return Err(failed(store, "read", &format!("it is larger than {LARGEST} bytes")));
+    if facts.len() > MAX_LEDGER_BYTES {
+        return Err(failed(store, "read", &format!("it is larger than {MAX_LEDGER_BYTES} bytes")));
     }
     Ok(true)
 }
@@ -133,20 +133,20 @@ fn is_there(store: &Store) -> Result<bool, StoreError> {
 /// The ledger as it was before assertions ran. They run in the workspace, where it lies, and one could wipe it out
 /// together with the documents: then nothing would be left to verify the next time.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct LedgerBackup {
     bytes: Option<Vec<u8>>,
 }
 
-impl Kept {
-    pub(super) fn of(store: &Store) -> Self {
-        let bytes = files::read(&store.ledger(), MOST_KEPT, Links::Refuse).ok();
-        Kept { bytes: bytes.filter(|bytes| bytes.len() as u64 <= MOST_KEPT) }
+impl LedgerBackup {
+    pub(super) fn capture(store: &Store) -> Self {
+        let bytes = files::read(&store.ledger(), MAX_LEDGER_BACKUP_BYTES, Links::Refuse).ok();
+        LedgerBackup { bytes: bytes.filter(|bytes| bytes.len() as u64 <= MAX_LEDGER_BACKUP_BYTES) }
     }
 
     /// Brings it back where it no longer begins as it did; says so.
     pub(super) fn bring_back(&self, store: &Store) -> Option<String> {
         let bytes = self.bytes.as_deref()?;
-        let now = files::read(&store.ledger(), LARGEST, Links::Refuse).unwrap_or_default();
+        let now = files::read(&store.ledger(), MAX_LEDGER_BYTES, Links::Refuse).unwrap_or_default();
         if now.starts_with(bytes) {
             return None;
         }

@@ -8,7 +8,7 @@ use super::document::{self, Document};
 use super::seal;
 use marvin_base::atomic;
 use marvin_base::files::{self, Links};
-use marvin_base::held::Held;
+use marvin_base::held::OpenDir;
 use marvin_base::layout::Layout;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::ErrorKind;
@@ -23,9 +23,9 @@ pub const PROJECT: &str = "project";
 pub const TURN: &str = "turn-";
 
 /// Documents of one project.
-const MOST: usize = 20_000;
+const MAX_DOCUMENTS: usize = 20_000;
 /// How long a change waits for another one.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// Taken while a document is changed.
 const LOCK: &str = ".lock";
 /// Taken while commitments are verified.
@@ -69,7 +69,7 @@ pub enum StoreError {
 }
 
 /// A commitment with the name of its document.
-pub type Named = (String, Commitment);
+pub type DocumentCommitment = (String, Commitment);
 
 /// The store of one project.
 #[derive(Debug, Clone)]
@@ -80,7 +80,7 @@ pub struct Store {
 impl Store {
     /// The store of a project; none where there is no project.
     #[must_use]
-    pub fn of(layout: &Layout) -> Option<Store> {
+    pub fn from_layout(layout: &Layout) -> Option<Store> {
         layout.agents().map(|directory| Store { directory })
     }
 
@@ -107,20 +107,20 @@ impl Store {
     }
 
     /// The directory, held; none when it is not there.
-    fn held(&self) -> Result<Option<Held>, StoreError> {
-        match Held::open(&self.directory) {
+    fn held(&self) -> Result<Option<OpenDir>, StoreError> {
+        match OpenDir::open(&self.directory) {
             Ok(held) => Ok(Some(held)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.io("open", &self.directory, &error)),
         }
     }
 
-    fn made(&self) -> Result<Held, StoreError> {
+    fn made(&self) -> Result<OpenDir, StoreError> {
         if let Some(held) = self.held()? {
             return Ok(held);
         }
         std::fs::create_dir_all(&self.directory).map_err(|error| self.io("make", &self.directory, &error))?;
-        Held::open(&self.directory).map_err(|error| self.io("open", &self.directory, &error))
+        OpenDir::open(&self.directory).map_err(|error| self.io("open", &self.directory, &error))
     }
 
     /// The names of all documents, sorted.
@@ -135,10 +135,10 @@ impl Store {
             let name = entry.ok()?.file_name().into_string().ok()?;
             name.strip_suffix(".md").filter(|id| document::is_name(id)).map(str::to_string)
         };
-        let mut names: Vec<String> = entries.filter_map(name).take(MOST + 1).collect();
-        if names.len() > MOST {
+        let mut names: Vec<String> = entries.filter_map(name).take(MAX_DOCUMENTS + 1).collect();
+        if names.len() > MAX_DOCUMENTS {
             // What is not read is not verified: that must not happen unseen.
-            let reason = format!("there are more than {MOST} documents");
+            let reason = format!("there are more than {MAX_DOCUMENTS} documents");
             return Err(StoreError::Io { doing: "list", path: self.directory.display().to_string(), reason });
         }
         names.sort();
@@ -175,19 +175,22 @@ impl Store {
         })
     }
 
-    fn read_in(&self, held: &Held, id: &str) -> Result<Document, StoreError> {
+    fn read_in(&self, held: &OpenDir, id: &str) -> Result<Document, StoreError> {
         let path = self.path(id);
-        let bytes =
-            match files::read(&held.place().join(format!("{id}.md")), document::LARGEST, Links::Refuse) {
-                Ok(bytes) => bytes,
-                Err(error) if error.kind() == ErrorKind::NotFound => {
-                    return Err(StoreError::Missing(id.to_string()));
-                }
-                Err(error) => return Err(self.io("read", &path, &error)),
-            };
+        let bytes = match files::read(
+            &held.place().join(format!("{id}.md")),
+            document::MAX_DOCUMENT_BYTES,
+            Links::Refuse,
+        ) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Err(StoreError::Missing(id.to_string()));
+            }
+            Err(error) => return Err(self.io("read", &path, &error)),
+        };
         let damaged = |line, problem| StoreError::Damaged { path: path.display().to_string(), line, problem };
-        if bytes.len() as u64 > document::LARGEST {
-            return Err(damaged(1, format!("it is larger than {} bytes", document::LARGEST)));
+        if bytes.len() as u64 > document::MAX_DOCUMENT_BYTES {
+            return Err(damaged(1, format!("it is larger than {} bytes", document::MAX_DOCUMENT_BYTES)));
         }
         Document::parse(id, &bytes).map_err(|damage| damaged(damage.line, damage.problem))
     }
@@ -245,19 +248,19 @@ impl Store {
         Ok(result)
     }
 
-    fn write(&self, held: &Held, document: &Document) -> Result<(), StoreError> {
+    fn write(&self, held: &OpenDir, document: &Document) -> Result<(), StoreError> {
         let name = format!("{}.md", document.id);
         let text = document.render();
         let path = self.path(&document.id);
-        if text.len() as u64 > document::LARGEST {
-            let reason = format!("it would be larger than {} bytes", document::LARGEST);
+        if text.len() as u64 > document::MAX_DOCUMENT_BYTES {
+            let reason = format!("it would be larger than {} bytes", document::MAX_DOCUMENT_BYTES);
             return Err(StoreError::Io { doing: "write", path: path.display().to_string(), reason });
         }
         atomic::replace(&held.place().join(name), text.as_bytes())
             .map_err(|error| self.io("write", &path, &error.source))
     }
 
-    fn lock_file(&self, held: &Held, name: &str) -> Result<File, StoreError> {
+    fn lock_file(&self, held: &OpenDir, name: &str) -> Result<File, StoreError> {
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o644).custom_flags(flags);
@@ -266,9 +269,9 @@ impl Store {
             .map_err(|error| self.io("open", &self.directory.join(name), &error))
     }
 
-    fn lock(&self, held: &Held) -> Result<File, StoreError> {
+    fn lock(&self, held: &OpenDir) -> Result<File, StoreError> {
         let file = self.lock_file(held, LOCK)?;
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + LOCK_TIMEOUT;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(file),
@@ -321,7 +324,7 @@ impl Store {
 
     /// Everything that was promised and stands in a document, as (document, commitment).
     #[must_use]
-    pub fn commitments(&self) -> (Vec<Named>, Vec<StoreError>) {
+    pub fn commitments(&self) -> (Vec<DocumentCommitment>, Vec<StoreError>) {
         let (documents, errors) = self.read_all();
         let pairs = documents.into_iter().flat_map(|document| {
             let Document { id, commitments, .. } = document;

@@ -4,10 +4,10 @@
 //! agent's session whatever the agent may do itself, so the tool is one that runs programs.
 
 use super::{
-    Added, ChangeError, Checked, Commitment, Draft, Kind, Report, Source, TurnBaseline, add, all, find,
-    verify, verify_documents,
+    AddedCommitment, ChangeError, Commitment, CommitmentResult, Draft, Kind, Report, Source, TurnBaseline,
+    add, all, find, verify, verify_documents,
 };
-use crate::ground::Ground;
+use crate::ground::ProjectContext;
 use async_trait::async_trait;
 use marvin_base::truncate;
 use marvin_gate::Touches;
@@ -22,7 +22,7 @@ const EVIDENCE: usize = 2_000;
 /// Whose commitments these tools keep.
 #[derive(Debug, Clone)]
 pub struct Keeper {
-    ground: Arc<Ground>,
+    ground: Arc<ProjectContext>,
     document: Option<String>,
     source: Source,
 }
@@ -30,7 +30,7 @@ pub struct Keeper {
 impl Keeper {
     /// The commitments of a document; of none, the project's own.
     #[must_use]
-    pub fn new(ground: Arc<Ground>, document: Option<String>, source: Source) -> Self {
+    pub fn new(ground: Arc<ProjectContext>, document: Option<String>, source: Source) -> Self {
         Keeper { ground, document, source }
     }
 
@@ -152,7 +152,7 @@ impl Tool for AddCommitment {
             may_change: Vec::new(),
             source: self.0.source,
         };
-        let Added { document, commitment, known, doubt } = add(&self.0.ground, draft)?;
+        let AddedCommitment { document, commitment, known, doubt } = add(&self.0.ground, draft)?;
         let word = if known { "known already" } else { "added" };
         let summary = format!("{word}: {} {}", commitment.id, truncate::line(&commitment.title(), 120));
         let doubt = doubt.map(|verdict| {
@@ -177,7 +177,7 @@ pub struct NoInput {}
 
 /// What was promised.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Listed {
+pub struct CommitmentList {
     /// Every commitment.
     commitments: Vec<Listing>,
     /// Documents that cannot be read.
@@ -228,7 +228,7 @@ fn listing((document, one): (String, Commitment)) -> Listing {
 #[async_trait]
 impl Tool for ListCommitments {
     type Input = NoInput;
-    type Data = Listed;
+    type Data = CommitmentList;
     const NAME: &'static str = "list_commitments";
     const DESCRIPTION: &'static str =
         "Show what was promised here and how it stood when it was last verified. Nothing is run.";
@@ -238,7 +238,11 @@ impl Tool for ListCommitments {
         Touches::READS
     }
 
-    async fn call(&self, _input: NoInput, context: &ToolContext) -> Result<Output<Listed>, ToolError> {
+    async fn call(
+        &self,
+        _input: NoInput,
+        context: &ToolContext,
+    ) -> Result<Output<CommitmentList>, ToolError> {
         let (pairs, errors) = all(&self.0.ground)?;
         let mine = pairs.into_iter().filter(|(document, _)| self.0.is_mine(document, context));
         let commitments: Vec<Listing> = mine.map(listing).collect();
@@ -255,7 +259,7 @@ impl Tool for ListCommitments {
             many => format!("{many} commitments"),
         };
         let text = if lines.is_empty() { summary.clone() } else { lines.join("\n") };
-        Ok(Output::new(summary, text, Listed { commitments, problems }))
+        Ok(Output::new(summary, text, CommitmentList { commitments, problems }))
     }
 }
 
@@ -274,7 +278,7 @@ pub struct VerifyInput {
 
 /// What came of it.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Verified {
+pub struct VerificationReport {
     /// How it stands, in one line.
     summary: String,
     /// Whether everything that was verified holds.
@@ -318,7 +322,7 @@ pub struct CheckedFact {
     duration_ms: u64,
 }
 
-fn fact(one: &Checked) -> CheckedFact {
+fn fact(one: &CommitmentResult) -> CheckedFact {
     CheckedFact {
         id: one.id.clone(),
         document: one.document.clone(),
@@ -332,9 +336,9 @@ fn fact(one: &Checked) -> CheckedFact {
     }
 }
 
-impl Verified {
+impl VerificationReport {
     fn new(report: &Report, summary: String) -> Self {
-        Verified {
+        VerificationReport {
             summary,
             verified: report.verified(),
             interrupted: report.interrupted,
@@ -350,7 +354,7 @@ impl Verified {
 #[async_trait]
 impl Tool for Verify {
     type Input = VerifyInput;
-    type Data = Verified;
+    type Data = VerificationReport;
     const NAME: &'static str = "verify";
     const DESCRIPTION: &'static str = "Verify what was promised here, from scratch, by commands outside your session. \
          The work is done when all of it passes; `could_not_run` is never a pass.";
@@ -361,7 +365,11 @@ impl Tool for Verify {
         Touches::EXECUTES
     }
 
-    async fn call(&self, input: VerifyInput, context: &ToolContext) -> Result<Output<Verified>, ToolError> {
+    async fn call(
+        &self,
+        input: VerifyInput,
+        context: &ToolContext,
+    ) -> Result<Output<VerificationReport>, ToolError> {
         let ground = &self.0.ground;
         for id in &input.ids {
             find(ground, None, id)?;
@@ -369,7 +377,7 @@ impl Tool for Verify {
         let (known, _) = all(ground)?;
         let total = if input.ids.is_empty() { known.len() } else { input.ids.len() } as u64;
         let mut done = 0;
-        let mut notice = |checked: &Checked| {
+        let mut notice = |checked: &CommitmentResult| {
             done += 1;
             let message = format!("{}: {}", checked.status.words(), truncate::line(&checked.title(), 120));
             context.step(done, Some(total.max(done)), &message);
@@ -400,6 +408,6 @@ impl Tool for Verify {
             feedback if feedback.is_empty() => summary.clone(),
             feedback => format!("{summary}\n{feedback}"),
         };
-        Ok(Output::new(summary.clone(), text, Verified::new(&report, summary)))
+        Ok(Output::new(summary.clone(), text, VerificationReport::new(&report, summary)))
     }
 }

@@ -6,10 +6,10 @@
 use super::beginning::TurnBaseline;
 use super::check::{self, Outcome};
 use super::commitment::{Commitment, Status};
-use super::report::{Checked, Report};
+use super::report::{CommitmentResult, Report};
 use super::seal::{self, Seals};
-use super::store::{Named, Store, StoreError};
-use crate::ground::Ground;
+use super::store::{DocumentCommitment, Store, StoreError};
+use crate::ground::ProjectContext;
 use marvin_base::clock;
 use marvin_gate::Access;
 use marvin_tools::ToolContext;
@@ -19,19 +19,19 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 /// How long a verification waits for another one.
-const PATIENCE: Duration = Duration::from_secs(3_600);
+const VERIFY_LOCK_TIMEOUT: Duration = Duration::from_secs(3_600);
 
 /// Told of each commitment as soon as it is verified.
-pub type Notice<'a> = &'a mut (dyn FnMut(&Checked) + Send);
+pub type Notice<'a> = &'a mut (dyn FnMut(&CommitmentResult) + Send);
 
 /// Verifies every commitment of the project.
-pub async fn verify_all(ground: &Ground, cancel: &CancellationToken) -> Report {
+pub async fn verify_all(ground: &ProjectContext, cancel: &CancellationToken) -> Report {
     verify(ground, &[], cancel, &mut |_| {}).await
 }
 
 /// Verifies the commitments of these ids; of none, all. What is not verified is not reported.
 pub async fn verify(
-    ground: &Ground,
+    ground: &ProjectContext,
     only: &[String],
     cancel: &CancellationToken,
     notice: Notice<'_>,
@@ -43,7 +43,7 @@ pub async fn verify(
 /// Verifies the commitments of these documents. With each stands what the shell itself knows was promised in it: that holds
 /// even if somebody rewrote both the document and the ledger.
 pub async fn verify_documents(
-    ground: &Ground,
+    ground: &ProjectContext,
     documents: &[(&str, &[Commitment])],
     baseline: &TurnBaseline,
     cancel: &CancellationToken,
@@ -65,7 +65,7 @@ enum Scope<'a> {
 
 impl Scope<'_> {
     /// What stands in the documents, and why some cannot be read.
-    fn commitments(self, store: &Store) -> (Vec<Named>, Vec<StoreError>) {
+    fn commitments(self, store: &Store) -> (Vec<DocumentCommitment>, Vec<StoreError>) {
         match self {
             Scope::Project | Scope::Ids(_) => store.commitments(),
             Scope::Documents(documents) => {
@@ -110,14 +110,14 @@ impl Scope<'_> {
 }
 
 async fn verify_scope(
-    ground: &Ground,
+    ground: &ProjectContext,
     scope: Scope<'_>,
     baseline: &TurnBaseline,
     cancel: &CancellationToken,
     notice: Notice<'_>,
 ) -> Report {
     let mut report = Report::default();
-    let Some(store) = Store::of(&ground.layout) else { return report };
+    let Some(store) = Store::from_layout(&ground.layout) else { return report };
     if scope.is_all() && !store.has_commitments() {
         return report;
     }
@@ -132,7 +132,7 @@ async fn verify_scope(
 }
 
 async fn take(store: &Store, cancel: &CancellationToken) -> Result<Option<File>, StoreError> {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + VERIFY_LOCK_TIMEOUT;
     loop {
         if let Some(lock) = store.try_verifying()? {
             return Ok(Some(lock));
@@ -161,7 +161,7 @@ fn unrecorded(store: &Store, scope: Scope<'_>, error: &StoreError, notice: Notic
 }
 
 async fn run(
-    (store, ground): (&Store, &Ground),
+    (store, ground): (&Store, &ProjectContext),
     scope: Scope<'_>,
     baseline: &TurnBaseline,
     cancel: &CancellationToken,
@@ -175,13 +175,14 @@ async fn run(
         Seals::default()
     });
     let broken = sealed(store, &pairs, scope, &seals, report);
-    let chosen: Vec<Named> = pairs.into_iter().filter(|(of, one)| scope.has(&seals, of, &one.id)).collect();
+    let chosen: Vec<DocumentCommitment> =
+        pairs.into_iter().filter(|(of, one)| scope.has(&seals, of, &one.id)).collect();
     if chosen.is_empty() && report.problems.is_empty() {
         return;
     }
     // The verifier is the shell itself, whatever the agent that claims to be done may do.
     let context = ToolContext { access: Access::Full, ..ground.tool_context(cancel.clone(), None) };
-    let kept = seal::Kept::of(store);
+    let kept = seal::LedgerBackup::capture(store);
     let begun = begin(store, &chosen);
     for (document, commitment) in &chosen {
         let started = Instant::now();
@@ -197,7 +198,7 @@ async fn run(
             );
             Some(Outcome::failed(format!("{why}\n  hint: {mend}")))
         } else {
-            check::check(commitment, baseline.of(document, &commitment.id), &context).await
+            check::check(commitment, baseline.for_commitment(document, &commitment.id), &context).await
         };
         let took = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let Some(outcome) = outcome else {
@@ -225,7 +226,7 @@ async fn run(
 /// Compares the documents with the ledger; gives what is not as it was promised.
 fn sealed(
     store: &Store,
-    pairs: &[Named],
+    pairs: &[DocumentCommitment],
     scope: Scope<'_>,
     seals: &Seals,
     report: &mut Report,
@@ -248,7 +249,7 @@ fn sealed(
 }
 
 /// Marks everything as being verified.
-fn begin(store: &Store, chosen: &[Named]) -> Result<(), StoreError> {
+fn begin(store: &Store, chosen: &[DocumentCommitment]) -> Result<(), StoreError> {
     each(store, chosen, |commitment| {
         commitment.status = Status::Verifying;
         commitment.reason = None;
@@ -258,7 +259,7 @@ fn begin(store: &Store, chosen: &[Named]) -> Result<(), StoreError> {
 }
 
 /// What was not verified is as if it had never begun.
-fn release(store: &Store, chosen: &[Named]) {
+fn release(store: &Store, chosen: &[DocumentCommitment]) {
     // Where it cannot be written it stays as it is, which is no pass either.
     each(store, chosen, |commitment| {
         if commitment.status == Status::Verifying {
@@ -268,7 +269,11 @@ fn release(store: &Store, chosen: &[Named]) {
     .ok();
 }
 
-fn each(store: &Store, chosen: &[Named], change: impl Fn(&mut Commitment)) -> Result<(), StoreError> {
+fn each(
+    store: &Store,
+    chosen: &[DocumentCommitment],
+    change: impl Fn(&mut Commitment),
+) -> Result<(), StoreError> {
     let mut documents: Vec<&str> = chosen.iter().map(|(document, _)| document.as_str()).collect();
     documents.dedup();
     for id in documents {
@@ -334,7 +339,7 @@ mod tests {
 
     #[test]
     fn a_verification_may_run_on_any_thread() {
-        fn is_send<T: Send>(_: fn(&'static Ground, &'static CancellationToken) -> T) {}
+        fn is_send<T: Send>(_: fn(&'static ProjectContext, &'static CancellationToken) -> T) {}
         is_send(verify_all);
     }
 }

@@ -1,8 +1,8 @@
 //! Where the state of a prompt lies, and how it is read anew.
 
-use super::{Coding, Composed, Extra, State, access_sentence};
+use super::{Coding, Extra, PromptInputs, SystemPrompt, access_sentence};
 use crate::commitments::{PROJECT, Status, Store};
-use crate::ground::Ground;
+use crate::ground::ProjectContext;
 use crate::history::History;
 use crate::profile::{self, Profile};
 use crate::roles::Role;
@@ -13,7 +13,7 @@ use marvin_gate::{Access, Workspace};
 use std::sync::Arc;
 
 /// Commitments that a prompt lists; there are rarely more than ten.
-const MOST: usize = 100;
+const MAX_LISTED_COMMITMENTS: usize = 100;
 
 /// Everything that says which state a prompt is made of. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -62,7 +62,7 @@ pub struct Standing {
 impl Composer {
     /// What an agent of this role would be told here, if it began now and nobody brought anything.
     #[must_use]
-    pub fn here(ground: &Ground, role: Role, step: Option<&str>) -> Self {
+    pub fn here(ground: &ProjectContext, role: Role, step: Option<&str>) -> Self {
         let settings = &ground.settings;
         let layout = ground.layout.clone();
         let profile = profile::active(&layout, settings.given(&table::PROFILE));
@@ -92,11 +92,12 @@ impl Composer {
 
     /// The state as it is now.
     #[must_use]
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> PromptInputs {
         let profile = Profile::read(&self.layout, &self.profile);
         let coding = self.coding.clone();
         let workspace = self.workspace.as_deref();
-        let mut state = State::read(&self.layout, workspace, &profile, &self.history, coding, &self.date);
+        let mut state =
+            PromptInputs::read(&self.layout, workspace, &profile, &self.history, coding, &self.date);
         state.role = self.role;
         state.step.clone_from(&self.step);
         state.has_parent = self.has_parent;
@@ -111,7 +112,7 @@ impl Composer {
 
     /// The system message as it is now.
     #[must_use]
-    pub fn compose(&self) -> Composed {
+    pub fn compose(&self) -> SystemPrompt {
         self.state().compose()
     }
 
@@ -140,7 +141,7 @@ pub fn budget(compact_tokens: usize) -> usize {
 /// The commitments of a document. What cannot be read is told when it is verified, not here.
 #[must_use]
 pub fn standing(layout: &Layout, document: &str) -> Vec<Standing> {
-    let read = Store::of(layout).and_then(|store| store.read(document).ok());
+    let read = Store::from_layout(layout).and_then(|store| store.read(document).ok());
     let Some(document) = read else { return Vec::new() };
     let line = |commitment: &crate::commitments::Commitment| {
         let mut line = format!("{}: {}", commitment.id, truncate::line(&commitment.whole(), 300));
@@ -152,7 +153,7 @@ pub fn standing(layout: &Layout, document: &str) -> Vec<Standing> {
     document
         .commitments
         .iter()
-        .take(MOST)
+        .take(MAX_LISTED_COMMITMENTS)
         .map(|commitment| Standing {
             id: commitment.id.clone(),
             line: line(commitment),

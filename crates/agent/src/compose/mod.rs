@@ -9,7 +9,7 @@ mod composer;
 mod piece;
 
 pub use composer::{Composer, Standing, budget, day, standing};
-pub use piece::{ALWAYS, Fate, Placed};
+pub use piece::{ALWAYS, Fate, PieceRecord};
 
 use crate::profile::Profile;
 use crate::roles::Role;
@@ -89,7 +89,7 @@ impl Coding {
 
 /// Everything the system message is made of.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct State {
+pub struct PromptInputs {
     /// What the agent is there for.
     pub role: Role,
     /// The step of a workflow that it works on.
@@ -122,27 +122,27 @@ pub struct State {
 
 /// A system message, and what it is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Composed {
+pub struct SystemPrompt {
     /// The message.
     pub text: String,
     /// Its pieces in order, those that were left out among them.
-    pub pieces: Vec<Placed>,
+    pub pieces: Vec<PieceRecord>,
     /// The SHA-256 of the message.
     pub hash: String,
 }
 
-impl Composed {
+impl SystemPrompt {
     /// What the record says of it, and of the words of the person that go with it.
     #[must_use]
     pub fn record(&self, reason: &str, task: &str) -> Value {
         json!({
-            "reason": reason, "signature": signature::of(&json!([self.text, task])), "sha256": self.hash,
+            "reason": reason, "signature": signature::hash(&json!([self.text, task])), "sha256": self.hash,
             "system_bytes": self.text.len(), "task_bytes": task.len(), "pieces": self.pieces,
         })
     }
 }
 
-impl State {
+impl PromptInputs {
     /// Reads what lies on the disk.
     #[must_use]
     pub fn read(
@@ -165,7 +165,7 @@ impl State {
         } else {
             (Vec::new(), Vec::new())
         };
-        State {
+        PromptInputs {
             date: date.to_string(),
             preferences: profile.preferences.clone(),
             profile: profile.name.clone(),
@@ -174,15 +174,15 @@ impl State {
             coding,
             instructions,
             documents,
-            ..State::default()
+            ..PromptInputs::default()
         }
     }
 
     /// The system message. The same state gives the same bytes.
     #[must_use]
-    pub fn compose(&self) -> Composed {
+    pub fn compose(&self) -> SystemPrompt {
         let (text, pieces) = piece::join(self.pieces(), self.budget);
-        Composed { hash: signature::of_bytes(text.as_bytes()), text, pieces }
+        SystemPrompt { hash: signature::hash_bytes(text.as_bytes()), text, pieces }
     }
 
     fn pieces(&self) -> Vec<Piece> {
@@ -267,7 +267,7 @@ fn source(path: &Path, workspace: Option<&Workspace>, cap: usize, trust: &Trust)
     };
     // What was not read whole is not what was trusted.
     let is_whole = (bytes.len() as u64) < limit;
-    let is_trusted = inside.is_none() || is_whole && trust.holds(path, &signature::of_bytes(&bytes));
+    let is_trusted = inside.is_none() || is_whole && trust.holds(path, &signature::hash_bytes(&bytes));
     let text = String::from_utf8_lossy(&bytes).trim().to_string();
     (!text.is_empty()).then_some(Source { source, text, is_trusted })
 }
@@ -313,10 +313,10 @@ fn ticket_sentence(duty: &Duty) -> String {
 mod tests {
     use super::*;
 
-    fn whole() -> State {
+    fn whole() -> PromptInputs {
         let source =
             |source: &str, text: &str| Source { source: source.into(), text: text.into(), is_trusted: true };
-        State {
+        PromptInputs {
             role: Role::Coder,
             step: Some("s1".into()),
             has_parent: true,
@@ -360,13 +360,15 @@ mod tests {
 
     #[test]
     fn the_least_message() {
-        insta::assert_snapshot!(State { profile: "default".into(), ..State::default() }.compose().text);
+        insta::assert_snapshot!(
+            PromptInputs { profile: "default".into(), ..PromptInputs::default() }.compose().text
+        );
     }
 
     #[test]
     fn the_message_of_every_role() {
         for role in Role::ALL {
-            let state = State { role, profile: "default".into(), ..State::default() };
+            let state = PromptInputs { role, profile: "default".into(), ..PromptInputs::default() };
             let text = state.compose().text;
             assert!(!text.contains("failed:") && text.contains(role.template().trim()), "{}", role.name());
             assert!(text.len() < 4_000, "{}: {} bytes", role.name(), text.len());
@@ -401,7 +403,7 @@ mod tests {
         state.documents[0].text = "x".repeat(CAP_DOCUMENT + 1);
         state.budget = 60_000;
         let composed = state.compose();
-        assert_eq!(composed.hash, signature::of_bytes(composed.text.as_bytes()));
+        assert_eq!(composed.hash, signature::hash_bytes(composed.text.as_bytes()));
         let fate = |name: &str| composed.pieces.iter().find(|piece| piece.name == name).unwrap().state;
         assert_eq!(fate("rules"), Fate::Included);
         assert_eq!(fate("history"), Fate::LeftOut, "the lowest rank goes first");

@@ -37,7 +37,7 @@ pub enum Fate {
 
 /// A piece as the record tells of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Placed {
+pub struct PieceRecord {
     /// Which piece.
     pub name: String,
     /// What became of it.
@@ -80,7 +80,7 @@ impl Piece {
 }
 
 /// The pieces as one text of about `budget` bytes (0: no bound), and what became of each.
-pub(super) fn join(mut pieces: Vec<Piece>, budget: usize) -> (String, Vec<Placed>) {
+pub(super) fn join(mut pieces: Vec<Piece>, budget: usize) -> (String, Vec<PieceRecord>) {
     pieces.retain(|piece| !piece.text.is_empty());
     let mut total: usize = pieces.iter().map(Piece::bytes).sum();
     while budget > 0 && total > budget {
@@ -108,7 +108,7 @@ pub(super) fn join(mut pieces: Vec<Piece>, budget: usize) -> (String, Vec<Placed
             (Some(_), _) => Fate::Cut,
             (None, _) => Fate::Included,
         };
-        Placed { name: piece.name.clone(), state, bytes, tokens: bytes / 4, why: piece.why.clone() }
+        PieceRecord { name: piece.name.clone(), state, bytes, tokens: bytes / 4, why: piece.why.clone() }
     });
     let placed = placed.collect();
     let texts: Vec<String> =

@@ -3,7 +3,7 @@
 use crate::compose::Extra;
 use crate::launch::ModelChoice;
 use crate::outcome::Outcome;
-use crate::prove::Proved;
+use crate::prove::VerificationResult;
 use crate::roles::Role;
 use marvin_gate::{Access, Duty};
 use serde_json::{Map, Value, json};
@@ -66,7 +66,7 @@ impl Job {
 
 /// What came of an attempt, with everything counted by the shell.
 #[derive(Debug)]
-pub struct Done {
+pub struct JobResult {
     /// How the turn ended.
     pub outcome: Outcome,
     /// Requests to the model.
@@ -81,10 +81,10 @@ pub struct Done {
     pub open: Vec<String>,
 }
 
-impl Done {
-    pub(super) fn of(outcome: Outcome, before: (u64, u64)) -> Self {
+impl JobResult {
+    pub(super) fn from_outcome(outcome: Outcome, before: (u64, u64)) -> Self {
         let last = outcome.verification.last().cloned();
-        let mut done = Done {
+        let mut done = JobResult {
             model_calls: before.1 + outcome.rounds as u64,
             tool_calls: before.0 + outcome.calls as u64,
             elapsed_ms: 0,
@@ -99,14 +99,14 @@ impl Done {
     }
 
     /// Takes the figures of a verification.
-    pub(super) fn count(&mut self, proved: &Proved) {
+    pub(super) fn count(&mut self, proved: &VerificationResult) {
         (self.tests, self.open) = figures(proved);
     }
 }
 
 /// Tests that passed and failed in a verification, and the ids of what does not hold.
 #[must_use]
-pub(super) fn figures(proved: &Proved) -> (Option<(u64, u64)>, Vec<String>) {
+pub(super) fn figures(proved: &VerificationResult) -> (Option<(u64, u64)>, Vec<String>) {
     let none = Vec::new();
     let all = proved.report.get("commitments").and_then(Value::as_array).unwrap_or(&none);
     let mut tests = None;

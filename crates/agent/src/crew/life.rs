@@ -1,8 +1,8 @@
 //! The life of an attempt as its turn sees it: everything is written down under its key before it counts.
 
-use crate::life::{Known, Life};
-use crate::prove::Proved;
-use crate::servitors::{Entry, Record, Restored};
+use crate::life::{PriorCall, TurnJournal};
+use crate::prove::VerificationResult;
+use crate::servitors::{Entry, Record, ResumePoint};
 use async_trait::async_trait;
 use marvin_base::ledger::LedgerError;
 use marvin_model::{Message, Reply, ToolCall};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The life of one attempt.
-pub(super) struct JobLife {
+pub(super) struct JobJournal {
     record: Record,
     begun: BTreeSet<String>,
     ended: BTreeMap<String, (bool, String)>,
@@ -19,20 +19,20 @@ pub(super) struct JobLife {
     proving: Arc<Semaphore>,
 }
 
-impl JobLife {
+impl JobJournal {
     pub(super) fn new(
         record: Record,
-        restored: &mut Restored,
+        restored: &mut ResumePoint,
         asking: Arc<Semaphore>,
         proving: Arc<Semaphore>,
     ) -> Self {
         let (begun, ended) = (std::mem::take(&mut restored.begun), std::mem::take(&mut restored.ended));
-        JobLife { record, begun, ended, asking, proving }
+        JobJournal { record, begun, ended, asking, proving }
     }
 }
 
 #[async_trait]
-impl Life for JobLife {
+impl TurnJournal for JobJournal {
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
         // A model that answers at once would otherwise let one worker run to its end before another begins.
         tokio::task::yield_now().await;
@@ -56,11 +56,11 @@ impl Life for JobLife {
         self.record.append(&Entry::Reply { text, opaque, calls })
     }
 
-    fn known(&self, call: &ToolCall) -> Known {
+    fn known(&self, call: &ToolCall) -> PriorCall {
         match self.ended.get(&call.id) {
-            Some((ok, text)) => Known::Ended(*ok, text.clone()),
-            None if self.begun.contains(&call.id) => Known::Begun,
-            None => Known::New,
+            Some((ok, text)) => PriorCall::Ended(*ok, text.clone()),
+            None if self.begun.contains(&call.id) => PriorCall::Begun,
+            None => PriorCall::New,
         }
     }
 
@@ -85,7 +85,7 @@ impl Life for JobLife {
         self.proving.clone().acquire_owned().await.ok()
     }
 
-    fn judged(&self, proved: &Proved, _back: bool) -> Result<(), LedgerError> {
+    fn judged(&self, proved: &VerificationResult, _back: bool) -> Result<(), LedgerError> {
         self.record.append(&Entry::Judged { verified: proved.verified, summary: proved.summary.clone() })
     }
 }

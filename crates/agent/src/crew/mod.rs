@@ -12,23 +12,23 @@ mod job;
 mod life;
 mod promise;
 
-pub use job::{Done, Job, Rights};
-pub use promise::Promise;
+pub use job::{Job, JobResult, Rights};
+pub use promise::StepCommitments;
 
 use crate::compose::{self, Coding, Composer, access_sentence, budget};
 use crate::evaluator;
-use crate::ground::{Ground, usage_reporter};
+use crate::ground::{ProjectContext, usage_reporter};
 use crate::host::LiveTools;
 use crate::launch::ModelChoice;
 use crate::outcome::{Outcome, Status};
 use crate::protocol::Worker;
 use crate::roles::Role;
-use crate::servitors::{Entry, Record, Restored};
+use crate::servitors::{Entry, Record, ResumePoint};
 use crate::session::{SessionError, model};
 use crate::trace::Trace;
 use crate::turn::{Bounds, Turn};
 use crate::{compaction::Window, protocol};
-use life::JobLife;
+use life::JobJournal;
 use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
 use marvin_base::run::RunDirectory;
 use marvin_base::settings::table;
@@ -47,8 +47,8 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 /// The workers of one run.
-pub struct Crew {
-    ground: Arc<Ground>,
+pub struct StepAgents {
+    ground: Arc<ProjectContext>,
     run: RunDirectory,
     /// What every turn has in common.
     turn: Turn,
@@ -61,24 +61,24 @@ pub struct Crew {
     proving: Arc<Semaphore>,
 }
 
-impl std::fmt::Debug for Crew {
+impl std::fmt::Debug for StepAgents {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Crew").field("run", &self.run.id()).finish_non_exhaustive()
     }
 }
 
-impl Crew {
+impl StepAgents {
     /// A crew for a run: chooses the model, opens the account of the run.
     ///
     /// # Errors
     /// When the run is nested too deep, a model cannot be had, a budget cannot be kept, or the record cannot be written.
     pub fn open(
-        ground: &Ground,
+        ground: &ProjectContext,
         run: &RunDirectory,
         trace: &Trace,
         cancel: &CancellationToken,
     ) -> Result<Self, SessionError> {
-        let Ground { settings, layout, redactor, workspace, .. } = ground;
+        let ProjectContext { settings, layout, redactor, workspace, .. } = ground;
         ground.depth()?;
         let prices = Arc::new(Prices::load(Some(&layout.prices()))?);
         let durability = Durability::from_setting(settings.text(&table::DURABILITY));
@@ -131,7 +131,7 @@ impl Crew {
             life: None,
         };
         let many = settings.count(&table::CONCURRENCY);
-        Ok(Crew {
+        Ok(StepAgents {
             ground: Arc::new(ground.clone()),
             date: compose::day(run.started()),
             run: run.clone(),
@@ -153,7 +153,7 @@ impl Crew {
 
     /// The ground that it works on.
     #[must_use]
-    pub fn ground(&self) -> &Arc<Ground> {
+    pub fn ground(&self) -> &Arc<ProjectContext> {
         &self.ground
     }
 
@@ -178,7 +178,7 @@ impl Crew {
     ///
     /// # Errors
     /// When what it needs is refused, or the record cannot be written.
-    pub async fn work(&self, job: &Job, cancel: &CancellationToken) -> Result<Done, SessionError> {
+    pub async fn work(&self, job: &Job, cancel: &CancellationToken) -> Result<JobResult, SessionError> {
         let started = Instant::now();
         let ground = at(&self.ground, job.workspace.as_deref())?;
         let record = self.record(&job.key);
@@ -190,9 +190,9 @@ impl Crew {
             restored.messages.push(message);
             restored.opening = 1;
         }
-        let promise = Promise::make(&ground, &self.run, &job.key, &job.commitments)?;
+        let promise = StepCommitments::make(&ground, &self.run, &job.key, &job.commitments)?;
         let outcome = self.turn(job, &ground, promise.as_ref(), &record, restored, cancel).await?;
-        let mut done = Done::of(outcome, before);
+        let mut done = JobResult::from_outcome(outcome, before);
         if let Some(promise) = &promise {
             if done.needs_measure() && !cancel.is_cancelled() {
                 done.count(&promise.verify(cancel).await);
@@ -206,10 +206,10 @@ impl Crew {
     async fn turn(
         &self,
         job: &Job,
-        ground: &Arc<Ground>,
-        promise: Option<&Promise>,
+        ground: &Arc<ProjectContext>,
+        promise: Option<&StepCommitments>,
         record: &Record,
-        mut restored: Restored,
+        mut restored: ResumePoint,
         cancel: &CancellationToken,
     ) -> Result<Outcome, SessionError> {
         let mut context = self.context.clone();
@@ -261,7 +261,7 @@ impl Crew {
         if let Some(tools) = &job.rights.tools {
             toolbox.keep(tools);
         }
-        let life = JobLife::new(record.clone(), &mut restored, self.asking.clone(), self.proving.clone());
+        let life = JobJournal::new(record.clone(), &mut restored, self.asking.clone(), self.proving.clone());
         let turn = Turn {
             client,
             protocol: Arc::new(protocol),
@@ -288,7 +288,7 @@ impl Crew {
         if let Some(client) = models.get(&wanted) {
             return Ok(client.clone());
         }
-        let mut ground = Ground::clone(&self.ground);
+        let mut ground = ProjectContext::clone(&self.ground);
         ground.settings = Arc::new(ground.settings.with(&table::MODEL, &wanted)?);
         let client = model::choose_client(&ground, None, Some(self.script_state.clone()))?;
         model::check_budget(self.turn.cost.limit(), client.as_ref(), &self.turn.prices, &ground.layout)?;
@@ -335,7 +335,10 @@ impl Crew {
 ///
 /// # Errors
 /// When it cannot be a workspace.
-pub fn at(ground: &Arc<Ground>, workspace: Option<&Path>) -> Result<Arc<Ground>, SessionError> {
+pub fn at(
+    ground: &Arc<ProjectContext>,
+    workspace: Option<&Path>,
+) -> Result<Arc<ProjectContext>, SessionError> {
     let same = |path: &Path| {
         let root = ground.workspace.as_ref().map(|workspace| workspace.root());
         root == Some(path) || path.canonicalize().is_ok_and(|path| root == Some(path.as_path()))
@@ -343,7 +346,10 @@ pub fn at(ground: &Arc<Ground>, workspace: Option<&Path>) -> Result<Arc<Ground>,
     match workspace {
         Some(path) if !same(path) => {
             let workspace = Workspace::open(path, ground.layout.home())?;
-            Ok(Arc::new(Ground { workspace: Some(Arc::new(workspace)), ..Ground::clone(ground) }))
+            Ok(Arc::new(ProjectContext {
+                workspace: Some(Arc::new(workspace)),
+                ..ProjectContext::clone(ground)
+            }))
         }
         _ => Ok(ground.clone()),
     }
@@ -354,18 +360,18 @@ fn file_name(key: &str) -> String {
     let plain =
         |char: char| if char.is_ascii_alphanumeric() || char == '-' || char == '_' { char } else { '-' };
     let words: String = key.chars().take(60).map(plain).collect();
-    let signature = signature::of_bytes(key.as_bytes());
+    let signature = signature::hash_bytes(key.as_bytes());
     format!("worker-{words}-{}", signature.get(..12).unwrap_or_default())
 }
 
-impl Restored {
+impl ResumePoint {
     /// Requests to the model that were answered, as far as the record tells: rounds of calls, and claims that were judged.
     fn replies(&self) -> u64 {
         self.rounds + self.sent_back as u64
     }
 }
 
-impl Done {
+impl JobResult {
     /// Is it worth counting tests although nothing was claimed?
     fn needs_measure(&self) -> bool {
         matches!(self.outcome.status, Status::Failed | Status::Partial)

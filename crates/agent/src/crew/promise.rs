@@ -6,8 +6,8 @@
 use super::file_name;
 use super::job::figures;
 use crate::commitments::{self, ChangeError, Commitment, Document, Draft, Store, TURN};
-use crate::ground::Ground;
-use crate::prove::{Proof, Proved};
+use crate::ground::ProjectContext;
+use crate::prove::{VerificationResult, Verifier};
 use marvin_base::run::RunDirectory;
 use marvin_base::{atomic, clock, signature};
 use marvin_tools::command::TestSeal;
@@ -17,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 /// What a step promises.
 #[derive(Debug)]
-pub struct Promise {
-    ground: Arc<Ground>,
+pub struct StepCommitments {
+    ground: Arc<ProjectContext>,
     document: String,
     commitments: Vec<Commitment>,
 }
@@ -32,13 +32,13 @@ fn first_seal(run: &RunDirectory, key: &str, commitment: &Commitment) -> Option<
     Some(seals.entry(format!("{} {key} {}", run.id(), commitment.id)).or_insert(seal).clone())
 }
 
-impl Promise {
+impl StepCommitments {
     /// Writes down what an attempt promises; none when that is nothing. One that was written down before is taken as it is.
     ///
     /// # Errors
     /// When one of them cannot fail, is not understood, or cannot be written.
     pub fn make(
-        ground: &Arc<Ground>,
+        ground: &Arc<ProjectContext>,
         run: &RunDirectory,
         key: &str,
         texts: &[String],
@@ -51,17 +51,17 @@ impl Promise {
         let mut promised: Vec<Commitment> = Vec::new();
         for draft in &drafts {
             let mut commitment = commitments::examine(ground, draft)?.commitment;
-            let name = signature::of(&(commitment.kind, &commitment.assertion));
+            let name = signature::hash(&(commitment.kind, &commitment.assertion));
             commitment.id = format!("c-{}", name.get(..6).unwrap_or_default());
             commitment.seal = first_seal(run, key, &commitment);
             if !promised.iter().any(|known| known.id == commitment.id) {
                 promised.push(commitment);
             }
         }
-        let tail = signature::of_bytes(format!("{} {key}", run.id()).as_bytes());
+        let tail = signature::hash_bytes(format!("{} {key}", run.id()).as_bytes());
         let id =
             format!("{TURN}{}-{}", run.id().trim_start_matches("run_"), tail.get(..8).unwrap_or_default());
-        let before = Store::of(&ground.layout).and_then(|store| store.read(&id).ok());
+        let before = Store::from_layout(&ground.layout).and_then(|store| store.read(&id).ok());
         // One that was written down by a process that is gone has the seal of the first attempt.
         for commitment in &mut promised {
             let known = before
@@ -78,7 +78,7 @@ impl Promise {
             document.commitments.clone_from(&promised);
             commitments::create(ground, &document)?;
         }
-        Ok(Some(Promise { ground: ground.clone(), document: id, commitments: promised }))
+        Ok(Some(StepCommitments { ground: ground.clone(), document: id, commitments: promised }))
     }
 
     /// The document.
@@ -89,18 +89,23 @@ impl Promise {
 
     /// How a claim of it is proved.
     #[must_use]
-    pub fn proof(&self, rounds: usize) -> Proof {
-        Proof::documents(self.ground.clone(), Some((&self.document, self.commitments.clone())), false, rounds)
+    pub fn proof(&self, rounds: usize) -> Verifier {
+        Verifier::documents(
+            self.ground.clone(),
+            Some((&self.document, self.commitments.clone())),
+            false,
+            rounds,
+        )
     }
 
     /// Verifies everything, once.
-    pub async fn verify(&self, cancel: &CancellationToken) -> Proved {
+    pub async fn verify(&self, cancel: &CancellationToken) -> VerificationResult {
         self.proof(0).verify(true, cancel, &mut |_| {}).await
     }
 
     /// The ids of what did not hold, and the tests that passed and failed.
     #[must_use]
-    pub fn figures(proved: &Proved) -> (Option<(u64, u64)>, Vec<String>) {
+    pub fn figures(proved: &VerificationResult) -> (Option<(u64, u64)>, Vec<String>) {
         figures(proved)
     }
 
@@ -109,7 +114,7 @@ impl Promise {
     /// # Errors
     /// When it cannot be written there.
     pub fn settle(&self, run: &RunDirectory) -> Result<(), ChangeError> {
-        let Some(store) = Store::of(&self.ground.layout) else { return Ok(()) };
+        let Some(store) = Store::from_layout(&self.ground.layout) else { return Ok(()) };
         // Somebody may have taken it away; the verification said so.
         let Ok(text) = store.remove(&self.document) else { return Ok(()) };
         let name = format!("{}.md", file_name(&self.document));

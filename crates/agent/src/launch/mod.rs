@@ -16,11 +16,11 @@ mod tools;
 
 pub use model::ModelChoice;
 pub use order::Order;
-pub use report::{Launched, questions};
+pub use report::{SubAgentReport, questions};
 pub use tools::{LaunchAgent, LaunchResearchAgent};
 
-use crate::ground::Ground;
-use marvin_base::held::Held;
+use crate::ground::ProjectContext;
+use marvin_base::held::OpenDir;
 use marvin_base::settings::{Origin, table};
 use marvin_gate::Access;
 use marvin_model::ModelClient;
@@ -45,7 +45,7 @@ pub struct Launcher {
     model: Option<String>,
     cost: Arc<CostLedger>,
     script_state: PathBuf,
-    logs: Held,
+    logs: OpenDir,
     /// Flags of this process, as variables for its children.
     flags: BTreeMap<String, String>,
     started: AtomicU64,
@@ -55,11 +55,11 @@ impl Launcher {
     /// A launcher for the children of this run; none where the program's own file cannot be found.
     #[must_use]
     pub fn new(
-        ground: &Ground,
+        ground: &ProjectContext,
         client: &dyn ModelClient,
         cost: &Arc<CostLedger>,
         script_state: &Path,
-        logs: &Held,
+        logs: &OpenDir,
     ) -> Option<Arc<Self>> {
         let settings = &ground.settings;
         let given = settings.iter().filter(|(_, value)| value.origin == Origin::Flag);

@@ -2,7 +2,7 @@
 
 use super::Launcher;
 use super::model::ModelChoice;
-use super::report::{self, Launched};
+use super::report::{self, SubAgentReport};
 use crate::roles::Role;
 use marvin_base::atomic;
 use marvin_base::child::{self, Child, Ending, Outcome};
@@ -21,10 +21,10 @@ const REMOVED: [&str; 2] = ["VIRTUAL_ENV", "CONDA_PREFIX"];
 /// What a child gets beyond its deadline, to close its record and say how it ended.
 const GRACE: Duration = Duration::from_secs(20);
 /// Bytes of its output that are kept: one result object.
-const KEEP: usize = 4 * 1024 * 1024;
+const MAX_OUTPUT_BYTES: usize = 4 * 1024 * 1024;
 /// Characters of the prompt, and bytes of each stream, in its log.
-const SHOWN_PROMPT: usize = 500;
-const SHOWN_STREAM: usize = 64 * 1024;
+const MAX_LOGGED_PROMPT_CHARS: usize = 500;
+const MAX_LOGGED_STREAM_BYTES: usize = 64 * 1024;
 
 /// What a sub-agent is to do.
 #[derive(Debug, Clone)]
@@ -60,7 +60,11 @@ struct Logs {
 
 impl Launcher {
     /// Starts a sub-agent and waits for its end.
-    pub(super) async fn run(&self, order: &Order, context: &ToolContext) -> Result<Launched, ToolError> {
+    pub(super) async fn run(
+        &self,
+        order: &Order,
+        context: &ToolContext,
+    ) -> Result<SubAgentReport, ToolError> {
         let label = format!("{}{}", order.role.name().to_lowercase(), self.next());
         let label = format!("{label}-{}", clock::now().as_second());
         let logs = Logs {
@@ -97,7 +101,7 @@ impl Launcher {
         child.directory = Some(self.directory.clone());
         child.input = order.prompt.clone().into_bytes();
         child.deadline = order.deadline + GRACE;
-        child.keep = KEEP;
+        child.keep = MAX_OUTPUT_BYTES;
         let mut removed: Vec<String> = REMOVED.map(str::to_string).into();
         let mut set = self.flags.clone();
         for (name, value) in self.variables(order, model, logs, context)? {
@@ -155,7 +159,7 @@ impl Launcher {
     fn write_log(
         &self,
         order: &Order,
-        launched: &Launched,
+        launched: &SubAgentReport,
         outcome: &Outcome,
         logs: &Logs,
         context: &ToolContext,
@@ -167,7 +171,7 @@ impl Launcher {
             Some(format!("{} {} {} -> {}", text("ts"), text("tool"), text("args"), text("result")))
         };
         let calls: Vec<String> = calls.lines().filter_map(line).collect();
-        let stream = |bytes: &child::Output| truncate::middle(&bytes.text(), SHOWN_STREAM);
+        let stream = |bytes: &child::Output| truncate::middle(&bytes.text(), MAX_LOGGED_STREAM_BYTES);
         let text = format!(
             "role: {}\nmodel: {}\nstatus: {} ({})\nexit code: {}\nticket: {}\n\n--- prompt\n{}\n\n--- calls\n{}\n\n--- standard output\n{}\n\n--- standard error\n{}\n",
             launched.role,
@@ -176,7 +180,7 @@ impl Launcher {
             launched.reason,
             launched.exit_code.map_or_else(|| "none".to_string(), |code| code.to_string()),
             order.ticket.as_deref().unwrap_or("none"),
-            truncate::head(&order.prompt, SHOWN_PROMPT),
+            truncate::head(&order.prompt, MAX_LOGGED_PROMPT_CHARS),
             calls.join("\n"),
             stream(&outcome.stdout),
             stream(&outcome.stderr),

@@ -10,16 +10,16 @@ use serde_json::Value;
 /// Begins the questions of a sub-agent; read only at the beginning of a line.
 const QUESTIONS: &str = "QUESTIONS_FOR_PARENT:";
 /// Questions that are read, and characters of one.
-const MOST_QUESTIONS: usize = 20;
-const LONGEST_QUESTION: usize = 500;
+const MAX_QUESTIONS: usize = 20;
+const MAX_QUESTION_CHARS: usize = 500;
 /// Characters of its last message.
-const LONGEST_MESSAGE: usize = 16_000;
+const MAX_MESSAGE_BYTES: usize = 16_000;
 /// Characters of what it said went wrong.
-const LONGEST_ERROR: usize = 2_000;
+const MAX_ERROR_BYTES: usize = 2_000;
 
 /// What came of a sub-agent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Launched {
+pub struct SubAgentReport {
     /// Its role.
     pub role: String,
     /// How it ended: success, failed, partial, blocked, budget_spent, not_verified, interrupted, or questions.
@@ -56,7 +56,7 @@ pub struct Launched {
     pub tool_log: String,
 }
 
-impl Launched {
+impl SubAgentReport {
     /// Did it do the work, as far as anybody verified?
     #[must_use]
     pub fn succeeded(&self) -> bool {
@@ -105,15 +105,15 @@ impl Launched {
 }
 
 /// Reads what a sub-agent left.
-pub(super) fn read(order: &Order, outcome: &Outcome) -> Launched {
-    let mut launched = Launched {
+pub(super) fn read(order: &Order, outcome: &Outcome) -> SubAgentReport {
+    let mut launched = SubAgentReport {
         role: order.role.name().to_string(),
         exit_code: match outcome.ending {
             Ending::Exited(code) => Some(code),
             _ => None,
         },
         duration_ms: u64::try_from(outcome.elapsed.as_millis()).unwrap_or(u64::MAX),
-        ..Launched::default()
+        ..SubAgentReport::default()
     };
     match result(&outcome.stdout.text()).filter(|_| launched.exit_code.is_some()) {
         Some(result) => launched.take(&result),
@@ -123,7 +123,7 @@ pub(super) fn read(order: &Order, outcome: &Outcome) -> Launched {
             launched.reason = "no_result".into();
             let said = outcome.stderr.text();
             let said: Vec<&str> = said.lines().filter(|line| !line.starts_with("MARVIN_COST:")).collect();
-            let said = truncate::middle(said.join("\n").trim(), LONGEST_ERROR);
+            let said = truncate::middle(said.join("\n").trim(), MAX_ERROR_BYTES);
             launched.error = Some(if said.is_empty() { error } else { format!("{error}\n{said}") });
         }
     }
@@ -137,7 +137,7 @@ fn result(stdout: &str) -> Option<Value> {
     (value.get("type")?.as_str()? == "result").then_some(value)
 }
 
-impl Launched {
+impl SubAgentReport {
     fn take(&mut self, result: &Value) {
         let text = |key: &str| result.get(key).and_then(Value::as_str).unwrap_or_default();
         let number = |value: Option<&Value>| value.and_then(Value::as_u64).unwrap_or(0);
@@ -150,8 +150,8 @@ impl Launched {
         self.tool_calls = number(result.get("tool_calls"));
         self.run_path = Some(text("run_path").to_string()).filter(|path| !path.is_empty());
         self.questions = questions(text("text"));
-        self.last_message = truncate::middle(text("text"), LONGEST_MESSAGE);
-        let error = truncate::middle(text("error"), LONGEST_ERROR);
+        self.last_message = truncate::middle(text("text"), MAX_MESSAGE_BYTES);
+        let error = truncate::middle(text("error"), MAX_ERROR_BYTES);
         self.error = Some(error).filter(|error| !error.is_empty());
         // The word of the process counts only as far as its exit code does.
         if self.status == "success" && self.exit_code != Some(0) {
@@ -182,13 +182,13 @@ pub fn questions(message: &str) -> Vec<String> {
             Some(rest) if unnumbered.len() < line.len() => rest,
             _ => line.strip_prefix(['-', '*']).unwrap_or(line),
         };
-        truncate::line(rest.trim(), LONGEST_QUESTION)
+        truncate::line(rest.trim(), MAX_QUESTION_CHARS)
     };
     std::iter::once(first)
         .chain(lines)
         .map(plain)
         .filter(|line| !line.is_empty())
-        .take(MOST_QUESTIONS)
+        .take(MAX_QUESTIONS)
         .collect()
 }
 
@@ -232,7 +232,7 @@ mod tests {
         );
         assert_eq!(questions("QUESTIONS_FOR_PARENT: why?"), ["why?"]);
         assert!(questions("I have no QUESTIONS_FOR_PARENT: today").is_empty());
-        assert_eq!(questions(&format!("QUESTIONS_FOR_PARENT:\n{}", "q\n".repeat(99))).len(), MOST_QUESTIONS);
+        assert_eq!(questions(&format!("QUESTIONS_FOR_PARENT:\n{}", "q\n".repeat(99))).len(), MAX_QUESTIONS);
     }
 
     #[test]
@@ -275,7 +275,7 @@ mod tests {
             let text = String::from_utf8_lossy(&bytes);
             let launched = read(&order(), &outcome(Ending::Exited(0), &text, &text));
             proptest::prop_assert!(!launched.succeeded());
-            proptest::prop_assert!(questions(&text).len() <= MOST_QUESTIONS);
+            proptest::prop_assert!(questions(&text).len() <= MAX_QUESTIONS);
         }
     }
 }

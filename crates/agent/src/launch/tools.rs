@@ -3,7 +3,7 @@
 use super::Launcher;
 use super::model::ModelChoice;
 use super::order::Order;
-use super::report::Launched;
+use super::report::SubAgentReport;
 use crate::roles::Role;
 use async_trait::async_trait;
 use marvin_base::settings::table;
@@ -17,9 +17,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The longest prompt: what an unattended run takes.
-const LONGEST_PROMPT: usize = 16 * 1024 * 1024;
+const MAX_PROMPT_BYTES: usize = 16 * 1024 * 1024;
 /// Commitments and files of one call.
-const MOST: usize = 200;
+const MAX_LIST_ITEMS: usize = 200;
 
 /// Starts an agent that works on a ticket.
 #[derive(Debug, Clone)]
@@ -82,8 +82,8 @@ impl LaunchInput {
         if self.writable_files.iter().any(|file| file.contains(',') || file.trim().is_empty()) {
             return usage("`writable_files` are names of files, without commas".into());
         }
-        if self.writable_files.len() > MOST || self.commitments.len() > MOST {
-            return usage(format!("at most {MOST} files and {MOST} commitments"));
+        if self.writable_files.len() > MAX_LIST_ITEMS || self.commitments.len() > MAX_LIST_ITEMS {
+            return usage(format!("at most {MAX_LIST_ITEMS} files and {MAX_LIST_ITEMS} commitments"));
         }
         if self.max_cost.is_some_and(|cost| !cost.is_finite() || cost < 0.0) {
             return usage("`max_cost` is a number of US dollars, 0 or more".into());
@@ -105,7 +105,7 @@ impl LaunchInput {
 #[async_trait]
 impl Tool for LaunchAgent {
     type Input = LaunchInput;
-    type Data = Launched;
+    type Data = SubAgentReport;
     const NAME: &'static str = "launch_agent";
     const DESCRIPTION: &'static str = "Start a sub-agent in a process of its own to work on a ticket, and wait for its result. \
         It gets the prompt and nothing of this conversation, may do at most what you may do, and shares your budget. \
@@ -124,7 +124,11 @@ impl Tool for LaunchAgent {
         ]
     }
 
-    async fn call(&self, input: LaunchInput, context: &ToolContext) -> Result<Output<Launched>, ToolError> {
+    async fn call(
+        &self,
+        input: LaunchInput,
+        context: &ToolContext,
+    ) -> Result<Output<SubAgentReport>, ToolError> {
         let launcher = self.launcher.as_ref().ok_or_else(nobody)?;
         let mut order = input.order(context)?;
         let tickets = Tickets::open(&order, context)?;
@@ -162,7 +166,7 @@ pub struct ResearchInput {
 #[async_trait]
 impl Tool for LaunchResearchAgent {
     type Input = ResearchInput;
-    type Data = Launched;
+    type Data = SubAgentReport;
     const NAME: &'static str = "launch_research_agent";
     const DESCRIPTION: &'static str = "Start a sub-agent that answers a question by looking: it reads, searches and browses, and \
         changes nothing. Several in one reply look side by side. It gets the query and nothing of this conversation.";
@@ -176,7 +180,11 @@ impl Tool for LaunchResearchAgent {
         vec![Intent::SubAgent { access: Access::Readonly, directory: None }]
     }
 
-    async fn call(&self, input: ResearchInput, context: &ToolContext) -> Result<Output<Launched>, ToolError> {
+    async fn call(
+        &self,
+        input: ResearchInput,
+        context: &ToolContext,
+    ) -> Result<Output<SubAgentReport>, ToolError> {
         let launcher = self.launcher.as_ref().ok_or_else(nobody)?;
         let order = Order {
             role: Role::Research,
@@ -201,8 +209,8 @@ fn prompt(text: &str) -> Result<String, ToolError> {
     if text.trim().is_empty() {
         return Err(ToolError::Usage("the task is empty".into()));
     }
-    if text.len() > LONGEST_PROMPT {
-        return Err(ToolError::Usage(format!("the task is longer than {LONGEST_PROMPT} bytes")));
+    if text.len() > MAX_PROMPT_BYTES {
+        return Err(ToolError::Usage(format!("the task is longer than {MAX_PROMPT_BYTES} bytes")));
     }
     Ok(text.to_string())
 }
@@ -225,7 +233,7 @@ fn deadline(
     asked.map_or(most, |seconds| Duration::from_secs(seconds.max(1)).min(most))
 }
 
-fn output(launched: Launched, note: Option<String>) -> Output<Launched> {
+fn output(launched: SubAgentReport, note: Option<String>) -> Output<SubAgentReport> {
     let mut text = launched.text();
     if let Some(note) = note {
         text.push_str(&format!("\n{note}"));

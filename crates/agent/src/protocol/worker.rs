@@ -2,7 +2,7 @@
 //! object with a status. A reply that neither calls nor ends is sent back, and so is a success whose outputs do not fit.
 
 use super::{
-    Feedback, JsonText, Native, ReplyProtocol, Understood, WorkerStatus, object_in, understand_object,
+    Feedback, JsonText, Native, ParsedReply, ReplyProtocol, WorkerStatus, object_in, understand_object,
 };
 use marvin_model::{Message, Reply, Request};
 use serde_json::{Map, Value};
@@ -74,7 +74,7 @@ impl ReplyProtocol for Worker {
         request
     }
 
-    fn understand(&self, reply: &Reply) -> Understood {
+    fn understand(&self, reply: &Reply) -> ParsedReply {
         let object = object_in(&reply.text);
         let ends = object.as_ref().is_some_and(|object| object.contains_key("status"));
         if !reply.calls.is_empty() && !ends {
@@ -82,7 +82,7 @@ impl ReplyProtocol for Worker {
         }
         let mut understood = match &object {
             Some(object) => understand_object(object, &reply.text),
-            None => Understood::message(&reply.text),
+            None => ParsedReply::message(&reply.text),
         };
         if understood.invalid.is_some() {
             return understood;
@@ -121,7 +121,7 @@ mod tests {
         Worker { native: true, render_tools: false, outputs: Some(outputs) }
     }
 
-    fn understand(text: &str) -> Understood {
+    fn understand(text: &str) -> ParsedReply {
         worker(json!({})).understand(&Reply { text: text.into(), ..Reply::default() })
     }
 

@@ -1,6 +1,6 @@
 //! A servitor as its document tells it.
 
-use super::state::State;
+use super::state::ServitorState;
 use crate::commitments::Document;
 use marvin_gate::Access;
 use marvin_model::price;
@@ -23,13 +23,13 @@ pub struct Budget {
 
 /// A servitor.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Body {
+pub struct Servitor {
     /// Its name in the store.
     pub id: String,
     /// Its name among people.
     pub name: String,
     /// What it is doing.
-    pub state: State,
+    pub state: ServitorState,
     /// Why, where that is worth a word.
     pub reason: String,
     /// Who summoned it.
@@ -52,7 +52,7 @@ pub struct Body {
     pub dismissed: bool,
 }
 
-impl Body {
+impl Servitor {
     /// As programs and pages read it.
     #[must_use]
     pub fn facts(&self) -> Value {
@@ -105,9 +105,9 @@ pub(super) fn is_within(child: &Access, parent: &Access) -> bool {
     }
 }
 
-impl Body {
+impl Servitor {
     /// Reads a document; none when it is not a servitor's.
-    pub(super) fn read(document: &Document) -> Option<Body> {
+    pub(super) fn read(document: &Document) -> Option<Servitor> {
         let text = |key: &str| document.value(key).unwrap_or_default();
         if text("mode") != MODE {
             return None;
@@ -116,11 +116,11 @@ impl Body {
         let list = document.value("tools").map(|tools| {
             tools.split(',').map(|tool| tool.trim().to_string()).filter(|tool| !tool.is_empty()).collect()
         });
-        Some(Body {
+        Some(Servitor {
             id: document.id.clone(),
             name: text("title"),
             // A state that nobody knows is none that goes on by itself.
-            state: State::of(&text("state")).unwrap_or(State::Failed),
+            state: ServitorState::from_word(&text("state")).unwrap_or(ServitorState::Failed),
             reason: text("reason"),
             parent: text("parent"),
             assignment: text("assignment"),
@@ -167,10 +167,10 @@ mod tests {
 
     #[test]
     fn a_document_gives_back_the_servitor() {
-        let body = Body {
+        let body = Servitor {
             id: "vega".into(),
             name: "Vega".into(),
-            state: State::Working,
+            state: ServitorState::Working,
             reason: String::new(),
             parent: "jake".into(),
             assignment: "Two lines:\n## Commitments\n- ✅ **x**\n---\nend".into(),
@@ -184,8 +184,8 @@ mod tests {
         };
         let text = body.document("2026-02-03T04:05:06.000Z").render();
         let read = Document::parse("vega", text.as_bytes()).unwrap();
-        assert_eq!(Body::read(&read), Some(body));
-        assert_eq!(Body::read(&Document::new("a", "A", "", "now")), None);
+        assert_eq!(Servitor::read(&read), Some(body));
+        assert_eq!(Servitor::read(&Document::new("a", "A", "", "now")), None);
     }
 
     #[test]

@@ -3,14 +3,14 @@
 //! Few at a time ask the model and few run tools (`agent.concurrency`), first come, first served; the others wait without
 //! holding anything large. One at a time is verified. Whoever waits for a servitor is woken by its change.
 
-use super::body::{Body, access_word};
+use super::body::{Servitor, access_word};
 use super::error::RegistryError;
 use super::record::Entry;
-use super::registry::{By, Registry, Summons};
-use super::state::State;
+use super::registry::{Registry, Requester, Summons};
+use super::state::ServitorState;
 use super::{life, tools, work};
-use crate::ground::Ground;
-use crate::host::{Called, ToolHost};
+use crate::ground::ProjectContext;
+use crate::host::{ToolCallResult, ToolHost};
 use crate::launch::ModelChoice;
 use crate::roles::Role;
 use crate::session::{SessionError, model};
@@ -45,11 +45,11 @@ pub(crate) type Opener = Box<dyn Fn(&Arc<Servitors>) -> Result<(), RegistryError
 
 /// The servitors of a session. The registry is taken when it is first needed.
 pub struct Servitors {
-    ground: Arc<Ground>,
+    ground: Arc<ProjectContext>,
     who: String,
     parts: OnceLock<Parts>,
     opener: OnceLock<Opener>,
-    household: Mutex<Option<Arc<Household>>>,
+    household: Mutex<Option<Arc<ServitorScheduler>>>,
 }
 
 impl std::fmt::Debug for Servitors {
@@ -61,7 +61,7 @@ impl std::fmt::Debug for Servitors {
 impl Servitors {
     /// The servitors of the project; `who` is what others are told of this process.
     #[must_use]
-    pub fn new(ground: Arc<Ground>, who: &str) -> Arc<Self> {
+    pub fn new(ground: Arc<ProjectContext>, who: &str) -> Arc<Self> {
         Arc::new(Servitors {
             ground,
             who: who.to_string(),
@@ -73,7 +73,7 @@ impl Servitors {
 
     /// The ground.
     #[must_use]
-    pub fn ground(&self) -> &Ground {
+    pub fn ground(&self) -> &ProjectContext {
         &self.ground
     }
 
@@ -88,7 +88,7 @@ impl Servitors {
 
     /// The household, if somebody opened it.
     #[must_use]
-    pub fn opened(&self) -> Option<Arc<Household>> {
+    pub fn opened(&self) -> Option<Arc<ServitorScheduler>> {
         self.household.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -96,7 +96,7 @@ impl Servitors {
     ///
     /// # Errors
     /// When somebody else has it, or nothing can run here.
-    pub fn open(self: &Arc<Self>) -> Result<Arc<Household>, RegistryError> {
+    pub fn open(self: &Arc<Self>) -> Result<Arc<ServitorScheduler>, RegistryError> {
         let mut household = self.household.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(household) = &*household {
             return Ok(household.clone());
@@ -114,7 +114,7 @@ impl Servitors {
         })?;
         registry.tell(parts.turn.trace.clone());
         let many = self.ground.settings.count(&table::CONCURRENCY);
-        let opened = Arc::new(Household {
+        let opened = Arc::new(ServitorScheduler {
             registry,
             parts,
             servitors: Arc::downgrade(self),
@@ -133,15 +133,15 @@ impl Servitors {
 
 /// How a servitor ended.
 #[derive(Debug, Clone)]
-pub struct Ended {
+pub struct WaitResult {
     /// The servitor as it is now.
-    pub body: Body,
+    pub body: Servitor,
     /// Whether the wait was longer than was asked for.
     pub late: bool,
 }
 
 /// The servitors that run here.
-pub struct Household {
+pub struct ServitorScheduler {
     /// Who there is.
     pub registry: Registry,
     pub(super) parts: Parts,
@@ -162,13 +162,13 @@ struct Task {
     hears: bool,
 }
 
-impl std::fmt::Debug for Household {
+impl std::fmt::Debug for ServitorScheduler {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Household").field("registry", &self.registry).finish_non_exhaustive()
     }
 }
 
-impl Household {
+impl ServitorScheduler {
     fn tasks(&self) -> MutexGuard<'_, BTreeMap<String, Task>> {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -181,7 +181,7 @@ impl Household {
     ///
     /// # Errors
     /// When it is refused, or cannot be written.
-    pub fn summon(self: &Arc<Self>, by: &By, summons: &Summons) -> Result<Body, RegistryError> {
+    pub fn summon(self: &Arc<Self>, by: &Requester, summons: &Summons) -> Result<Servitor, RegistryError> {
         let body = self.registry.summon(by, summons)?;
         self.start(&body);
         Ok(body)
@@ -191,7 +191,7 @@ impl Household {
     ///
     /// # Errors
     /// When there is no such servitor, or its work is done.
-    pub fn message(self: &Arc<Self>, to: &str, from: &str, text: &str) -> Result<Body, RegistryError> {
+    pub fn message(self: &Arc<Self>, to: &str, from: &str, text: &str) -> Result<Servitor, RegistryError> {
         let body = self.registry.message(to, from, text)?;
         let hears = self.tasks().get(&body.id).is_some_and(|task| task.hears);
         if hears {
@@ -213,7 +213,7 @@ impl Household {
     ///
     /// # Errors
     /// When it is refused, or cannot be written.
-    pub fn dismiss(&self, by: &By, name: &str) -> Result<Vec<String>, RegistryError> {
+    pub fn dismiss(&self, by: &Requester, name: &str) -> Result<Vec<String>, RegistryError> {
         let gone = self.registry.dismiss(by, name)?;
         for id in &gone {
             if let Some(task) = self.tasks().get(id) {
@@ -225,7 +225,7 @@ impl Household {
 
     /// Starts everybody who has something to do; gives how many.
     pub fn start_all(self: &Arc<Self>) -> usize {
-        let active: Vec<Body> =
+        let active: Vec<Servitor> =
             self.registry.living().into_iter().filter(|body| body.state.is_active()).collect();
         for body in &active {
             self.start(body);
@@ -233,7 +233,7 @@ impl Household {
         active.len()
     }
 
-    fn start(self: &Arc<Self>, body: &Body) {
+    fn start(self: &Arc<Self>, body: &Servitor) {
         if !body.state.is_active() || self.tasks().contains_key(&body.id) {
             return;
         }
@@ -271,7 +271,7 @@ impl Household {
     }
 
     /// Tells whoever summoned a servitor how it stands.
-    pub(super) fn report(self: &Arc<Self>, body: &Body, text: &str) -> Result<(), RegistryError> {
+    pub(super) fn report(self: &Arc<Self>, body: &Servitor, text: &str) -> Result<(), RegistryError> {
         let parent = &body.parent;
         match self.registry.get(parent).filter(|parent| !parent.dismissed) {
             Some(above) if !above.state.is_over() => {
@@ -302,7 +302,7 @@ impl Household {
                 }
                 return Some(life::word(&letters));
             }
-            let works = |body: &Body| body.parent == id && self.is_running(&body.id);
+            let works = |body: &Servitor| body.parent == id && self.is_running(&body.id);
             if !self.registry.living().iter().any(works) {
                 return None;
             }
@@ -322,7 +322,7 @@ impl Household {
         name: &str,
         longest: Duration,
         cancel: &CancellationToken,
-    ) -> Result<Ended, RegistryError> {
+    ) -> Result<WaitResult, RegistryError> {
         let id = self.registry.find(name)?.id;
         let mut watch = self.registry.watch();
         let late = tokio::time::sleep(longest);
@@ -331,12 +331,12 @@ impl Household {
             watch.borrow_and_update();
             let body = self.registry.get(&id).ok_or_else(|| RegistryError::Usage(format!("{id} is gone")))?;
             if body.dismissed || !body.state.is_active() || !self.is_running(&id) {
-                return Ok(Ended { body, late: false });
+                return Ok(WaitResult { body, late: false });
             }
             tokio::select! {
-                changed = watch.changed() => if changed.is_err() { return Ok(Ended { body, late: true }) },
-                () = &mut late => return Ok(Ended { body, late: true }),
-                () = cancel.cancelled() => return Ok(Ended { body, late: true }),
+                changed = watch.changed() => if changed.is_err() { return Ok(WaitResult { body, late: true }) },
+                () = &mut late => return Ok(WaitResult { body, late: true }),
+                () = cancel.cancelled() => return Ok(WaitResult { body, late: true }),
             }
         }
     }
@@ -353,7 +353,7 @@ impl Household {
     }
 
     /// The model of a servitor: that of its tier, where one is set or its provider has the usual one; else its parent's.
-    pub(super) fn model(&self, body: &Body) -> Result<Arc<dyn ModelClient>, SessionError> {
+    pub(super) fn model(&self, body: &Servitor) -> Result<Arc<dyn ModelClient>, SessionError> {
         let own = &self.parts.turn.client;
         let ground = &self.registry.ground;
         let choice = ModelChoice::find(&body.tier).unwrap_or_default();
@@ -366,7 +366,7 @@ impl Household {
         if let Some(client) = models.get(&wanted) {
             return Ok(client.clone());
         }
-        let mut ground = Ground::clone(ground);
+        let mut ground = ProjectContext::clone(ground);
         ground.settings = Arc::new(ground.settings.with(&table::MODEL, &wanted)?);
         let client = model::choose_client(&ground, None, Some(state.clone()))?;
         let turn = &self.parts.turn;
@@ -376,7 +376,7 @@ impl Household {
     }
 
     /// The tools of a servitor: those of its access, made once for all that have the same.
-    pub(super) fn toolbox(&self, body: &Body) -> Arc<Toolbox> {
+    pub(super) fn toolbox(&self, body: &Servitor) -> Arc<Toolbox> {
         if body.access == self.parts.context.access {
             return self.parts.toolbox.clone();
         }
@@ -427,7 +427,7 @@ impl ToolHost for ServitorTools {
         self.toolbox.find(name).map_or(Touches::NOTHING, |tool| tool.touches())
     }
 
-    async fn call(&self, call: &ToolCall) -> Called {
+    async fn call(&self, call: &ToolCall) -> ToolCallResult {
         if self.toolbox.find(&call.name).is_ok() && !self.may(&call.name) {
             let why = format!(
                 "`{}` is none of the tools that this servitor may use",
@@ -436,7 +436,15 @@ impl ToolHost for ServitorTools {
             let verdict = Verdict::deny("servitor.tools", why.clone(), "Use one of your own tools.");
             let record = json!({"ok": false, "summary": why});
             let tool = call.name.clone();
-            return Called { tool, verdict, ok: false, text: why, record, notice: None, progress: None };
+            return ToolCallResult {
+                tool,
+                verdict,
+                ok: false,
+                text: why,
+                record,
+                notice: None,
+                progress: None,
+            };
         }
         // Whoever waits for another must not keep it from working.
         let waits = call.name == tools::WAIT;
@@ -445,15 +453,15 @@ impl ToolHost for ServitorTools {
     }
 }
 
-impl State {
+impl ServitorState {
     /// As a parent reads it.
     pub(super) fn sentence(self) -> &'static str {
         match self {
-            State::Done => "is done, and everything that was promised holds",
-            State::Failed => "failed",
-            State::Waiting => "waits for an answer",
-            State::Idle => "has nothing to do",
-            State::Working | State::Verifying => "is at work",
+            ServitorState::Done => "is done, and everything that was promised holds",
+            ServitorState::Failed => "failed",
+            ServitorState::Waiting => "waits for an answer",
+            ServitorState::Idle => "has nothing to do",
+            ServitorState::Working | ServitorState::Verifying => "is at work",
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use super::Servitors;
 use super::error::RegistryError;
-use super::household::Household;
-use super::record::{Entry, Record, Restored};
-use super::state::State;
-use crate::life::{Known, Life};
-use crate::prove::Proved;
+use super::household::ServitorScheduler;
+use super::record::{Entry, Record, ResumePoint};
+use super::state::ServitorState;
+use crate::life::{PriorCall, TurnJournal};
+use crate::prove::VerificationResult;
 use async_trait::async_trait;
 use marvin_base::ledger::LedgerError;
 use marvin_gate::quote;
@@ -20,21 +20,21 @@ use tokio_util::sync::CancellationToken;
 type Calls = (BTreeSet<String>, BTreeMap<String, (bool, String)>);
 
 /// The life of a servitor.
-pub(super) struct ServitorLife {
-    household: Arc<Household>,
+pub(super) struct ServitorJournal {
+    household: Arc<ServitorScheduler>,
     id: String,
     record: Record,
     calls: Mutex<Calls>,
 }
 
-impl ServitorLife {
-    pub(super) fn new(household: Arc<Household>, id: &str, restored: &mut Restored) -> Self {
+impl ServitorJournal {
+    pub(super) fn new(household: Arc<ServitorScheduler>, id: &str, restored: &mut ResumePoint) -> Self {
         let record = household.registry.record(id);
         let calls = (std::mem::take(&mut restored.begun), std::mem::take(&mut restored.ended));
-        ServitorLife { household, id: id.to_string(), record, calls: Mutex::new(calls) }
+        ServitorJournal { household, id: id.to_string(), record, calls: Mutex::new(calls) }
     }
 
-    fn become_state(&self, to: State, reason: &str) -> Result<(), LedgerError> {
+    fn become_state(&self, to: ServitorState, reason: &str) -> Result<(), LedgerError> {
         self.household.registry.become_state(&self.id, to, reason).map_err(ledger_error)
     }
 }
@@ -61,7 +61,7 @@ pub(super) fn word(letters: &[(String, String)]) -> String {
 }
 
 #[async_trait]
-impl Life for ServitorLife {
+impl TurnJournal for ServitorJournal {
     async fn place(&self) -> Option<OwnedSemaphorePermit> {
         // A model that answers at once would otherwise let one servitor run to its end before another begins.
         tokio::task::yield_now().await;
@@ -115,12 +115,12 @@ impl Life for ServitorLife {
         Ok(())
     }
 
-    fn known(&self, call: &ToolCall) -> Known {
+    fn known(&self, call: &ToolCall) -> PriorCall {
         let calls = self.calls.lock().unwrap_or_else(PoisonError::into_inner);
         match calls.1.get(&call.id) {
-            Some((ok, text)) => Known::Ended(*ok, text.clone()),
-            None if calls.0.contains(&call.id) => Known::Begun,
-            None => Known::New,
+            Some((ok, text)) => PriorCall::Ended(*ok, text.clone()),
+            None if calls.0.contains(&call.id) => PriorCall::Begun,
+            None => PriorCall::New,
         }
     }
 
@@ -138,33 +138,33 @@ impl Life for ServitorLife {
 
     fn claims(&self, reply: &Reply) -> Result<(), LedgerError> {
         // One that is verified again after a restart was written down before.
-        if self.household.registry.get(&self.id).is_some_and(|body| body.state == State::Verifying) {
+        if self.household.registry.get(&self.id).is_some_and(|body| body.state == ServitorState::Verifying) {
             return Ok(());
         }
         let (text, opaque) = (reply.text.clone(), reply.opaque.clone());
         self.record.append(&Entry::Claim { text, opaque })?;
-        self.become_state(State::Verifying, "it says that it is done")
+        self.become_state(ServitorState::Verifying, "it says that it is done")
     }
 
     async fn turn_to_prove(&self) -> Option<OwnedSemaphorePermit> {
         self.household.proving.clone().acquire_owned().await.ok()
     }
 
-    fn judged(&self, proved: &Proved, back: bool) -> Result<(), LedgerError> {
+    fn judged(&self, proved: &VerificationResult, back: bool) -> Result<(), LedgerError> {
         let summary = proved.summary.clone();
         self.record.append(&Entry::Judged { verified: proved.verified, summary: summary.clone() })?;
         if back {
-            self.become_state(State::Working, &format!("not verified: {summary}"))?;
+            self.become_state(ServitorState::Working, &format!("not verified: {summary}"))?;
         }
         Ok(())
     }
 }
 
 /// The coordinator of a session: it hears from its servitors, and does not end before they do.
-pub(crate) struct CoordinatorLife(pub(crate) Arc<Servitors>);
+pub(crate) struct CoordinatorInbox(pub(crate) Arc<Servitors>);
 
 #[async_trait]
-impl Life for CoordinatorLife {
+impl TurnJournal for CoordinatorInbox {
     fn inbox(&self) -> Result<Option<Message>, LedgerError> {
         let Some(household) = self.0.opened() else { return Ok(None) };
         let letters = household.take_letters(household.registry.coordinator());

@@ -22,12 +22,12 @@ mod state;
 pub mod tools;
 mod work;
 
-pub use body::{Body, Budget, access_named, access_word};
+pub use body::{Budget, Servitor, access_named, access_word};
 pub use error::RegistryError;
 pub(crate) use household::Parts;
-pub use household::{Ended, Household, Servitors};
-pub(crate) use life::CoordinatorLife;
+pub use household::{ServitorScheduler, Servitors, WaitResult};
+pub(crate) use life::CoordinatorInbox;
 pub(crate) use record::Entry;
-pub use record::{Record, Restored};
-pub use registry::{By, Registry, Summons, bodies, is_held};
-pub use state::State;
+pub use record::{Record, ResumePoint};
+pub use registry::{Registry, Requester, Summons, bodies, is_held};
+pub use state::ServitorState;

@@ -2,7 +2,7 @@
 //!
 //! Lines are appended before what they say counts. The system message is not kept: it is composed anew from durable state.
 
-use super::state::State;
+use super::state::ServitorState;
 use crate::turn::Start;
 use marvin_base::clock;
 use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
@@ -19,9 +19,9 @@ use std::sync::Arc;
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(crate) enum Entry {
     /// It became something else.
-    State { from: State, to: State, reason: String },
+    State { from: ServitorState, to: ServitorState, reason: String },
     /// It was to become something that it cannot.
-    Refused { from: State, to: State },
+    Refused { from: ServitorState, to: ServitorState },
     /// Messages went into the conversation; so many of them from the inbox.
     Fed {
         messages: Vec<Message>,
@@ -50,9 +50,9 @@ pub(crate) enum Entry {
 
 /// Where a servitor stood.
 #[derive(Debug, Clone, Default)]
-pub struct Restored {
+pub struct ResumePoint {
     /// The last state that was written down.
-    pub state: Option<State>,
+    pub state: Option<ServitorState>,
     /// The conversation, without the system message.
     pub messages: Vec<Message>,
     /// With how many messages it begins, without the system message.
@@ -112,11 +112,11 @@ impl Record {
     ///
     /// # Errors
     /// When the record cannot be read.
-    pub fn restore(&self) -> Result<Restored, LedgerError> {
+    pub fn restore(&self) -> Result<ResumePoint, LedgerError> {
         if !ledger::is_known(&self.path) {
-            return Ok(Restored::default());
+            return Ok(ResumePoint::default());
         }
-        let mut restored = Restored::default();
+        let mut restored = ResumePoint::default();
         for value in ledger::read_chained(&self.path)?.entries {
             if let Ok(entry) = serde_json::from_value::<Entry>(value) {
                 restored.take(entry);
@@ -126,7 +126,7 @@ impl Record {
     }
 }
 
-impl Restored {
+impl ResumePoint {
     /// What a turn begins with: the system message, and where the record ended.
     pub(crate) fn start(self, system: Message) -> Start {
         let mut messages = vec![system];
@@ -264,7 +264,8 @@ mod tests {
             let restored = record.restore().unwrap();
             assert_eq!((restored.claim.unwrap().text.as_str(), restored.messages.len()), ("ready", before));
         }
-        let done = Entry::State { from: State::Verifying, to: State::Done, reason: String::new() };
+        let done =
+            Entry::State { from: ServitorState::Verifying, to: ServitorState::Done, reason: String::new() };
         record.append(&done).unwrap();
         let restored = record.restore().unwrap();
         assert!(restored.claim.is_none());

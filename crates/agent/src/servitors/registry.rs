@@ -1,12 +1,12 @@
 //! Who there is, and what may become of them. One process at a time may hold the registry of a project.
 
-use super::body::{self, Body, Budget};
+use super::body::{self, Budget, Servitor};
 use super::error::RegistryError;
 use super::names;
 use super::record::{Entry, Record};
-use super::state::State;
+use super::state::ServitorState;
 use crate::commitments::{self, Commitment, Draft, PROJECT, Store, StoreError};
-use crate::ground::Ground;
+use crate::ground::ProjectContext;
 use crate::launch::ModelChoice;
 use crate::trace::Trace;
 use marvin_base::ledger::Durability;
@@ -23,11 +23,11 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use tokio::sync::watch;
 
 /// Characters of an assignment or a message.
-const LONGEST: usize = 100_000;
+const MAX_MESSAGE_CHARS: usize = 100_000;
 
 /// Who asks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum By {
+pub enum Requester {
     /// A person.
     Person,
     /// An agent that speaks for the coordinator: a turn, or another program's agent.
@@ -58,13 +58,13 @@ pub struct Summons {
 /// The registry of a project.
 #[derive(Debug)]
 pub struct Registry {
-    pub(super) ground: Arc<Ground>,
+    pub(super) ground: Arc<ProjectContext>,
     pub(super) store: Store,
     records: PathBuf,
     coordinator: String,
     rights: Access,
     durability: Durability,
-    bodies: Mutex<BTreeMap<String, Body>>,
+    bodies: Mutex<BTreeMap<String, Servitor>>,
     spent: Mutex<BTreeMap<String, (u64, u64)>>,
     changed: watch::Sender<u64>,
     trace: OnceLock<Arc<Trace>>,
@@ -75,23 +75,23 @@ pub struct Registry {
 ///
 /// # Errors
 /// When there is no project.
-pub fn bodies(ground: &Ground) -> Result<(Vec<Body>, Vec<StoreError>), RegistryError> {
+pub fn bodies(ground: &ProjectContext) -> Result<(Vec<Servitor>, Vec<StoreError>), RegistryError> {
     let store = store(ground)?;
     let (documents, errors) = store.read_all();
-    Ok((documents.iter().filter_map(Body::read).collect(), errors))
+    Ok((documents.iter().filter_map(Servitor::read).collect(), errors))
 }
 
 /// Whether a process looks after the servitors of this project now.
 #[must_use]
-pub fn is_held(ground: &Ground) -> bool {
+pub fn is_held(ground: &ProjectContext) -> bool {
     let path = ground.layout.agent_records().unwrap_or_default().join(".lock");
     let mut options = OpenOptions::new();
     let file = options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path);
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
-fn store(ground: &Ground) -> Result<Store, RegistryError> {
-    Store::of(&ground.layout).ok_or_else(|| {
+fn store(ground: &ProjectContext) -> Result<Store, RegistryError> {
+    Store::from_layout(&ground.layout).ok_or_else(|| {
         RegistryError::Usage(
             "there is no project here\n  hint: cd to its directory, or name it with --working-dir".into(),
         )
@@ -103,7 +103,7 @@ impl Registry {
     ///
     /// # Errors
     /// When somebody else has it, or it cannot be read.
-    pub fn open(ground: Arc<Ground>, who: &str) -> Result<Self, RegistryError> {
+    pub fn open(ground: Arc<ProjectContext>, who: &str) -> Result<Self, RegistryError> {
         let store = store(&ground)?;
         let records = ground.layout.agent_records().unwrap_or_default();
         let io = |doing, error: std::io::Error| StoreError::Io {
@@ -121,8 +121,8 @@ impl Registry {
         }
         std::fs::create_dir_all(&records).map_err(|error| io("make", error))?;
         let lock = lock(&records.join(".lock"), who).map_err(|error| match error {
-            Locked::By(holder) => RegistryError::Held(holder),
-            Locked::Io(error) => io("lock", error).into(),
+            LockError::By(holder) => RegistryError::Held(holder),
+            LockError::Io(error) => io("lock", error).into(),
         })?;
         let (bodies, errors) = bodies(&ground)?;
         if let Some(error) = errors.into_iter().next() {
@@ -148,7 +148,7 @@ impl Registry {
 
     /// What was written down first counts: a document that is behind its record is brought up to it.
     fn mend(&self) -> Result<(), RegistryError> {
-        let all: Vec<Body> = self.bodies().values().filter(|body| !body.dismissed).cloned().collect();
+        let all: Vec<Servitor> = self.bodies().values().filter(|body| !body.dismissed).cloned().collect();
         for body in all {
             let restored = self.record(&body.id).restore()?;
             self.spend(&body.id, restored.nanos, restored.rounds);
@@ -159,7 +159,7 @@ impl Registry {
         Ok(())
     }
 
-    fn bodies(&self) -> MutexGuard<'_, BTreeMap<String, Body>> {
+    fn bodies(&self) -> MutexGuard<'_, BTreeMap<String, Servitor>> {
         self.bodies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -197,7 +197,7 @@ impl Registry {
 
     /// Everybody who was not dismissed.
     #[must_use]
-    pub fn living(&self) -> Vec<Body> {
+    pub fn living(&self) -> Vec<Servitor> {
         self.bodies().values().filter(|body| !body.dismissed).cloned().collect()
     }
 
@@ -205,7 +205,7 @@ impl Registry {
     ///
     /// # Errors
     /// When there is none.
-    pub fn find(&self, name: &str) -> Result<Body, RegistryError> {
+    pub fn find(&self, name: &str) -> Result<Servitor, RegistryError> {
         let id = names::id_of(name);
         let bodies = self.bodies();
         let living = || bodies.values().filter(|body| !body.dismissed);
@@ -223,7 +223,7 @@ impl Registry {
         })
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<Body> {
+    pub(super) fn get(&self, id: &str) -> Option<Servitor> {
         self.bodies().get(id).cloned()
     }
 
@@ -254,17 +254,17 @@ impl Registry {
     ///
     /// # Errors
     /// When its name is taken, it would have more than its parent, or its commitments are refused.
-    pub fn summon(&self, by: &By, summons: &Summons) -> Result<Body, RegistryError> {
+    pub fn summon(&self, by: &Requester, summons: &Summons) -> Result<Servitor, RegistryError> {
         let usage = |why: String| Err(RegistryError::Usage(why));
-        if summons.assignment.chars().count() > LONGEST {
-            return usage(format!("the assignment is longer than {LONGEST} characters"));
+        if summons.assignment.chars().count() > MAX_MESSAGE_CHARS {
+            return usage(format!("the assignment is longer than {MAX_MESSAGE_CHARS} characters"));
         }
         if let Some(Err(why)) = summons.tier.as_deref().map(ModelChoice::find) {
             return usage(format!("there is no such tier of models: {why}"));
         }
         let parent = match by {
-            By::Person | By::Coordinator => self.coordinator.clone(),
-            By::Servitor(id) => id.clone(),
+            Requester::Person | Requester::Coordinator => self.coordinator.clone(),
+            Requester::Servitor(id) => id.clone(),
         };
         let (access, tools) = self.rights(&parent, summons)?;
         self.affordable(&parent, summons.budget)?;
@@ -324,16 +324,20 @@ impl Registry {
         let stem = names::id_of(&name);
         let free = |id: &String| !bodies.contains_key(id) && !self.store.path(id).exists();
         let id = std::iter::once(stem.clone()).chain((2..).map(|n| format!("{stem}-{n}"))).find(free);
-        let body = Body {
+        let body = Servitor {
             id: id.unwrap_or(stem),
             name,
-            state: if summons.assignment.trim().is_empty() { State::Idle } else { State::Working },
+            state: if summons.assignment.trim().is_empty() {
+                ServitorState::Idle
+            } else {
+                ServitorState::Working
+            },
             reason: String::new(),
             parent,
             assignment: summons.assignment.trim().to_string(),
             access,
             tools,
-            of_person: *by == By::Person,
+            of_person: *by == Requester::Person,
             tier: summons.tier.clone().unwrap_or_default(),
             budget: summons.budget,
             answer: String::new(),
@@ -433,7 +437,7 @@ impl Registry {
     ///
     /// # Errors
     /// When it may not (that is written down too), or it cannot be written.
-    pub fn become_state(&self, id: &str, to: State, reason: &str) -> Result<(), RegistryError> {
+    pub fn become_state(&self, id: &str, to: ServitorState, reason: &str) -> Result<(), RegistryError> {
         let body = self.find(id)?;
         let from = body.state;
         if !from.may_become(to) {
@@ -456,7 +460,7 @@ impl Registry {
             json!({"agent": id, "name": body.name, "parent": body.parent, "from": from, "to": to,
                 "reason": truncate::head(reason, 1_000)}),
         )?;
-        if to == State::Done {
+        if to == ServitorState::Done {
             // It is proved: what it promised is no longer part of what must hold.
             commitments::close(&self.ground, id)?;
         }
@@ -465,7 +469,7 @@ impl Registry {
     }
 
     /// Writes what changed into the document.
-    pub(super) fn write(&self, id: &str, change: impl FnOnce(&mut Body)) -> Result<(), RegistryError> {
+    pub(super) fn write(&self, id: &str, change: impl FnOnce(&mut Servitor)) -> Result<(), RegistryError> {
         let mut body = self.find(id)?;
         change(&mut body);
         self.store.change(id, |document| {
@@ -484,12 +488,14 @@ impl Registry {
     ///
     /// # Errors
     /// When there is no such servitor, its work is done, or it cannot be written.
-    pub fn message(&self, to: &str, from: &str, text: &str) -> Result<Body, RegistryError> {
+    pub fn message(&self, to: &str, from: &str, text: &str) -> Result<Servitor, RegistryError> {
         let body = self.find(to)?;
-        if text.trim().is_empty() || text.chars().count() > LONGEST {
-            return Err(RegistryError::Usage(format!("a message has between 1 and {LONGEST} characters")));
+        if text.trim().is_empty() || text.chars().count() > MAX_MESSAGE_CHARS {
+            return Err(RegistryError::Usage(format!(
+                "a message has between 1 and {MAX_MESSAGE_CHARS} characters"
+            )));
         }
-        if body.state == State::Done {
+        if body.state == ServitorState::Done {
             return Err(RegistryError::Refused(format!(
                 "{} is done\n  hint: summon another servitor for what is left",
                 body.name
@@ -502,7 +508,7 @@ impl Registry {
             json!({"agent": body.id, "from": from, "text": truncate::head(text.trim(), 2_000)}),
         )?;
         if !body.state.is_active() {
-            self.become_state(&body.id, State::Working, &format!("word from {from}"))?;
+            self.become_state(&body.id, ServitorState::Working, &format!("word from {from}"))?;
         }
         self.stir();
         self.find(&body.id)
@@ -512,9 +518,9 @@ impl Registry {
     ///
     /// # Errors
     /// When there is none, it is not the caller's, or it cannot be written.
-    pub fn dismiss(&self, by: &By, name: &str) -> Result<Vec<String>, RegistryError> {
+    pub fn dismiss(&self, by: &Requester, name: &str) -> Result<Vec<String>, RegistryError> {
         let body = self.find(name)?;
-        if let By::Servitor(caller) = by
+        if let Requester::Servitor(caller) = by
             && (*caller == body.id || !self.is_below(&body.id, caller))
         {
             return Err(RegistryError::Refused(format!(
@@ -522,13 +528,13 @@ impl Registry {
                 body.name
             )));
         }
-        if *by == By::Coordinator && body.of_person {
+        if *by == Requester::Coordinator && body.of_person {
             return Err(RegistryError::Refused(format!(
                 "{} was summoned by a person, who alone may dismiss it\n  hint: `marvin servitors dismiss {}`",
                 body.name, body.id
             )));
         }
-        let below: Vec<Body> =
+        let below: Vec<Servitor> =
             self.living().into_iter().filter(|other| self.is_below(&other.id, &body.id)).collect();
         let mut gone = Vec::new();
         for one in below {
@@ -540,7 +546,7 @@ impl Registry {
             if let Some(known) = self.bodies().get_mut(&one.id) {
                 known.dismissed = true;
             }
-            if one.state != State::Done {
+            if one.state != ServitorState::Done {
                 commitments::close(&self.ground, &one.id)?;
             }
             self.event("servitor.dismissed", json!({"agent": one.id, "name": one.name, "state": one.state}))?;
@@ -551,31 +557,31 @@ impl Registry {
     }
 }
 
-enum Locked {
+enum LockError {
     By(String),
     Io(std::io::Error),
 }
 
 /// Takes a lock that says who has it.
-fn lock(path: &std::path::Path, who: &str) -> Result<File, Locked> {
+fn lock(path: &std::path::Path, who: &str) -> Result<File, LockError> {
     let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o644).custom_flags(flags);
-    let mut file = options.open(path).map_err(Locked::Io)?;
+    let mut file = options.open(path).map_err(LockError::Io)?;
     match file.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut holder = String::new();
             (&file).take(400).read_to_string(&mut holder).ok();
             let holder = holder.lines().next().unwrap_or_default().trim().to_string();
-            return Err(Locked::By(if holder.is_empty() { "another process".into() } else { holder }));
+            return Err(LockError::By(if holder.is_empty() { "another process".into() } else { holder }));
         }
-        Err(TryLockError::Error(error)) => return Err(Locked::Io(error)),
+        Err(TryLockError::Error(error)) => return Err(LockError::Io(error)),
     }
     let text = format!("process {} ({who}) since {}\n", std::process::id(), clock::now_stamp());
     file.set_len(0)
         .and_then(|()| file.seek(SeekFrom::Start(0)))
         .and_then(|_| file.write_all(text.as_bytes()))
-        .map_err(Locked::Io)?;
+        .map_err(LockError::Io)?;
     Ok(file)
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// What a servitor is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum State {
+pub enum ServitorState {
     /// It has nothing to do.
     Idle,
     /// It works on its assignment.
@@ -21,62 +21,68 @@ pub enum State {
 }
 
 /// Every change that is allowed; there is no other.
-const TABLE: [(State, State); 11] = [
-    (State::Idle, State::Working),
-    (State::Working, State::Waiting),
-    (State::Working, State::Verifying),
-    (State::Working, State::Failed),
-    (State::Waiting, State::Working),
-    (State::Waiting, State::Failed),
-    (State::Verifying, State::Done),
-    (State::Verifying, State::Working),
-    (State::Verifying, State::Failed),
+const TABLE: [(ServitorState, ServitorState); 11] = [
+    (ServitorState::Idle, ServitorState::Working),
+    (ServitorState::Working, ServitorState::Waiting),
+    (ServitorState::Working, ServitorState::Verifying),
+    (ServitorState::Working, ServitorState::Failed),
+    (ServitorState::Waiting, ServitorState::Working),
+    (ServitorState::Waiting, ServitorState::Failed),
+    (ServitorState::Verifying, ServitorState::Done),
+    (ServitorState::Verifying, ServitorState::Working),
+    (ServitorState::Verifying, ServitorState::Failed),
     // Whoever sends word to one that failed gives it something new to work with.
-    (State::Failed, State::Working),
+    (ServitorState::Failed, ServitorState::Working),
     // Given up by whoever summoned it.
-    (State::Idle, State::Failed),
+    (ServitorState::Idle, ServitorState::Failed),
 ];
 
-impl State {
+impl ServitorState {
     /// Every state.
-    pub const ALL: [State; 6] =
-        [State::Idle, State::Working, State::Waiting, State::Verifying, State::Done, State::Failed];
+    pub const ALL: [ServitorState; 6] = [
+        ServitorState::Idle,
+        ServitorState::Working,
+        ServitorState::Waiting,
+        ServitorState::Verifying,
+        ServitorState::Done,
+        ServitorState::Failed,
+    ];
 
     /// As it is written.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            State::Idle => "idle",
-            State::Working => "working",
-            State::Waiting => "waiting",
-            State::Verifying => "verifying",
-            State::Done => "done",
-            State::Failed => "failed",
+            ServitorState::Idle => "idle",
+            ServitorState::Working => "working",
+            ServitorState::Waiting => "waiting",
+            ServitorState::Verifying => "verifying",
+            ServitorState::Done => "done",
+            ServitorState::Failed => "failed",
         }
     }
 
     /// The state of this word.
     #[must_use]
-    pub fn of(word: &str) -> Option<State> {
-        State::ALL.into_iter().find(|state| state.word() == word)
+    pub fn from_word(word: &str) -> Option<ServitorState> {
+        ServitorState::ALL.into_iter().find(|state| state.word() == word)
     }
 
     /// May it become that?
     #[must_use]
-    pub fn may_become(self, next: State) -> bool {
+    pub fn may_become(self, next: ServitorState) -> bool {
         TABLE.contains(&(self, next))
     }
 
     /// Does it go on by itself?
     #[must_use]
     pub fn is_active(self) -> bool {
-        matches!(self, State::Working | State::Verifying)
+        matches!(self, ServitorState::Working | ServitorState::Verifying)
     }
 
     /// Is its work over?
     #[must_use]
     pub fn is_over(self) -> bool {
-        matches!(self, State::Done | State::Failed)
+        matches!(self, ServitorState::Done | ServitorState::Failed)
     }
 }
 
@@ -86,12 +92,12 @@ mod tests {
 
     #[test]
     fn done_is_reached_only_through_verification_and_is_the_end() {
-        for state in State::ALL {
-            assert_eq!(state.may_become(State::Done), state == State::Verifying, "{state:?}");
-            assert!(!State::Done.may_become(state), "{state:?}");
+        for state in ServitorState::ALL {
+            assert_eq!(state.may_become(ServitorState::Done), state == ServitorState::Verifying, "{state:?}");
+            assert!(!ServitorState::Done.may_become(state), "{state:?}");
             assert!(!state.may_become(state), "{state:?}");
-            assert_eq!(State::of(state.word()), Some(state));
+            assert_eq!(ServitorState::from_word(state.word()), Some(state));
         }
-        assert_eq!(State::of("gone"), None);
+        assert_eq!(ServitorState::from_word("gone"), None);
     }
 }

@@ -3,10 +3,10 @@
 //! Who calls is told by the context (`agent`): a servitor may do this for those below it, and whoever speaks for a person for
 //! all.
 
-use super::body::{Body, Budget, access_of, access_word};
+use super::body::{Budget, Servitor, access_of, access_word};
 use super::error::RegistryError;
-use super::household::{Household, Servitors};
-use super::registry::{self, By, Summons};
+use super::household::{ServitorScheduler, Servitors};
+use super::registry::{self, Requester, Summons};
 use crate::commitments::Draft;
 use async_trait::async_trait;
 use marvin_base::truncate;
@@ -24,7 +24,7 @@ pub(super) const WAIT: &str = "wait_for_servitor";
 
 /// Seconds that a wait has, unless it says otherwise, and at most.
 const USUAL: u64 = 300;
-const LONGEST: u64 = 86_400;
+const MAX_WAIT_SECS: u64 = 86_400;
 /// How long whoever waits hears nothing; clients give up on calls of which they hear nothing for long.
 const PULSE: Duration = Duration::from_secs(10);
 
@@ -50,7 +50,7 @@ impl Handle {
         self.0.upgrade().ok_or_else(|| ToolError::Failed("the session of these servitors is over".into()))
     }
 
-    fn household(&self) -> Result<Arc<Household>, ToolError> {
+    fn household(&self) -> Result<Arc<ServitorScheduler>, ToolError> {
         Ok(self.servitors()?.open()?)
     }
 }
@@ -62,11 +62,11 @@ impl From<RegistryError> for ToolError {
 }
 
 /// Who calls, and under which name others hear of it.
-fn caller(household: &Household, context: &ToolContext) -> (By, String) {
+fn caller(household: &ServitorScheduler, context: &ToolContext) -> (Requester, String) {
     let body = context.agent.as_deref().and_then(|id| household.registry.find(id).ok());
     match body {
-        Some(body) => (By::Servitor(body.id), body.name),
-        None => (By::Coordinator, household.registry.coordinator().to_string()),
+        Some(body) => (Requester::Servitor(body.id), body.name),
+        None => (Requester::Coordinator, household.registry.coordinator().to_string()),
     }
 }
 
@@ -91,8 +91,8 @@ pub struct ServitorFact {
     answer: String,
 }
 
-impl From<&Body> for ServitorFact {
-    fn from(body: &Body) -> Self {
+impl From<&Servitor> for ServitorFact {
+    fn from(body: &Servitor) -> Self {
         ServitorFact {
             id: body.id.clone(),
             name: body.name.clone(),
@@ -184,22 +184,22 @@ pub struct DismissServitor(Handle);
 /// Which one.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Which {
+pub struct DismissInput {
     /// Its id or name.
     id: String,
 }
 
 /// Who is gone.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Dismissed {
+pub struct DismissalReport {
     /// The ids: the servitor and everybody that it had summoned.
     dismissed: Vec<String>,
 }
 
 #[async_trait]
 impl Tool for DismissServitor {
-    type Input = Which;
-    type Data = Dismissed;
+    type Input = DismissInput;
+    type Data = DismissalReport;
     const NAME: &'static str = "dismiss_servitor";
     const DESCRIPTION: &'static str = "Dismiss a servitor that you summoned, and everybody that it summoned. What it does is broken off; its document stays.";
     const EXAMPLE: &'static str = r#"{"id": "vega"}"#;
@@ -209,11 +209,15 @@ impl Tool for DismissServitor {
         Touches::STORES
     }
 
-    async fn call(&self, input: Which, context: &ToolContext) -> Result<Output<Dismissed>, ToolError> {
+    async fn call(
+        &self,
+        input: DismissInput,
+        context: &ToolContext,
+    ) -> Result<Output<DismissalReport>, ToolError> {
         let household = self.0.household()?;
         let (by, _) = caller(&household, context);
         let dismissed = household.dismiss(&by, &input.id)?;
-        Ok(Output::line(format!("Dismissed {}", dismissed.join(", ")), Dismissed { dismissed }))
+        Ok(Output::line(format!("Dismissed {}", dismissed.join(", ")), DismissalReport { dismissed }))
     }
 }
 
@@ -224,19 +228,19 @@ pub struct ListServitors(Handle);
 /// Nothing.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Nothing {}
+pub struct NoInput {}
 
 /// Who there is.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Listed {
+pub struct ServitorList {
     /// Every servitor that was not dismissed.
     servitors: Vec<ServitorFact>,
 }
 
 #[async_trait]
 impl Tool for ListServitors {
-    type Input = Nothing;
-    type Data = Listed;
+    type Input = NoInput;
+    type Data = ServitorList;
     const NAME: &'static str = "list_servitors";
     const DESCRIPTION: &'static str = "Show the servitors of this project and how each of them stands.";
     const EXAMPLE: &'static str = "{}";
@@ -245,7 +249,7 @@ impl Tool for ListServitors {
         Touches::READS
     }
 
-    async fn call(&self, _: Nothing, _: &ToolContext) -> Result<Output<Listed>, ToolError> {
+    async fn call(&self, _: NoInput, _: &ToolContext) -> Result<Output<ServitorList>, ToolError> {
         let servitors = self.0.servitors()?;
         let opened = servitors.opened();
         let living = match &opened {
@@ -256,11 +260,11 @@ impl Tool for ListServitors {
             }
         };
         let elsewhere = opened.is_none() && registry::is_held(servitors.ground());
-        let nobody = |body: &Body| {
+        let nobody = |body: &Servitor| {
             let here = opened.as_ref().is_some_and(|household| household.is_running(&body.id));
             body.state.is_active() && !here && !elsewhere
         };
-        let row = |body: &Body| {
+        let row = |body: &Servitor| {
             let mut line = format!("{} (id: {}) {}", body.name, body.id, body.state.word());
             if nobody(body) {
                 line.push_str(", broken off: nobody runs it (send it word, or run `marvin servitors run`)");
@@ -275,7 +279,7 @@ impl Tool for ListServitors {
             some => some.iter().map(row).collect::<Vec<_>>().join("\n"),
         };
         let servitors = living.iter().map(ServitorFact::from).collect();
-        Ok(Output::new(format!("{} servitors", living.len()), text, Listed { servitors }))
+        Ok(Output::new(format!("{} servitors", living.len()), text, ServitorList { servitors }))
     }
 }
 
@@ -321,7 +325,7 @@ impl Tool for MessageServitor {
 }
 
 /// Tells whoever waits how the servitor stands: at once, when that changes, and now and then so that they know it goes on.
-async fn tell(household: &Household, id: &str, context: &ToolContext) -> Infallible {
+async fn tell(household: &ServitorScheduler, id: &str, context: &ToolContext) -> Infallible {
     let mut watch = household.registry.watch();
     let mut pulse = tokio::time::interval(PULSE);
     let (mut told, mut step) = (None, 0);
@@ -358,7 +362,7 @@ pub struct WaitInput {
 
 /// How it stands.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Waited {
+pub struct WaitReport {
     /// The servitor.
     servitor: ServitorFact,
     /// Whether the time was up before it stopped working.
@@ -368,7 +372,7 @@ pub struct Waited {
 #[async_trait]
 impl Tool for WaitForServitor {
     type Input = WaitInput;
-    type Data = Waited;
+    type Data = WaitReport;
     const NAME: &'static str = WAIT;
     const DESCRIPTION: &'static str = "Wait until a servitor is done, failed or waits for an answer, or until the time is up; tells how it stands.";
     const EXAMPLE: &'static str = r#"{"id": "vega", "timeout_s": 600}"#;
@@ -379,7 +383,7 @@ impl Tool for WaitForServitor {
         Touches::NOTHING
     }
 
-    async fn call(&self, input: WaitInput, context: &ToolContext) -> Result<Output<Waited>, ToolError> {
+    async fn call(&self, input: WaitInput, context: &ToolContext) -> Result<Output<WaitReport>, ToolError> {
         let household = self.0.household()?;
         let id = household.registry.find(&input.id)?.id;
         if context.agent.as_deref().is_some_and(|caller| household.registry.is_below(caller, &id)) {
@@ -387,7 +391,7 @@ impl Tool for WaitForServitor {
                 "{id} is you, or summoned you: it would wait for you as well."
             )));
         }
-        let seconds = input.timeout_s.unwrap_or(USUAL).min(LONGEST);
+        let seconds = input.timeout_s.unwrap_or(USUAL).min(MAX_WAIT_SECS);
         let wait = household.wait_for(&id, Duration::from_secs(seconds), &context.cancel);
         let ended = tokio::select! {
             biased;
@@ -413,6 +417,10 @@ impl Tool for WaitForServitor {
             text.push_str(&format!("\n{}", truncate::head(part, 4_000)));
         }
         let summary = truncate::line(&text, 160);
-        Ok(Output::new(summary, text, Waited { servitor: ServitorFact::from(body), timed_out: ended.late }))
+        Ok(Output::new(
+            summary,
+            text,
+            WaitReport { servitor: ServitorFact::from(body), timed_out: ended.late },
+        ))
     }
 }

@@ -1,14 +1,14 @@
 //! One servitor at work: turns, until its work is over or it needs somebody.
 
-use super::body::Body;
+use super::body::Servitor;
 use super::error::RegistryError;
-use super::household::{Household, ServitorTools};
-use super::life::{ServitorLife, word};
-use super::record::{Entry, Restored};
-use super::state::State;
+use super::household::{ServitorScheduler, ServitorTools};
+use super::life::{ServitorJournal, word};
+use super::record::{Entry, ResumePoint};
+use super::state::ServitorState;
 use crate::compose::{Coding, Composer, access_sentence, budget};
 use crate::outcome::{Outcome, Status};
-use crate::prove::Proof;
+use crate::prove::Verifier;
 use crate::roles::Role;
 use crate::turn::Turn;
 use marvin_base::settings::table;
@@ -23,7 +23,7 @@ const ENDINGS: &str = "End with a last line of its own: `STATUS: DONE` when it i
 
 /// Works until there is nothing to do.
 pub(super) async fn work(
-    household: &Arc<Household>,
+    household: &Arc<ServitorScheduler>,
     id: &str,
     cancel: &CancellationToken,
 ) -> Result<(), RegistryError> {
@@ -47,9 +47,9 @@ pub(super) async fn work(
 
 /// One turn, begun or taken up.
 async fn turn(
-    household: &Arc<Household>,
-    body: &Body,
-    mut restored: Restored,
+    household: &Arc<ServitorScheduler>,
+    body: &Servitor,
+    mut restored: ResumePoint,
     cancel: &CancellationToken,
 ) -> Result<Outcome, RegistryError> {
     let parts = &household.parts;
@@ -89,14 +89,14 @@ async fn turn(
     let system = Message::system(composer.compose().text);
     let promised = household.registry.store.read(&body.id)?.commitments;
     let rounds = ground.settings.count(&table::VERIFY_ROUNDS);
-    let proof = Proof::documents(ground, Some((&body.id, promised)), false, rounds);
+    let proof = Verifier::documents(ground, Some((&body.id, promised)), false, rounds);
     let tools = ServitorTools {
         toolbox: household.toolbox(body),
         context,
         only: body.tools.clone(),
         acting: household.acting.clone(),
     };
-    let life = ServitorLife::new(household.clone(), &body.id, &mut restored);
+    let life = ServitorJournal::new(household.clone(), &body.id, &mut restored);
     let turn = Turn {
         client: household.model(body)?,
         tools: Arc::new(tools),
@@ -114,8 +114,8 @@ async fn turn(
 
 /// What becomes of a servitor after a turn; gives whether it goes on at once.
 fn decide(
-    household: &Arc<Household>,
-    body: &Body,
+    household: &Arc<ServitorScheduler>,
+    body: &Servitor,
     outcome: &Outcome,
     prompted: usize,
 ) -> Result<bool, RegistryError> {
@@ -128,9 +128,9 @@ fn decide(
         // It goes on when it is taken up again.
         Status::Interrupted => return Ok(false),
         Status::Failed if outcome.reason == "deadline" => return Ok(false),
-        Status::Success => end(household, body, State::Done, "", outcome)?,
-        Status::Blocked => end(household, body, State::Waiting, "it needs an answer", outcome)?,
-        Status::NotVerified | Status::Budget => end(household, body, State::Failed, &why, outcome)?,
+        Status::Success => end(household, body, ServitorState::Done, "", outcome)?,
+        Status::Blocked => end(household, body, ServitorState::Waiting, "it needs an answer", outcome)?,
+        Status::NotVerified | Status::Budget => end(household, body, ServitorState::Failed, &why, outcome)?,
         Status::Failed | Status::Partial if goes_on(outcome) => {
             let most = registry.ground.settings.count(&table::PERSEVERANCE);
             if prompted < most {
@@ -146,9 +146,9 @@ fn decide(
                 return Ok(true);
             }
             let why = format!("it stopped unfinished and was told to go on {most} times: {why}");
-            end(household, body, State::Failed, &why, outcome)?;
+            end(household, body, ServitorState::Failed, &why, outcome)?;
         }
-        Status::Failed | Status::Partial => end(household, body, State::Failed, &why, outcome)?,
+        Status::Failed | Status::Partial => end(household, body, ServitorState::Failed, &why, outcome)?,
     }
     Ok(false)
 }
@@ -160,16 +160,16 @@ fn goes_on(outcome: &Outcome) -> bool {
 
 /// Makes it what it is now, and tells whoever summoned it.
 fn end(
-    household: &Arc<Household>,
-    body: &Body,
-    to: State,
+    household: &Arc<ServitorScheduler>,
+    body: &Servitor,
+    to: ServitorState,
     why: &str,
     outcome: &Outcome,
 ) -> Result<(), RegistryError> {
     let registry = &household.registry;
     let now = registry.get(&body.id).map_or(body.state, |body| body.state);
-    if to == State::Waiting && now == State::Verifying {
-        registry.become_state(&body.id, State::Working, why)?;
+    if to == ServitorState::Waiting && now == ServitorState::Verifying {
+        registry.become_state(&body.id, ServitorState::Working, why)?;
     }
     registry.become_state(&body.id, to, why)?;
     let mut text = format!("{} (id: {}) {}", body.name, body.id, to.sentence());

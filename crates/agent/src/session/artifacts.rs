@@ -13,12 +13,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Runs that are looked at, and artifacts of all of them.
-const MOST_RUNS: usize = 50;
-const MOST: usize = 300;
+const MAX_INDEXED_RUNS: usize = 50;
+const MAX_INDEXED_ARTIFACTS: usize = 300;
 /// Bytes of one artifact that are indexed.
 const BEGINNING: usize = 4_096;
 
-struct Found {
+struct ArtifactFile {
     path: PathBuf,
     id: String,
     bytes: u64,
@@ -33,7 +33,7 @@ pub fn offer(memory: &mut Memory, layout: &Layout) -> Result<(), MemoryError> {
     let found = find(&layout.runs());
     let facts: Vec<(&str, u64, i64)> =
         found.iter().map(|one| (one.id.as_str(), one.bytes, one.modified)).collect();
-    let stamp = signature::of(&json!(facts));
+    let stamp = signature::hash(&json!(facts));
     memory.offer(Kind::Artifact, &stamp, || found.iter().map(document).collect())
 }
 
@@ -44,18 +44,18 @@ fn names(directory: &Path) -> Vec<String> {
     names
 }
 
-fn find(runs: &Path) -> Vec<Found> {
+fn find(runs: &Path) -> Vec<ArtifactFile> {
     let mut found = Vec::new();
-    for run in names(runs).into_iter().filter(|name| name.starts_with("run_")).rev().take(MOST_RUNS) {
+    for run in names(runs).into_iter().filter(|name| name.starts_with("run_")).rev().take(MAX_INDEXED_RUNS) {
         let directory = runs.join(&run).join("artifacts");
         for name in names(&directory) {
             let path = directory.join(&name);
             let facts = std::fs::symlink_metadata(&path).ok().filter(std::fs::Metadata::is_file);
             if let Some(facts) = facts {
                 let id = format!("{run}/artifacts/{name}");
-                found.push(Found { path, id, bytes: facts.size(), modified: facts.mtime() });
+                found.push(ArtifactFile { path, id, bytes: facts.size(), modified: facts.mtime() });
             }
-            if found.len() >= MOST {
+            if found.len() >= MAX_INDEXED_ARTIFACTS {
                 return found;
             }
         }
@@ -63,7 +63,7 @@ fn find(runs: &Path) -> Vec<Found> {
     found
 }
 
-fn document(found: &Found) -> Document {
+fn document(found: &ArtifactFile) -> Document {
     let bytes = files::open(&found.path, Links::Refuse).ok().and_then(|file| {
         let mut bytes = Vec::new();
         std::io::Read::read_to_end(&mut std::io::Read::take(file, BEGINNING as u64), &mut bytes).ok()?;

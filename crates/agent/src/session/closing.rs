@@ -2,7 +2,7 @@
 
 use super::{Session, SessionError};
 use crate::outcome::Outcome;
-use crate::prove::Proved;
+use crate::prove::VerificationResult;
 use marvin_base::settings::table;
 use marvin_base::{atomic, clock, signature};
 use marvin_model::cost::Lifetime;
@@ -47,8 +47,8 @@ impl Session {
             ("exitCode", json!(outcome.status.exit().code())),
             ("result", self.trace.within(&json!(outcome.text), 4_000)),
             ("verification", self.trace.within(&outcome.verification.json(), 2_000)),
-            ("verifications", outcome.verification.proved.iter().map(Proved::kept).collect()),
-            ("resultSignature", json!(signature::of_bytes(self.redactor.text(&outcome.text).as_bytes()))),
+            ("verifications", outcome.verification.proved.iter().map(VerificationResult::kept).collect()),
+            ("resultSignature", json!(signature::hash_bytes(self.redactor.text(&outcome.text).as_bytes()))),
         ] {
             self.facts.insert(key.into(), value);
         }

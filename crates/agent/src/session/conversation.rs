@@ -1,11 +1,11 @@
 //! What a session's conversation begins with, and what is kept of it.
 
-use super::Brought;
+use super::ExtraContext;
 use super::{Manner, Session, SessionError};
-use crate::commitments::{Examined, PROJECT};
+use crate::commitments::{PROJECT, VettedCommitment};
 use crate::compose::{Coding, Composer, Extra, budget};
 use crate::history::History;
-use crate::promises::Promised;
+use crate::promises::TurnCommitments;
 use marvin_base::settings::table;
 use marvin_model::Message;
 use serde_json::json;
@@ -23,7 +23,7 @@ impl Session {
     }
 
     /// Takes what a floor above brings.
-    pub fn take(&mut self, brought: Brought) {
+    pub fn take(&mut self, brought: ExtraContext) {
         brought.told.into_iter().for_each(|extra| self.bring(extra));
         self.offers.extend(brought.offered);
     }
@@ -111,7 +111,7 @@ impl Session {
             documents: self
                 .promised
                 .iter()
-                .map(Promised::document)
+                .map(TurnCommitments::document)
                 .chain([PROJECT])
                 .map(str::to_string)
                 .collect(),
@@ -122,7 +122,7 @@ impl Session {
     }
 
     /// Says which promises the gate would ask about: nobody is there to answer.
-    pub(super) fn warn_of(&self, examined: &[Examined]) -> Result<(), SessionError> {
+    pub(super) fn warn_of(&self, examined: &[VettedCommitment]) -> Result<(), SessionError> {
         for one in examined {
             if let Some(doubt) = &one.doubt {
                 let line = &one.commitment.assertion;

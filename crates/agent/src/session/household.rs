@@ -3,10 +3,10 @@
 use super::{Session, SessionError};
 use crate::commitments::Source;
 use crate::commitments::tools::Keeper;
-use crate::ground::Ground;
+use crate::ground::ProjectContext;
 use crate::outcome::{Outcome, Status};
 use crate::prove::Verification;
-use crate::servitors::{Body, Servitors, State, tools};
+use crate::servitors::{Servitor, ServitorState, Servitors, tools};
 use marvin_base::settings::table;
 use marvin_gate::Access;
 use marvin_tools::Toolbox;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 /// Adds the tools for servitors and for commitments that this access offers. Sub-agents do one thing; who has no project has
 /// nobody to summon.
-pub fn add(toolbox: &mut Toolbox, ground: &Arc<Ground>, servitors: &Arc<Servitors>, access: &Access) {
+pub fn add(toolbox: &mut Toolbox, ground: &Arc<ProjectContext>, servitors: &Arc<Servitors>, access: &Access) {
     if !ground.coding || ground.workspace.is_none() || ground.settings.whole(&table::DEPTH) > 0 {
         return;
     }
@@ -31,7 +31,7 @@ impl Session {
     ///
     /// # Errors
     /// When somebody else looks after the servitors, or the record cannot be written.
-    pub async fn run_servitors(&mut self) -> Result<(Outcome, Vec<Body>), SessionError> {
+    pub async fn run_servitors(&mut self) -> Result<(Outcome, Vec<Servitor>), SessionError> {
         let household = self.servitors.open()?;
         self.is_for_servitors()?;
         let started = household.start_all();
@@ -50,10 +50,10 @@ impl Session {
         Ok(self.save()?)
     }
 
-    pub(super) fn outcome_of(&self, bodies: &[Body]) -> Outcome {
+    pub(super) fn outcome_of(&self, bodies: &[Servitor]) -> Outcome {
         let unfinished = bodies.iter().any(|body| body.state.is_active());
-        let failed = |body: &Body| body.state == State::Failed;
-        let unproved = |body: &Body| failed(body) && body.reason.starts_with("not verified");
+        let failed = |body: &Servitor| body.state == ServitorState::Failed;
+        let unproved = |body: &Servitor| failed(body) && body.reason.starts_with("not verified");
         let (status, reason) = if unfinished && self.turn.late.is_cancelled() {
             (Status::Failed, "deadline")
         } else if unfinished && self.turn.cancel.is_cancelled() {
@@ -62,15 +62,15 @@ impl Session {
             (Status::NotVerified, "not_verified")
         } else if bodies.iter().any(failed) {
             (Status::Failed, "servitor_failed")
-        } else if bodies.iter().any(|body| body.state == State::Waiting) {
+        } else if bodies.iter().any(|body| body.state == ServitorState::Waiting) {
             (Status::Blocked, "servitor_waiting")
         } else if unfinished {
             (Status::Partial, "servitor_unfinished")
         } else {
             (Status::Success, "done")
         };
-        let count = |state: State| bodies.iter().filter(|body| body.state == state).count();
-        let parts: Vec<String> = State::ALL
+        let count = |state: ServitorState| bodies.iter().filter(|body| body.state == state).count();
+        let parts: Vec<String> = ServitorState::ALL
             .into_iter()
             .filter(|state| count(*state) > 0)
             .map(|state| format!("{} {}", count(state), state.word()))

@@ -10,10 +10,10 @@ use crate::stages::{Notes, Thought};
 use marvin_base::layout::Layout;
 use marvin_base::run::RunDirectory;
 use marvin_base::{clock, ledger, truncate};
-use marvin_memory::memory::From;
-use marvin_memory::open_turns::{Begun, Done};
-use marvin_memory::proposal::{Heard, Origin};
-use marvin_memory::stm::{Trace, Written};
+use marvin_memory::memory::CandidateOrigin;
+use marvin_memory::open_turns::{PartialTurn, TurnStart};
+use marvin_memory::proposal::{Origin, TurnSources};
+use marvin_memory::stm::{Trace, TraceOutcome};
 use marvin_memory::turns::Turn;
 use marvin_memory::{Candidate, MemoryError};
 use marvin_model::Message;
@@ -21,8 +21,8 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Tool calls that a turn's record names, and names in a trace.
-const MOST_CALLS: usize = 50;
-const MOST_NAMES: usize = 10;
+const MAX_RECORDED_CALLS: usize = 50;
+const MAX_TRACE_NAMES: usize = 10;
 /// Characters of what was said that the account of a turn is made from.
 const SAID: usize = 6_000;
 
@@ -89,8 +89,8 @@ impl Session {
             recollection.turn_number,
             went_wrong,
         )? {
-            Written::Kept(id) => json!({"status": "ok", "stm_id": id, "backend": "jsonl"}),
-            Written::Skipped(why) => json!({"status": "skipped", "reason": why, "backend": "jsonl"}),
+            TraceOutcome::Kept(id) => json!({"status": "ok", "stm_id": id, "backend": "jsonl"}),
+            TraceOutcome::Skipped(why) => json!({"status": "skipped", "reason": why, "backend": "jsonl"}),
         };
         let written = json!({"tool_name": "STM_WRITE", "status": written.get("status"), "output": written});
         recollection.entries.push(written);
@@ -136,10 +136,10 @@ impl Session {
         let mut proposed = Vec::new();
         let heard: Vec<String> = thought.heard.iter().map(|text| self.redacted(text)).collect();
         let Recollection { memory, stm, session_id, turn_number, told, .. } = recollection;
-        let from = From {
+        let from = CandidateOrigin {
             session_id: Some(session_id),
             turn_number: Some(*turn_number),
-            heard: Heard { person: prompt, tools: &heard, injected: told },
+            heard: TurnSources { person: prompt, tools: &heard, injected: told },
         };
         for value in &thought.candidates {
             let outcome = match Candidate::read(value, &self.redactor) {
@@ -179,8 +179,10 @@ fn said(mut outcome: Value, source: &str) -> Value {
 }
 
 /// What the record of a run knows of a turn whose process died.
-pub(super) fn known_of(layout: &Layout, begun: &Begun) -> Done {
-    let Ok(run) = RunDirectory::open(&layout.runs(), &begun.session_id) else { return Done::default() };
+pub(super) fn known_of(layout: &Layout, begun: &TurnStart) -> PartialTurn {
+    let Ok(run) = RunDirectory::open(&layout.runs(), &begun.session_id) else {
+        return PartialTurn::default();
+    };
     let events = ledger::read(&run.trace()).map(|contents| contents.entries).unwrap_or_default();
     let text = |event: &Value, kind: &str| {
         let item = event.get("item").filter(|item| item.get("type") == Some(&json!(kind)))?;
@@ -189,7 +191,7 @@ pub(super) fn known_of(layout: &Layout, begun: &Begun) -> Done {
     let notes = |event: &Value| Some(Notes::read(&text(event, "model_call")?, false)?.whole);
     let think: Vec<String> = events.iter().filter_map(notes).collect();
     let said = events.iter().rev().find_map(|event| text(event, "message")).unwrap_or_default();
-    Done { think: think.join("\n\n"), tools: calls(&events), said }
+    PartialTurn { think: think.join("\n\n"), tools: calls(&events), said }
 }
 
 /// The calls that events tell of.
@@ -206,7 +208,7 @@ fn calls(events: &[Value]) -> Vec<Value> {
             Some("item.started") => {
                 arguments.insert(id, item.get("arguments").cloned().unwrap_or_default());
             }
-            Some("item.completed") if calls.len() < MOST_CALLS => {
+            Some("item.completed") if calls.len() < MAX_RECORDED_CALLS => {
                 let ok = item.get("ok").and_then(Value::as_bool) == Some(true);
                 let status = if ok { "ok" } else { "error" };
                 let result = item.get("result");
@@ -247,7 +249,7 @@ fn names_in(text: &str) -> Vec<String> {
     let named = |word: &&str| {
         word.len() > 3 && (word.contains(['/', '_', '.']) || !marvin_memory::words::parts(word).is_empty())
     };
-    trimmed.filter(named).take(MOST_NAMES).map(str::to_string).collect()
+    trimmed.filter(named).take(MAX_TRACE_NAMES).map(str::to_string).collect()
 }
 
 #[cfg(test)]

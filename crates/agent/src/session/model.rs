@@ -1,7 +1,7 @@
 //! The model of a session, and whether its budget can be kept.
 
 use super::{Replay, SessionError};
-use crate::ground::Ground;
+use crate::ground::ProjectContext;
 use marvin_base::layout::Layout;
 use marvin_gate::Workspace;
 use marvin_model::choose::{self, Choice};
@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub(crate) fn choose_client(
-    ground: &Ground,
+    ground: &ProjectContext,
     replay: Option<&Replay>,
     script_state: Option<PathBuf>,
 ) -> Result<Arc<dyn ModelClient>, ModelError> {

@@ -11,20 +11,20 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Who is told of what happens to the servitors.
-pub type Told = Arc<dyn Fn(Notice<'_>) + Send + Sync>;
+pub type SharedListener = Arc<dyn Fn(Notice<'_>) + Send + Sync>;
 
 /// Where the servitors of a process without a turn live.
 #[derive(Debug)]
-pub struct Quarters {
+pub struct LazySession {
     /// Tools hold them weakly; here they are kept.
     servitors: Arc<Servitors>,
     session: Arc<Mutex<Option<Session>>>,
 }
 
-impl Quarters {
+impl LazySession {
     /// Quarters for these servitors; `cancel` breaks off what they do.
     #[must_use]
-    pub fn new(servitors: Arc<Servitors>, told: Told, cancel: CancellationToken) -> Self {
+    pub fn new(servitors: Arc<Servitors>, told: SharedListener, cancel: CancellationToken) -> Self {
         let session: Arc<Mutex<Option<Session>>> = Arc::default();
         // The session keeps the servitors, so they must not keep the session.
         let place = Arc::downgrade(&session);
@@ -49,7 +49,7 @@ impl Quarters {
             *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
             Ok(said?)
         }));
-        Quarters { servitors, session }
+        LazySession { servitors, session }
     }
 
     /// Breaks off whoever works, waits for them for so long at most, and closes the record. They stay as they are written

@@ -10,12 +10,12 @@ use marvin_base::layout::Layout;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::{Settings, table};
 use marvin_base::{clock, truncate};
-use marvin_memory::decision::Injected;
+use marvin_memory::decision::InjectedMemory;
 use marvin_memory::embed::Bert;
 use marvin_memory::index::{Document, Kind};
 use marvin_memory::memory::{LtmStore, Recall};
-use marvin_memory::open_turns::{Begun, OpenTurn};
-use marvin_memory::state::State;
+use marvin_memory::open_turns::{OpenTurn, TurnStart};
+use marvin_memory::state::ConversationState;
 use marvin_memory::stm::{Bounds, Stm};
 use marvin_memory::{Memory, MemoryError, Places};
 use serde_json::{Value, json};
@@ -23,10 +23,10 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Memories of one turn, and characters of one.
-const MOST: usize = 6;
-const LONGEST: usize = 600;
+const MAX_MEMORIES: usize = 6;
+const MAX_MEMORY_CHARS: usize = 600;
 /// Finds of one question that a model asks.
-const MOST_FOUND: usize = 4;
+const MAX_RECALL_HITS: usize = 4;
 /// The heading of what is going on.
 pub(super) const GOING_ON: &str = "What is going on";
 /// The heading of what is remembered.
@@ -45,7 +45,7 @@ pub struct Offer {
 
 /// What a floor above brings into a session.
 #[derive(Debug, Clone, Default)]
-pub struct Brought {
+pub struct ExtraContext {
     /// Told in the prompts.
     pub told: Vec<Extra>,
     /// To be found where it fits.
@@ -57,7 +57,7 @@ pub struct Brought {
 pub(super) struct Recollection {
     pub(super) memory: Memory,
     pub(super) stm: Stm,
-    pub(super) state: State,
+    pub(super) state: ConversationState,
     pub(super) session_id: String,
     pub(super) turn_number: u64,
     /// What was told from memory.
@@ -75,11 +75,12 @@ impl Recollection {
         let kinds = [Kind::Stm, Kind::Lesson, Kind::PackLesson, Kind::Artifact];
         let (mut lines, mut injected) = (Vec::new(), Vec::new());
         for query in queries {
-            let recall = Recall { text: query, kinds: &kinds, limit: MOST_FOUND, ..Recall::default() };
+            let recall = Recall { text: query, kinds: &kinds, limit: MAX_RECALL_HITS, ..Recall::default() };
             for found in self.memory.recall(&recall)? {
-                let line = format!("({}) {}", found.kind.word(), truncate::line(&found.text, LONGEST));
+                let line =
+                    format!("({}) {}", found.kind.word(), truncate::line(&found.text, MAX_MEMORY_CHARS));
                 if !self.told.contains(&found.text) {
-                    injected.push(Injected { kind: found.kind.word().into(), id: found.id });
+                    injected.push(InjectedMemory { kind: found.kind.word().into(), id: found.id });
                     self.told.push(found.text);
                     lines.push(line);
                 }
@@ -103,7 +104,7 @@ pub fn settle_turns(
     settings: &Settings,
     redactor: &Arc<Redactor>,
 ) -> Result<usize, MemoryError> {
-    let memory = Memory::open(Places::of(layout, settings), redactor.clone());
+    let memory = Memory::open(Places::from_settings(layout, settings), redactor.clone());
     memory.settle_turns(|begun| keeping::known_of(layout, begun))
 }
 
@@ -148,13 +149,13 @@ impl Session {
 
     /// The turn of a run that is taken up: it is told what it was told when it began. None where somebody wrote it down meanwhile.
     fn taken_up(&self) -> Option<Recollection> {
-        let places = Places::of(&self.layout, &self.settings);
-        let stm = Stm::at(&places.stm, Bounds::of(&self.settings), self.redactor.clone());
+        let places = Places::from_settings(&self.layout, &self.settings);
+        let stm = Stm::at(&places.stm, Bounds::from_settings(&self.settings), self.redactor.clone());
         let memory = Memory::open(places, self.redactor.clone());
         let (begun, open) = memory.take_up(self.run.id()).ok().flatten()?;
         let told = self.extras.iter().filter(|extra| extra.name == REMEMBERED);
         let told = told.flat_map(|extra| extra.text.lines().map(str::to_string)).collect();
-        let Begun { session_id, turn_number, state_before, .. } = begun;
+        let TurnStart { session_id, turn_number, state_before, .. } = begun;
         Some(Recollection {
             memory,
             stm,
@@ -169,10 +170,10 @@ impl Session {
 
     fn recall(&mut self, prompt: &str) -> Result<Recollection, MemoryError> {
         settle_turns(&self.layout, &self.settings, &self.redactor)?;
-        let places = Places::of(&self.layout, &self.settings);
-        let state = State::read(&places.state)?;
+        let places = Places::from_settings(&self.layout, &self.settings);
+        let state = ConversationState::read(&places.state)?;
         let session_id = self.run.id().to_string();
-        let stm = Stm::at(&places.stm, Bounds::of(&self.settings), self.redactor.clone());
+        let stm = Stm::at(&places.stm, Bounds::from_settings(&self.settings), self.redactor.clone());
         let (any_memory, any_trace) = (places.ltm.exists(), places.stm.exists());
         let mut memory = Memory::open(places, self.redactor.clone());
         if let Some(directory) = self.settings.given(&table::EMBEDDER) {
@@ -185,7 +186,7 @@ impl Session {
             memory.offer(offer.kind, &offer.stamp, || offer.documents.clone())?;
         }
         let turn_number = 1;
-        let begun = Begun {
+        let begun = TurnStart {
             session_id: session_id.clone(),
             turn_number,
             user_input: prompt.to_string(),
@@ -194,16 +195,21 @@ impl Session {
         let open = Some(memory.begin(&begun)?);
         let (mut lines, mut injected, mut told) = (Vec::new(), Vec::new(), Vec::new());
         if any_memory {
-            for found in memory.query(prompt, MOST)? {
+            for found in memory.query(prompt, MAX_MEMORIES)? {
                 let age = found.age_days.map_or(String::new(), |days| format!(", {days} days old"));
-                lines.push(format!("- ({}{age}) {}", found.source, truncate::line(&found.text, LONGEST)));
-                injected.push(Injected { kind: found.kind.word().into(), id: found.id });
+                lines.push(format!(
+                    "- ({}{age}) {}",
+                    found.source,
+                    truncate::line(&found.text, MAX_MEMORY_CHARS)
+                ));
+                injected.push(InjectedMemory { kind: found.kind.word().into(), id: found.id });
                 told.push(found.text);
             }
         }
         let mut entries = Vec::new();
         if any_trace {
-            let traces = Recall { text: prompt, kinds: &[Kind::Stm], limit: 4 * MOST, ..Recall::default() };
+            let traces =
+                Recall { text: prompt, kinds: &[Kind::Stm], limit: 4 * MAX_MEMORIES, ..Recall::default() };
             let ids: Vec<String> = memory.recall(&traces)?.into_iter().map(|found| found.id).collect();
             let fresh = stm.tell(&ids, &session_id, clock::now())?;
             entries.push(json!({
@@ -211,8 +217,8 @@ impl Session {
                 "args": {"query": truncate::line(prompt, 200)}, "output": {"hits": fresh.len()},
             }));
             for entry in fresh {
-                lines.push(format!("- (trace) {}", truncate::line(&entry.said(), LONGEST)));
-                injected.push(Injected { kind: Kind::Stm.word().into(), id: entry.id.clone() });
+                lines.push(format!("- (trace) {}", truncate::line(&entry.said(), MAX_MEMORY_CHARS)));
+                injected.push(InjectedMemory { kind: Kind::Stm.word().into(), id: entry.id.clone() });
                 told.push(entry.said());
             }
         }

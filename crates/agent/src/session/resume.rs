@@ -11,11 +11,11 @@ use marvin_base::{clock, ledger, truncate};
 use serde_json::{Map, Value};
 
 /// A `run.json` larger than this is not one.
-const LARGEST: u64 = 64 * 1024 * 1024;
+const MAX_RUN_JSON_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A run that broke off.
 #[derive(Debug)]
-pub(crate) struct Broken {
+pub(crate) struct InterruptedRun {
     pub(crate) run: RunDirectory,
     /// What `run.json` says.
     pub(crate) facts: Map<String, Value>,
@@ -23,14 +23,14 @@ pub(crate) struct Broken {
     pub(crate) events: Vec<Value>,
 }
 
-impl Broken {
+impl InterruptedRun {
     /// Finds a run of this project by its id.
-    pub(crate) fn find(layout: &Layout, id: &str) -> Result<Broken, SessionError> {
+    pub(crate) fn find(layout: &Layout, id: &str) -> Result<InterruptedRun, SessionError> {
         let wrong = |problem: String| SessionError::Resume(truncate::line(id, 80), problem);
         let id = id.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         let run = RunDirectory::open(&layout.runs(), id)
             .map_err(|error| wrong(format!("there is no such run here ({error})")))?;
-        let text = files::read_text(&run.path().join("run.json"), LARGEST, Links::Refuse)
+        let text = files::read_text(&run.path().join("run.json"), MAX_RUN_JSON_BYTES, Links::Refuse)
             .map_err(|error| wrong(format!("its run.json cannot be read: {error}")))?;
         let facts: Map<String, Value> = serde_json::from_str(&text)
             .map_err(|error| wrong(format!("its run.json is damaged: {error}")))?;
@@ -42,7 +42,7 @@ impl Broken {
             return Err(wrong("it had no prompt yet".into()));
         }
         let events = ledger::read_chained(&run.trace())?.entries;
-        Ok(Broken { run, facts, events })
+        Ok(InterruptedRun { run, facts, events })
     }
 
     /// What was brought into its prompts.
@@ -67,7 +67,7 @@ pub fn brought(extras: &Value) -> Vec<Extra> {
 /// # Errors
 /// When there is no such run, it ended, or that cannot be written.
 pub fn close_broken(layout: &Layout, id: &str) -> Result<(), SessionError> {
-    let mut broken = Broken::find(layout, id)?;
+    let mut broken = InterruptedRun::find(layout, id)?;
     for (key, value) in [("status", "interrupted"), ("endReason", "broken_off")] {
         broken.facts.insert(key.into(), value.into());
     }
@@ -80,5 +80,5 @@ pub fn close_broken(layout: &Layout, id: &str) -> Result<(), SessionError> {
 /// # Errors
 /// When there is no such run, or it ended.
 pub fn prompt_of(layout: &Layout, id: &str) -> Result<String, SessionError> {
-    Ok(Broken::find(layout, id)?.prompt().to_string())
+    Ok(InterruptedRun::find(layout, id)?.prompt().to_string())
 }

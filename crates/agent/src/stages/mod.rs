@@ -11,18 +11,18 @@ pub use sections::Notes;
 pub use sieve::Sieve;
 
 use crate::compose::render;
-use crate::protocol::Understood;
+use crate::protocol::ParsedReply;
 use marvin_base::truncate;
 use marvin_model::{Message, Reply, Request};
 use serde_json::{Value, json};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// How often a model may give notes and nothing else.
-pub(crate) const MOST_NOTES: usize = 2;
+pub(crate) const MAX_NOTES_ONLY_REPLIES: usize = 2;
 /// Characters of what was thought, and of one tool's result, that are kept for a turn's record.
-const LONGEST: usize = 20_000;
+const MAX_RECORDED_TEXT_BYTES: usize = 20_000;
 /// Results of tools that are kept to compare candidates with.
-const MOST_HEARD: usize = 100;
+const MAX_TOOL_RESULTS: usize = 100;
 
 /// Looks into the short-term memory: one line for each find.
 pub type Recaller = Box<dyn Fn(&[String]) -> Vec<String> + Send + Sync>;
@@ -100,7 +100,7 @@ impl Stages {
     }
 
     /// Sorts a reply: leaves in it what is for the person and what goes back to the model, and gives the notes, if there are some.
-    pub(crate) fn sort(&self, reply: &mut Reply, understood: &mut Understood) -> Option<Notes> {
+    pub(crate) fn sort(&self, reply: &mut Reply, understood: &mut ParsedReply) -> Option<Notes> {
         let apart = match understood.data.get("notes") {
             Some(Value::String(_)) => match understood.data.remove("notes") {
                 Some(Value::String(notes)) => Some(notes),
@@ -131,8 +131,8 @@ impl Stages {
         if !thought.think.is_empty() {
             thought.think.push_str("\n\n");
         }
-        thought.think.push_str(&truncate::middle(&notes.whole, LONGEST));
-        let room = sections::MOST_CANDIDATES.saturating_sub(thought.candidates.len());
+        thought.think.push_str(&truncate::middle(&notes.whole, MAX_RECORDED_TEXT_BYTES));
+        let room = sections::MAX_CANDIDATES.saturating_sub(thought.candidates.len());
         thought.candidates.extend(notes.candidates.iter().take(room).cloned());
         thought.problems.extend(notes.problems.iter().cloned());
         Some(notes)
@@ -141,8 +141,8 @@ impl Stages {
     /// What a tool said.
     pub(crate) fn heard(&self, text: &str) {
         let mut thought = self.thought();
-        if thought.heard.len() < MOST_HEARD {
-            thought.heard.push(truncate::middle(text, LONGEST));
+        if thought.heard.len() < MAX_TOOL_RESULTS {
+            thought.heard.push(truncate::middle(text, MAX_RECORDED_TEXT_BYTES));
         }
     }
 
@@ -173,7 +173,7 @@ mod tests {
         stages: &Stages,
         protocol: &dyn ReplyProtocol,
         text: &str,
-    ) -> (Reply, Understood, Option<Notes>) {
+    ) -> (Reply, ParsedReply, Option<Notes>) {
         let mut reply = Reply { text: text.into(), ..Reply::default() };
         let mut understood = protocol.understand(&reply);
         let notes = stages.sort(&mut reply, &mut understood);

@@ -11,14 +11,14 @@ use marvin_model::{Arguments, ToolCall};
 use serde_json::{Map, Value};
 
 /// Candidates of one turn that are looked at.
-pub(super) const MOST_CANDIDATES: usize = marvin_memory::memory::MOST_CANDIDATES;
+pub(super) const MAX_CANDIDATES: usize = marvin_memory::memory::MAX_CANDIDATES_PER_TURN;
 /// Questions to the short-term memory.
-const MOST_QUERIES: usize = 3;
+const MAX_QUERIES: usize = 3;
 /// Requests of one reply; with a framed goal fewer.
-const MOST_REQUESTS: usize = 8;
-const MOST_REQUESTS_FRAMED: usize = 2;
+const MAX_REQUESTS: usize = 8;
+const MAX_FRAMED_REQUESTS: usize = 2;
 /// Problems of one reply that are told.
-const MOST_PROBLEMS: usize = 8;
+const MAX_PROBLEMS: usize = 8;
 /// The line above a request.
 const REQUEST: &str = "=== TOOL REQUEST ===";
 
@@ -104,7 +104,7 @@ impl Notes {
         reader.close();
         let mut notes = reader.notes;
         notes.sanitised = notes.sanitised.trim().to_string();
-        notes.problems.truncate(MOST_PROBLEMS);
+        notes.problems.truncate(MAX_PROBLEMS);
         Some(notes)
     }
 }
@@ -236,11 +236,11 @@ impl Reader {
             },
             Some(Heading::StmQuery) => {
                 let query = bullet(line).unwrap_or(line).trim();
-                if self.notes.queries.len() < MOST_QUERIES {
+                if self.notes.queries.len() < MAX_QUERIES {
                     self.notes.queries.push(query.to_string());
                 } else {
                     self.problem(format!(
-                        "STM QUERY has more than {MOST_QUERIES} lines; the rest was left out"
+                        "STM QUERY has more than {MAX_QUERIES} lines; the rest was left out"
                     ));
                 }
             }
@@ -283,7 +283,7 @@ impl Reader {
         let name = request.tool.filter(|tool| !tool.is_empty() && !tool.contains(char::is_whitespace));
         let arguments: Option<Map<String, Value>> =
             request.arguments.and_then(|text| serde_json::from_str(&text).ok());
-        let most = if self.framed { MOST_REQUESTS_FRAMED } else { MOST_REQUESTS };
+        let most = if self.framed { MAX_FRAMED_REQUESTS } else { MAX_REQUESTS };
         match (name, arguments) {
             (Some(name), _) if !stopped => {
                 self.problem(format!("the request of `{}` has no STOP", short(&name)));
@@ -322,8 +322,8 @@ impl Reader {
                 self.problem(format!("GOAL MODEL is no JSON object ({error})"));
             }
             (_, Err(error)) => self.problem(format!("a memory candidate is no JSON object ({error})")),
-            (_, Ok(_)) if self.notes.candidates.len() >= MOST_CANDIDATES => {
-                self.problem(format!("more than {MOST_CANDIDATES} memory candidates; the rest was left out"));
+            (_, Ok(_)) if self.notes.candidates.len() >= MAX_CANDIDATES => {
+                self.problem(format!("more than {MAX_CANDIDATES} memory candidates; the rest was left out"));
             }
             (_, Ok(candidate)) => self.notes.candidates.push(Value::Object(candidate)),
         }

@@ -2,8 +2,8 @@
 
 use super::{Course, Halt, Turn};
 use crate::compaction;
-use crate::host::Called;
-use crate::life::Known;
+use crate::host::ToolCallResult;
+use crate::life::PriorCall;
 use crate::outcome::Status;
 use crate::progress::{Progress, noted};
 use crate::protocol::Feedback;
@@ -36,7 +36,7 @@ impl Turn {
         self.told(course, "tools.started", payload)?;
         let looks_only = |call: &ToolCall| self.tools.touches(&call.name).changes_nothing();
         let parallel = calls.iter().all(looks_only);
-        let mut results: Vec<Called> = Vec::with_capacity(calls.len());
+        let mut results: Vec<ToolCallResult> = Vec::with_capacity(calls.len());
         let mut items = Vec::with_capacity(calls.len());
         if parallel {
             for call in &calls {
@@ -104,17 +104,17 @@ impl Turn {
     }
 
     /// Makes a call, unless it is known what came of it.
-    async fn make(&self, call: &ToolCall) -> Result<Called, LedgerError> {
+    async fn make(&self, call: &ToolCall) -> Result<ToolCallResult, LedgerError> {
         let Some(life) = &self.life else { return Ok(self.tools.call(call).await) };
         match life.known(call) {
-            Known::Ended(ok, text) => return Ok(remembered(call, ok, text)),
-            Known::Begun => {
+            PriorCall::Ended(ok, text) => return Ok(remembered(call, ok, text)),
+            PriorCall::Begun => {
                 let text = "interrupted: the shell ended while this call ran, and it is unknown whether it happened. \
                             It was not made again. Look at what it should have done before you do it once more.";
                 life.ended(call, false, text)?;
                 return Ok(remembered(call, false, text.to_string()));
             }
-            Known::New => {}
+            PriorCall::New => {}
         }
         life.begun(call)?;
         let called = self.tools.call(call).await;
@@ -148,8 +148,8 @@ impl Turn {
 }
 
 /// A call whose outcome is written down; nothing runs.
-fn remembered(call: &ToolCall, ok: bool, text: String) -> Called {
-    Called {
+fn remembered(call: &ToolCall, ok: bool, text: String) -> ToolCallResult {
+    ToolCallResult {
         tool: call.name.clone(),
         verdict: Verdict::allow("record", "taken from the record; nothing runs"),
         ok,
@@ -180,7 +180,7 @@ fn started(trace: &Trace, call: &ToolCall) -> (String, Value) {
     let payload = json!({"item": {
         "id": item, "type": "tool_call", "name": call.name, "tool_call_id": call.id,
         "arguments": trace.within(&call.arguments.to_value(), 2_000),
-        "call_signature": signature::of(&json!([call.name, call.arguments])),
+        "call_signature": signature::hash(&json!([call.name, call.arguments])),
     }});
     (item, payload)
 }
@@ -190,14 +190,14 @@ pub(crate) fn call_completed(
     trace: &Trace,
     item: &str,
     call: &ToolCall,
-    called: &Called,
+    called: &ToolCallResult,
     repeated: usize,
 ) -> Result<(), LedgerError> {
     trace.event("item.completed", completed(trace, item, call, called, repeated))?;
     trace.tampering(&called.tool, Some(item), &called.tampered())
 }
 
-fn completed(trace: &Trace, item: &str, call: &ToolCall, called: &Called, repeated: usize) -> Value {
+fn completed(trace: &Trace, item: &str, call: &ToolCall, called: &ToolCallResult, repeated: usize) -> Value {
     let mut payload = json!({"item": {
         "id": item, "type": "tool_call", "name": call.name, "tool": called.tool, "ok": called.ok,
         "verdict": called.verdict, "result": trace.within(&called.record, 4_000),

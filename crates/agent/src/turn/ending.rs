@@ -2,10 +2,10 @@
 
 use super::reply::fits;
 use super::{Course, Halt, SCHEMA_TRIES, Turn};
-use crate::commitments::Checked;
+use crate::commitments::CommitmentResult;
 use crate::outcome::{Outcome, Status};
-use crate::protocol::{Understood, WorkerStatus};
-use crate::prove::{Proof, Verification};
+use crate::protocol::{ParsedReply, WorkerStatus};
+use crate::prove::{Verification, Verifier};
 use marvin_model::{Message, Reply};
 use serde_json::{Map, json};
 
@@ -33,7 +33,7 @@ impl Turn {
         &self,
         course: &mut Course,
         reply: &Reply,
-        understood: Understood,
+        understood: ParsedReply,
     ) -> Result<(), Halt> {
         let mut text = understood.message;
         if let Some(schema) = &self.response_schema {
@@ -86,14 +86,14 @@ impl Turn {
     async fn prove(
         &self,
         course: &mut Course,
-        proof: &Proof,
+        proof: &Verifier,
         reply: &Reply,
         mut outcome: Outcome,
     ) -> Result<(), Halt> {
         let round = course.proved.len() + 1;
         self.trace.event("verification.started", json!({ "round": round }))?;
         let mut recorded = Ok(());
-        let mut notice = |checked: &Checked| {
+        let mut notice = |checked: &CommitmentResult| {
             if recorded.is_ok() {
                 let checked = self.trace.within(&json!(checked), 2_000);
                 recorded =

@@ -3,7 +3,7 @@
 use super::{Course, Halt, Turn};
 use crate::account::Account;
 use crate::outcome::Status;
-use crate::stages::{MOST_NOTES, Notes};
+use crate::stages::{MAX_NOTES_ONLY_REPLIES, Notes};
 use marvin_base::ledger::LedgerError;
 use marvin_model::{Message, Reply, Request};
 
@@ -11,7 +11,7 @@ impl Turn {
     /// A reply that was notes and nothing else: the answer is asked for, a bounded number of times.
     pub(super) fn noted(&self, course: &mut Course, reply: &Reply, notes: &Notes) -> Result<(), Halt> {
         course.noted += 1;
-        if course.noted > MOST_NOTES {
+        if course.noted > MAX_NOTES_ONLY_REPLIES {
             let error = format!("the model gave its notes {} times and no answer", course.noted);
             return self.over(course, Status::Failed, "only_notes", Some(error));
         }

@@ -1,7 +1,7 @@
 //! Rebuilding a conversation that grows too long: from the state and the record, not from what was said in it.
 
 use super::{Course, Halt, Turn};
-use crate::account::Left;
+use crate::account::RemainingBudget;
 use crate::compaction;
 use marvin_base::ledger::{Durability, Ledger, LedgerError};
 use marvin_base::truncate;
@@ -79,12 +79,12 @@ impl Turn {
     }
 
     /// What may still be spent after so many rounds.
-    pub(crate) fn left(&self, rounds: usize) -> Result<Left, LedgerError> {
+    pub(crate) fn left(&self, rounds: usize) -> Result<RemainingBudget, LedgerError> {
         let spent = match self.cost.limit() {
             Some(_) => self.cost.tree()?.cost,
             None => 0,
         };
-        Ok(Left {
+        Ok(RemainingBudget {
             dollars: self.cost.limit().map(|limit| dollars(limit.saturating_sub(spent))),
             rounds: self.bounds.rounds.saturating_sub(rounds),
         })

@@ -5,7 +5,7 @@ use marvin_agent::compaction::Window;
 use marvin_agent::host::LiveTools;
 use marvin_agent::protocol::{JsonAction, JsonText, Native, ReplyProtocol};
 use marvin_agent::turn::Bounds;
-use marvin_agent::{Ground, Status, Trace, Turn};
+use marvin_agent::{ProjectContext, Status, Trace, Turn};
 use marvin_base::environment::Environment;
 use marvin_base::ledger::{Durability, Ledger};
 use marvin_base::redact::Redactor;
@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 /// What a model says, however it writes it.
 #[derive(Debug, Clone, Copy)]
-enum Say {
+enum ScriptedReply {
     /// Words, and nothing to do.
     Words(&'static str),
     /// Words, and somebody to be summoned.
@@ -54,12 +54,16 @@ impl Way {
         }
     }
 
-    fn entry(self, say: Say) -> Entry {
+    fn entry(self, say: ScriptedReply) -> Entry {
         let reply = match (self, say) {
-            (_, Say::Raw(text)) | (Way::Native, Say::Words(text)) => json!({ "text": text }),
-            (Way::Json, Say::Words(text)) => json!({"json": {"status": "SUCCESS", "summary": text}}),
-            (Way::Action, Say::Words(text)) => json!({"json": {"message": text}}),
-            (_, Say::Summon(text, assignment, name)) => {
+            (_, ScriptedReply::Raw(text)) | (Way::Native, ScriptedReply::Words(text)) => {
+                json!({ "text": text })
+            }
+            (Way::Json, ScriptedReply::Words(text)) => {
+                json!({"json": {"status": "SUCCESS", "summary": text}})
+            }
+            (Way::Action, ScriptedReply::Words(text)) => json!({"json": {"message": text}}),
+            (_, ScriptedReply::Summon(text, assignment, name)) => {
                 let mut arguments = json!({ "assignment": assignment });
                 if let Some(name) = name {
                     arguments["name"] = name.into();
@@ -94,14 +98,14 @@ struct SummonInput {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct Summoned {
+struct SummonOutput {
     name: String,
 }
 
 #[async_trait]
 impl Tool for Summon {
     type Input = SummonInput;
-    type Data = Summoned;
+    type Data = SummonOutput;
     const NAME: &'static str = "summon_servitor";
     const DESCRIPTION: &'static str = "Summon a servitor.";
     const EXAMPLE: &'static str = r#"{"assignment": "x"}"#;
@@ -110,14 +114,14 @@ impl Tool for Summon {
         Touches::NOTHING
     }
 
-    async fn call(&self, input: SummonInput, _: &ToolContext) -> Result<Output<Summoned>, ToolError> {
+    async fn call(&self, input: SummonInput, _: &ToolContext) -> Result<Output<SummonOutput>, ToolError> {
         let mut summoned = self.summoned.lock().unwrap();
         let name = input.name.unwrap_or_else(|| format!("Agent-{}", summoned.len() + 1));
         if summoned.iter().any(|(_, taken)| *taken == name) {
             return Err(ToolError::Failed(format!("the name {name} is taken")));
         }
         summoned.push((input.assignment, name.clone()));
-        Ok(Output::line(format!("Summoned {name}"), Summoned { name }))
+        Ok(Output::line(format!("Summoned {name}"), SummonOutput { name }))
     }
 }
 
@@ -151,7 +155,7 @@ impl ModelClient for Spy {
 
 /// What came of a conversation.
 #[derive(Debug, PartialEq)]
-struct Seen {
+struct ConversationResult {
     status: Status,
     reason: &'static str,
     text: String,
@@ -164,12 +168,12 @@ struct Seen {
     fed_back: Vec<(bool, String)>,
 }
 
-async fn converse(way: Way, says: &[Say], rounds: usize) -> Seen {
+async fn converse(way: Way, says: &[ScriptedReply], rounds: usize) -> ConversationResult {
     let directory = tempfile::tempdir().unwrap();
     let work = directory.path().join("work");
     std::fs::create_dir(&work).unwrap();
     let environment = Environment::from_iter([("HOME", directory.path().display().to_string())]);
-    let ground = Ground::find(environment, work.clone(), Some(&work), true, Vec::new()).unwrap();
+    let ground = ProjectContext::find(environment, work.clone(), Some(&work), true, Vec::new()).unwrap();
     let run = RunDirectory::create(&ground.layout.runs()).unwrap();
     let redactor = Arc::new(Redactor::patterns_only());
     let ledger = Ledger::open(&run.trace(), Durability::System, redactor.clone()).unwrap();
@@ -218,7 +222,7 @@ async fn converse(way: Way, says: &[Say], rounds: usize) -> Seen {
         assert_eq!(request.tools.is_empty(), way != Way::Native, "{way:?}");
     }
     let summoned = summon.summoned.lock().unwrap().clone();
-    Seen {
+    ConversationResult {
         status: outcome.status,
         reason: outcome.reason,
         text: outcome.text,
@@ -247,7 +251,7 @@ fn feedback(message: &Message) -> (bool, String) {
 }
 
 /// Runs a conversation in every way; all of them must come to the same.
-async fn in_every_way(says: &[Say], rounds: usize) -> Seen {
+async fn in_every_way(says: &[ScriptedReply], rounds: usize) -> ConversationResult {
     let first = converse(WAYS[0], says, rounds).await;
     for way in &WAYS[1..] {
         assert_eq!(converse(*way, says, rounds).await, first, "{way:?}");
@@ -257,7 +261,8 @@ async fn in_every_way(says: &[Say], rounds: usize) -> Seen {
 
 #[tokio::test]
 async fn words_alone_end_it() {
-    let seen = in_every_way(&[Say::Words("Hello."), Say::Words("never asked for")], 9).await;
+    let seen =
+        in_every_way(&[ScriptedReply::Words("Hello."), ScriptedReply::Words("never asked for")], 9).await;
     assert_eq!((seen.status, seen.rounds, seen.text.as_str()), (Status::Success, 1, "Hello."));
     assert!(seen.fed_back.is_empty());
 }
@@ -265,9 +270,9 @@ async fn words_alone_end_it() {
 #[tokio::test]
 async fn feedback_goes_back_until_there_is_none() {
     let says = [
-        Say::Summon("One.", "write the tests", None),
-        Say::Summon("Another.", "write the code", Some("Ann")),
-        Say::Words("Both are at it."),
+        ScriptedReply::Summon("One.", "write the tests", None),
+        ScriptedReply::Summon("Another.", "write the code", Some("Ann")),
+        ScriptedReply::Words("Both are at it."),
     ];
     let seen = in_every_way(&says, 9).await;
     let pair = |one: &str, two: &str| (one.to_string(), two.to_string());
@@ -280,10 +285,10 @@ async fn feedback_goes_back_until_there_is_none() {
 #[tokio::test]
 async fn a_failure_is_fed_back_too() {
     let says = [
-        Say::Summon("One.", "a", Some("Ann")),
-        Say::Summon("Again.", "b", Some("Ann")),
-        Say::Summon("Otherwise.", "b", Some("Bob")),
-        Say::Words("Done."),
+        ScriptedReply::Summon("One.", "a", Some("Ann")),
+        ScriptedReply::Summon("Again.", "b", Some("Ann")),
+        ScriptedReply::Summon("Otherwise.", "b", Some("Bob")),
+        ScriptedReply::Words("Done."),
     ];
     let seen = in_every_way(&says, 9).await;
     assert_eq!(seen.fed_back[1], (false, "the name Ann is taken".to_string()));
@@ -292,10 +297,10 @@ async fn a_failure_is_fed_back_too() {
 
 #[tokio::test]
 async fn the_loop_is_bounded() {
-    let endless = [Say::Summon("More.", "x", None); 20];
+    let endless = [ScriptedReply::Summon("More.", "x", None); 20];
     let seen = in_every_way(&endless, 3).await;
     assert_eq!((seen.status, seen.reason, seen.summoned.len()), (Status::Failed, "max_rounds", 3));
-    let stuck = [Say::Summon("More.", "x", Some("Ann")); 20];
+    let stuck = [ScriptedReply::Summon("More.", "x", Some("Ann")); 20];
     let seen = in_every_way(&stuck, 15).await;
     assert_eq!((seen.status, seen.reason, seen.summoned.len()), (Status::Failed, "no_progress", 1));
 }
@@ -309,7 +314,8 @@ async fn what_is_no_object_is_shown_as_it_is_without_feedback() {
         "{\"spawn\": \"Ann\"}",
         "{\"message\": \"x\", \"spawn\": {\"name\": \"Ann\"}}",
     ] {
-        let seen = in_every_way(&[Say::Raw(text), Say::Words("never asked for")], 9).await;
+        let seen =
+            in_every_way(&[ScriptedReply::Raw(text), ScriptedReply::Words("never asked for")], 9).await;
         assert_eq!((seen.text.as_str(), seen.rounds, seen.summoned.len()), (text, 1, 0));
         assert_eq!(seen.shown, [text]);
     }

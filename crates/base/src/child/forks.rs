@@ -12,7 +12,7 @@
 use std::mem::size_of;
 
 /// How long the keeper waits for the listener, in milliseconds.
-const PATIENCE: i32 = 5000;
+const LISTENER_TIMEOUT_MS: i32 = 5000;
 
 const SET_MODE_FILTER: libc::c_ulong = 1;
 const NEW_LISTENER: libc::c_ulong = 1 << 3;
@@ -137,7 +137,7 @@ pub(super) fn receive(socket: i32) -> Option<i32> {
     // SAFETY: as above.
     unsafe {
         let mut ready = libc::pollfd { fd: socket, events: libc::POLLIN, revents: 0 };
-        if libc::poll(&raw mut ready, 1, PATIENCE) != 1 {
+        if libc::poll(&raw mut ready, 1, LISTENER_TIMEOUT_MS) != 1 {
             return None;
         }
         let mut message: libc::msghdr = std::mem::zeroed();
@@ -158,7 +158,7 @@ pub(super) fn receive(socket: i32) -> Option<i32> {
 
 /// Waits for a question, a signal (through `signals`) or the end of the time. The question is answered later.
 #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
-pub(super) fn wait(listener: i32, signals: i32, milliseconds: i64) -> Heard {
+pub(super) fn wait(listener: i32, signals: i32, milliseconds: i64) -> ForkEvent {
     let watch = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
     let mut both = [watch(listener), watch(signals)];
     let timeout = i32::try_from(milliseconds).unwrap_or(i32::MAX);
@@ -170,18 +170,18 @@ pub(super) fn wait(listener: i32, signals: i32, milliseconds: i64) -> Heard {
             let mut question = Question { id: 0, process: 0, flags: 0, data: [0; 8] };
             // It fails when whoever asked has ended meanwhile.
             if libc::ioctl(listener, RECEIVE as _, &raw mut question) == 0 {
-                return Heard::Question(question.id);
+                return ForkEvent::Question(question.id);
             }
         } else if of_listener.revents & (libc::POLLHUP | libc::POLLERR | libc::POLLNVAL) != 0 {
-            return Heard::Nobody;
+            return ForkEvent::Nobody;
         }
     }
-    Heard::Nothing
+    ForkEvent::Nothing
 }
 
 /// What came of waiting.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum ForkEvent {
     /// Somebody wants to begin a process or a thread.
     Question(u64),
     /// Nobody is left who could ask.

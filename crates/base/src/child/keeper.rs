@@ -21,7 +21,7 @@
 //! cannot be ended. An uncontained program can kill its own keeper with `SIGKILL`; a contained one cannot signal outside its
 //! box (Linux 6.12 and newer). On a kernel without `/proc/PID/task/TID/children` only the program's process group is ended.
 
-use super::forks::{self, Heard};
+use super::forks::{self, ForkEvent};
 use super::namespaces::{self, IdMaps};
 use super::{Child, Limits, tree};
 use rustix::process::Signal;
@@ -39,8 +39,8 @@ pub(super) const END: Signal = Signal::INT;
 /// How long what a program left behind may go on writing, in milliseconds.
 const DRAIN: i64 = 300;
 /// At which distance, in nanoseconds, what is left is ended; the keeper does not give up before nothing is left.
-const DISTANCE: i64 = 500_000;
-const LONGEST_DISTANCE: i64 = 500_000_000;
+const KILL_INTERVAL_NS: i64 = 500_000;
+const MAX_KILL_INTERVAL_NS: i64 = 500_000_000;
 /// How often processes are counted, in milliseconds; every so many times even when the machine seems quiet.
 const LOOK: i64 = 25;
 const QUIET_LOOKS: u32 = 20;
@@ -68,7 +68,7 @@ pub(super) fn was_crowded(mut word: PipeReader) -> bool {
 pub(super) fn keep(command: &mut std::process::Command, child: &Child) -> std::io::Result<PipeReader> {
     let (word, say) = std::io::pipe()?;
     let (limits, own_session) = (child.limits, child.own_session);
-    let rules = Watched {
+    let rules = KeeperOptions {
         max_processes: limits.processes,
         own_session,
         status_file: child.status_file.as_deref().map(StatusFile::new).transpose()?,
@@ -180,7 +180,7 @@ struct Handles {
 }
 
 /// What the keeper knows of the program.
-struct Watched {
+struct KeeperOptions {
     max_processes: Option<u32>,
     own_session: bool,
     status_file: Option<StatusFile>,
@@ -304,7 +304,7 @@ fn bound(resource: Resource, most: u64) -> std::io::Result<()> {
 
 /// The keeper's side: waits for the program, then for what it left behind, and ends as the program ended.
 #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
-fn watch(program: i32, watched: &libc::sigset_t, child: &Watched, open: Handles) -> ! {
+fn watch(program: i32, watched: &libc::sigset_t, child: &KeeperOptions, open: Handles) -> ! {
     // SAFETY: plain system calls on numbers and on memory of this function.
     unsafe {
         // Both sides do this, since either may be first; the leader of a group could not start a session any more. The keeper
@@ -354,8 +354,11 @@ fn watch(program: i32, watched: &libc::sigset_t, child: &Watched, open: Handles)
                 }
                 tree.end();
                 // What cannot be ended at all is looked at less and less often.
-                let longer = rest.saturating_neg().saturating_mul(DISTANCE / 100);
-                let pause = libc::timespec { tv_sec: 0, tv_nsec: DISTANCE.max(longer.min(LONGEST_DISTANCE)) };
+                let longer = rest.saturating_neg().saturating_mul(KILL_INTERVAL_NS / 100);
+                let pause = libc::timespec {
+                    tv_sec: 0,
+                    tv_nsec: KILL_INTERVAL_NS.max(longer.min(MAX_KILL_INTERVAL_NS)),
+                };
                 libc::nanosleep(&raw const pause, std::ptr::null_mut());
                 continue;
             }
@@ -367,15 +370,15 @@ fn watch(program: i32, watched: &libc::sigset_t, child: &Watched, open: Handles)
             }
             let signal = if let Some(open) = listener {
                 match forks::wait(open, signals, rest.min(3_600_000)) {
-                    Heard::Question(id) if looks.has_room(&mut tree) => forks::allow(open, id),
+                    ForkEvent::Question(id) if looks.has_room(&mut tree) => forks::allow(open, id),
                     // Whoever asks from here on gets no answer, until it is ended.
-                    Heard::Question(_) => {
+                    ForkEvent::Question(_) => {
                         libc::write(say, [CROWDED].as_ptr().cast(), 1);
                         deadline = now();
                         continue;
                     }
-                    Heard::Nobody => listener = None,
-                    Heard::Nothing => {}
+                    ForkEvent::Nobody => listener = None,
+                    ForkEvent::Nothing => {}
                 }
                 let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
                 libc::sigtimedwait(watched, std::ptr::null_mut(), &raw const at_once)

@@ -353,7 +353,7 @@ fn carry_trust(layout: &Layout, record: &Path, security: &Path) -> std::io::Resu
     let learned = security.join("learned.jsonl");
     let (Ok(bytes), Some(mut trusted)) = (std::fs::read(&learned), read_trust(layout)) else { return Ok(()) };
     let Some(files) = trusted.get_mut("files").and_then(Value::as_object_mut) else { return Ok(()) };
-    let hash = Value::from(signature::of_bytes(&bytes));
+    let hash = Value::from(signature::hash_bytes(&bytes));
     if files.get(&name(record.join(SECURITY).join("learned.jsonl"))) != Some(&hash) {
         return Ok(());
     }
@@ -437,7 +437,7 @@ mod tests {
 
         fn trust_learned(&self) {
             let file = self.record().canonicalize().unwrap().join("security/learned.jsonl");
-            let hash = signature::of_bytes(&std::fs::read(&file).unwrap());
+            let hash = signature::hash_bytes(&std::fs::read(&file).unwrap());
             put(&self.layout.trusted(), &json!({"files": {file.display().to_string(): hash}}).to_string());
         }
     }

@@ -96,7 +96,7 @@ pub(super) fn project_id(project: &Path) -> String {
         if char.is_ascii_alphanumeric() || matches!(char, '-' | '_') { char } else { '_' }
     };
     let name: String = name.chars().take(MAX_NAME_CHARS).map(plain).collect();
-    let hash = signature::of_bytes(project.as_os_str().as_encoded_bytes());
+    let hash = signature::hash_bytes(project.as_os_str().as_encoded_bytes());
     format!("{}-{}", if name.is_empty() { "root" } else { &name }, hash.get(..ID_DIGITS).unwrap_or(&hash))
 }
 

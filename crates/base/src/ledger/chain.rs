@@ -168,10 +168,10 @@ impl Head {
             .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
             .open(path)
             .ok()?;
-        Head::of(&file)
+        Head::from_file(&file)
     }
 
-    pub(super) fn of(file: &File) -> Option<Head> {
+    pub(super) fn from_file(file: &File) -> Option<Head> {
         let mut bytes = [0; HEAD_BYTES];
         file.read_exact_at(&mut bytes, 0).ok()?;
         let text = std::str::from_utf8(&bytes).ok()?.strip_suffix('\n')?;

@@ -9,7 +9,7 @@
 
 use super::known::{self, TerminalKind};
 use super::process::{Process, ProcessTable};
-use super::{Refusal, Via};
+use super::{DecisionChannel, Refusal};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
@@ -104,7 +104,7 @@ pub(super) fn refuse_agents<'a>(
 pub(super) fn require_terminal<'a>(
     table: &'a ProcessTable,
     pid: i32,
-    via: Via,
+    via: DecisionChannel,
     rules: &Rules,
 ) -> Result<&'a Process, Refusal> {
     at_terminal(table, pid, via, rules, 0)
@@ -113,7 +113,7 @@ pub(super) fn require_terminal<'a>(
 fn at_terminal<'a>(
     table: &'a ProcessTable,
     pid: i32,
-    via: Via,
+    via: DecisionChannel,
     rules: &Rules,
     nesting: usize,
 ) -> Result<&'a Process, Refusal> {
@@ -148,7 +148,7 @@ fn at_terminal<'a>(
         )));
     }
     let leader = session_leader(below, provider, rules)?;
-    let is_command = via == Via::Command;
+    let is_command = via == DecisionChannel::Command;
     if leader.pid == this.pid {
         if is_command && !is_test {
             return undecided(
@@ -271,7 +271,9 @@ fn require_client(
         process.pid != server.pid && process.exe_id.is_some() && process.exe_id == server.exe_id
     };
     let mut clients = table.connected(server.pid).filter(client);
-    if clients.any(|client| at_terminal(table, client.pid, Via::Screen, rules, nesting + 1).is_ok()) {
+    if clients
+        .any(|client| at_terminal(table, client.pid, DecisionChannel::Screen, rules, nesting + 1).is_ok())
+    {
         return Ok(());
     }
     undecided(format!("{} has no client that is attached from a person's terminal", server.shown()))

@@ -33,7 +33,7 @@ const TEST_TERMINAL: &str = "MARVIN_TEST_TERMINAL";
 
 /// How a decision reaches this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Via {
+pub enum DecisionChannel {
     /// A command line that decides by itself.
     Command,
     /// Keys that are typed into this process, which holds the terminal.
@@ -42,12 +42,12 @@ pub enum Via {
     Page,
 }
 
-impl Via {
+impl DecisionChannel {
     fn word(self) -> &'static str {
         match self {
-            Via::Command => "command",
-            Via::Screen => "screen",
-            Via::Page => "page",
+            DecisionChannel::Command => "command",
+            DecisionChannel::Screen => "screen",
+            DecisionChannel::Page => "page",
         }
     }
 }
@@ -94,7 +94,11 @@ impl Person {
     ///
     /// # Errors
     /// When an agent asks, when it cannot be told who asks, or when the key of the state directory cannot be used.
-    pub fn identify(environment: &Environment, via: Via, reviewer: Option<&str>) -> Result<Self, Refusal> {
+    pub fn identify(
+        environment: &Environment,
+        via: DecisionChannel,
+        reviewer: Option<&str>,
+    ) -> Result<Self, Refusal> {
         Person::judge(&ProcessTable::of_system(), environment, via, reviewer)
     }
 
@@ -105,7 +109,7 @@ impl Person {
     pub fn judge(
         table: &ProcessTable,
         environment: &Environment,
-        via: Via,
+        via: DecisionChannel,
         reviewer: Option<&str>,
     ) -> Result<Self, Refusal> {
         refuse_marks(environment)?;
@@ -231,7 +235,7 @@ fn terminal_name(process: &Process) -> Option<String> {
 #[cfg(debug_assertions)]
 #[doc(hidden)]
 pub mod testing {
-    use super::{Environment, Person, Process, ProcessTable, Refusal, Via};
+    use super::{DecisionChannel, Environment, Person, Process, ProcessTable, Refusal};
     use std::path::{Path, PathBuf};
 
     /// The rows of a shell in a terminal window with `marvin` in the foreground.
@@ -276,6 +280,11 @@ pub mod testing {
     /// As for [`Person::judge`].
     pub fn person(name: &str, home: &Path) -> Result<Person, Refusal> {
         let environment = Environment::from_iter([("HOME", home.display().to_string())]);
-        Person::judge(&ProcessTable::of_rows(40, window(), &[]), &environment, Via::Screen, Some(name))
+        Person::judge(
+            &ProcessTable::of_rows(40, window(), &[]),
+            &environment,
+            DecisionChannel::Screen,
+            Some(name),
+        )
     }
 }

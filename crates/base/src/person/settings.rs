@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 /// The settings that count.
 #[derive(Debug, Default)]
-pub(super) struct Own {
+pub(super) struct PersonSettings {
     /// Who decides where there is no terminal.
     pub(super) unattended: Option<String>,
     /// Further terminal programs.
@@ -57,15 +57,15 @@ fn config_path(environment: &Environment) -> Option<PathBuf> {
 }
 
 /// Reads what counts; a file that another user could have written does not.
-pub(super) fn read(environment: &Environment) -> Result<Own, Refusal> {
-    let Some(path) = config_path(environment) else { return Ok(Own::default()) };
+pub(super) fn read(environment: &Environment) -> Result<PersonSettings, Refusal> {
+    let Some(path) = config_path(environment) else { return Ok(PersonSettings::default()) };
     if !is_own(&path) {
-        return Ok(Own::default());
+        return Ok(PersonSettings::default());
     }
     let sources = Sources { user: Some(path.clone()), ..Sources::default() };
     let settings = Settings::load(&sources)
         .map_err(|error| Refusal::Undecided(format!("{} cannot be read: {error}", path.display())))?;
-    Ok(Own {
+    Ok(PersonSettings {
         unattended: settings.given(&table::PERSON_UNATTENDED).map(str::to_string),
         terminals: settings.list(&table::PERSON_TERMINALS),
     })

@@ -1,7 +1,7 @@
 //! The judgement over given process tables: what a person's terminals look like, and what agents do to look the same.
 
 use super::process::{Process, ProcessTable};
-use super::{Person, Refusal, Via, refuse_marks, terminal_name, test_terminal, testing};
+use super::{DecisionChannel, Person, Refusal, refuse_marks, terminal_name, test_terminal, testing};
 use crate::environment::Environment;
 use crate::exit::Exit;
 use std::path::PathBuf;
@@ -30,7 +30,7 @@ fn between(rows: &mut Vec<Process>, child: i32, path: &str, words: &[&str]) {
     rows.push(new);
 }
 
-fn judge(rows: Vec<Process>, connected: &[(i32, i32)], via: Via) -> Result<Person, Refusal> {
+fn judge(rows: Vec<Process>, connected: &[(i32, i32)], via: DecisionChannel) -> Result<Person, Refusal> {
     let home = tempfile::tempdir().unwrap();
     let environment =
         Environment::from_iter([("HOME", home.path().display().to_string()), ("USER", "ann".into())]);
@@ -41,7 +41,7 @@ fn judge(rows: Vec<Process>, connected: &[(i32, i32)], via: Via) -> Result<Perso
 fn changed(change: Change) -> Result<Person, Refusal> {
     let mut rows = testing::window();
     change(&mut rows);
-    judge(rows, &[], Via::Screen)
+    judge(rows, &[], DecisionChannel::Screen)
 }
 
 #[test]
@@ -205,9 +205,9 @@ fn multiplexer() -> Vec<Process> {
 
 #[test]
 fn s10_a_multiplexer_needs_a_client_in_a_persons_terminal() {
-    judge(multiplexer(), &[(33, 34)], Via::Screen).unwrap();
+    judge(multiplexer(), &[(33, 34)], DecisionChannel::Screen).unwrap();
     let refused = |rows, connected: &[(i32, i32)], name: &str| {
-        let refusal = judge(rows, connected, Via::Screen).unwrap_err();
+        let refusal = judge(rows, connected, DecisionChannel::Screen).unwrap_err();
         assert!(matches!(refusal, Refusal::Undecided(_)), "{name}: {refusal:?}");
     };
     refused(multiplexer(), &[], "nobody is attached");
@@ -225,7 +225,7 @@ fn s10_a_multiplexer_needs_a_client_in_a_persons_terminal() {
     refused(rows, &[(33, 34)], "a server of one's own");
     let mut rows = multiplexer();
     at(&mut rows, 34).marks = vec!["CLAUDECODE".into()];
-    let refusal = judge(rows, &[(33, 34)], Via::Screen).unwrap_err();
+    let refusal = judge(rows, &[(33, 34)], DecisionChannel::Screen).unwrap_err();
     assert!(matches!(refusal, Refusal::Agent(_)), "{refusal:?}");
 }
 
@@ -233,15 +233,15 @@ fn s10_a_multiplexer_needs_a_client_in_a_persons_terminal() {
 fn a_command_needs_a_shell_and_the_foreground() {
     let mut rows = testing::window();
     at(&mut rows, 40).foreground = 30;
-    let refusal = judge(rows, &[], Via::Command).unwrap_err();
+    let refusal = judge(rows, &[], DecisionChannel::Command).unwrap_err();
     assert!(refusal.to_string().contains("foreground"), "{refusal}");
     let mut rows = testing::window();
     rows.retain(|row| row.pid != 30);
     let this = at(&mut rows, 40);
     (this.parent, this.session) = (20, 40);
-    let refusal = judge(rows.clone(), &[], Via::Command).unwrap_err();
+    let refusal = judge(rows.clone(), &[], DecisionChannel::Command).unwrap_err();
     assert!(refusal.to_string().contains("not from a shell"), "{refusal}");
-    judge(rows, &[], Via::Screen).unwrap();
+    judge(rows, &[], DecisionChannel::Screen).unwrap();
 }
 
 /// A home with these settings.
@@ -264,14 +264,21 @@ fn settings_of_the_person_accept_more() {
         ProcessTable::of_rows(40, rows, &[])
     };
     let (home, environment) = home_with("[person]\nunattended = \"nightly\"\n");
-    let person = Person::judge(&without_terminal(|_| {}), &environment, Via::Command, None).unwrap();
+    let person =
+        Person::judge(&without_terminal(|_| {}), &environment, DecisionChannel::Command, None).unwrap();
     assert_eq!((person.name(), person.decided_by().via.as_str()), ("nightly", "unattended"));
     person.record("gate trust", "/p").unwrap();
     assert_eq!(super::decisions::read(&home.path().join(".local/state/marvin")).unwrap().len(), 1);
     let agent = without_terminal(|rows| program(at(rows, 20), "/usr/bin/claude", &["claude"]));
-    assert!(matches!(Person::judge(&agent, &environment, Via::Command, Some("ann")), Err(Refusal::Agent(_))));
+    assert!(matches!(
+        Person::judge(&agent, &environment, DecisionChannel::Command, Some("ann")),
+        Err(Refusal::Agent(_))
+    ));
     let lost = without_terminal(|rows| at(rows, 40).parent = 1);
-    assert!(matches!(Person::judge(&lost, &environment, Via::Command, None), Err(Refusal::Undecided(_))));
+    assert!(matches!(
+        Person::judge(&lost, &environment, DecisionChannel::Command, None),
+        Err(Refusal::Undecided(_))
+    ));
 
     let (_home, environment) = home_with("[person]\nterminals = [\"mosh-server\", \"/opt/term/\"]\n");
     for path in ["/home/a/bin/mosh-server", "/opt/term/bin/x"] {
@@ -279,10 +286,13 @@ fn settings_of_the_person_accept_more() {
         program(at(&mut rows, 20), path, &["x"]);
         at(&mut rows, 20).exe_is_system = false;
         let table = ProcessTable::of_rows(40, rows, &[]);
-        Person::judge(&table, &environment, Via::Screen, None).unwrap();
+        Person::judge(&table, &environment, DecisionChannel::Screen, None).unwrap();
     }
     let table = ProcessTable::of_rows(40, testing::window(), &[]);
-    assert_eq!(Person::judge(&table, &environment, Via::Screen, Some(" ")).unwrap_err(), Refusal::Nameless);
+    assert_eq!(
+        Person::judge(&table, &environment, DecisionChannel::Screen, Some(" ")).unwrap_err(),
+        Refusal::Nameless
+    );
 }
 
 #[test]
@@ -292,7 +302,7 @@ fn a_key_that_cannot_be_used_refuses() {
     std::fs::write(&state, "not a directory").unwrap();
     let environment = Environment::from_iter([("MARVIN_STATE_DIR", state.display().to_string())]);
     let table = ProcessTable::of_rows(40, testing::window(), &[]);
-    let refusal = Person::judge(&table, &environment, Via::Screen, None).unwrap_err();
+    let refusal = Person::judge(&table, &environment, DecisionChannel::Screen, None).unwrap_err();
     assert!(refusal.to_string().contains("key"), "{refusal}");
 }
 

@@ -93,7 +93,7 @@ pub(super) fn judge(value: &str, kind: NameKind, style: Style) -> Option<Evidenc
     if is_generated(trimmed) {
         return Some(Evidence::Generated);
     }
-    let counts = Counts::of(trimmed);
+    let counts = Counts::from_text(trimmed);
     let named = |holds: bool| holds.then_some(Evidence::Named);
     let lower = trimmed.trim_end_matches(['.', ',', ';', ')', '!']).to_ascii_lowercase();
     let schema = SCHEMA_WORDS.contains(&lower.as_str());
@@ -145,7 +145,7 @@ pub(super) fn judge_credential(value: &str) -> Option<Evidence> {
     if is_reference(value) || is_placeholder(value) || is_code(value) {
         return None;
     }
-    let counts = Counts::of(value);
+    let counts = Counts::from_text(value);
     if is_generated(value) || counts.length >= 12 && counts.is_mixed() && is_varied(value) && !is_wordy(value)
     {
         return Some(Evidence::Certain);
@@ -166,7 +166,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(text: &str) -> Self {
+    fn from_text(text: &str) -> Self {
         let mut counts = Counts { length: 0, letters: 0, digits: 0, blanks: 0, changes: 0, case_changes: 0 };
         let mut last = ' ';
         for letter in text.chars() {
@@ -251,7 +251,7 @@ fn is_path(value: &str) -> bool {
     let drive = value.as_bytes().get(1) == Some(&b':') && value.as_bytes().get(2) == Some(&b'\\');
     let rooted = value.starts_with('/') && {
         let longest = value.split('/').max_by_key(|part| part.len()).unwrap_or_default();
-        let counts = Counts::of(longest);
+        let counts = Counts::from_text(longest);
         // Base64 may begin with a slash too.
         !(value.len() >= 20
             && counts.is_mixed()
@@ -347,7 +347,7 @@ fn is_wordy(value: &str) -> bool {
     value.split(['-', '_', '.', '/', ' ', ':']).all(|part| {
         let lower = part.to_ascii_lowercase();
         let word = part.bytes().all(|byte| byte.is_ascii_alphabetic())
-            && (part.len() < 20 && Counts::of(part).case_changes <= 3);
+            && (part.len() < 20 && Counts::from_text(part).case_changes <= 3);
         let number = part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_digit());
         let version =
             lower.strip_prefix('v').is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
@@ -381,7 +381,7 @@ fn is_phrase(value: &str) -> bool {
 
 /// Long, varied, with letters and digits that no person would choose.
 pub(super) fn is_generated(value: &str) -> bool {
-    let counts = Counts::of(value);
+    let counts = Counts::from_text(value);
     if counts.length < 16 || counts.blanks > 0 || !value.is_ascii() || !is_varied(value) {
         return false;
     }

@@ -8,7 +8,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// A settings file larger than this is not one.
-const LARGEST: u64 = 1024 * 1024;
+const MAX_SETTINGS_FILE_BYTES: u64 = 1024 * 1024;
 
 /// Where settings are looked for.
 #[derive(Debug, Default)]
@@ -173,7 +173,7 @@ fn not_for_projects(setting: &Setting, path: &Path, sources: &Sources<'_>) -> Se
 /// The settings of a file as dotted keys with their values as text. A file that does not exist has none.
 fn read_file(path: &Path, is_project: bool) -> Result<Vec<(String, String)>, SettingsError> {
     let links = if is_project { Links::Refuse } else { Links::Follow };
-    let text = match files::read_text(path, LARGEST, links) {
+    let text = match files::read_text(path, MAX_SETTINGS_FILE_BYTES, links) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(source) => return Err(SettingsError::Unreadable { path: path.display().to_string(), source }),

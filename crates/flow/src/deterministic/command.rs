@@ -16,11 +16,11 @@
 use crate::worker::{Order, Report, Status, Worker};
 use crate::workers::prove;
 use async_trait::async_trait;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_base::child::Ending;
 use marvin_base::truncate;
 use marvin_gate::{Decision, Intent, Workspace, decide};
-use marvin_tools::command::{Kept, Ran, run_kept};
+use marvin_tools::command::{LineOutcome, OutputFiles, run_kept};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::os::unix::fs::DirBuilderExt;
@@ -36,18 +36,18 @@ const VARIABLE: usize = 100_000;
 /// How long a line may take when neither it nor its step says.
 const USUAL: Duration = Duration::from_secs(3_600);
 /// How long processes of a dead run are waited for.
-const PATIENCE: Duration = Duration::from_secs(20);
+const ORPHAN_EXIT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Runs command lines.
 #[derive(Debug)]
 pub struct Command {
-    ground: Arc<Ground>,
+    ground: Arc<ProjectContext>,
 }
 
 impl Command {
     /// Runs them on this ground.
     #[must_use]
-    pub fn new(ground: Arc<Ground>) -> Self {
+    pub fn new(ground: Arc<ProjectContext>) -> Self {
         Command { ground }
     }
 
@@ -73,7 +73,7 @@ impl Command {
         report
     }
 
-    fn kept(order: &Order) -> Kept {
+    fn kept(order: &Order) -> OutputFiles {
         let variables = [
             ("MARVIN_STEP_KEY", order.key.clone()),
             ("MARVIN_STEP", order.step_id.clone()),
@@ -83,7 +83,7 @@ impl Command {
         let mut variables: BTreeMap<String, String> =
             variables.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
         variables.extend(order.inputs.iter().filter_map(|(name, value)| input(name, value)));
-        Kept { place: place(&order.run_directory).join(&order.key), variables }
+        OutputFiles { place: place(&order.run_directory).join(&order.key), variables }
     }
 }
 
@@ -139,7 +139,7 @@ fn ended(order: &Order, code: i32, out: &str, err: &str) -> Report {
     }
 }
 
-fn other_end(order: &Order, ran: &Ran, out: &str, err: &str) -> Report {
+fn other_end(order: &Order, ran: &LineOutcome, out: &str, err: &str) -> Report {
     let signature = match ran.ending {
         Ending::Late => "timeout",
         Ending::Cancelled => "interrupted",
@@ -168,7 +168,7 @@ impl Worker for Command {
 
     fn recall(&self, order: &Order) -> Option<Report> {
         // Whatever it started ends with the process that died, but not in the same moment.
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + ORPHAN_EXIT_TIMEOUT;
         while runs(&order.key) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -5,7 +5,7 @@ use crate::spec::Workflow;
 use marvin_base::truncate;
 
 /// The most steps that make a picture anybody can look at.
-pub const MOST: usize = 2_000;
+pub const MAX_SVG_STEPS: usize = 2_000;
 
 /// Characters that fit into a box.
 const FITS: usize = 22;

@@ -1,11 +1,11 @@
 //! What follows from an attempt that is over.
 
-use super::dispatch::{Dispatcher, Running, is_unverified};
-use super::execute::{Done, hash};
+use super::dispatch::{Dispatcher, RunningAttempt, is_unverified};
+use super::execute::{AttemptResult, hash};
 use super::worktree::CONFLICT;
 use super::{EngineError, files};
 use crate::record::{Artifact, Data, StepStatus};
-use crate::retry::{Attempt, Counted, Decision, Task, decide, measure};
+use crate::retry::{Attempt, AttemptCounts, Decision, Task, decide, measure};
 use crate::worker::{Order, Report, Status};
 use marvin_base::truncate;
 use serde_json::Value;
@@ -19,7 +19,7 @@ impl Dispatcher {
         mut report: Report,
         facts: Value,
     ) -> Result<(), EngineError> {
-        let counted = Counted { facts, ..Counted::default() };
+        let counted = AttemptCounts { facts, ..AttemptCounts::default() };
         let progress = measure(None, &order.workspace, &counted);
         let found = |path: &String| {
             let (sha256, bytes) = hash(&order.workspace, path)?;
@@ -32,11 +32,11 @@ impl Dispatcher {
             report.summary = "it ended, but not all that it should have made is there".into();
         }
         report.artifacts = artifacts.iter().map(|artifact| artifact.path.clone()).collect();
-        let done = Done { order, report, progress, artifacts, stopped: false };
+        let done = AttemptResult { order, report, progress, artifacts, stopped: false };
         // What it did in its worktree may not be in the workspace yet; a worktree that is gone was.
         let worktree = self.step(step)?.extra().worktree;
         if worktree && done.report.status == Status::Success && done.order.workspace.exists() {
-            self.running.insert(step, Running { writes: false, worktree });
+            self.running.insert(step, RunningAttempt { writes: false, worktree });
             self.held.insert(step, Box::new(done));
             self.merge_next();
             return Ok(());
@@ -45,8 +45,8 @@ impl Dispatcher {
     }
 
     /// An attempt is over: done, or tried again in another way, or given up.
-    pub(super) fn judge(&mut self, step: u32, done: Done) -> Result<(), EngineError> {
-        let Done { order, report, progress, artifacts, .. } = done;
+    pub(super) fn judge(&mut self, step: u32, done: AttemptResult) -> Result<(), EngineError> {
+        let AttemptResult { order, report, progress, artifacts, .. } = done;
         let one = self.step(step)?;
         let (ladder, most) = (one.extra().ladder.clone(), one.extra().max_attempts);
         let own = one.worker.clone();

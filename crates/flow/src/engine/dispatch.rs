@@ -1,10 +1,10 @@
 //! The dispatcher: what is true of every step, and what follows from it.
 
-use super::execute::{Done, Event, Job};
-use super::outcome::{Outcome, Waiting, status_of};
+use super::execute::{AttemptResult, Event, Job};
+use super::outcome::{BlockedStep, Outcome, status_of};
 use super::{EngineError, Teacher, Workers, files};
-use crate::record::{Data, Folded, Record, StepStatus, Tried};
-use crate::retry::Seen;
+use crate::record::{Data, Record, StepHistory, StepStatus, WorkflowState};
+use crate::retry::AttemptLog;
 use crate::spec::{Followers, Step, Workflow};
 use crate::worker::Status;
 use marvin_agent::trace::Trace;
@@ -31,7 +31,7 @@ pub(super) struct Parts {
     pub(super) trace: Arc<Trace>,
     pub(super) record: Record,
     pub(super) workflow: Workflow,
-    pub(super) folded: Folded,
+    pub(super) folded: WorkflowState,
     pub(super) workers: Workers,
     pub(super) teacher: Box<dyn Teacher>,
     pub(super) concurrency: usize,
@@ -43,7 +43,7 @@ pub(super) struct Parts {
 
 /// An attempt that is being made.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Running {
+pub(super) struct RunningAttempt {
     /// It holds the workspace.
     pub(super) writes: bool,
     /// It works in a worktree of its own.
@@ -76,12 +76,12 @@ pub(super) struct Dispatcher {
     pub(super) ready: BTreeSet<u32>,
     /// Those among them that wait for the one who writes.
     pub(super) queued: BTreeSet<u32>,
-    pub(super) running: BTreeMap<u32, Running>,
+    pub(super) running: BTreeMap<u32, RunningAttempt>,
     pub(super) writer: Option<u32>,
     /// What was done in worktrees and is not in the workspace yet.
-    pub(super) held: BTreeMap<u32, Box<Done>>,
-    pub(super) tried: BTreeMap<u32, Tried>,
-    pub(super) seen: Seen,
+    pub(super) held: BTreeMap<u32, Box<AttemptResult>>,
+    pub(super) tried: BTreeMap<u32, StepHistory>,
+    pub(super) seen: AttemptLog,
     pub(super) calls: u64,
     pub(super) heard: i64,
     parked: usize,
@@ -114,7 +114,7 @@ impl Dispatcher {
             redactor: parts.redactor,
             inbox: parts.inbox,
             starts: parts.starts,
-            followers: Followers::of(&workflow.steps),
+            followers: Followers::from_steps(&workflow.steps),
             workflow,
             status: folded.status,
             seq: folded.seq,
@@ -389,7 +389,7 @@ impl Dispatcher {
     }
 
     /// An attempt is over.
-    fn finished(&mut self, step: u32, done: Box<Done>) -> Result<(), EngineError> {
+    fn finished(&mut self, step: u32, done: Box<AttemptResult>) -> Result<(), EngineError> {
         let worktree = self.running.get(&step).is_some_and(|running| running.worktree);
         if worktree && done.report.status == Status::Success {
             self.held.insert(step, done);
@@ -416,7 +416,7 @@ impl Dispatcher {
             return;
         }
         let Some((&step, _)) = self.held.first_key_value() else { return };
-        let is_earlier = |(other, running): (&u32, &Running)| running.worktree && *other < step;
+        let is_earlier = |(other, running): (&u32, &RunningAttempt)| running.worktree && *other < step;
         if self.running.iter().any(is_earlier) {
             return;
         }
@@ -477,7 +477,7 @@ impl Dispatcher {
         }
         for step in waiting {
             let data = self.last_of(step)?;
-            outcome.waiting.push(Waiting {
+            outcome.waiting.push(BlockedStep {
                 step_id: name(&self.workflow, step).to_string(),
                 kind: data.blocked.unwrap_or_default(),
                 text: data.error.unwrap_or_default(),

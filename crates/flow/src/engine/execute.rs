@@ -2,12 +2,12 @@
 
 use super::{EngineError, Outcome, worktree};
 use crate::record::Artifact;
-use crate::retry::{Counted, Progress, Snapshot, measure};
+use crate::retry::{AttemptCounts, Progress, Snapshot, measure};
 use crate::spec::Schema;
 use crate::worker::{Order, Report, Status, Worker};
 use crate::workers::progress_of;
 use futures_util::FutureExt;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_base::files::{self, Links};
 use marvin_base::redact::Redactor;
 use marvin_base::{signature, truncate};
@@ -22,9 +22,9 @@ use tokio_util::sync::CancellationToken;
 /// How long a worker may take to end once it was told to.
 const GRACE: Duration = Duration::from_secs(15);
 /// The largest artifact that is hashed whole, in bytes; of a larger one the beginning.
-const LARGEST: u64 = 256 * 1024 * 1024;
+const MAX_HASHED_BYTES: u64 = 256 * 1024 * 1024;
 /// The most artifacts of one attempt.
-const MOST: usize = 1_000;
+const MAX_ARTIFACTS: usize = 1_000;
 /// The most bytes of outputs of one attempt.
 const OUTPUTS: usize = 4 * 1024 * 1024;
 
@@ -32,16 +32,16 @@ const OUTPUTS: usize = 4 * 1024 * 1024;
 #[derive(Debug)]
 pub(super) enum Event {
     /// An attempt is over.
-    Finished(u32, Box<Done>),
+    Finished(u32, Box<AttemptResult>),
     /// What an attempt changed in its worktree is in the workspace, or does not fit.
-    Merged(u32, Box<Done>),
+    Merged(u32, Box<AttemptResult>),
     /// Somebody wants everything to stop.
     Stop,
 }
 
 /// What came of an attempt.
 #[derive(Debug)]
-pub(super) struct Done {
+pub(super) struct AttemptResult {
     pub(super) order: Order,
     pub(super) report: Report,
     pub(super) progress: Progress,
@@ -56,7 +56,7 @@ pub(super) enum Job {
     /// Make an attempt.
     Attempt(Box<Start>),
     /// Put what an attempt changed in its worktree into the workspace.
-    Merge(u32, Box<Done>),
+    Merge(u32, Box<AttemptResult>),
 }
 
 /// An attempt that is to be made.
@@ -77,7 +77,7 @@ pub(super) struct Executors {
     events: mpsc::Sender<Event>,
     cancel: CancellationToken,
     redactor: Arc<Redactor>,
-    ground: Arc<Ground>,
+    ground: Arc<ProjectContext>,
 }
 
 impl Executors {
@@ -85,7 +85,7 @@ impl Executors {
         events: mpsc::Sender<Event>,
         cancel: CancellationToken,
         redactor: Arc<Redactor>,
-        ground: Arc<Ground>,
+        ground: Arc<ProjectContext>,
     ) -> Self {
         Executors { events, cancel, redactor, ground }
     }
@@ -121,11 +121,17 @@ impl Executors {
         }
     }
 
-    async fn attempt(&self, start: Start) -> Done {
+    async fn attempt(&self, start: Start) -> AttemptResult {
         let Start { order, worker, writes, worktree, timeout, outputs_schema, .. } = start;
         if worktree && let Err(report) = worktree::make(&self.ground, &order, &self.cancel).await {
             let stopped = self.cancel.is_cancelled();
-            return Done { order, report, progress: Progress::default(), artifacts: Vec::new(), stopped };
+            return AttemptResult {
+                order,
+                report,
+                progress: Progress::default(),
+                artifacts: Vec::new(),
+                stopped,
+            };
         }
         let workspace = order.workspace.clone();
         let facts = worker.gives_facts();
@@ -155,7 +161,7 @@ impl Executors {
         let facts = if facts { Value::Object(report.outputs.clone()) } else { Value::Null };
         let paths = std::mem::take(&mut report.artifacts);
         let number = |key: &str| report.metrics.get(key).and_then(Value::as_u64);
-        let counted = Counted {
+        let counted = AttemptCounts {
             failing_tests: number("failing_tests"),
             passed_tests: number("passed_tests"),
             model_calls: number("model_calls").unwrap_or(0),
@@ -177,7 +183,7 @@ impl Executors {
             report.summary = format!("it says that it made {missing}, and that is not there");
         }
         report.artifacts = artifacts.iter().map(|artifact| artifact.path.clone()).collect();
-        Done { order, report, progress, artifacts, stopped }
+        AttemptResult { order, report, progress, artifacts, stopped }
     }
 
     /// Lets the worker work, within its time; a worker that breaks has failed.
@@ -238,7 +244,7 @@ impl Executors {
 fn artifacts(workspace: &Path, paths: Vec<String>) -> (Vec<Artifact>, Option<String>) {
     let mut found = Vec::new();
     let mut missing = None;
-    for path in paths.into_iter().take(MOST) {
+    for path in paths.into_iter().take(MAX_ARTIFACTS) {
         match hash(workspace, &path) {
             Some((sha256, bytes)) => found.push(Artifact { path, sha256, bytes }),
             None => missing = missing.or(Some(path)),
@@ -258,6 +264,6 @@ pub(super) fn hash(workspace: &Path, path: &str) -> Option<(String, u64)> {
         return None;
     }
     let facts = real.metadata().ok()?;
-    let bytes = files::read(&real, LARGEST, Links::Refuse).ok()?;
-    Some((signature::of_bytes(&bytes), facts.len()))
+    let bytes = files::read(&real, MAX_HASHED_BYTES, Links::Refuse).ok()?;
+    Some((signature::hash_bytes(&bytes), facts.len()))
 }

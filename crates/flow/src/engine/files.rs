@@ -9,14 +9,14 @@ use crate::retry::{Attempt, Progress, call_signature};
 use crate::spec::Workflow;
 use crate::worker::Status;
 use marvin_base::atomic::{self, WriteError};
-use marvin_base::held::Held;
+use marvin_base::held::OpenDir;
 use marvin_base::redact::Redactor;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
 /// Writes what a step gave.
 pub(super) fn keep(
-    artifacts: &Held,
+    artifacts: &OpenDir,
     step_id: &str,
     outputs: &Map<String, Value>,
     left: &[Artifact],
@@ -34,7 +34,7 @@ pub(super) fn keep(
 }
 
 /// The state of one step, as `workflow_state.json` has it.
-struct State {
+struct StepState {
     status: StepStatus,
     inputs: Option<Map<String, Value>>,
     outputs: Map<String, Value>,
@@ -42,7 +42,7 @@ struct State {
     attempts: Vec<Attempt>,
 }
 
-impl State {
+impl StepState {
     fn is_echo(&self) -> bool {
         self.attempts.is_empty() && self.inputs.is_none() && self.status == StepStatus::Succeeded
     }
@@ -53,14 +53,14 @@ impl State {
 /// # Errors
 /// When the record cannot be read.
 pub fn state(record: &Record, workflow: &Workflow, redactor: &Redactor) -> Result<Vec<u8>, EngineError> {
-    let mut steps: Vec<Option<State>> = Vec::new();
+    let mut steps: Vec<Option<StepState>> = Vec::new();
     steps.resize_with(workflow.steps.len(), || None);
     let mut termination: Option<(String, String)> = None;
     let mut skipped: Vec<&str> = Vec::new();
     record.each(&mut |transition| {
         let Some(slot) = steps.get_mut(transition.step as usize) else { return };
         let data = Data::read(transition.data);
-        let state = slot.get_or_insert_with(|| State {
+        let state = slot.get_or_insert_with(|| StepState {
             status: StepStatus::New,
             inputs: None,
             outputs: Map::new(),

@@ -30,20 +30,20 @@ mod worktree;
 pub use error::EngineError;
 pub use files::state;
 pub use lock::{Holder, Lock, holder};
-pub use outcome::{Outcome, RunStatus, Waiting};
-pub use people::{Said, is_person, say};
-pub use prepared::Prepared;
-pub use teach::{Kept, NoTeacher, Teacher};
+pub use outcome::{BlockedStep, Outcome, RunStatus};
+pub use people::{PersonDecision, is_person, say};
+pub use prepared::PreparedRun;
+pub use teach::{MemoryTeacher, NoTeacher, Teacher};
 
-use crate::record::{Data, Folded, Record, Sync};
+use crate::record::{Data, Record, Sync, WorkflowState};
 use crate::spec::Workflow;
 use crate::worker::Worker;
 use dispatch::Dispatcher;
 use execute::Executors;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_agent::trace::{Listener, Trace};
 use marvin_base::clock;
-use marvin_base::held::Held;
+use marvin_base::held::OpenDir;
 use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
 use marvin_base::run::RunDirectory;
 use marvin_base::settings::table;
@@ -89,14 +89,14 @@ pub struct Run {
     trace: Arc<Trace>,
     record: Record,
     workflow: Workflow,
-    folded: Folded,
+    folded: WorkflowState,
     lock: Lock,
     concurrency: usize,
     resumed: bool,
     workspace: PathBuf,
     facts: Map<String, Value>,
     redactor: Arc<marvin_base::redact::Redactor>,
-    ground: Arc<Ground>,
+    ground: Arc<ProjectContext>,
     account: Option<Arc<CostLedger>>,
 }
 
@@ -105,8 +105,8 @@ impl Run {
     ///
     /// # Errors
     /// When something cannot be written.
-    pub fn begin(ground: &Ground, workflow: Workflow, options: Options) -> Result<Self, EngineError> {
-        Prepared::new(ground, &workflow.goal, options)?.begin(ground, workflow)
+    pub fn begin(ground: &ProjectContext, workflow: Workflow, options: Options) -> Result<Self, EngineError> {
+        PreparedRun::new(ground, &workflow.goal, options)?.begin(ground, workflow)
     }
 
     /// What the run costs: its result says so, and a budget that is spent ends it.
@@ -118,7 +118,7 @@ impl Run {
     ///
     /// # Errors
     /// When there is no such run, another process works on it, or its record is damaged.
-    pub fn resume(ground: &Ground, path: &Path, options: Options) -> Result<Self, EngineError> {
+    pub fn resume(ground: &ProjectContext, path: &Path, options: Options) -> Result<Self, EngineError> {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let (Some(runs), Some(id)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
             return Err(EngineError::NoRun(path.display().to_string()));
@@ -279,14 +279,14 @@ fn cores(asked: usize) -> usize {
     std::thread::available_parallelism().map_or(2, usize::from)
 }
 
-fn workspace(ground: &Ground) -> PathBuf {
+fn workspace(ground: &ProjectContext) -> PathBuf {
     ground
         .workspace
         .as_deref()
         .map_or_else(|| ground.directory.clone(), |workspace| workspace.root().to_path_buf())
 }
 
-fn ledger(directory: &RunDirectory, ground: &Ground) -> Result<Ledger, EngineError> {
+fn ledger(directory: &RunDirectory, ground: &ProjectContext) -> Result<Ledger, EngineError> {
     let durability = Durability::from_setting(ground.settings.text(&table::DURABILITY));
     Ok(Ledger::open_chained(&directory.trace(), durability, ground.redactor.clone())?)
 }
@@ -320,7 +320,7 @@ fn save(
 }
 
 /// The directory of a step's files, made when it is not there.
-pub(crate) fn step_directory(artifacts: &Held, step_id: &str) -> std::io::Result<PathBuf> {
+pub(crate) fn step_directory(artifacts: &OpenDir, step_id: &str) -> std::io::Result<PathBuf> {
     let directory = artifacts.place().join("steps").join(step_id);
     std::fs::create_dir_all(&directory)?;
     Ok(directory)

@@ -38,7 +38,7 @@ impl RunStatus {
 
 /// A step that waits for a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Waiting {
+pub struct BlockedStep {
     /// The step.
     pub step_id: String,
     /// What for: `approve`, `answer`, `worker`, `unknown`, `artifact` or `merge`.
@@ -63,7 +63,7 @@ pub struct Outcome {
     /// Steps that failed, and why; at most a few.
     pub failed: Vec<(String, String)>,
     /// Steps that wait for a person; at most a few.
-    pub waiting: Vec<Waiting>,
+    pub waiting: Vec<BlockedStep>,
     /// Whether a step failed because its commitments do not hold.
     pub unverified: bool,
     /// Whether a step failed because the budget is spent.

@@ -25,7 +25,7 @@ pub fn is_person(worker: &str) -> bool {
 
 /// What a person can say of a step.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Said {
+pub enum PersonDecision {
     /// Yes or no, and why.
     Approve {
         /// Yes.
@@ -44,12 +44,12 @@ pub enum Said {
     },
 }
 
-impl Said {
+impl PersonDecision {
     fn json(&self, by: &DecidedBy) -> Value {
         let mut said = match self {
-            Said::Approve { yes, reason } => json!({"approved": yes, "reason": reason}),
-            Said::Answer(value) => json!({ "answer": value }),
-            Said::Settle { word, outputs } => json!({"settle": word, "outputs": outputs}),
+            PersonDecision::Approve { yes, reason } => json!({"approved": yes, "reason": reason}),
+            PersonDecision::Answer(value) => json!({ "answer": value }),
+            PersonDecision::Settle { word, outputs } => json!({"settle": word, "outputs": outputs}),
         };
         if let Value::Object(said) = &mut said {
             said.insert(DECIDED_BY.into(), json!(by));
@@ -73,7 +73,12 @@ pub(super) fn question(step: &Step, inputs: &Map<String, Value>) -> String {
 ///
 /// # Errors
 /// When there is no such step, nobody asked, or the answer does not fit.
-pub fn say(directory: &Path, step_id: &str, said: &Said, by: &DecidedBy) -> Result<(), EngineError> {
+pub fn say(
+    directory: &Path,
+    step_id: &str,
+    said: &PersonDecision,
+    by: &DecidedBy,
+) -> Result<(), EngineError> {
     let (record, workflow, folded) = Record::look(directory)?;
     let Some(at) = workflow.find(step_id) else {
         return Err(EngineError::Said(format!("there is no step `{step_id}` in this run")));
@@ -88,9 +93,9 @@ pub fn say(directory: &Path, step_id: &str, said: &Said, by: &DecidedBy) -> Resu
     }
     let kind = folded.tried.get(&step).and_then(|tried| tried.blocked.clone()).unwrap_or_default();
     let fits = match said {
-        Said::Approve { .. } => kind == "approve" || kind == "worker",
-        Said::Answer(_) => kind == "answer" || kind == "worker",
-        Said::Settle { .. } => kind != "approve" && kind != "answer",
+        PersonDecision::Approve { .. } => kind == "approve" || kind == "worker",
+        PersonDecision::Answer(_) => kind == "answer" || kind == "worker",
+        PersonDecision::Settle { .. } => kind != "approve" && kind != "answer",
     };
     if !fits {
         let how = match kind.as_str() {
@@ -102,13 +107,13 @@ pub fn say(directory: &Path, step_id: &str, said: &Said, by: &DecidedBy) -> Resu
             "step `{step_id}` is asked about in another way\n  hint: {how}"
         )));
     }
-    if let (Said::Answer(value), "answer") = (said, kind.as_str())
+    if let (PersonDecision::Answer(value), "answer") = (said, kind.as_str())
         && let Some(schema) = workflow.steps.get(at).and_then(|step| step.outputs_schema.as_ref())
         && let Some(why) = schema.complaint(&json!({ "answer": value }))
     {
         return Err(EngineError::Said(format!("the answer does not fit the step's outputs_schema: {why}")));
     }
-    if let (Said::Settle { word, outputs }, Some(schema)) =
+    if let (PersonDecision::Settle { word, outputs }, Some(schema)) =
         (said, workflow.steps.get(at).and_then(|step| step.outputs_schema.as_ref()))
         && word == "done"
         && let Some(why) = schema.complaint(&Value::Object(outputs.clone()))

@@ -1,9 +1,9 @@
 //! A run whose workflow is not known yet: it has a directory, a trace and an account, so that planning is part of it.
 
 use super::{EngineError, Lock, Options, Run, cores, facts, ledger, save, workspace};
-use crate::record::{Folded, Record, Sync};
+use crate::record::{Record, Sync, WorkflowState};
 use crate::spec::Workflow;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_agent::trace::Trace;
 use marvin_base::run::RunDirectory;
 use marvin_base::settings::table;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 /// A run without a workflow.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedRun {
     directory: RunDirectory,
     lock: Lock,
     trace: Arc<Trace>,
@@ -20,17 +20,17 @@ pub struct Prepared {
     sync: Sync,
 }
 
-impl Prepared {
+impl PreparedRun {
     /// Makes the directory of a new run.
     ///
     /// # Errors
     /// When something cannot be written.
-    pub fn new(ground: &Ground, goal: &str, options: Options) -> Result<Self, EngineError> {
+    pub fn new(ground: &ProjectContext, goal: &str, options: Options) -> Result<Self, EngineError> {
         let directory = RunDirectory::create_in(&ground.layout)?;
         let lock = Lock::take(directory.path())?;
         let usual = || Sync::from_setting(ground.settings.text(&table::FLOW_SYNC));
         let trace = Trace::new(ledger(&directory, ground)?, options.listener);
-        let prepared = Prepared {
+        let prepared = PreparedRun {
             concurrency: cores(options.concurrency),
             sync: options.sync.unwrap_or_else(usual),
             trace: Arc::new(trace),
@@ -41,7 +41,13 @@ impl Prepared {
         Ok(prepared)
     }
 
-    fn save(&self, ground: &Ground, goal: &str, status: &str, ended: bool) -> Result<(), EngineError> {
+    fn save(
+        &self,
+        ground: &ProjectContext,
+        goal: &str,
+        status: &str,
+        ended: bool,
+    ) -> Result<(), EngineError> {
         let facts = json!({"manner": "workflow", "goal": goal});
         let facts = facts.as_object().cloned().unwrap_or_default();
         save(&self.directory, &facts, &ground.redactor, status, ended)
@@ -51,7 +57,7 @@ impl Prepared {
     ///
     /// # Errors
     /// When that cannot be written.
-    pub fn abandon(self, ground: &Ground, goal: &str) -> Result<(), EngineError> {
+    pub fn abandon(self, ground: &ProjectContext, goal: &str) -> Result<(), EngineError> {
         self.save(ground, goal, "stopped", true)
     }
 
@@ -71,8 +77,8 @@ impl Prepared {
     ///
     /// # Errors
     /// When something cannot be written.
-    pub fn begin(self, ground: &Ground, workflow: Workflow) -> Result<Run, EngineError> {
-        let Prepared { directory, lock, trace, concurrency, sync } = self;
+    pub fn begin(self, ground: &ProjectContext, workflow: Workflow) -> Result<Run, EngineError> {
+        let PreparedRun { directory, lock, trace, concurrency, sync } = self;
         let facts = facts(&workflow, sync);
         // Whoever finds the directory is to know what it is, also when it ends here.
         save(&directory, &facts, &ground.redactor, "running", false)?;
@@ -81,7 +87,7 @@ impl Prepared {
             workspace: workspace(ground),
             redactor: ground.redactor.clone(),
             resumed: false,
-            folded: Folded::empty(workflow.steps.len()),
+            folded: WorkflowState::empty(workflow.steps.len()),
             ground: Arc::new(ground.clone()),
             account: None,
             facts,

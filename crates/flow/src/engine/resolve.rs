@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 const DEPTH: usize = 32;
 
 /// Why inputs cannot be made.
-pub(super) enum Unresolved {
+pub(super) enum ResolveError {
     /// The record cannot be read.
     Record(RecordError),
     /// A step gave something else than is asked for.
@@ -29,11 +29,14 @@ impl<'a> Outputs<'a> {
         Outputs { record, place, known: BTreeMap::new() }
     }
 
-    fn of(&mut self, step: &str) -> Result<&Value, Unresolved> {
+    fn load_step(&mut self, step: &str) -> Result<&Value, ResolveError> {
         if !self.known.contains_key(step) {
             let place = (self.place)(step).unwrap_or(0);
-            let text =
-                if place > 0 { self.record.data(place).map_err(Unresolved::Record)? } else { String::new() };
+            let text = if place > 0 {
+                self.record.data(place).map_err(ResolveError::Record)?
+            } else {
+                String::new()
+            };
             let outputs = Data::read(&text).outputs.unwrap_or_default();
             self.known.insert(step.to_string(), Value::Object(outputs));
         }
@@ -42,7 +45,7 @@ impl<'a> Outputs<'a> {
 }
 
 /// The inputs of a step.
-pub(super) fn inputs(step: &Step, outputs: &mut Outputs<'_>) -> Result<Map<String, Value>, Unresolved> {
+pub(super) fn inputs(step: &Step, outputs: &mut Outputs<'_>) -> Result<Map<String, Value>, ResolveError> {
     let mut inputs = step.inputs();
     if step.refers {
         for value in inputs.values_mut() {
@@ -52,12 +55,12 @@ pub(super) fn inputs(step: &Step, outputs: &mut Outputs<'_>) -> Result<Map<Strin
     Ok(inputs)
 }
 
-fn resolve(value: &mut Value, outputs: &mut Outputs<'_>, depth: usize) -> Result<(), Unresolved> {
+fn resolve(value: &mut Value, outputs: &mut Outputs<'_>, depth: usize) -> Result<(), ResolveError> {
     if depth > DEPTH {
         return Ok(());
     }
     if let Some(reference) = Reference::read(value) {
-        let mut found = outputs.of(reference.step)?;
+        let mut found = outputs.load_step(reference.step)?;
         for key in &reference.keys {
             let next = match found {
                 Value::Array(list) => key.parse::<usize>().ok().and_then(|at| list.get(at)),
@@ -65,7 +68,7 @@ fn resolve(value: &mut Value, outputs: &mut Outputs<'_>, depth: usize) -> Result
             };
             found = next.ok_or_else(|| {
                 let whole = reference.keys.join(".");
-                Unresolved::Missing(format!("`{}` gave no `{whole}` among its outputs", reference.step))
+                ResolveError::Missing(format!("`{}` gave no `{whole}` among its outputs", reference.step))
             })?;
         }
         *value = found.clone();

@@ -1,8 +1,8 @@
 //! Beginning steps: who is asked, with what, and what is known of those that an earlier process began.
 
-use super::dispatch::{Dispatcher, Running, name};
+use super::dispatch::{Dispatcher, RunningAttempt, name};
 use super::execute::{Job, Start};
-use super::resolve::{self, Outputs, Unresolved};
+use super::resolve::{self, Outputs, ResolveError};
 use super::{EngineError, people, worktree};
 use crate::record::{Data, StepStatus};
 use crate::retry::{Strategy, Task};
@@ -130,7 +130,7 @@ impl Dispatcher {
             worker,
             writes,
         };
-        let running = Running { writes: writes && !extra.worktree, worktree: extra.worktree };
+        let running = RunningAttempt { writes: writes && !extra.worktree, worktree: extra.worktree };
         let tried = self.tried.entry(step).or_default();
         tried.running = Some((data.attempt, data.key, data.call_id));
         tried.strategy = data.strategy;
@@ -153,8 +153,8 @@ impl Dispatcher {
         };
         let mut inputs = match resolve::inputs(one, &mut Outputs::new(&self.record, &place)) {
             Ok(inputs) => inputs,
-            Err(Unresolved::Record(error)) => return Err(error.into()),
-            Err(Unresolved::Missing(why)) => return Ok(Inputs::Wrong(why)),
+            Err(ResolveError::Record(error)) => return Err(error.into()),
+            Err(ResolveError::Missing(why)) => return Ok(Inputs::Wrong(why)),
         };
         if let Some(said) = self.tried.get(&step).and_then(|tried| tried.said.clone()) {
             inputs.insert("answer".into(), said);
@@ -194,7 +194,7 @@ impl Dispatcher {
             worker: one.worker.to_string(),
             retrieval_stage: 1,
         });
-        let key = signature::of(&json!([run_id, one.id, attempt])).chars().take(32).collect::<String>();
+        let key = signature::hash(&json!([run_id, one.id, attempt])).chars().take(32).collect::<String>();
         let outputs_schema =
             one.outputs_schema.as_ref().map_or_else(|| json!({}), |schema| schema.value.clone());
         let (goal, id, description) =

@@ -4,7 +4,7 @@ use marvin_base::truncate;
 use marvin_memory::lessons::{Lesson, Lessons, Query};
 
 /// Bytes of one lesson that a worker is given.
-const LONGEST: usize = 2_000;
+const MAX_LESSON_CHARS: usize = 2_000;
 
 /// Who keeps lessons.
 pub trait Teacher: Send {
@@ -25,19 +25,19 @@ pub trait Teacher: Send {
 
 /// Keeps them in the project's memory.
 #[derive(Debug)]
-pub struct Kept {
+pub struct MemoryTeacher {
     lessons: Lessons,
 }
 
-impl Kept {
+impl MemoryTeacher {
     /// In these lessons.
     #[must_use]
     pub fn new(lessons: Lessons) -> Self {
-        Kept { lessons }
+        MemoryTeacher { lessons }
     }
 }
 
-impl Teacher for Kept {
+impl Teacher for MemoryTeacher {
     fn keep(&mut self, lesson: &Lesson) -> Result<String, String> {
         let path = self.lessons.write(lesson).map_err(|error| error.to_string())?;
         Ok(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default())
@@ -46,11 +46,11 @@ impl Teacher for Kept {
     fn recall(&mut self, query: &Query) -> Vec<String> {
         // Lessons help; an index that cannot be read stops nobody.
         let found = self.lessons.retrieve(query).unwrap_or_default();
-        found.into_iter().map(|found| truncate::head(&found.lesson.body, LONGEST)).collect()
+        found.into_iter().map(|found| truncate::head(&found.lesson.body, MAX_LESSON_CHARS)).collect()
     }
 
     fn read(&mut self, id: &str) -> Option<String> {
-        self.lessons.read(id).ok().map(|lesson| truncate::head(&lesson.body, LONGEST))
+        self.lessons.read(id).ok().map(|lesson| truncate::head(&lesson.body, MAX_LESSON_CHARS))
     }
 }
 

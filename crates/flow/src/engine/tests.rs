@@ -111,10 +111,10 @@ impl Place {
         Place { directory, home, hand: Arc::default(), slate: Slate::default() }
     }
 
-    fn ground(&self) -> Ground {
+    fn ground(&self) -> ProjectContext {
         let home = self.home.path().to_str().unwrap();
         let environment = Environment::from_iter([("HOME", home), ("PATH", "/usr/bin:/bin")]);
-        Ground::find(
+        ProjectContext::find(
             environment,
             self.directory.path().to_path_buf(),
             Some(self.directory.path()),
@@ -326,18 +326,18 @@ async fn people_are_waited_for_without_holding_anything() {
     assert_eq!(outcome.counts, [("BLOCKED", 2), ("NEW", 1), ("SUCCEEDED", 1)].into());
     assert_eq!(outcome.waiting[0].text, "May it go out?");
     let path = outcome.run_path;
-    let wrong = say(&path, "name", &Said::Answer(json!(3)), &ann()).unwrap_err().to_string();
+    let wrong = say(&path, "name", &PersonDecision::Answer(json!(3)), &ann()).unwrap_err().to_string();
     assert!(wrong.contains("does not fit"), "{wrong}");
     assert!(
-        say(&path, "other", &Said::Answer(json!(3)), &ann())
+        say(&path, "other", &PersonDecision::Answer(json!(3)), &ann())
             .unwrap_err()
             .to_string()
             .contains("waits for nobody")
     );
-    assert!(say(&path, "ok", &Said::Answer(json!(3)), &ann()).is_err());
-    say(&path, "name", &Said::Answer(json!("Marvin")), &ann()).unwrap();
+    assert!(say(&path, "ok", &PersonDecision::Answer(json!(3)), &ann()).is_err());
+    say(&path, "name", &PersonDecision::Answer(json!("Marvin")), &ann()).unwrap();
     assert_eq!(place.resume(&path).await.status, RunStatus::Blocked);
-    say(&path, "ok", &Said::Approve { yes: true, reason: String::new() }, &ann()).unwrap();
+    say(&path, "ok", &PersonDecision::Approve { yes: true, reason: String::new() }, &ann()).unwrap();
     let outcome = place.resume(&path).await;
     assert_eq!(outcome.status, RunStatus::Succeeded);
     assert_eq!(Place::state(&outcome)["state"]["steps"]["end"]["outputs"]["got"], "Marvin");
@@ -353,7 +353,7 @@ async fn a_no_is_a_no() {
         .build()
         .unwrap();
     let path = place.run(workflow, 2).await.run_path;
-    say(&path, "ok", &Said::Approve { yes: false, reason: "not today".into() }, &ann()).unwrap();
+    say(&path, "ok", &PersonDecision::Approve { yes: false, reason: "not today".into() }, &ann()).unwrap();
     let outcome = place.resume(&path).await;
     assert_eq!(outcome.status, RunStatus::Failed);
     assert!(outcome.failed[0].1.contains("not today"));
@@ -366,7 +366,7 @@ async fn a_worker_that_needs_somebody_goes_on_with_the_answer() {
         .run(Workflow::builder("w").step(hand("s").input("status", "BLOCKED")).build().unwrap(), 2)
         .await
         .run_path;
-    say(&path, "s", &Said::Answer(json!("blue")), &ann()).unwrap();
+    say(&path, "s", &PersonDecision::Answer(json!("blue")), &ann()).unwrap();
     // It says BLOCKED again; what matters is that it was asked again, with the answer.
     assert_eq!(place.resume(&path).await.status, RunStatus::Blocked);
     let asked: Vec<u32> = place.hand.asked.lock().unwrap().iter().map(|one| one.1).collect();
@@ -374,7 +374,7 @@ async fn a_worker_that_needs_somebody_goes_on_with_the_answer() {
     let (record, _, folded) = Record::look(&path).unwrap();
     assert_eq!(folded.tried[&0].said, Some(json!("blue")));
     drop(record);
-    say(&path, "s", &Said::Settle { word: "done".into(), outputs: Map::new() }, &ann()).unwrap();
+    say(&path, "s", &PersonDecision::Settle { word: "done".into(), outputs: Map::new() }, &ann()).unwrap();
     assert_eq!(place.resume(&path).await.status, RunStatus::Succeeded);
 }
 
@@ -401,7 +401,8 @@ async fn stopped_at_once_and_taken_up_later() {
     let outcome = place.resume(&path).await;
     assert_eq!(outcome.status, RunStatus::Blocked, "nobody knows what became of `once`");
     assert_eq!(outcome.waiting[0].kind, "unknown");
-    say(&path, "once", &Said::Settle { word: "again".into(), outputs: Map::new() }, &ann()).unwrap();
+    say(&path, "once", &PersonDecision::Settle { word: "again".into(), outputs: Map::new() }, &ann())
+        .unwrap();
     let outcome = place.resume(&path).await;
     assert_eq!(outcome.status, RunStatus::Succeeded);
     let attempts: Vec<(String, u32)> =

@@ -7,9 +7,9 @@
 //! Limits: what is not committed in the workspace is not in a worktree. In its box a command can read git's own files of a worktree,
 //! but not write them.
 
-use super::execute::Done;
+use super::execute::AttemptResult;
 use crate::worker::{Order, Report, Status};
-use marvin_agent::{Ground, crew};
+use marvin_agent::{ProjectContext, crew};
 use marvin_base::layout::Layout;
 use marvin_tools::git;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,11 @@ pub(super) fn path(workspace: &Path, run_id: &str, step_id: &str, attempt: u32) 
 }
 
 /// Makes the worktree of an attempt.
-pub(super) async fn make(ground: &Ground, order: &Order, cancel: &CancellationToken) -> Result<(), Report> {
+pub(super) async fn make(
+    ground: &ProjectContext,
+    order: &Order,
+    cancel: &CancellationToken,
+) -> Result<(), Report> {
     let failed = |why: String| Report::failed(order, "worktree", format!("cannot make a worktree: {why}"));
     let path = place(order);
     let directory = path.parent().unwrap_or(Path::new("."));
@@ -48,7 +52,7 @@ pub(super) async fn make(ground: &Ground, order: &Order, cancel: &CancellationTo
 }
 
 /// Puts what a step changed into the workspace.
-pub(super) async fn merge(ground: &Arc<Ground>, mut done: Done) -> Done {
+pub(super) async fn merge(ground: &Arc<ProjectContext>, mut done: AttemptResult) -> AttemptResult {
     // Once it is begun it is ended, whatever is stopped.
     let never = CancellationToken::new();
     let result = async {

@@ -1,19 +1,19 @@
 //! From transitions to where every step stands: a few bytes a step, and more only for steps with attempts.
 
 use super::{Data, StepStatus, Transition};
-use crate::retry::{Attempt, Seen, Strategy};
+use crate::retry::{Attempt, AttemptLog, Strategy};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Where a workflow stands.
 #[derive(Debug, Default)]
-pub struct Folded {
+pub struct WorkflowState {
     /// The status of every step.
     pub status: Vec<StepStatus>,
     /// The number of the transition that says so; 0: none.
     pub seq: Vec<i64>,
     /// Steps that were tried, or that wait for somebody.
-    pub tried: BTreeMap<u32, Tried>,
+    pub tried: BTreeMap<u32, StepHistory>,
     /// Every call of the run.
     pub seen_calls: u64,
     /// The last answer of a person that was heard.
@@ -26,7 +26,7 @@ pub struct Folded {
 
 /// What is known of a step with attempts.
 #[derive(Debug, Clone, Default)]
-pub struct Tried {
+pub struct StepHistory {
     /// The attempts that are over.
     pub attempts: Vec<Attempt>,
     /// How it is tried, or will be.
@@ -41,11 +41,15 @@ pub struct Tried {
     pub lessons: Vec<String>,
 }
 
-impl Folded {
+impl WorkflowState {
     /// Nothing happened yet.
     #[must_use]
     pub fn empty(steps: usize) -> Self {
-        Folded { status: vec![StepStatus::New; steps], seq: vec![0; steps], ..Folded::default() }
+        WorkflowState {
+            status: vec![StepStatus::New; steps],
+            seq: vec![0; steps],
+            ..WorkflowState::default()
+        }
     }
 
     /// Takes the next transition.
@@ -92,8 +96,8 @@ impl Folded {
 
     /// What the novelty gate has seen, rebuilt.
     #[must_use]
-    pub fn seen(&self, name: &dyn Fn(u32) -> String) -> Seen {
-        let mut seen = Seen::default();
+    pub fn seen(&self, name: &dyn Fn(u32) -> String) -> AttemptLog {
+        let mut seen = AttemptLog::default();
         for (step, at) in &self.order {
             if let Some(attempt) = self.tried.get(step).and_then(|tried| tried.attempts.get(*at)) {
                 seen.note(&name(*step), attempt);

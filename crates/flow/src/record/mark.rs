@@ -16,7 +16,7 @@ impl Mark {
         hash.update(status.as_bytes());
         hash.update([0]);
         hash.update(data.as_bytes());
-        Mark::of(hash)
+        Mark::from_hash(hash)
     }
 
     /// The mark of a text that follows this one.
@@ -24,10 +24,10 @@ impl Mark {
         let mut hash = Sha256::new();
         hash.update(self.0.to_le_bytes());
         hash.update(text.as_bytes());
-        Mark::of(hash)
+        Mark::from_hash(hash)
     }
 
-    fn of(hash: Sha256) -> Mark {
+    fn from_hash(hash: Sha256) -> Mark {
         let digest = hash.finalize();
         let mut first = [0_u8; 8];
         for (slot, byte) in first.iter_mut().zip(digest) {

@@ -17,7 +17,7 @@ mod mark;
 mod row;
 
 pub use error::RecordError;
-pub use fold::{Folded, Tried};
+pub use fold::{StepHistory, WorkflowState};
 pub use row::{Data, StepStatus, Transition};
 
 use crate::spec::{self, Workflow};
@@ -33,7 +33,7 @@ pub const FILE: &str = "run.sqlite";
 /// The version of the tables.
 const VERSION: &str = "1";
 /// How long another process is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const TABLES: &str = "
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -162,7 +162,10 @@ impl Record {
     ///
     /// # Errors
     /// When it cannot be read, is damaged, or is of another version.
-    pub fn open(directory: &Path, sync: Option<Sync>) -> Result<(Self, Workflow, Folded), RecordError> {
+    pub fn open(
+        directory: &Path,
+        sync: Option<Sync>,
+    ) -> Result<(Self, Workflow, WorkflowState), RecordError> {
         let mut record = Record::connect(directory, false)?;
         let workflow = record.workflow()?;
         record.sync = sync.unwrap_or_else(|| Sync::from_setting(&record.meta("sync").unwrap_or_default()));
@@ -174,7 +177,7 @@ impl Record {
     ///
     /// # Errors
     /// As [`Record::open`].
-    pub fn look(directory: &Path) -> Result<(Self, Workflow, Folded), RecordError> {
+    pub fn look(directory: &Path) -> Result<(Self, Workflow, WorkflowState), RecordError> {
         let mut record = Record::connect(directory, true)?;
         // One moment of it, however much is written meanwhile.
         record.connection.execute_batch("BEGIN").map_err(|source| record.wrap("read", source))?;
@@ -202,7 +205,7 @@ impl Record {
             .map_err(wrap)?,
             other => other.map_err(wrap)?,
         };
-        connection.busy_timeout(PATIENCE).map_err(wrap)?;
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(wrap)?;
         if !only_look {
             prepare(&connection).map_err(wrap)?;
         }
@@ -327,8 +330,8 @@ impl Record {
         }
     }
 
-    fn fold(&mut self, workflow: &Workflow) -> Result<Folded, RecordError> {
-        let mut folded = Folded::empty(workflow.steps.len());
+    fn fold(&mut self, workflow: &Workflow) -> Result<WorkflowState, RecordError> {
+        let mut folded = WorkflowState::empty(workflow.steps.len());
         let (last, mark) = self.each(&mut |transition| folded.take(&transition))?;
         (self.seq, self.mark) = (last, mark);
         Ok(folded)
@@ -527,7 +530,7 @@ impl Record {
 
 /// What every connection that writes is set to.
 fn prepare(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.execute_batch("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF;")?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(())

@@ -4,7 +4,7 @@ use super::Attempt;
 use super::ladder::{self, Strategy};
 use super::lesson;
 use super::progress::Progress;
-use super::seen::Seen;
+use super::seen::AttemptLog;
 use super::signatures::{call_signature, failure_key, subtree_signature};
 use marvin_memory::lessons::Lesson;
 use serde_json::{Map, Value};
@@ -72,7 +72,7 @@ pub enum Decision {
 /// A call that was not made before is a change. One that was made before is none, unless something measurable changed
 /// since it was made.
 #[must_use]
-pub fn decide(task: &Task<'_>, attempts: &[Attempt], seen: &Seen) -> Decision {
+pub fn decide(task: &Task<'_>, attempts: &[Attempt], seen: &AttemptLog) -> Decision {
     let refuse = |code: &'static str, reason: String| Decision::Refuse { reason, code };
     let number = attempts.len() + 1;
     let Some(last) = attempts.last() else {
@@ -88,7 +88,7 @@ pub fn decide(task: &Task<'_>, attempts: &[Attempt], seen: &Seen) -> Decision {
     };
     let candidate = task.signature(&strategy);
     let made = attempts.iter().rposition(|one| one.call_signature == candidate);
-    let before = History::of(task, attempts, seen, &candidate, failure);
+    let before = History::from_attempts(task, attempts, seen, &candidate, failure);
     if before.calls == 0 {
         let evidence =
             format!("a call that was not made before: {strategy} (signature {})", short(&candidate));
@@ -132,7 +132,13 @@ struct History {
 }
 
 impl History {
-    fn of(task: &Task<'_>, attempts: &[Attempt], seen: &Seen, call: &str, failure: &str) -> Self {
+    fn from_attempts(
+        task: &Task<'_>,
+        attempts: &[Attempt],
+        seen: &AttemptLog,
+        call: &str,
+        failure: &str,
+    ) -> Self {
         let hash = attempts.last().map(|last| last.progress.artifact_delta_hash.as_str()).unwrap_or_default();
         let (key, subtree) = (failure_key(task.run_id, call, failure), subtree_signature(call, hash));
         let mut history = History { calls: 0, failures: 0, subtrees: 0 };
@@ -176,7 +182,7 @@ fn retry(
     evidence: String,
 ) -> Decision {
     let reason = format!("{change}; {evidence}");
-    let lesson = Box::new(lesson::of(task, attempts, &strategy, change, evidence));
+    let lesson = Box::new(lesson::build_lesson(task, attempts, &strategy, change, evidence));
     Decision::Retry { strategy, lesson, reason }
 }
 

@@ -17,7 +17,7 @@ const CLAIM: usize = 800;
 const CAUSE: usize = 300;
 
 /// The lesson of the last of these attempts. Its timestamp is whoever writes it down's.
-pub(super) fn of(
+pub(super) fn build_lesson(
     task: &Task<'_>,
     attempts: &[Attempt],
     next: &Strategy,
@@ -72,7 +72,7 @@ pub(super) fn of(
 
 /// `lesson-<uuid>`, out of what the lesson is about.
 fn id(task: &Task<'_>, last: &Attempt) -> String {
-    let digits = signature::of(&(task.run_id, task.step_id, last.attempt_id, &last.call_signature));
+    let digits = signature::hash(&(task.run_id, task.step_id, last.attempt_id, &last.call_signature));
     let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
     // The form of a UUID of version 8: digits of one's own.
     format!("lesson-{}-{}-8{}-8{}-{}", part(0, 8), part(8, 12), part(12, 15), part(15, 18), part(18, 30))

@@ -13,13 +13,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Files looked at.
-const MOST_FILES: usize = 20_000;
+const MAX_WORKSPACE_FILES: usize = 20_000;
 /// Directories looked at.
-const MOST_DIRECTORIES: usize = 20_000;
+const MAX_WORKSPACE_DIRECTORIES: usize = 20_000;
 /// Changed files that are read.
-const MOST_READ: usize = 50;
+const MAX_HASHED_FILES: usize = 50;
 /// Bytes read of each.
-const MOST_BYTES: u64 = 2_000_000;
+const MAX_HASHED_FILE_BYTES: u64 = 2_000_000;
 /// Directories that change without anybody working.
 pub const IGNORED: [&str; 12] = [
     ".git",
@@ -44,7 +44,7 @@ pub struct Snapshot {
 
 /// What the shell counted while an attempt was made.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Counted {
+pub struct AttemptCounts {
     /// Tests that failed.
     pub failing_tests: Option<u64>,
     /// Tests that passed.
@@ -69,7 +69,7 @@ impl Snapshot {
         while let Some(directory) = directories.pop() {
             looked += 1;
             let Ok(entries) = std::fs::read_dir(&directory) else { continue };
-            let mut entries: Vec<_> = entries.flatten().take(MOST_FILES).collect();
+            let mut entries: Vec<_> = entries.flatten().take(MAX_WORKSPACE_FILES).collect();
             entries.sort_unstable_by_key(std::fs::DirEntry::file_name);
             for entry in entries {
                 // Of the entry itself: a link is a link, wherever it leads.
@@ -77,10 +77,10 @@ impl Snapshot {
                 let name = entry.file_name();
                 if metadata.is_dir() {
                     let is_ignored = IGNORED.iter().any(|ignored| name.as_os_str() == *ignored);
-                    if !is_ignored && looked + directories.len() < MOST_DIRECTORIES {
+                    if !is_ignored && looked + directories.len() < MAX_WORKSPACE_DIRECTORIES {
                         directories.push(entry.path());
                     }
-                } else if found.len() < MOST_FILES && !is_product(&name.to_string_lossy()) {
+                } else if found.len() < MAX_WORKSPACE_FILES && !is_product(&name.to_string_lossy()) {
                     let path = entry.path();
                     let path = path.strip_prefix(workspace).unwrap_or(&path);
                     let mark = format!(
@@ -124,7 +124,7 @@ fn is_product(name: &str) -> bool {
 
 /// What an attempt changed. `before` is none for a worker that may write nothing: what others write meanwhile is not its doing.
 #[must_use]
-pub fn measure(before: Option<&Snapshot>, workspace: &Path, counted: &Counted) -> Progress {
+pub fn measure(before: Option<&Snapshot>, workspace: &Path, counted: &AttemptCounts) -> Progress {
     let mut progress = Progress {
         failing_tests: counted.failing_tests,
         passed_tests: counted.passed_tests,
@@ -143,7 +143,7 @@ pub fn measure(before: Option<&Snapshot>, workspace: &Path, counted: &Counted) -
         }
     }
     if progress.artifact_delta_hash.is_empty() && !is_empty(&counted.facts) {
-        progress.artifact_delta_hash = signature::of(&counted.facts);
+        progress.artifact_delta_hash = signature::hash(&counted.facts);
     }
     progress
 }
@@ -153,10 +153,10 @@ fn delta_hash(workspace: &Path, touched: &[&str]) -> String {
     let describe = |(at, path): (usize, &&str)| {
         let place = workspace.join(path);
         let length = place.symlink_metadata().map(|metadata| metadata.len()).ok();
-        let content = if at < MOST_READ { content_hash(&place) } else { String::new() };
+        let content = if at < MAX_HASHED_FILES { content_hash(&place) } else { String::new() };
         (path.to_string(), length, content)
     };
-    signature::of(&touched.iter().enumerate().map(describe).collect::<Vec<_>>())
+    signature::hash(&touched.iter().enumerate().map(describe).collect::<Vec<_>>())
 }
 
 /// The hash of the beginning of a file; of a link, where it leads.
@@ -164,7 +164,9 @@ fn content_hash(place: &Path) -> String {
     if let Ok(target) = std::fs::read_link(place) {
         return format!("link to {}", target.display());
     }
-    files::read(place, MOST_BYTES, Links::Refuse).map(|bytes| signature::of_bytes(&bytes)).unwrap_or_default()
+    files::read(place, MAX_HASHED_FILE_BYTES, Links::Refuse)
+        .map(|bytes| signature::hash_bytes(&bytes))
+        .unwrap_or_default()
 }
 
 fn is_empty(value: &Value) -> bool {
@@ -189,7 +191,7 @@ mod tests {
         fs::write(at("a.txt"), "one").unwrap();
         fs::create_dir(at(".marvin")).unwrap();
         let before = Snapshot::take(directory.path());
-        let now = |before: &Snapshot| measure(Some(before), directory.path(), &Counted::default());
+        let now = |before: &Snapshot| measure(Some(before), directory.path(), &AttemptCounts::default());
         fs::write(at(".marvin/x"), "record").unwrap();
         fs::write(at("m.pyc"), "product").unwrap();
         assert_eq!(now(&before), Progress::default(), "neither the record nor products count");
@@ -217,16 +219,19 @@ mod tests {
         std::os::unix::fs::symlink("/proc/self/mem", directory.path().join("link")).unwrap();
         fs::write(directory.path().join(std::ffi::OsStr::from_bytes(b"\xff\xfe")), [0xff; 9]).unwrap();
         fs::File::create(directory.path().join("huge")).unwrap().set_len(1 << 40).unwrap();
-        let progress = measure(Some(&before), directory.path(), &Counted::default());
+        let progress = measure(Some(&before), directory.path(), &AttemptCounts::default());
         assert_eq!((progress.new_artifacts, progress.artifact_delta_hash.len()), (3, 64));
-        assert_eq!(measure(Some(&before), Path::new("/nowhere"), &Counted::default()), Progress::default());
+        assert_eq!(
+            measure(Some(&before), Path::new("/nowhere"), &AttemptCounts::default()),
+            Progress::default()
+        );
     }
 
     #[test]
     fn facts_count_where_nothing_was_touched() {
         let directory = tempfile::tempdir().unwrap();
         let facts = |facts: Value| {
-            let counted = Counted { facts, failing_tests: Some(1), ..Counted::default() };
+            let counted = AttemptCounts { facts, failing_tests: Some(1), ..AttemptCounts::default() };
             measure(None, directory.path(), &counted)
         };
         assert_eq!(facts(json!({})).artifact_delta_hash, "");

@@ -26,9 +26,9 @@ mod tests;
 pub use decide::{Decision, Task, decide};
 pub use graph::{Cycle, Delegations};
 pub use ladder::Strategy;
-pub use measure::{Counted, Snapshot, measure};
+pub use measure::{AttemptCounts, Snapshot, measure};
 pub use progress::{Progress, best};
-pub use seen::Seen;
+pub use seen::AttemptLog;
 pub use signatures::{call_signature, failure_key, subtree_signature};
 
 use crate::worker::Status;

@@ -25,7 +25,7 @@ proptest! {
             })
             .collect();
         let build = |order: &mut dyn Iterator<Item = &(String, Attempt)>| {
-            let mut seen = Seen::default();
+            let mut seen = AttemptLog::default();
             order.for_each(|(step, attempt)| seen.note(step, attempt));
             seen
         };
@@ -94,7 +94,7 @@ proptest! {
                 let number = attempts.len() as u32 + 1;
                 let hash = hashes.get(number as usize).map(ToString::to_string).unwrap_or_default();
                 attempts.push(attempt(&task, number, &strategy, Some("f"), left(&hash)));
-                next = match decide(&task, &attempts, &Seen::default()) {
+                next = match decide(&task, &attempts, &AttemptLog::default()) {
                     Decision::Retry { strategy, .. } => Some(strategy),
                     Decision::Refuse { .. } => None,
                 };

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 /// What was tried in a run: for every call, the attempts that made it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Seen {
+pub struct AttemptLog {
     calls: BTreeMap<String, BTreeMap<(String, u32), Mark>>,
     delegations: Delegations,
 }
@@ -18,7 +18,7 @@ pub(super) struct Mark {
     pub(super) hash: String,
 }
 
-impl Seen {
+impl AttemptLog {
     /// Writes down an attempt. The same attempt twice is one.
     pub fn note(&mut self, step_id: &str, attempt: &Attempt) {
         let mark = Mark {

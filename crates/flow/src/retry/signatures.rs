@@ -13,7 +13,7 @@ pub fn call_signature(
     strategy_id: &str,
     retrieval_stage: u8,
 ) -> String {
-    signature::of(&json!({
+    signature::hash(&json!({
         "goal": goal, "step_id": step_id, "worker_type": worker_type, "key_inputs": {"inputs": inputs},
         "strategy_id": strategy_id, "retrieval_stage": retrieval_stage,
     }))
@@ -22,13 +22,13 @@ pub fn call_signature(
 /// One way in which one call of one task failed.
 #[must_use]
 pub fn failure_key(task: &str, call_signature: &str, failure_signature: &str) -> String {
-    signature::of_bytes(format!("{task}:{call_signature}:{failure_signature}").as_bytes())
+    signature::hash_bytes(format!("{task}:{call_signature}:{failure_signature}").as_bytes())
 }
 
 /// A call together with what it left.
 #[must_use]
 pub fn subtree_signature(call_signature: &str, artifact_hash: &str) -> String {
-    signature::of_bytes(format!("{call_signature}:{artifact_hash}").as_bytes())
+    signature::hash_bytes(format!("{call_signature}:{artifact_hash}").as_bytes())
 }
 
 #[cfg(test)]
@@ -44,7 +44,7 @@ mod tests {
         let same = inputs(&json!({"a": 1, "b": {"y": 2, "x": [1]}}));
         let sorted = r#"{"goal":"g","key_inputs":{"inputs":{"a":1,"b":{"x":[1],"y":2}}},"retrieval_stage":1,"step_id":"s","strategy_id":"draft","worker_type":"Implementer"}"#;
         let call = call_signature("g", "s", "Implementer", &same, "draft", 1);
-        assert_eq!(call, signature::of_bytes(sorted.as_bytes()));
+        assert_eq!(call, signature::hash_bytes(sorted.as_bytes()));
         let other_order = inputs(&json!({"b": {"x": [1.0], "y": 2}, "a": 1}));
         assert_eq!(call, call_signature("g", "s", "Implementer", &other_order, "draft", 1));
         for other in [
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn keys_are_as_the_contract_says() {
-        assert_eq!(failure_key("t", "c", "f"), signature::of_bytes(b"t:c:f"));
-        assert_eq!(subtree_signature("c", "h"), signature::of_bytes(b"c:h"));
+        assert_eq!(failure_key("t", "c", "f"), signature::hash_bytes(b"t:c:f"));
+        assert_eq!(subtree_signature("c", "h"), signature::hash_bytes(b"c:h"));
     }
 }

@@ -52,11 +52,11 @@ impl Case {
     pub(super) fn decide(&self) -> Decision {
         let inputs = self.inputs();
         let attempts = self.made();
-        let mut seen = Seen::default();
+        let mut seen = AttemptLog::default();
         attempts.iter().for_each(|attempt| seen.note("s1", attempt));
         let decision = decide(&self.task(&inputs), &attempts, &seen);
         // Whether the engine wrote the attempts down already, and what else the run tried, makes no difference.
-        assert_eq!(decide(&self.task(&inputs), &attempts, &Seen::default()), decision, "{}", self.name);
+        assert_eq!(decide(&self.task(&inputs), &attempts, &AttemptLog::default()), decision, "{}", self.name);
         let mut busy = seen.clone();
         attempts.iter().for_each(|other| {
             let call_signature =
@@ -425,7 +425,7 @@ fn polling_is_no_loop() {
 fn batch_work_is_no_loop() {
     // The same worker, the same strategy and the same failure for many inputs, in one run.
     let ladder = rungs("a b");
-    let mut seen = Seen::default();
+    let mut seen = AttemptLog::default();
     for n in 0..50 {
         let inputs = json!({"file": format!("{n}.csv")}).as_object().cloned().unwrap();
         let step = format!("s{n}");
@@ -471,7 +471,7 @@ fn a_call_of_an_earlier_plan_is_known() {
         inputs: &inputs,
         ladder: &ladder,
     };
-    let mut seen = Seen::default();
+    let mut seen = AttemptLog::default();
     seen.note("s", &attempt(&task, 7, &ladder[1], Some("f"), nothing()));
     let first = attempt(&task, 1, &ladder[0], Some("f"), nothing());
     assert!(matches!(

@@ -1,7 +1,7 @@
 //! From what was written to a workflow that holds together: ids, dependencies, cycles, references, schemas.
 
 use super::read::inputs_text;
-use super::{Extras, Followers, LONGEST_ID, MOST_EDGES, Place, Problem, Schema, Step, Workflow};
+use super::{Extras, Followers, MAX_EDGES, MAX_ID_BYTES, Place, Problem, Schema, Step, Workflow};
 use marvin_base::settings::nearest_of;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ const DEPTH: usize = 32;
 
 /// A workflow as it was written.
 #[derive(Debug, Default)]
-pub(crate) struct Written {
+pub(crate) struct WorkflowSketch {
     pub(crate) workflow_id: String,
     pub(crate) goal: String,
     pub(crate) metadata: Map<String, Value>,
@@ -87,7 +87,7 @@ impl Shared {
 }
 
 /// Puts a workflow together; none when a problem keeps it from being one. Problems are added to those there are.
-pub(crate) fn assemble(written: Written, problems: &mut Vec<Problem>) -> Option<Workflow> {
+pub(crate) fn assemble(written: WorkflowSketch, problems: &mut Vec<Problem>) -> Option<Workflow> {
     let before = problems.len();
     let mut index: BTreeMap<String, u32> = BTreeMap::new();
     for (at, step) in (0_u32..).zip(&written.steps) {
@@ -116,8 +116,8 @@ pub(crate) fn assemble(written: Written, problems: &mut Vec<Problem>) -> Option<
         places.push(sketch.place);
         steps.push(step(sketch, deps, &mut shared, problems));
     }
-    if edges > MOST_EDGES {
-        problems.push(Problem::new(None, None, format!("there are more than {MOST_EDGES} dependencies")));
+    if edges > MAX_EDGES {
+        problems.push(Problem::new(None, None, format!("there are more than {MAX_EDGES} dependencies")));
     }
     let workflow =
         Workflow { workflow_id: written.workflow_id, goal: written.goal, metadata: written.metadata, steps };
@@ -134,7 +134,7 @@ fn bad_id(id: &str) -> Option<String> {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     match id.bytes().next() {
         None => Some("the id is empty".into()),
-        Some(_) if id.len() > LONGEST_ID => Some(format!("the id is longer than {LONGEST_ID} bytes")),
+        Some(_) if id.len() > MAX_ID_BYTES => Some(format!("the id is longer than {MAX_ID_BYTES} bytes")),
         Some(first) if !first.is_ascii_alphanumeric() => Some("the id begins with a sign".into()),
         Some(_) if !id.bytes().all(plain) => Some("the id has a sign that ids do not have".into()),
         Some(_) if id.contains(".outputs") => Some("the id holds `.outputs`, which references need".into()),
@@ -282,7 +282,7 @@ fn references(
     places: &[Option<Place>],
     problems: &mut Vec<Problem>,
 ) {
-    let followers = Followers::of(&workflow.steps);
+    let followers = Followers::from_steps(&workflow.steps);
     for (at, step) in (0_u32..).zip(&workflow.steps).filter(|(_, step)| step.refers) {
         let place = places.get(at as usize).copied().flatten();
         let problem = |text: String| Problem::new(place, Some(&step.id), text);
@@ -366,7 +366,7 @@ pub(crate) fn restore(
     steps: Vec<Sketch>,
     mut problems: Vec<Problem>,
 ) -> Result<Workflow, super::SpecError> {
-    let written = Written { workflow_id, goal, metadata, steps };
+    let written = WorkflowSketch { workflow_id, goal, metadata, steps };
     match assemble(written, &mut problems) {
         Some(workflow) if problems.is_empty() => Ok(workflow),
         _ => Err(super::SpecError::new("its specification", problems)),

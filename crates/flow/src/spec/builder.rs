@@ -1,6 +1,6 @@
 //! Building a workflow in Rust: the same checks as for a file.
 
-use super::assemble::{Sketch, Written, assemble};
+use super::assemble::{Sketch, WorkflowSketch, assemble};
 use super::{SpecError, Workflow};
 use crate::retry::Strategy;
 use serde_json::Value;
@@ -8,12 +8,12 @@ use serde_json::Value;
 /// Builds a workflow.
 #[derive(Debug)]
 pub struct WorkflowBuilder {
-    written: Written,
+    written: WorkflowSketch,
 }
 
 impl WorkflowBuilder {
     pub(super) fn new(workflow_id: String) -> Self {
-        WorkflowBuilder { written: Written { workflow_id, ..Written::default() } }
+        WorkflowBuilder { written: WorkflowSketch { workflow_id, ..WorkflowSketch::default() } }
     }
 
     /// What it is for.

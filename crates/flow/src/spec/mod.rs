@@ -15,7 +15,7 @@ mod step;
 
 pub use builder::{StepBuilder, WorkflowBuilder};
 pub use problem::{Place, Problem, SpecError};
-pub use read::{LARGEST, from_file, from_text};
+pub use read::{MAX_SPEC_BYTES, from_file, from_text};
 pub use schema::Schema;
 pub use step::{Extras, Step};
 
@@ -25,11 +25,11 @@ pub(crate) use read::sketch_of;
 use serde_json::{Map, Value};
 
 /// The most steps that a workflow may have.
-pub const MOST_STEPS: usize = 1_000_000;
+pub const MAX_STEPS: usize = 1_000_000;
 /// The most dependencies of all steps together.
-pub const MOST_EDGES: usize = 8_000_000;
+pub const MAX_EDGES: usize = 8_000_000;
 /// The longest id of a step, in bytes.
-pub const LONGEST_ID: usize = 128;
+pub const MAX_ID_BYTES: usize = 128;
 
 /// A checked workflow.
 #[derive(Debug, Clone)]
@@ -92,7 +92,7 @@ impl Workflow {
     /// The steps so that each comes after what it depends on; among equals, the order of the file.
     #[must_use]
     pub fn order(&self) -> Vec<u32> {
-        let followers = Followers::of(&self.steps);
+        let followers = Followers::from_steps(&self.steps);
         let mut missing: Vec<u32> =
             self.steps.iter().map(|step| u32::try_from(step.depends_on.len()).unwrap_or(u32::MAX)).collect();
         let mut ready: std::collections::BTreeSet<u32> =
@@ -123,7 +123,7 @@ pub struct Followers {
 impl Followers {
     /// Of these steps.
     #[must_use]
-    pub fn of(steps: &[Step]) -> Self {
+    pub fn from_steps(steps: &[Step]) -> Self {
         let mut starts = vec![0_u32; steps.len() + 1];
         for dep in steps.iter().flat_map(|step| step.depends_on.iter()) {
             if let Some(count) = starts.get_mut(*dep as usize + 1) {

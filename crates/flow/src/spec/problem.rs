@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// The most mistakes that are named.
-const MOST: usize = 20;
+const MAX_SHOWN_PROBLEMS: usize = 20;
 
 /// A place in a file, both counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,7 +17,7 @@ pub struct Place {
 impl Place {
     /// The place of a byte in a text.
     #[must_use]
-    pub fn of(text: &str, at: usize) -> Place {
+    pub fn from_offset(text: &str, at: usize) -> Place {
         let before = text.get(..at).unwrap_or(text);
         let line = before.bytes().filter(|byte| *byte == b'\n').count() as u64 + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() as u64 + 1;
@@ -69,7 +69,7 @@ impl std::error::Error for SpecError {}
 
 impl fmt::Display for SpecError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, problem) in self.problems.iter().take(MOST).enumerate() {
+        for (index, problem) in self.problems.iter().take(MAX_SHOWN_PROBLEMS).enumerate() {
             if index > 0 {
                 formatter.write_str("\n")?;
             }
@@ -86,7 +86,7 @@ impl fmt::Display for SpecError {
                 write!(formatter, "\n  hint: {hint}")?;
             }
         }
-        match self.problems.len().saturating_sub(MOST) {
+        match self.problems.len().saturating_sub(MAX_SHOWN_PROBLEMS) {
             0 => Ok(()),
             more => write!(formatter, "\n… and {more} more"),
         }

@@ -5,8 +5,8 @@
 //!
 //! Limits: places inside the inputs and schemas of a step are those of the key they stand under.
 
-use super::assemble::{self, Sketch, Written};
-use super::{LONGEST_ID, MOST_STEPS, Place, Problem, SpecError, Workflow};
+use super::assemble::{self, Sketch, WorkflowSketch};
+use super::{MAX_ID_BYTES, MAX_STEPS, Place, Problem, SpecError, Workflow};
 use crate::retry::Strategy;
 use marvin_base::files::{self, Links};
 use marvin_base::settings::nearest_of;
@@ -19,11 +19,11 @@ use std::fmt;
 use std::path::Path;
 
 /// The largest file, in bytes.
-pub const LARGEST: u64 = 256 * 1024 * 1024;
+pub const MAX_SPEC_BYTES: u64 = 256 * 1024 * 1024;
 /// The longest description, and the longest inputs or schema of one step, in bytes.
-const LONGEST_TEXT: usize = 1024 * 1024;
+const MAX_TEXT_BYTES: usize = 1024 * 1024;
 /// The longest that an attempt may be given.
-const LONGEST_TIME: u64 = 30 * 86_400;
+const MAX_STEP_TIMEOUT_SECS: u64 = 30 * 86_400;
 
 const TOP: [&str; 4] = ["workflow_id", "goal", "metadata", "steps"];
 const STEP: [&str; 16] = [
@@ -51,7 +51,7 @@ const STEP: [&str; 16] = [
 /// Every mistake with its place.
 pub fn from_file(path: &Path) -> Result<Workflow, SpecError> {
     let name = path.display().to_string();
-    let text = files::read_text(path, LARGEST, Links::Follow).map_err(|error| {
+    let text = files::read_text(path, MAX_SPEC_BYTES, Links::Follow).map_err(|error| {
         SpecError::new(&name, vec![Problem::new(None, None, format!("cannot be read: {error}"))])
     })?;
     from_text(&text, &name)
@@ -115,10 +115,10 @@ impl<'a> Places<'a> {
         Places { text, at: 0, place: Place { line: 1, column: 1 } }
     }
 
-    fn of(&mut self, piece: &str) -> Place {
+    fn locate(&mut self, piece: &str) -> Place {
         let at = (piece.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize).min(self.text.len());
         if at < self.at {
-            return Place::of(self.text, at);
+            return Place::from_offset(self.text, at);
         }
         let between = self.text.get(self.at..at).unwrap_or_default();
         match between.rsplit_once('\n') {
@@ -150,7 +150,7 @@ fn syntax(error: &serde_json::Error, from: Option<Place>) -> Problem {
     Problem::new(place, None, text)
 }
 
-fn from_json(text: &str, problems: &mut Vec<Problem>) -> Option<Written> {
+fn from_json(text: &str, problems: &mut Vec<Problem>) -> Option<WorkflowSketch> {
     let entries = match serde_json::from_str::<Entries<'_>>(text) {
         Ok(Entries(entries)) => entries,
         Err(error) => {
@@ -166,7 +166,7 @@ fn from_json(text: &str, problems: &mut Vec<Problem>) -> Option<Written> {
     let mut top = Vec::new();
     let mut steps = None;
     for (name, raw) in entries {
-        let place = places.of(raw.get());
+        let place = places.locate(raw.get());
         if name != "steps" {
             // It was read once already, so it can be read again.
             let value = serde_json::from_str(raw.get()).unwrap_or(Value::Null);
@@ -177,7 +177,7 @@ fn from_json(text: &str, problems: &mut Vec<Problem>) -> Option<Written> {
             problems.push(Problem::new(Some(place), None, "the key `steps` stands there twice"));
         }
         match serde_json::from_str::<Vec<&RawValue>>(raw.get()) {
-            Ok(all) if all.len() > MOST_STEPS => problems.push(too_many(place)),
+            Ok(all) if all.len() > MAX_STEPS => problems.push(too_many(place)),
             Ok(all) => {
                 let read = all.into_iter().filter_map(|raw| step_of_json(raw.get(), &mut places, problems));
                 steps = Some(read.collect());
@@ -189,7 +189,7 @@ fn from_json(text: &str, problems: &mut Vec<Problem>) -> Option<Written> {
 }
 
 fn step_of_json(text: &str, places: &mut Places<'_>, problems: &mut Vec<Problem>) -> Option<Sketch> {
-    let place = places.of(text);
+    let place = places.locate(text);
     let entries = match serde_json::from_str::<Entries<'_>>(text) {
         Ok(Entries(entries)) => entries,
         Err(error) => {
@@ -199,7 +199,7 @@ fn step_of_json(text: &str, places: &mut Places<'_>, problems: &mut Vec<Problem>
     };
     let fields = entries.into_iter().map(|(name, raw)| {
         let value = serde_json::from_str(raw.get()).unwrap_or(Value::Null);
-        Field { name, value, place: places.of(raw.get()) }
+        Field { name, value, place: places.locate(raw.get()) }
     });
     sketch(place, fields.collect(), problems)
 }
@@ -209,7 +209,7 @@ pub(crate) fn sketch_of(text: &str, problems: &mut Vec<Problem>) -> Option<Sketc
     step_of_json(text, &mut Places::new(text), problems)
 }
 
-fn from_yaml(text: &str, problems: &mut Vec<Problem>) -> Option<Written> {
+fn from_yaml(text: &str, problems: &mut Vec<Problem>) -> Option<WorkflowSketch> {
     type Fields = Spanned<Object>;
     let place = |location: serde_saphyr::Location| Place { line: location.line(), column: location.column() };
     let whole: Vec<(Spanned<String>, Spanned<Value>)> = match serde_saphyr::from_str::<Object>(text) {
@@ -237,18 +237,18 @@ fn from_yaml(text: &str, problems: &mut Vec<Problem>) -> Option<Written> {
             .push(Problem::new(Some(here), None, "`steps` is no list").hint("`steps` is a list of objects"));
         return Some(written(top, None, problems));
     };
-    if values.len() > MOST_STEPS {
+    if values.len() > MAX_STEPS {
         problems.push(too_many(here));
         return Some(written(top, None, problems));
     }
     // Once more for the places: the steps of a document that was understood.
     #[derive(Deserialize)]
-    struct Placed {
+    struct SpannedSteps {
         #[serde(default)]
         steps: Vec<Fields>,
     }
     let placed: Vec<Fields> =
-        serde_saphyr::from_str::<Placed>(text).map(|placed| placed.steps).unwrap_or_default();
+        serde_saphyr::from_str::<SpannedSteps>(text).map(|placed| placed.steps).unwrap_or_default();
     if placed.len() != values.len() {
         problems.push(
             Problem::new(Some(here), None, "a step is no object").hint("a step is an object with an `id`"),
@@ -292,7 +292,7 @@ impl<'de> Deserialize<'de> for Object {
 }
 
 fn too_many(place: Place) -> Problem {
-    Problem::new(Some(place), None, format!("there are more than {MOST_STEPS} steps"))
+    Problem::new(Some(place), None, format!("there are more than {MAX_STEPS} steps"))
 }
 
 fn unknown(field: &Field, step: Option<&str>, known: &[&str]) -> Problem {
@@ -308,8 +308,8 @@ fn wrong(field: &Field, step: Option<&str>, expected: &str) -> Problem {
     Problem::new(Some(field.place), step, format!("`{}` must be {expected}", field.name))
 }
 
-fn written(top: Vec<Field>, steps: Option<Vec<Sketch>>, problems: &mut Vec<Problem>) -> Written {
-    let mut written = Written { workflow_id: "workflow".into(), ..Written::default() };
+fn written(top: Vec<Field>, steps: Option<Vec<Sketch>>, problems: &mut Vec<Problem>) -> WorkflowSketch {
+    let mut written = WorkflowSketch { workflow_id: "workflow".into(), ..WorkflowSketch::default() };
     let mut seen: Vec<String> = Vec::new();
     for mut field in top {
         if seen.contains(&field.name) {
@@ -321,11 +321,11 @@ fn written(top: Vec<Field>, steps: Option<Vec<Sketch>>, problems: &mut Vec<Probl
         }
         seen.push(field.name.clone());
         match (field.name.as_str(), field.value.take()) {
-            ("workflow_id", Value::String(text)) if !text.is_empty() && text.len() <= LONGEST_ID => {
+            ("workflow_id", Value::String(text)) if !text.is_empty() && text.len() <= MAX_ID_BYTES => {
                 written.workflow_id = text;
             }
             ("workflow_id", _) => problems.push(wrong(&field, None, "a text of 1 to 128 bytes")),
-            ("goal", Value::String(text)) if text.len() <= LONGEST_TEXT => written.goal = text,
+            ("goal", Value::String(text)) if text.len() <= MAX_TEXT_BYTES => written.goal = text,
             ("goal", _) => problems.push(wrong(&field, None, "a text")),
             ("metadata", Value::Object(map)) => written.metadata = map,
             ("metadata", _) => problems.push(wrong(&field, None, "an object")),
@@ -385,11 +385,11 @@ fn take(sketch: &mut Sketch, name: &str, value: Value) -> Option<&'static str> {
     let extras = &mut sketch.extras;
     match (name, value) {
         ("id", _) => {}
-        ("name", Value::String(text)) if text.len() <= LONGEST_TEXT => sketch.name = Some(text),
+        ("name", Value::String(text)) if text.len() <= MAX_TEXT_BYTES => sketch.name = Some(text),
         ("name", _) => return Some("a text"),
-        ("description", Value::String(text)) if text.len() <= LONGEST_TEXT => sketch.description = text,
+        ("description", Value::String(text)) if text.len() <= MAX_TEXT_BYTES => sketch.description = text,
         ("description", _) => return Some("a text of at most a megabyte"),
-        ("worker", Value::String(text)) if !text.is_empty() && text.len() <= LONGEST_ID => {
+        ("worker", Value::String(text)) if !text.is_empty() && text.len() <= MAX_ID_BYTES => {
             sketch.worker = text;
         }
         ("worker", _) => return Some("the name of a worker"),
@@ -402,10 +402,12 @@ fn take(sketch: &mut Sketch, name: &str, value: Value) -> Option<&'static str> {
         ("inputs", _) => return Some("an object"),
         ("inputs_schema", value) => sketch.inputs_schema = value,
         ("outputs_schema", value) => sketch.outputs_schema = value,
-        ("timeout_s", value) => match value.as_u64().filter(|seconds| (1..=LONGEST_TIME).contains(seconds)) {
-            Some(seconds) => extras.timeout_s = Some(seconds),
-            None => return Some("a whole number of seconds, 1 to 2592000"),
-        },
+        ("timeout_s", value) => {
+            match value.as_u64().filter(|seconds| (1..=MAX_STEP_TIMEOUT_SECS).contains(seconds)) {
+                Some(seconds) => extras.timeout_s = Some(seconds),
+                None => return Some("a whole number of seconds, 1 to 2592000"),
+            }
+        }
         ("commitments", value) => match serde_json::from_value(value) {
             Ok(all) => extras.commitments = all,
             Err(_) => return Some("a list of texts such as \"shell:pytest -q\""),

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::fmt;
 
 /// The most complaints about one value.
-const MOST: usize = 3;
+const MAX_SCHEMA_ERRORS: usize = 3;
 
 /// A compiled schema.
 pub struct Schema {
@@ -39,7 +39,7 @@ impl Schema {
         let complaints: Vec<String> = self
             .validator
             .iter_errors(value)
-            .take(MOST)
+            .take(MAX_SCHEMA_ERRORS)
             .map(|error| {
                 let place = error.instance_path().to_string();
                 let text = marvin_base::truncate::line(&error.to_string(), 200);

@@ -37,7 +37,7 @@ fn yaml_and_json_say_the_same() {
     assert_eq!(json.order(), [0, 1, 2, 3]);
     let last = json.steps.last().unwrap();
     assert_eq!((last.extra().timeout_s, last.extra().repeatable), (Some(5), Some(true)));
-    assert_eq!(Followers::of(&json.steps).after(0), [1, 2]);
+    assert_eq!(Followers::from_steps(&json.steps).after(0), [1, 2]);
     let built = Workflow::builder("d")
         .goal("a diamond")
         .step(StepBuilder::new("a", "Echo").input("n", 1))

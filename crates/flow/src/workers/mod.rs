@@ -12,16 +12,16 @@ mod task;
 #[cfg(test)]
 mod tests;
 
-pub use measured::{Measured, measured};
+pub use measured::{MeasuredAttempt, measured};
 pub use prove::{Verdict, prove};
 
 use crate::manager;
-use crate::retry::{self, Counted, Progress, Snapshot};
+use crate::retry::{self, AttemptCounts, Progress, Snapshot};
 use crate::worker::{Order, Report, Worker};
 use async_trait::async_trait;
 use marvin_agent::SessionError;
 use marvin_agent::compose::Extra;
-use marvin_agent::crew::{Crew, Done, Job, Rights};
+use marvin_agent::crew::{Job, JobResult, Rights, StepAgents};
 use marvin_agent::outcome::Status as Ended;
 use marvin_agent::roles::Role;
 use marvin_base::files::{self, Links};
@@ -35,7 +35,7 @@ use tokio_util::sync::CancellationToken;
 pub const ROLES: [Role; 6] =
     [Role::Planner, Role::Implementer, Role::Debugger, Role::Reviewer, Role::TestTriager, Role::SkillBuilder];
 /// Bytes of a snapshot that are read back.
-const LARGEST: u64 = 64 * 1024 * 1024;
+const MAX_SNAPSHOT_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The names of everybody who does steps; people have names of their own.
 #[must_use]
@@ -45,14 +45,14 @@ pub fn names() -> Vec<&'static str> {
 
 /// Everybody of a crew, by name.
 #[must_use]
-pub fn roles(crew: &Arc<Crew>) -> BTreeMap<String, Arc<dyn Worker>> {
+pub fn roles(crew: &Arc<StepAgents>) -> BTreeMap<String, Arc<dyn Worker>> {
     roles_for(crew, &Map::new())
 }
 
 /// Everybody of a crew, by name, for a workflow with these metadata: where it promises something at its end, nobody ends
 /// it early.
 #[must_use]
-pub fn roles_for(crew: &Arc<Crew>, metadata: &Map<String, Value>) -> BTreeMap<String, Arc<dyn Worker>> {
+pub fn roles_for(crew: &Arc<StepAgents>, metadata: &Map<String, Value>) -> BTreeMap<String, Arc<dyn Worker>> {
     let may_end = !manager::promises(metadata);
     let worker =
         |role: Role| -> Arc<dyn Worker> { Arc::new(RoleWorker { crew: crew.clone(), role, may_end }) };
@@ -72,7 +72,7 @@ pub fn may_write(role: Role, strategy_id: &str) -> bool {
 /// One role of a crew.
 #[derive(Debug)]
 pub struct RoleWorker {
-    crew: Arc<Crew>,
+    crew: Arc<StepAgents>,
     role: Role,
     /// Whether it may end the whole workflow.
     may_end: bool,
@@ -113,7 +113,7 @@ impl RoleWorker {
             return Ok(None);
         }
         let path = self.crew.beside(&key(order), "before.json");
-        if let Ok(text) = files::read_text(&path, LARGEST, Links::Refuse)
+        if let Ok(text) = files::read_text(&path, MAX_SNAPSHOT_BYTES, Links::Refuse)
             && let Ok(snapshot) = serde_json::from_str(&text)
         {
             return Ok(Some(snapshot));
@@ -137,7 +137,7 @@ impl RoleWorker {
             self.crew.stop();
         }
         let progress = retry::measure(before.as_ref(), &order.workspace, &counted(&done));
-        let report = report::of(order, &done, &progress, self.may_end);
+        let report = report::build_report(order, &done, &progress, self.may_end);
         // What was broken off goes on when it is taken up again.
         if !cancel.is_cancelled() && done.outcome.status != Ended::Budget {
             self.crew.keep(&key(order), &json!(report))?;
@@ -204,8 +204,8 @@ fn is_anything(schema: &Value) -> bool {
 }
 
 /// What the shell counted. What a model gave as outputs is a claim and no fact.
-fn counted(done: &Done) -> Counted {
-    Counted {
+fn counted(done: &JobResult) -> AttemptCounts {
+    AttemptCounts {
         passed_tests: done.tests.map(|(passed, _)| passed),
         failing_tests: done.tests.map(|(_, failed)| failed),
         model_calls: done.model_calls,

@@ -2,9 +2,9 @@
 //! promises something.
 
 use crate::worker::Order;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_agent::SessionError;
-use marvin_agent::crew::{self, Promise};
+use marvin_agent::crew::{self, StepCommitments};
 use marvin_base::atomic::WriteError;
 use marvin_base::run::RunDirectory;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub struct Verdict {
 /// # Errors
 /// When a commitment is refused, or the record cannot be written.
 pub async fn prove(
-    ground: &Arc<Ground>,
+    ground: &Arc<ProjectContext>,
     order: &Order,
     cancel: &CancellationToken,
 ) -> Result<Verdict, SessionError> {
@@ -39,12 +39,12 @@ pub async fn prove(
     let unreadable = |source| WriteError { path: order.run_directory.display().to_string(), source };
     let runs = order.run_directory.parent().unwrap_or(&order.run_directory);
     let run = RunDirectory::open(runs, &order.run_id).map_err(unreadable)?;
-    let Some(promise) = Promise::make(&ground, &run, &order.key, &order.commitments)? else {
+    let Some(promise) = StepCommitments::make(&ground, &run, &order.key, &order.commitments)? else {
         return Ok(Verdict { verified: true, ..Verdict::default() });
     };
     let proved = promise.verify(cancel).await;
     promise.settle(&run)?;
-    let (tests, open) = Promise::figures(&proved);
+    let (tests, open) = StepCommitments::figures(&proved);
     Ok(Verdict {
         verified: proved.verified,
         failure_signature: (!proved.verified).then(|| format!("not-verified:{}", open.join(","))),

@@ -2,7 +2,7 @@
 
 use crate::retry::Progress;
 use crate::worker::{Order, Report, Status};
-use marvin_agent::crew::Done;
+use marvin_agent::crew::JobResult;
 use marvin_agent::outcome::{self, Outcome};
 use marvin_agent::{SessionError, protocol};
 use marvin_base::truncate;
@@ -10,10 +10,10 @@ use serde_json::{Map, Value, json};
 use std::path::{Component, Path};
 
 /// Artifacts that a report names.
-const MOST: usize = 200;
+const MAX_REPORTED_ARTIFACTS: usize = 200;
 
 /// The report of an attempt.
-pub(super) fn of(order: &Order, done: &Done, progress: &Progress, may_end: bool) -> Report {
+pub(super) fn build_report(order: &Order, done: &JobResult, progress: &Progress, may_end: bool) -> Report {
     let outcome = &done.outcome;
     let status = status(outcome);
     Report {
@@ -84,7 +84,7 @@ fn summary(outcome: &Outcome) -> String {
 }
 
 /// A stable name of the failure. What the shell found out comes before what the worker calls it.
-fn failure(done: &Done) -> String {
+fn failure(done: &JobResult) -> String {
     let outcome = &done.outcome;
     let named = outcome.failure_signature.as_deref().map(|name| truncate::line(name.trim(), 120));
     match outcome.status {
@@ -97,7 +97,7 @@ fn failure(done: &Done) -> String {
 }
 
 /// Figures of the shell, and of what the worker said only that the whole work is over, where that was proved.
-fn metrics(done: &Done, status: Status, progress: &Progress, may_end: bool) -> Map<String, Value> {
+fn metrics(done: &JobResult, status: Status, progress: &Progress, may_end: bool) -> Map<String, Value> {
     let figures = json!({
         "model_calls": done.model_calls, "tool_calls": done.tool_calls, "elapsed_ms": done.elapsed_ms,
         "iteration_count": done.model_calls, "progress": progress,
@@ -134,7 +134,11 @@ fn metrics(done: &Done, status: Status, progress: &Progress, may_end: bool) -> M
 
 fn texts(value: Option<&Value>) -> Vec<String> {
     let list = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    list.iter().filter_map(Value::as_str).take(MOST).map(|text| truncate::line(text, 500)).collect()
+    list.iter()
+        .filter_map(Value::as_str)
+        .take(MAX_REPORTED_ARTIFACTS)
+        .map(|text| truncate::line(text, 500))
+        .collect()
 }
 
 /// The files that a worker says it made, as far as they are there: relative to the workspace, and inside of it.

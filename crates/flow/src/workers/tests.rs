@@ -3,7 +3,7 @@
 use super::*;
 use crate::manager;
 use crate::worker::Status;
-use marvin_agent::{Ground, Trace};
+use marvin_agent::{ProjectContext, Trace};
 use marvin_base::environment::Environment;
 use marvin_base::ledger::{self, Durability, Ledger};
 use marvin_base::redact::Redactor;
@@ -34,7 +34,7 @@ impl World {
     }
 
     /// A crew for the run of this world, whose model plays a script; what was played of it is forgotten.
-    fn crew(&mut self, script: &[Value], more: &[(&'static str, &str)]) -> Arc<Crew> {
+    fn crew(&mut self, script: &[Value], more: &[(&'static str, &str)]) -> Arc<StepAgents> {
         let path = self.root.path().join("script.jsonl");
         fs::write(&path, script.iter().map(|entry| format!("{entry}\n")).collect::<String>()).unwrap();
         let environment = Environment::from_iter([
@@ -44,7 +44,8 @@ impl World {
         let mut flags =
             vec![("model.provider", "mock".to_string()), ("model.script", path.display().to_string())];
         flags.extend(more.iter().map(|(key, value)| (*key, value.to_string())));
-        let ground = Ground::find(environment, self.project(), Some(&self.project()), true, flags).unwrap();
+        let ground =
+            ProjectContext::find(environment, self.project(), Some(&self.project()), true, flags).unwrap();
         let run =
             self.run.get_or_insert_with(|| RunDirectory::create(&ground.layout.runs()).unwrap()).clone();
         fs::remove_file(run.script_state()).ok();
@@ -52,7 +53,7 @@ impl World {
             Ledger::open_chained(&run.trace(), Durability::System, Arc::new(Redactor::patterns_only()))
                 .unwrap();
         let trace = Trace::new(ledger, Box::new(|_| {}));
-        Arc::new(Crew::open(&ground, &run, &trace, &CancellationToken::new()).unwrap())
+        Arc::new(StepAgents::open(&ground, &run, &trace, &CancellationToken::new()).unwrap())
     }
 
     fn order(&self, worker: &str, commitments: &[&str]) -> Order {
@@ -88,7 +89,7 @@ impl World {
         self.ask(&crew, &order).await
     }
 
-    async fn ask(&self, crew: &Arc<Crew>, order: &Order) -> Report {
+    async fn ask(&self, crew: &Arc<StepAgents>, order: &Order) -> Report {
         roles(crew)[&order.worker].work(order, &CancellationToken::new()).await
     }
 }

@@ -126,7 +126,7 @@ fn fits(pattern: &[u8], name: &[u8]) -> bool {
 
 /// What a tree holds that a reader of everything in it should not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum TreeFinding {
     /// Nothing of the kind.
     Nothing,
     /// A file of secrets by convention.
@@ -138,27 +138,27 @@ pub(crate) enum Found {
 }
 
 /// Looks through a tree: for secret files always, for links that lead out of `workspace` when `links` are followed.
-pub(crate) fn look_through(start: &Path, workspace: &Path, links: bool) -> Found {
+pub(crate) fn look_through(start: &Path, workspace: &Path, links: bool) -> TreeFinding {
     let mut directories = vec![start.to_path_buf()];
     let mut looked = 0;
     while let Some(directory) = directories.pop() {
         for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
             looked += 1;
             if looked > TREE_ENTRIES {
-                return Found::TooLarge;
+                return TreeFinding::TooLarge;
             }
             let name = entry.file_name();
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() && !FOREIGN.iter().any(|foreign| name == *foreign) {
                 directories.push(entry.path());
             } else if kind.is_symlink() && links && !real(&entry.path()).starts_with(workspace) {
-                return Found::LeadsOut;
+                return TreeFinding::LeadsOut;
             } else if kind.is_file() && crate::secrets::is_project_secret(&name.to_string_lossy()) {
-                return Found::Secret;
+                return TreeFinding::Secret;
             }
         }
     }
-    Found::Nothing
+    TreeFinding::Nothing
 }
 
 #[cfg(test)]

@@ -18,11 +18,11 @@ use std::time::Duration;
 /// The file's name.
 pub const FILE: &str = "decisions.jsonl";
 /// Bytes after which a file is put aside.
-const LARGEST: u64 = 8 * 1024 * 1024;
+const MAX_LOG_BYTES: u64 = 8 * 1024 * 1024;
 /// Characters of a command in the log.
-const LONGEST: usize = 4_000;
+const MAX_COMMAND_CHARS: usize = 4_000;
 /// Bytes from the end of the file in which the last decisions are looked for.
-const LARGEST_TAIL: u64 = 4 * 1024 * 1024;
+const MAX_LOG_TAIL_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The log.
 #[derive(Debug)]
@@ -30,13 +30,13 @@ pub struct Log {
     path: PathBuf,
     redactor: Arc<Redactor>,
     largest: u64,
-    state: Mutex<Counted>,
+    state: Mutex<DecisionCounts>,
     /// The file, for as long as it lies at its place.
     open: Mutex<Option<Ledger>>,
 }
 
 #[derive(Debug, Default)]
-struct Counted {
+struct DecisionCounts {
     layers: BTreeMap<&'static str, u64>,
     decisions: BTreeMap<&'static str, u64>,
     /// Allowed without a person or a model.
@@ -50,8 +50,8 @@ impl Log {
     /// A log in the directory of the gate's files. Nothing is written yet.
     #[must_use]
     pub fn new(directory: &Path, redactor: Arc<Redactor>) -> Self {
-        let state = Mutex::new(Counted { started: clock::now_stamp(), ..Counted::default() });
-        Log { path: directory.join(FILE), redactor, largest: LARGEST, state, open: Mutex::default() }
+        let state = Mutex::new(DecisionCounts { started: clock::now_stamp(), ..DecisionCounts::default() });
+        Log { path: directory.join(FILE), redactor, largest: MAX_LOG_BYTES, state, open: Mutex::default() }
     }
 
     /// Writes down a decision.
@@ -59,7 +59,7 @@ impl Log {
         let verdict = &ruling.verdict;
         self.count(verdict.decision, ruling.layer);
         // Redacted before it is cut: half of a secret is not recognised.
-        let command = truncate::head_whole(&self.redactor.text(line), LONGEST);
+        let command = truncate::head_whole(&self.redactor.text(line), MAX_COMMAND_CHARS);
         self.append(&json!({
             "timestamp": clock::now_stamp(),
             "command": command,
@@ -270,10 +270,10 @@ pub fn last(directory: &Path, most: usize) -> std::io::Result<Vec<Value>> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         opened => opened?,
     };
-    let begin = file.metadata()?.len().saturating_sub(LARGEST_TAIL);
+    let begin = file.metadata()?.len().saturating_sub(MAX_LOG_TAIL_BYTES);
     file.seek(SeekFrom::Start(begin))?;
     let mut bytes = Vec::new();
-    file.take(LARGEST_TAIL).read_to_end(&mut bytes)?;
+    file.take(MAX_LOG_TAIL_BYTES).read_to_end(&mut bytes)?;
     // The first line may have been cut, and the last may not be whole yet: neither is JSON then.
     let lines = bytes.split(|byte| *byte == b'\n').rev();
     let decisions = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
@@ -351,7 +351,7 @@ mod tests {
     #[test]
     fn secrets_are_left_out_and_links_are_not_followed() {
         let directory = tempfile::tempdir().unwrap();
-        let log = log(directory.path(), LARGEST);
+        let log = log(directory.path(), MAX_LOG_BYTES);
         write(&log, "foo --token AKIAIOSFODNN7EXAMPLE");
         let text = std::fs::read_to_string(directory.path().join(FILE)).unwrap();
         assert!(text.contains("foo") && !text.contains("AKIAIOSFODNN7EXAMPLE"), "{text}");

@@ -12,7 +12,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 /// Bytes of an answer that are read at all.
-const LONGEST_ANSWER: usize = 64 * 1024;
+const MAX_ANSWER_BYTES: usize = 64 * 1024;
 
 /// What a model is asked. Everything in it is data: it may hold instructions that an agent or a stranger wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -36,7 +36,7 @@ impl Question {
     pub fn new(line: &str, place: Place<'_>, ruling: &Ruling) -> Self {
         let (directory, workspace) = (shell::normal(place.directory), shell::normal(place.grounds.workspace));
         let below = directory.strip_prefix(&workspace).is_some_and(|rest| rest.starts_with('/'));
-        let through = |segment: &crate::meaning::Judged| {
+        let through = |segment: &crate::meaning::SegmentJudgement| {
             let words = segment.through.iter().chain(&segment.words);
             words.map(String::as_str).collect::<Vec<_>>().join(" ")
         };
@@ -113,12 +113,12 @@ impl Terms {
 }
 
 /// An answer that will come.
-pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Opinion, String>> + Send + 'a>>;
+pub type OpinionFuture<'a> = Pin<Box<dyn Future<Output = Result<Opinion, String>> + Send + 'a>>;
 
 /// Somebody who can be asked. Deadlines, cost, cache and redaction are theirs to keep.
 pub trait Evaluator: Send + Sync + std::fmt::Debug {
     /// Asks.
-    fn evaluate<'a>(&'a self, question: &'a Question) -> Answering<'a>;
+    fn evaluate<'a>(&'a self, question: &'a Question) -> OpinionFuture<'a>;
 
     /// How sure an answer must be to count.
     fn threshold(&self) -> f64;
@@ -158,8 +158,8 @@ pub fn read_answer(text: &str) -> Result<Opinion, String> {
         #[expect(dead_code, reason = "its presence is no fault")]
         suggested_rule: Option<serde_json::Value>,
     }
-    if text.len() > LONGEST_ANSWER {
-        return Err(format!("the answer is longer than {LONGEST_ANSWER} bytes"));
+    if text.len() > MAX_ANSWER_BYTES {
+        return Err(format!("the answer is longer than {MAX_ANSWER_BYTES} bytes"));
     }
     let answer: Answer = serde_json::from_str(text.trim())
         .map_err(|error| format!("the answer has not the shape that was asked for: {error}"))?;

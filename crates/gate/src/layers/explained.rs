@@ -1,7 +1,7 @@
 //! A ruling as programs and pages read it.
 
 use super::Ruling;
-use crate::meaning::Judged;
+use crate::meaning::SegmentJudgement;
 use crate::verdict::Decision;
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ impl Ruling {
     #[must_use]
     pub fn explained(&self, line: &str) -> Value {
         let verdict = &self.verdict;
-        let segment = |segment: &Judged| {
+        let segment = |segment: &SegmentJudgement| {
             json!({
                 "words": segment.words,
                 "through": segment.through,

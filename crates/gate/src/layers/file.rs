@@ -2,7 +2,7 @@
 
 use super::form;
 use super::rule::{Fault, List, Problem, Rule};
-use super::set::{Set, Wanted};
+use super::set::{RuleQuery, Set};
 use crate::meaning::{self, Grounds, MoreFacts};
 use marvin_base::files::{self, Links};
 use marvin_base::signature;
@@ -12,17 +12,17 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// A rule file larger than this is not one.
-const LARGEST: u64 = 4 * 1024 * 1024;
+const MAX_RULE_FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// Rules in one file.
-const MOST_RULES: usize = 20_000;
+const MAX_RULES_PER_FILE: usize = 20_000;
 /// Problems that are kept of one file: the first are enough to mend it.
-const MOST_PROBLEMS: usize = 100;
+const MAX_PROBLEMS_PER_FILE: usize = 100;
 /// Where examples are thought to run.
 const EXAMPLE: Grounds<'static> = Grounds { workspace: "/home/someone/project", home: "/home/someone" };
 
 /// A rule file that was read.
 #[derive(Debug)]
-pub(super) struct Loaded {
+pub(super) struct RuleFile {
     /// The rules that can be used.
     pub(super) set: Set,
     /// The programs that it makes known.
@@ -33,11 +33,11 @@ pub(super) struct Loaded {
     pub(super) hash: String,
 }
 
-impl Loaded {
+impl RuleFile {
     /// One without rules.
-    fn empty(list: List, problems: Vec<Problem>) -> Loaded {
+    fn empty(list: List, problems: Vec<Problem>) -> RuleFile {
         let set = Set::new(Vec::new(), list).0;
-        Loaded { set, programs: MoreFacts::default(), problems, hash: String::new() }
+        RuleFile { set, programs: MoreFacts::default(), problems, hash: String::new() }
     }
 
     /// Does it say anything?
@@ -47,10 +47,10 @@ impl Loaded {
 }
 
 /// Reads a rule file. One that is not there holds nothing.
-pub(super) fn load(path: &Path, list: List, links: Links) -> Loaded {
-    match files::read_text(path, LARGEST, links) {
+pub(super) fn load(path: &Path, list: List, links: Links) -> RuleFile {
+    match files::read_text(path, MAX_RULE_FILE_BYTES, links) {
         Ok(text) => parse(&text, path, list),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Loaded::empty(list, Vec::new()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => RuleFile::empty(list, Vec::new()),
         Err(error) => {
             let mend = match links {
                 Links::Refuse => "make it a readable file of its own, not a link",
@@ -62,15 +62,15 @@ pub(super) fn load(path: &Path, list: List, links: Links) -> Loaded {
                 what: format!("it cannot be read: {error}"),
                 mend: mend.into(),
             };
-            Loaded::empty(list, vec![problem])
+            RuleFile::empty(list, vec![problem])
         }
     }
 }
 
 /// Reads the text of a rule file.
-pub(super) fn parse(text: &str, path: &Path, list: List) -> Loaded {
+pub(super) fn parse(text: &str, path: &Path, list: List) -> RuleFile {
     let file = path.display().to_string();
-    let hash = signature::of_bytes(text.as_bytes());
+    let hash = signature::hash_bytes(text.as_bytes());
     if list == List::Programs {
         let mend =
             "each program is [[program]] with names = \"…\" and class = \"read\", \"write\", \"build\" …";
@@ -81,11 +81,11 @@ pub(super) fn parse(text: &str, path: &Path, list: List) -> Loaded {
                 (MoreFacts::default(), vec![Problem { file, rule: String::new(), what, mend }])
             }
         };
-        return Loaded { programs, hash, ..Loaded::empty(list, problems) };
+        return RuleFile { programs, hash, ..RuleFile::empty(list, problems) };
     }
     let mut problems: Vec<Problem> = Vec::new();
     let mut note = |rule: String, (what, mend): Fault| {
-        if problems.len() < MOST_PROBLEMS {
+        if problems.len() < MAX_PROBLEMS_PER_FILE {
             problems.push(Problem { file: file.clone(), rule, what, mend });
         }
     };
@@ -96,12 +96,12 @@ pub(super) fn parse(text: &str, path: &Path, list: List) -> Loaded {
             Vec::new()
         }
     };
-    if values.len() > MOST_RULES {
-        let what = format!("it holds {} rules, and {MOST_RULES} are read", values.len());
+    if values.len() > MAX_RULES_PER_FILE {
+        let what = format!("it holds {} rules, and {MAX_RULES_PER_FILE} are read", values.len());
         note(String::new(), (what, "split it, or drop rules that others cover".into()));
     }
     let mut rules = Vec::new();
-    for (number, value) in values.into_iter().take(MOST_RULES) {
+    for (number, value) in values.into_iter().take(MAX_RULES_PER_FILE) {
         let name = || match value.get("id").and_then(Value::as_str) {
             Some(id) => format!("`{}`", marvin_base::truncate::line(id, 60)),
             None => number.clone(),
@@ -118,7 +118,7 @@ pub(super) fn parse(text: &str, path: &Path, list: List) -> Loaded {
     for (rule, fault) in broken {
         note(format!("`{}`", rule.id), fault);
     }
-    Loaded { set, programs: MoreFacts::default(), problems, hash }
+    RuleFile { set, programs: MoreFacts::default(), problems, hash }
 }
 
 /// The rules of a file as (place, value).
@@ -190,7 +190,7 @@ fn finds(set: &Set, line: &str, list: List) -> bool {
             let found = |form: &form::Form| permits(set, form).is_some();
             let whole = forms.certain && forms.commands.len() == judgement.segments.len();
             let each = forms.commands.iter().zip(&judgement.segments);
-            let known = |segment: &meaning::Judged| segment.verdict.is_allowed();
+            let known = |segment: &meaning::SegmentJudgement| segment.verdict.is_allowed();
             whole
                 && forms.commands.iter().any(found)
                 && each.into_iter().all(|(form, segment)| known(segment) || found(form))
@@ -199,7 +199,11 @@ fn finds(set: &Set, line: &str, list: List) -> bool {
 }
 
 /// The rule of a denylist that finds the raw line or any command of it.
-pub(super) fn refuses<'a>(set: &'a Set, line: &str, segments: &[meaning::Judged]) -> Option<&'a Rule> {
+pub(super) fn refuses<'a>(
+    set: &'a Set,
+    line: &str,
+    segments: &[meaning::SegmentJudgement],
+) -> Option<&'a Rule> {
     if set.is_empty() {
         return None;
     }
@@ -208,20 +212,20 @@ pub(super) fn refuses<'a>(set: &'a Set, line: &str, segments: &[meaning::Judged]
     // Most lines are one command, whose texts are all the same.
     let mut texts: BTreeSet<String> = segments.iter().flat_map(form::refusable).collect();
     texts.extend([raw.to_string(), collapsed]);
-    texts.iter().filter_map(|text| set.find(&Wanted { text, contained: true, directory: "" })).min()
+    texts.iter().filter_map(|text| set.find(&RuleQuery { text, contained: true, directory: "" })).min()
 }
 
 /// The rule of an allowlist that finds a command.
 pub(super) fn permits<'a>(set: &'a Set, form: &form::Form) -> Option<&'a Rule> {
     let text = form.text.as_deref()?;
-    set.find(&Wanted { text, contained: form.contained, directory: form.directory })
+    set.find(&RuleQuery { text, contained: form.contained, directory: form.directory })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn parse_list(text: &str, list: List) -> Loaded {
+    fn parse_list(text: &str, list: List) -> RuleFile {
         parse(text, Path::new("/x/rules"), list)
     }
 

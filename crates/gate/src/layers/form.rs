@@ -4,7 +4,7 @@
 //! its launchers, variables and redirections, words quoted so that an argument cannot pass for two; and none at all
 //! where a word is not certain.
 
-use crate::meaning::{Act, Grounds, Judged, Place, weigh};
+use crate::meaning::{Act, Grounds, Place, SegmentJudgement, weigh};
 use crate::shell::{self, RedirectKind, Segment, Taint, Word};
 use crate::verdict::Decision;
 
@@ -106,7 +106,7 @@ fn form(segment: &Segment, grounds: Grounds<'_>) -> Form {
         }
     };
     let contained = writes(segment).all(|target| {
-        let place = Place::of(target, &segment.directories, grounds);
+        let place = Place::classify(target, &segment.directories, grounds);
         weigh(Act::Write, place) == Decision::Allow
     });
     Form {
@@ -195,7 +195,7 @@ fn directory_class(segment: &Segment, grounds: Grounds<'_>) -> &'static str {
 }
 
 /// The texts of a command that a denylist is asked about.
-pub(super) fn refusable(judged: &Judged) -> Vec<String> {
+pub(super) fn refusable(judged: &SegmentJudgement) -> Vec<String> {
     let words = judged.words.join(" ");
     let mut texts = Vec::new();
     if let Some((program, rest)) = judged.words.split_first() {

@@ -6,7 +6,7 @@
 //! says so: an approval becomes a suggestion, and `marvin gate suggestions accept` makes a rule of it.
 
 use super::form::{self, Form};
-use super::rule::{Kind, LONGEST_LEARNED, List, Rule};
+use super::rule::{Kind, List, MAX_LEARNED_PATTERN_CHARS, Rule};
 use super::{Layer, Place, Ruling, Trust, file};
 use crate::shell;
 use crate::verdict::Decision;
@@ -25,13 +25,13 @@ use std::time::{Duration, Instant};
 /// The file of suggestions.
 pub const SUGGESTIONS: &str = "suggestions.jsonl";
 /// A shorter command says too little.
-const SHORTEST: usize = 5;
+const MIN_COMMAND_CHARS: usize = 5;
 /// Learned rules that are kept; more than this is a list that a person should write.
-const MOST: usize = 1_000;
+const MAX_LEARNED_RULES: usize = 1_000;
 /// How long an answer to a question is waited for.
 pub const PENDING: Duration = Duration::from_secs(300);
 /// Questions that are waited for at the same time.
-const MOST_PENDING: usize = 256;
+const MAX_PENDING_QUESTIONS: usize = 256;
 
 /// Programs that are never learned: what they do depends on the moment, or cannot be taken back.
 const NEVER: [&str; 30] = [
@@ -99,8 +99,10 @@ fn candidate(form: &Form) -> Result<Candidate, String> {
         Some(format!("`{program}` is decided each time"))
     } else if program == "git" && loses_work(&form.words) {
         Some("it can lose work, and is decided each time".to_string())
-    } else if !(SHORTEST..=LONGEST_LEARNED).contains(&length) {
-        Some(format!("it has {length} characters; {SHORTEST} to {LONGEST_LEARNED} can be learned"))
+    } else if !(MIN_COMMAND_CHARS..=MAX_LEARNED_PATTERN_CHARS).contains(&length) {
+        Some(format!(
+            "it has {length} characters; {MIN_COMMAND_CHARS} to {MAX_LEARNED_PATTERN_CHARS} can be learned"
+        ))
     } else {
         None
     };
@@ -145,7 +147,7 @@ impl Pending {
     /// Notes that a session asked about a line.
     pub fn ask(&mut self, session: &str, line: &str, now: Instant) {
         self.asked.retain(|_, since| now.saturating_duration_since(*since) < PENDING);
-        if self.asked.len() >= MOST_PENDING
+        if self.asked.len() >= MAX_PENDING_QUESTIONS
             && let Some(oldest) =
                 self.asked.iter().min_by_key(|(_, since)| **since).map(|(key, _)| key.clone())
         {
@@ -307,9 +309,9 @@ pub fn add(
         known.push(rule.clone());
         new.push(rule);
     }
-    if known.len() > MOST {
+    if known.len() > MAX_LEARNED_RULES {
         return Err(format!(
-            "there are {MOST} learned rules already; write a rule into allowlist.json instead"
+            "there are {MAX_LEARNED_RULES} learned rules already; write a rule into allowlist.json instead"
         ));
     }
     write(layout, &known)?;

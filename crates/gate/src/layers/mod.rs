@@ -32,10 +32,10 @@ pub use trust::Trust;
 use crate::command::{self, CommandContext};
 use crate::meaning::{self, Grounds, Judgement, MoreFacts};
 use crate::verdict::{Decision, Verdict};
-use file::Loaded;
+use file::RuleFile;
 use marvin_base::files::Links;
 use marvin_base::layout::Layout;
-use marvin_base::stamp::Stamp;
+use marvin_base::stamp::FileStamp;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -80,7 +80,7 @@ impl Layer {
 /// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Whose {
+pub enum RuleFileOwner {
     /// The person's own.
     Person,
     /// The project's, which others may have written.
@@ -93,7 +93,7 @@ pub struct Source {
     /// What it is for.
     pub list: List,
     /// Whose it is.
-    pub whose: Whose,
+    pub whose: RuleFileOwner,
     /// Where it is.
     pub path: PathBuf,
 }
@@ -140,8 +140,8 @@ pub struct Place<'a> {
 #[derive(Debug)]
 struct Entry {
     source: Source,
-    stamp: Option<Stamp>,
-    good: Option<Arc<Loaded>>,
+    stamp: Option<FileStamp>,
+    good: Option<Arc<RuleFile>>,
     problems: Vec<Problem>,
     /// Read with faults and never without: what it would refuse is not known.
     doubtful: bool,
@@ -149,9 +149,9 @@ struct Entry {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct LayerCache {
     entries: Vec<Entry>,
-    trust: Option<Stamp>,
+    trust: Option<FileStamp>,
     rules: Arc<Rules>,
     told: Vec<Problem>,
     read: bool,
@@ -160,9 +160,9 @@ struct State {
 /// The rules in effect.
 #[derive(Debug, Default)]
 struct Rules {
-    deny: Vec<Arc<Loaded>>,
-    allow: Vec<Arc<Loaded>>,
-    learned: Vec<Arc<Loaded>>,
+    deny: Vec<Arc<RuleFile>>,
+    allow: Vec<Arc<RuleFile>>,
+    learned: Vec<Arc<RuleFile>>,
     /// Programs that are known besides.
     programs: Option<MoreFacts>,
     /// A denylist that could not be read.
@@ -179,7 +179,7 @@ fn project_file(layout: &Layout, list: List) -> PathBuf {
 #[derive(Debug)]
 pub struct Layers {
     trust: PathBuf,
-    state: Mutex<State>,
+    state: Mutex<LayerCache>,
     log: Option<Log>,
     evaluator: Option<Arc<dyn Evaluator>>,
 }
@@ -191,24 +191,24 @@ impl Layers {
         let mut sources = Vec::new();
         for list in List::ALL {
             let path = layout.user_security().join(list.file());
-            sources.push(Source { list, whose: Whose::Person, path });
+            sources.push(Source { list, whose: RuleFileOwner::Person, path });
         }
         if layout.record().is_some() {
             for list in List::ALL {
                 let path = project_file(layout, list);
-                sources.push(Source { list, whose: Whose::Project, path });
+                sources.push(Source { list, whose: RuleFileOwner::Project, path });
             }
         }
-        Layers::of(sources, layout.trusted())
+        Layers::from_sources(sources, layout.trusted())
     }
 
     /// Only the judge: no rule files at all.
     #[must_use]
     pub fn none() -> Self {
-        Layers::of(Vec::new(), PathBuf::new())
+        Layers::from_sources(Vec::new(), PathBuf::new())
     }
 
-    fn of(sources: Vec<Source>, trust: PathBuf) -> Self {
+    fn from_sources(sources: Vec<Source>, trust: PathBuf) -> Self {
         let entry = |source| Entry {
             source,
             stamp: None,
@@ -218,7 +218,7 @@ impl Layers {
             counts: false,
         };
         let entries = sources.into_iter().map(entry).collect();
-        let state = Mutex::new(State { entries, ..State::default() });
+        let state = Mutex::new(LayerCache { entries, ..LayerCache::default() });
         Layers { trust, state, log: None, evaluator: None }
     }
 
@@ -382,11 +382,11 @@ impl Layers {
         if state.entries.is_empty() {
             return state.rules.clone();
         }
-        let trust = Stamp::of(&self.trust);
-        let mut changed = !state.read || !Stamp::still(state.trust, trust);
+        let trust = FileStamp::from_path(&self.trust);
+        let mut changed = !state.read || !FileStamp::still(state.trust, trust);
         for entry in &mut state.entries {
-            let stamp = Stamp::of(&entry.source.path);
-            if !Stamp::still(entry.stamp, stamp) {
+            let stamp = FileStamp::from_path(&entry.source.path);
+            if !FileStamp::still(entry.stamp, stamp) {
                 entry.refresh(stamp);
                 changed = true;
             }
@@ -396,7 +396,7 @@ impl Layers {
             state.read = true;
             let trust = Trust::read(&self.trust);
             state.entries.iter_mut().for_each(|entry| entry.weigh(&trust));
-            state.rules = Arc::new(Rules::of(&state.entries));
+            state.rules = Arc::new(Rules::from_entries(&state.entries));
         }
         state.rules.clone()
     }
@@ -404,10 +404,10 @@ impl Layers {
 
 impl Entry {
     /// Reads the file again. One with faults does not take the place of one without.
-    fn refresh(&mut self, stamp: Option<Stamp>) {
+    fn refresh(&mut self, stamp: Option<FileStamp>) {
         let links = match self.source.whose {
-            Whose::Person => Links::Follow,
-            Whose::Project => Links::Refuse,
+            RuleFileOwner::Person => Links::Follow,
+            RuleFileOwner::Project => Links::Refuse,
         };
         let loaded = file::load(&self.source.path, self.source.list, links);
         self.stamp = stamp;
@@ -426,14 +426,14 @@ impl Entry {
     fn weigh(&mut self, trust: &Trust) {
         let hash = self.good.as_ref().map_or("", |good| good.hash.as_str());
         self.counts = self.good.is_some()
-            && (self.source.whose == Whose::Person
+            && (self.source.whose == RuleFileOwner::Person
                 || self.source.list == List::Denylist
                 || trust.holds(&self.source.path, hash));
     }
 }
 
 impl Rules {
-    fn of(entries: &[Entry]) -> Rules {
+    fn from_entries(entries: &[Entry]) -> Rules {
         let mut rules = Rules::default();
         for entry in entries {
             if entry.doubtful && entry.source.list == List::Denylist && rules.doubtful.is_none() {

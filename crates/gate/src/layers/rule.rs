@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Characters of a pattern.
-pub const LONGEST_PATTERN: usize = 1_024;
+pub const MAX_PATTERN_CHARS: usize = 1_024;
 /// Characters of a learned pattern.
-pub const LONGEST_LEARNED: usize = 512;
+pub const MAX_LEARNED_PATTERN_CHARS: usize = 512;
 /// Characters of an id.
-const LONGEST_ID: usize = 128;
+const MAX_ID_CHARS: usize = 128;
 /// Bytes that one compiled expression may take.
 pub(super) const EXPRESSION_BYTES: usize = 1024 * 1024;
 /// Bytes that what an expression remembers of texts may take.
@@ -166,9 +166,9 @@ impl Rule {
 
     fn check(&self, list: List) -> Result<(), Fault> {
         for (name, text, longest) in [
-            ("id", &self.id, LONGEST_ID),
-            ("pattern", &self.pattern, LONGEST_PATTERN),
-            ("reason", &self.reason, LONGEST_PATTERN),
+            ("id", &self.id, MAX_ID_CHARS),
+            ("pattern", &self.pattern, MAX_PATTERN_CHARS),
+            ("reason", &self.reason, MAX_PATTERN_CHARS),
         ] {
             if text.trim().is_empty() {
                 return Err(fault(format!("its {name} is empty"), format!("give it a {name}")));
@@ -198,9 +198,9 @@ impl Rule {
                 "write a rule for more than one command into allowlist.json yourself",
             ));
         }
-        if self.pattern.chars().count() > LONGEST_LEARNED {
+        if self.pattern.chars().count() > MAX_LEARNED_PATTERN_CHARS {
             return Err(fault(
-                format!("its pattern is longer than {LONGEST_LEARNED} characters"),
+                format!("its pattern is longer than {MAX_LEARNED_PATTERN_CHARS} characters"),
                 "remove it: `marvin gate learned remove ID`",
             ));
         }

@@ -30,7 +30,7 @@ pub(super) struct Set {
 }
 
 /// What a text must look like for a rule to count.
-pub(super) struct Wanted<'a> {
+pub(super) struct RuleQuery<'a> {
     /// The text.
     pub(super) text: &'a str,
     /// Whether a rule that says nothing of where output goes may count.
@@ -169,13 +169,13 @@ impl Set {
     }
 
     /// The rule with the smallest id that finds the text.
-    pub(super) fn find(&self, wanted: &Wanted<'_>) -> Option<&Rule> {
+    pub(super) fn find(&self, wanted: &RuleQuery<'_>) -> Option<&Rule> {
         let found = self.all(wanted.text).into_iter().filter_map(|index| self.rules.get(index));
         found.filter(|rule| self.counts(rule, wanted)).min()
     }
 
     /// Whether a rule that was found counts here.
-    fn counts(&self, rule: &Rule, wanted: &Wanted<'_>) -> bool {
+    fn counts(&self, rule: &Rule, wanted: &RuleQuery<'_>) -> bool {
         if self.list == List::Denylist {
             return true;
         }
@@ -260,7 +260,7 @@ mod tests {
     }
 
     fn found(set: &Set, text: &str) -> Option<String> {
-        set.find(&Wanted { text, contained: true, directory: "workspace" }).map(|rule| rule.id.clone())
+        set.find(&RuleQuery { text, contained: true, directory: "workspace" }).map(|rule| rule.id.clone())
     }
 
     fn some() -> Vec<Rule> {
@@ -311,7 +311,7 @@ mod tests {
         let (set, _) = Set::new(vec![rule("a", Kind::Regex, "cargo (build|test)")], List::Allowlist);
         assert_eq!(found(&set, "cargo build -p x").as_deref(), Some("a"));
         assert_eq!(found(&set, "evil 'cargo build'"), None);
-        let open = Wanted { text: "cargo build > ../x", contained: false, directory: "workspace" };
+        let open = RuleQuery { text: "cargo build > ../x", contained: false, directory: "workspace" };
         assert!(set.find(&open).is_none());
     }
 

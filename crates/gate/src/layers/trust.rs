@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A list larger than this is not one.
-const LARGEST: u64 = 4 * 1024 * 1024;
+const MAX_TRUST_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The list.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ impl Trust {
     /// Reads the list. One that is missing or broken trusts nothing.
     #[must_use]
     pub fn read(path: &Path) -> Trust {
-        let text = files::read_text(path, LARGEST, Links::Follow).ok();
+        let text = files::read_text(path, MAX_TRUST_FILE_BYTES, Links::Follow).ok();
         text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default()
     }
 
@@ -45,8 +45,8 @@ impl Trust {
     /// Is a file trusted as it is now? One that cannot be read is not.
     #[must_use]
     pub fn holds_file(&self, file: &Path) -> bool {
-        files::read(file, LARGEST, Links::Refuse).is_ok_and(|bytes| {
-            bytes.len() as u64 <= LARGEST && self.holds(file, &signature::of_bytes(&bytes))
+        files::read(file, MAX_TRUST_FILE_BYTES, Links::Refuse).is_ok_and(|bytes| {
+            bytes.len() as u64 <= MAX_TRUST_FILE_BYTES && self.holds(file, &signature::hash_bytes(&bytes))
         })
     }
 
@@ -58,7 +58,7 @@ impl Trust {
         let mut trust = Trust::read(list);
         match files::read(file, u64::MAX - 1, Links::Refuse) {
             Ok(bytes) => {
-                trust.files.insert(name(file), signature::of_bytes(&bytes));
+                trust.files.insert(name(file), signature::hash_bytes(&bytes));
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 trust.files.remove(&name(file));
@@ -113,7 +113,7 @@ mod tests {
         let (list, file) =
             (directory.path().join("user/trusted.json"), directory.path().join("allowlist.json"));
         std::fs::write(&file, "one").unwrap();
-        let (one, two) = (signature::of_bytes(b"one"), signature::of_bytes(b"two"));
+        let (one, two) = (signature::hash_bytes(b"one"), signature::hash_bytes(b"two"));
         assert!(!Trust::read(&list).holds(&file, &one));
         Trust::note(&list, &file).unwrap();
         assert!(Trust::read(&list).holds(&file, &one) && !Trust::read(&list).holds(&file, &two));

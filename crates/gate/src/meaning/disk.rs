@@ -2,12 +2,12 @@
 
 use super::arguments::Arguments;
 use super::{Grounds, Look, Place};
-use crate::command::reach::{self, Found};
+use crate::command::reach::{self, TreeFinding};
 use crate::shell::Word;
 use std::path::{Path, PathBuf};
 
 /// Names that one pattern may stand for before nothing is known of it.
-const MOST: usize = 2_000;
+const MAX_PATTERN_MATCHES: usize = 2_000;
 
 /// The paths that a word may stand for, with every link followed.
 fn reached(word: &Word, directories: &[Word]) -> Option<Vec<PathBuf>> {
@@ -19,7 +19,7 @@ fn reached(word: &Word, directories: &[Word]) -> Option<Vec<PathBuf>> {
     for directory in directories {
         let path = Path::new(&*directory.text()?).join(&*text);
         let paths = if word.globs() { reach::expand(&path)? } else { vec![path] };
-        found.extend(paths.iter().take(MOST).map(|path| reach::real(path)));
+        found.extend(paths.iter().take(MAX_PATTERN_MATCHES).map(|path| reach::real(path)));
         if text.starts_with('/') {
             break;
         }
@@ -73,7 +73,7 @@ pub(super) fn brings(look: &mut Look<'_>, sources: &[Word], target: &Word) {
                 names.extend(name(path));
             } else {
                 let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-                names.extend(entries.take(MOST).filter_map(|entry| name(&entry.path())));
+                names.extend(entries.take(MAX_PATTERN_MATCHES).filter_map(|entry| name(&entry.path())));
             }
         }
         // A directory that this line itself makes holds what nobody has seen yet.
@@ -119,17 +119,17 @@ pub(super) fn tree(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
     for start in &starts {
         for path in reached(start, &look.segment.directories).unwrap_or_default() {
             match reach::look_through(&path, &workspace, links) {
-                Found::Nothing => {}
-                Found::Secret => {
+                TreeFinding::Nothing => {}
+                TreeFinding::Secret => {
                     look.ask("tree.secret", format!("there are files of secrets in `{}`", start.shown()));
                 }
-                Found::LeadsOut => {
+                TreeFinding::LeadsOut => {
                     look.ask(
                         "tree.link",
                         format!("a link in `{}` leads out of the workspace", start.shown()),
                     );
                 }
-                Found::TooLarge => {
+                TreeFinding::TooLarge => {
                     look.ask("tree.large", format!("`{}` is too large to know what is in it", start.shown()));
                 }
             }

@@ -9,7 +9,7 @@ use crate::shell::{self, Taint, Word};
 /// Judges the variables that are set for a command, or for all that follow.
 pub(super) fn judge(look: &mut Look<'_>) {
     for (name, value) in &look.segment.environment {
-        match variables::of(name) {
+        match variables::classify(name) {
             Variable::Harmless => {}
             Variable::Written => look.act(Act::Write, value),
             Variable::Options(program) => options::judge_text(look, program, value),
@@ -48,7 +48,7 @@ fn unknown(look: &mut Look<'_>, variable: &str) {
     let base = shell::base_name(&program);
     let place = look.place(first);
     let own = program.contains('/') && matches!(place, Place::Inside | Place::Regenerable);
-    let class = facts::of(base).map(|facts| facts.class);
+    let class = facts::find(base).map(|facts| facts.class);
     let inert = matches!(class, Some(Class::Ask | Class::Deny) | None);
     if own || inert || runs_project(base) || super::words::is_text(base) || class == Some(Class::Build) {
         return;
@@ -144,7 +144,7 @@ fn notable(look: &mut Look<'_>, name: &str, value: &Word) {
     match name {
         "PATH" => {
             let first = text.split(':').next().unwrap_or_default().to_string();
-            let place = Place::of(&Word::known(first.clone()), &look.segment.directories, look.grounds);
+            let place = Place::classify(&Word::known(first.clone()), &look.segment.directories, look.grounds);
             if !first.is_empty() && (matches!(place, Place::Temporary) || first == ".") {
                 look.ask(rule, reason);
             }
@@ -163,7 +163,7 @@ fn notable(look: &mut Look<'_>, name: &str, value: &Word) {
             ) => {}
         "PS1" | "PS4" if !text.contains(['$', '`']) => {}
         "PYTHONPATH" | "NODE_PATH" | "PERL5LIB" | "RUBYLIB" | "LD_LIBRARY_PATH" | "GIT_DIR" => {
-            let place = Place::of(value, &look.segment.directories, look.grounds);
+            let place = Place::classify(value, &look.segment.directories, look.grounds);
             if !matches!(
                 place,
                 Place::Inside
@@ -240,7 +240,10 @@ pub(super) fn taint(name: &str, words: &[Word], directories: &[Word], grounds: G
     }
     for word in words.iter().skip(1) {
         for candidate in candidates(word) {
-            if matches!(Place::of(&candidate, directories, grounds), Place::Secret | Place::ProjectSecret) {
+            if matches!(
+                Place::classify(&candidate, directories, grounds),
+                Place::Secret | Place::ProjectSecret
+            ) {
                 taint = taint.and(Taint::SECRET);
             }
         }

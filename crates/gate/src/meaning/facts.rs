@@ -87,7 +87,7 @@ fn named(name: &str) -> Option<&'static Facts> {
 }
 
 /// The facts of a program, if there are any.
-pub(crate) fn of(name: &str) -> Option<&'static Facts> {
+pub(crate) fn find(name: &str) -> Option<&'static Facts> {
     named(name).or_else(|| {
         // `python3.12`, `gcc-13`, `mkfs.ext4`.
         let plain = name.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.' || char == '-');
@@ -198,7 +198,7 @@ impl MoreFacts {
     }
 
     /// The facts of a program that the table does not know.
-    pub(crate) fn of(&self, name: &str) -> Option<&Facts> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Facts> {
         self.programs.get(name)
     }
 }
@@ -219,10 +219,10 @@ mod tests {
     fn the_table_is_sorted_and_whole() {
         assert!(NAMES.len() > 2_000, "{}", NAMES.len());
         assert!(NAMES.windows(2).all(|pair| pair[0].0 < pair[1].0));
-        assert_eq!(of("cat").map(|facts| facts.class), Some(Class::Read));
-        assert_eq!(of("python3.12").is_some(), of("python3").is_some());
-        assert!(of("mkfs.minix").is_some_and(|facts| facts.class == Class::Deny));
-        assert!(of("a-program-that-nobody-knows").is_none());
+        assert_eq!(find("cat").map(|facts| facts.class), Some(Class::Read));
+        assert_eq!(find("python3.12").is_some(), find("python3").is_some());
+        assert!(find("mkfs.minix").is_some_and(|facts| facts.class == Class::Deny));
+        assert!(find("a-program-that-nobody-knows").is_none());
     }
 
     #[test]
@@ -232,7 +232,7 @@ mod tests {
                 .unwrap();
         assert_eq!(more.len(), 2);
         assert!(!more.is_empty());
-        assert!(more.of("frob").is_some());
+        assert!(more.get("frob").is_some());
         let error = MoreFacts::read("[[program]]\nnames = \"x\"\nclass = \"kill\"\n").unwrap_err();
         assert_eq!((error.line, error.key.as_str()), (3, "class"), "{error}");
         let error =

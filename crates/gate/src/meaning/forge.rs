@@ -90,10 +90,9 @@ pub(super) fn verbs(look: &mut Look<'_>, base: &str, arguments: &Arguments) -> b
         look.deny("forge.delete", "it deletes or opens something that others use");
     } else if first == "api" {
         let method = all.windows(2).any(|pair| matches!(pair, [flag, method] if matches!(flag.as_str(), "-X" | "--method") && method == "DELETE")) || has("-XDELETE") || has("--method=DELETE");
-        let output = look
-            .rest()
-            .iter()
-            .any(|word| word.why() == Some(crate::shell::Why::Output) && word.beginning().contains('='));
+        let output = look.rest().iter().any(|word| {
+            word.why() == Some(crate::shell::UnknownReason::Output) && word.beginning().contains('=')
+        });
         if method {
             look.deny("forge.delete", "it deletes something that others use");
         } else if output

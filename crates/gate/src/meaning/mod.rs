@@ -61,7 +61,7 @@ pub struct Effect {
 
 /// A judged command.
 #[derive(Debug, Clone, Serialize)]
-pub struct Judged {
+pub struct SegmentJudgement {
     /// Its words; what is not known stands as `…`.
     pub words: Vec<String>,
     /// Programs that start it.
@@ -86,7 +86,7 @@ pub struct Judgement {
     /// lifts that. A refusal that is no catastrophe is still a refusal; only a question may be answered by a rule.
     pub catastrophe: bool,
     /// Each command.
-    pub segments: Vec<Judged>,
+    pub segments: Vec<SegmentJudgement>,
     /// Why the line is not certain, if it is not. What only a second reader doubts stands here where it decides something.
     pub doubts: Vec<String>,
 }
@@ -106,12 +106,12 @@ pub(crate) struct Look<'a> {
     /// Whether a command of the line lists the names in a directory that holds credentials.
     pub(crate) listed: bool,
     /// What is known beside the line.
-    pub(crate) beside: Beside<'a>,
+    pub(crate) beside: JudgementContext<'a>,
 }
 
 /// What is known beside the line itself.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Beside<'a> {
+pub(crate) struct JudgementContext<'a> {
     /// Programs that the project knows.
     pub(crate) more: Option<&'a MoreFacts>,
     /// Whether the disk is asked where names lead.
@@ -133,7 +133,7 @@ fn stricter(one: Verdict, other: Verdict) -> Verdict {
 }
 
 /// How deep commands inside of arguments are followed.
-const DEEPEST: usize = 4;
+const MAX_NESTED_COMMAND_DEPTH: usize = 4;
 
 impl Look<'_> {
     /// Notes an act on what a word names.
@@ -142,8 +142,9 @@ impl Look<'_> {
         self.act_at(act, place, &word.shown());
         // Of several directories that it may run in, the one with credentials counts beside the largest.
         if act == Act::Read && place != Place::Secret && self.segment.directories.len() > 1 {
-            let secret =
-                |directory| Place::of(word, std::slice::from_ref(directory), self.grounds) == Place::Secret;
+            let secret = |directory| {
+                Place::classify(word, std::slice::from_ref(directory), self.grounds) == Place::Secret
+            };
             if self.segment.directories.iter().any(secret) {
                 self.act_at(act, Place::Secret, &word.shown());
             }
@@ -183,7 +184,7 @@ impl Look<'_> {
 
     /// The place that a word names: by its text, and by where it leads on the disk.
     pub(crate) fn place(&self, word: &Word) -> Place {
-        let place = Place::of(word, &self.segment.directories, self.grounds);
+        let place = Place::classify(word, &self.segment.directories, self.grounds);
         if self.beside.disk {
             disk::place(word, &self.segment.directories, self.grounds, place)
         } else {
@@ -226,7 +227,7 @@ impl Look<'_> {
         if line.trim().is_empty() || line.len() > 16 * 1024 {
             return;
         }
-        if self.depth >= DEEPEST {
+        if self.depth >= MAX_NESTED_COMMAND_DEPTH {
             return self.ask("nested", "commands are nested deeper than can be followed");
         }
         let directory = self
@@ -286,13 +287,13 @@ impl Look<'_> {
 /// Judges a line for `bash -c` in a directory.
 #[must_use]
 pub fn judge(line: &str, directory: &str, grounds: Grounds<'_>) -> Judgement {
-    judge_at(line, directory, grounds, Beside::default(), 0)
+    judge_at(line, directory, grounds, JudgementContext::default(), 0)
 }
 
 /// Judges a line, with programs that a project knows beside those of the table.
 #[must_use]
 pub fn judge_with(line: &str, directory: &str, grounds: Grounds<'_>, more: &MoreFacts) -> Judgement {
-    judge_at(line, directory, grounds, Beside { more: Some(more), disk: false }, 0)
+    judge_at(line, directory, grounds, JudgementContext { more: Some(more), disk: false }, 0)
 }
 
 /// Judges a line, and asks the disk where its names lead.
@@ -302,14 +303,14 @@ pub(crate) fn judge_on_disk(
     grounds: Grounds<'_>,
     more: Option<&MoreFacts>,
 ) -> Judgement {
-    judge_at(line, directory, grounds, Beside { more, disk: true }, 0)
+    judge_at(line, directory, grounds, JudgementContext { more, disk: true }, 0)
 }
 
 fn judge_at(
     line: &str,
     directory: &str,
     grounds: Grounds<'_>,
-    beside: Beside<'_>,
+    beside: JudgementContext<'_>,
     depth: usize,
 ) -> Judgement {
     if depth == 0 {
@@ -326,7 +327,7 @@ fn conclude(
     line: &str,
     reading: &mut Reading,
     grounds: Grounds<'_>,
-    beside: Beside<'_>,
+    beside: JudgementContext<'_>,
     depth: usize,
 ) -> Judgement {
     let fetched = reading.segments.iter().any(|segment| {
@@ -335,7 +336,7 @@ fn conclude(
     });
     let listed = reading.segments.len() > 1
         && reading.segments.iter().any(|segment| segment.piped && trees::lists_credentials(segment, grounds));
-    let mut segments: Vec<Judged> = Vec::with_capacity(reading.segments.len());
+    let mut segments: Vec<SegmentJudgement> = Vec::with_capacity(reading.segments.len());
     for (at, segment) in reading.segments.iter().enumerate() {
         let base = segment.words.first().and_then(Word::text);
         let starts = base.is_some_and(|name| {
@@ -423,7 +424,7 @@ fn spawns_without_end(line: &str) -> bool {
         && LOOP.as_ref().is_some_and(|expression| expression.is_match(line))
 }
 
-fn judge_segment(mut look: Look<'_>) -> Judged {
+fn judge_segment(mut look: Look<'_>) -> SegmentJudgement {
     redirects(&mut look);
     environment::judge(&mut look);
     program::judge(&mut look);
@@ -432,7 +433,7 @@ fn judge_segment(mut look: Look<'_>) -> Judged {
     });
     let words: Vec<String> = look.segment.words.iter().map(Word::shown).collect();
     let safer = if verdict.is_allowed() { None } else { safer::command(&words) };
-    Judged {
+    SegmentJudgement {
         words,
         through: look.segment.through.clone(),
         effects: look.effects,

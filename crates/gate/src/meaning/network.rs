@@ -149,7 +149,10 @@ fn addressed(look: &mut Look<'_>, addresses: &[Word], sends: bool, sends_file: b
     if sends && addresses.iter().any(bare) {
         return look.deny("send.address", "it sends something to a bare address that nobody knows by name");
     }
-    if addresses.iter().any(|word| word.text().is_none() && word.why() == Some(crate::shell::Why::Output)) {
+    if addresses
+        .iter()
+        .any(|word| word.text().is_none() && word.why() == Some(crate::shell::UnknownReason::Output))
+    {
         return look.deny("send.address", "it puts the output of a command into the address");
     }
     look.ask(if sends { "send" } else { "fetch" }, "it talks to another machine");
@@ -278,13 +281,13 @@ fn curl(look: &mut Look<'_>) {
             || text.to_ascii_lowercase().contains("token")
             || text.to_ascii_lowercase().contains("key:");
         if word.taint().has(Taint::SECRET) && !local {
-            if header && word.why() == Some(crate::shell::Why::Variable) {
+            if header && word.why() == Some(crate::shell::UnknownReason::Variable) {
                 look.ask("send", "it sends a key to another machine");
             } else {
                 look.catastrophe("send.secret", "it sends secrets to another machine");
             }
         }
-        if word.why() == Some(crate::shell::Why::Output) && !local {
+        if word.why() == Some(crate::shell::UnknownReason::Output) && !local {
             look.deny("send.output", "it sends the output of a command to another machine");
         }
     }
@@ -357,10 +360,9 @@ fn wget(look: &mut Look<'_>) {
     }
     let file = arguments.has(&["--post-file", "--body-file"]);
     let sends = file || arguments.has(&["--post-data", "--body-data", "--method"]);
-    if arguments
-        .values(&["--post-data", "--body-data", "--header"])
-        .any(|word| word.taint().has(Taint::SECRET) || word.why() == Some(crate::shell::Why::Output))
-    {
+    if arguments.values(&["--post-data", "--body-data", "--header"]).any(|word| {
+        word.taint().has(Taint::SECRET) || word.why() == Some(crate::shell::UnknownReason::Output)
+    }) {
         look.catastrophe("send.secret", "it sends the output of a command to another machine");
     }
     let addresses = arguments.operands.clone();

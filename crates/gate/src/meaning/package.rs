@@ -193,7 +193,7 @@ fn runner(look: &mut Look<'_>, base: &str, words: &[String], all: &[String]) {
     {
         look.nested(&line);
     }
-    let known = super::facts::of(tool).is_some_and(|facts| {
+    let known = super::facts::find(tool).is_some_and(|facts| {
         matches!(
             facts.class,
             super::facts::Class::Build

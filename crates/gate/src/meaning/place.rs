@@ -68,7 +68,7 @@ pub struct Grounds<'a> {
 impl Place {
     /// The worst that a word may be, from any of the directories in which its command may run.
     #[must_use]
-    pub fn of(word: &Word, directories: &[Word], grounds: Grounds<'_>) -> Place {
+    pub fn classify(word: &Word, directories: &[Word], grounds: Grounds<'_>) -> Place {
         let begin = word.beginning();
         let whole = word.text().is_some();
         if begin.is_empty() && !whole {
@@ -130,18 +130,18 @@ impl Place {
                     .trim_end_matches('/')
                     .chars()
                     .all(|char| matches!(char, '*' | '.' | '?' | '/' | '[' | ']' | '!'));
-                (directory, if all { Below::All } else { Below::Some })
+                (directory, if all { PathTail::All } else { PathTail::Some })
             }
             None if !whole => match text.rsplit_once('/') {
-                Some((directory, "")) => (directory, Below::Any),
-                _ => (text, Below::Same),
+                Some((directory, "")) => (directory, PathTail::Any),
+                _ => (text, PathTail::Same),
             },
-            None => (text, Below::Same),
+            None => (text, PathTail::Same),
         };
         let path = through_proc(&normal(text));
         let place = Place::of_plain(&path, grounds);
         // A pattern in the middle may stand for any name: `/proc/*/environ`, `/home/*/.ssh/id_rsa`.
-        if matches!(below, Below::Some | Below::All) {
+        if matches!(below, PathTail::Some | PathTail::All) {
             let whole = Place::of_plain(&normal(original), grounds);
             if matches!(whole, Place::Secret | Place::History)
                 || matches!(whole, Place::StartUp | Place::ProjectSecret) && whole > place
@@ -150,13 +150,13 @@ impl Place {
             }
         }
         match (below, place) {
-            (Below::Same, place) => place,
+            (PathTail::Same, place) => place,
             // Everything in a directory is the directory; something unknown in it may be everything.
-            (Below::All | Below::Any, place) => place,
-            (Below::Some, Place::Root) => Place::Vital,
-            (Below::Some, Place::Home) => Place::InHome,
-            (Below::Some, Place::Workspace) => Place::Inside,
-            (Below::Some, place) => place,
+            (PathTail::All | PathTail::Any, place) => place,
+            (PathTail::Some, Place::Root) => Place::Vital,
+            (PathTail::Some, Place::Home) => Place::InHome,
+            (PathTail::Some, Place::Workspace) => Place::Inside,
+            (PathTail::Some, place) => place,
         }
     }
 
@@ -359,7 +359,7 @@ fn is_daemon(text: &str, whole: bool, globs: bool, grounds: Grounds<'_>) -> bool
 
 /// What follows the certain part of a path.
 #[derive(Clone, Copy)]
-enum Below {
+enum PathTail {
     Same,
     Some,
     All,

@@ -102,7 +102,7 @@ pub(super) fn judge(look: &mut Look<'_>) {
         return;
     }
     tickets(look, &base);
-    let facts = facts::of(&base).or_else(|| look.beside.more.and_then(|more| more.of(&base)));
+    let facts = facts::find(&base).or_else(|| look.beside.more.and_then(|more| more.get(&base)));
     privileged(look, &base, facts.map(|facts| facts.class));
     hidden_shell(look, &base, facts.map(|facts| facts.class));
     if facts.is_some_and(|facts| facts.class == Class::Deny && !is_help(look, &base)) {
@@ -286,7 +286,7 @@ fn is_help(look: &Look<'_>, base: &str) -> bool {
         Some("--help" | "--version" | "-version" | "--usage" | "-help") => true,
         Some("-V") => !shell::is_launcher(base),
         Some("help" | "version") => {
-            !is_text(base) && facts::of(base).is_some_and(|facts| facts.class == Class::Verbs)
+            !is_text(base) && facts::find(base).is_some_and(|facts| facts.class == Class::Verbs)
         }
         Some("-h") => {
             !matches!(base, "shutdown" | "halt" | "poweroff" | "reboot" | "telinit" | "init" | "sudo" | "su")

@@ -256,7 +256,7 @@ fn roots(segment: &Segment, base: &str) -> Vec<Word> {
             let plain = words.iter().filter(|word| !word.beginning().starts_with('-')).skip(1);
             if takes { plain.cloned().collect() } else { Vec::new() }
         }
-        _ => match facts::of(base) {
+        _ => match facts::find(base) {
             Some(facts)
                 if matches!(facts.class, Class::Read | Class::Convert | Class::Change | Class::Build) =>
             {

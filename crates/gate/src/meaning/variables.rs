@@ -218,7 +218,7 @@ const TABLE: &[(&str, Variable)] = &[
 ];
 
 /// What is known of a variable.
-pub(super) fn of(name: &str) -> Variable {
+pub(super) fn classify(name: &str) -> Variable {
     let fits = |names: &str| {
         names.split_ascii_whitespace().any(|own| match own.split_once('*') {
             None => own == name,
@@ -231,7 +231,10 @@ pub(super) fn of(name: &str) -> Variable {
 
 /// Does the variable make programs run, load or reach something else, also when it was exported before?
 pub(crate) fn steers(name: &str) -> bool {
-    matches!(of(name), Variable::Steering | Variable::Address | Variable::Only(_) | Variable::Options(_))
+    matches!(
+        classify(name),
+        Variable::Steering | Variable::Address | Variable::Only(_) | Variable::Options(_)
+    )
 }
 
 #[cfg(test)]
@@ -252,7 +255,7 @@ mod tests {
             ("SYSTEMD_PAGER", Variable::Steering),
             ("DATABASE_URL", Variable::Unknown),
         ] {
-            assert_eq!(of(name), expected, "{name}");
+            assert_eq!(classify(name), expected, "{name}");
         }
     }
 }

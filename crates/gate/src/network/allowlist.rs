@@ -241,11 +241,11 @@ impl Lists {
     /// The entries of the list that decides, for messages.
     #[must_use]
     pub fn told(&self, request: bool) -> String {
-        const SHOWN: usize = 20;
+        const MAX_SHOWN_ENTRIES: usize = 20;
         let list = if request { &self.request } else { &self.org };
         let mut texts: Vec<String> =
-            list.iter().flatten().take(SHOWN).map(|entry| format!("`{}`", entry.text)).collect();
-        let more = list.as_ref().map_or(0, Vec::len).saturating_sub(SHOWN);
+            list.iter().flatten().take(MAX_SHOWN_ENTRIES).map(|entry| format!("`{}`", entry.text)).collect();
+        let more = list.as_ref().map_or(0, Vec::len).saturating_sub(MAX_SHOWN_ENTRIES);
         if more > 0 {
             texts.push(format!("{more} more"));
         }

@@ -10,7 +10,7 @@ use std::net::IpAddr;
 use url::Url;
 
 /// The longest address that is looked at.
-const LONGEST: usize = 8 * 1024;
+const MAX_ADDRESS_BYTES: usize = 8 * 1024;
 
 /// A host in its one form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,8 +58,8 @@ impl Destination {
     /// When it is not plainly an http or https address.
     pub fn understand(text: &str) -> Result<Self, Refusal> {
         let text = text.trim_matches(' ');
-        if text.len() > LONGEST {
-            return Err(unclear(&format!("the address is longer than {LONGEST} bytes")));
+        if text.len() > MAX_ADDRESS_BYTES {
+            return Err(unclear(&format!("the address is longer than {MAX_ADDRESS_BYTES} bytes")));
         }
         if text.contains(is_unclear) {
             return Err(unclear(

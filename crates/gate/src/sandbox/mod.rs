@@ -56,7 +56,7 @@ impl Level {
 
 /// What the person set in `sandbox.commands`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum SandboxMode {
     /// The strongest level that this machine gives.
     Auto,
     /// Namespaces or nothing.
@@ -67,15 +67,15 @@ pub enum Wanted {
     Off,
 }
 
-impl Wanted {
+impl SandboxMode {
     /// Reads the setting. `bubblewrap` was a way to the same namespaces and means them.
     #[must_use]
     pub fn from_setting(setting: &str) -> Self {
         match setting {
-            "off" => Wanted::Off,
-            "landlock" => Wanted::Landlock,
-            "namespaces" | "bubblewrap" => Wanted::Namespaces,
-            _ => Wanted::Auto,
+            "off" => SandboxMode::Off,
+            "landlock" => SandboxMode::Landlock,
+            "namespaces" | "bubblewrap" => SandboxMode::Namespaces,
+            _ => SandboxMode::Auto,
         }
     }
 }
@@ -234,10 +234,10 @@ pub fn missing(level: Level) -> Vec<&'static str> {
 /// The word for what will contain commands when `sandbox.commands` says this; `none` where it cannot be had.
 #[must_use]
 pub fn chosen(setting: &str) -> &'static str {
-    match (Wanted::from_setting(setting), support().level) {
-        (Wanted::Off, _) => "off",
-        (_, None) | (Wanted::Namespaces, Some(Level::Landlock)) => "none",
-        (Wanted::Landlock, Some(_)) => Level::Landlock.word(),
+    match (SandboxMode::from_setting(setting), support().level) {
+        (SandboxMode::Off, _) => "off",
+        (_, None) | (SandboxMode::Namespaces, Some(Level::Landlock)) => "none",
+        (SandboxMode::Landlock, Some(_)) => Level::Landlock.word(),
         (_, Some(level)) => level.word(),
     }
 }
@@ -246,14 +246,14 @@ pub fn chosen(setting: &str) -> &'static str {
 ///
 /// # Errors
 /// When the machine cannot give what is wanted, or a directory of the policy is not there.
-pub fn enter(child: &mut Child, policy: Policy, wanted: Wanted) -> Result<&'static str, SandboxError> {
+pub fn enter(child: &mut Child, policy: Policy, wanted: SandboxMode) -> Result<&'static str, SandboxError> {
     let level = match (wanted, support().level) {
-        (Wanted::Off, _) => return Ok("off"),
+        (SandboxMode::Off, _) => return Ok("off"),
         (_, None) => return Err(SandboxError::Unavailable { abi: support().landlock }),
-        (Wanted::Namespaces, Some(Level::Landlock)) => {
+        (SandboxMode::Namespaces, Some(Level::Landlock)) => {
             return Err(SandboxError::Namespaces(support().namespaces.clone().unwrap_or_default()));
         }
-        (Wanted::Landlock, Some(_)) => Level::Landlock,
+        (SandboxMode::Landlock, Some(_)) => Level::Landlock,
         (_, Some(level)) => level,
     };
     enter_level(child, policy, level)

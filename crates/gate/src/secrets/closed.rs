@@ -35,7 +35,7 @@ struct Stamp {
 }
 
 impl Stamp {
-    fn of(facts: &Metadata) -> Self {
+    fn from_metadata(facts: &Metadata) -> Self {
         let moment =
             |seconds: i64, nanoseconds: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanoseconds);
         Stamp {
@@ -105,7 +105,7 @@ pub fn closed_in(root: &Path) -> Vec<PathBuf> {
 /// The listing of a directory: the known one if nothing changed, else a new one.
 fn listing(directory: &Path, known: Option<Listing>) -> Option<Listing> {
     let facts = fs::symlink_metadata(directory).ok().filter(Metadata::is_dir)?;
-    let stamp = Stamp::of(&facts);
+    let stamp = Stamp::from_metadata(&facts);
     if let Some(known) = known
         && known.stamp == stamp
         && known.listed_at - stamp.modified.max(stamp.changed) > FRESH_NANOSECONDS

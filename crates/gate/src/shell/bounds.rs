@@ -2,7 +2,7 @@
 //! given to them; what is too much is not read, and a person is asked.
 
 use super::Shell;
-use super::recent::Recent;
+use super::recent::ParseCache;
 use brush_parser::ast::Program;
 use brush_parser::{Parser, ParserOptions};
 use std::cell::{Cell, RefCell};
@@ -10,32 +10,32 @@ use std::rc::Rc;
 use std::sync::Once;
 
 /// Openings of brackets, quotes and branches that are read on the caller's own stack.
-const FEW_OPENINGS: usize = 48;
+const MAX_INLINE_OPENINGS: usize = 48;
 /// Openings that are read at all, on a stack of its own.
-const MOST_OPENINGS: usize = 1_500;
+const MAX_OPENINGS: usize = 1_500;
 /// Bytes of stack for that many, in a build without optimisations.
-const STACK: usize = 48 * 1024 * 1024;
+const PARSER_STACK_BYTES: usize = 48 * 1024 * 1024;
 /// How deep brackets may be nested.
-const MOST_BRACKETS: usize = 40;
+const MAX_BRACKET_DEPTH: usize = 40;
 /// Things of which each doubles the time of one reader while they are not closed.
-const MOST_DOUBLES: usize = 10;
+const MAX_DOUBLING_CONSTRUCTS: usize = 10;
 /// Words and signs of one text.
-const MOST_SIGNS: usize = 4_000;
+const MAX_TEXT_TOKENS: usize = 4_000;
 /// Bytes of text that is parsed, made and noted for one line, all together.
-const MOST_WORK: usize = 1024 * 1024;
+const MAX_WORK_BYTES: usize = 1024 * 1024;
 
 /// What keeps a text from being read, if anything does.
 pub(super) fn obstacle(text: &str) -> Option<&'static str> {
-    if text.len() > super::LONGEST {
+    if text.len() > super::MAX_LINE_BYTES {
         return Some("more text than is read");
     }
     if text.contains('\0') {
         return Some("a NUL character");
     }
-    if depth(text) > MOST_BRACKETS || text.len() > MOST_OPENINGS && openings(text) > MOST_OPENINGS {
+    if depth(text) > MAX_BRACKET_DEPTH || text.len() > MAX_OPENINGS && openings(text) > MAX_OPENINGS {
         return Some("brackets nested deeper than can be read");
     }
-    if doubles(text) > MOST_DOUBLES {
+    if doubles(text) > MAX_DOUBLING_CONSTRUCTS {
         return Some("brackets or branches that double the work of reading");
     }
     if has_nested_indexes(text) {
@@ -44,7 +44,7 @@ pub(super) fn obstacle(text: &str) -> Option<&'static str> {
     if has_long_number(text) {
         return Some("a number that is too long");
     }
-    if text.len() > MOST_SIGNS && signs(text) > MOST_SIGNS {
+    if text.len() > MAX_TEXT_TOKENS && signs(text) > MAX_TEXT_TOKENS {
         return Some("more words than are read");
     }
     None
@@ -54,7 +54,7 @@ thread_local! {
     /// Is a reader at work on this thread? What it says when it gives up is of no use to anyone.
     static READING: Cell<bool> = const { Cell::new(false) };
     /// What was read a moment ago.
-    static READ: RefCell<Recent<Option<Rc<Program>>>> = const { RefCell::new(Recent::new()) };
+    static READ: RefCell<ParseCache<Option<Rc<Program>>>> = const { RefCell::new(ParseCache::new()) };
 }
 
 /// Runs one of the readers; what makes it give up is not shell to us, and it gives up quietly.
@@ -76,7 +76,7 @@ pub(super) fn guarded<T>(read: impl FnOnce() -> Option<T>) -> Option<T> {
 
 /// What was read is read anew.
 pub(super) fn forget() {
-    READ.with_borrow_mut(Recent::forget);
+    READ.with_borrow_mut(ParseCache::forget);
 }
 
 /// Parses a text that has no obstacle.
@@ -92,12 +92,15 @@ pub(super) fn parse(text: &str) -> Option<Rc<Program>> {
 fn parse_anew(text: &str) -> Option<Program> {
     let read =
         |text: &str| guarded(|| Parser::new(text.as_bytes(), &ParserOptions::default()).parse_program().ok());
-    if text.len() <= FEW_OPENINGS || openings(text) <= FEW_OPENINGS {
+    if text.len() <= MAX_INLINE_OPENINGS || openings(text) <= MAX_INLINE_OPENINGS {
         return read(text);
     }
     // How deep it really nests is known only to a parser, so it gets a stack for the worst.
     std::thread::scope(|scope| {
-        let reader = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || read(text)).ok()?;
+        let reader = std::thread::Builder::new()
+            .stack_size(PARSER_STACK_BYTES)
+            .spawn_scoped(scope, || read(text))
+            .ok()?;
         reader.join().ok()?
     })
 }
@@ -121,7 +124,7 @@ fn depth(text: &str) -> usize {
 /// Everything that could open a level, whether it does or not: quotes and comments cannot hide any of it.
 fn openings(text: &str) -> usize {
     let brackets = text.bytes().filter(|byte| matches!(byte, b'(' | b'{' | b'[' | b'`')).count();
-    if brackets > MOST_OPENINGS {
+    if brackets > MAX_OPENINGS {
         return brackets;
     }
     let words = text.split(|char: char| !char.is_ascii_alphanumeric() && char != '!');
@@ -274,7 +277,7 @@ impl Shell<'_> {
     /// Counts work; false when there was too much of it.
     pub(super) fn charge(&mut self, bytes: usize) -> bool {
         self.work = self.work.saturating_add(bytes);
-        if self.work > MOST_WORK {
+        if self.work > MAX_WORK_BYTES {
             self.doubt("more text than can be followed");
             return false;
         }

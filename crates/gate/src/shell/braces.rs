@@ -1,6 +1,6 @@
 //! What braces make of a word.
 
-use super::MOST_WORDS;
+use super::MAX_EXPANDED_WORDS;
 use brush_parser::word::{BraceExpressionMember, BraceExpressionOrText};
 
 /// Every combination of what was so far with each member.
@@ -13,7 +13,7 @@ pub(super) fn combine(parts: &[BraceExpressionOrText], all: &mut Vec<String>) {
         let combined = all
             .iter()
             .flat_map(|begun| members.iter().map(move |member| format!("{begun}{member}")))
-            .take(MOST_WORDS + 1)
+            .take(MAX_EXPANDED_WORDS + 1)
             .collect();
         *all = combined;
     }
@@ -29,7 +29,7 @@ fn member(member: &BraceExpressionMember) -> Vec<String> {
         BraceExpressionMember::NumberSequence { start, end, increment } => {
             let step = usize::try_from(increment.unsigned_abs().max(1)).unwrap_or(1);
             let (low, high) = (*start.min(end), *start.max(end));
-            let mut numbers: Vec<i64> = (low..=high).step_by(step).take(MOST_WORDS + 1).collect();
+            let mut numbers: Vec<i64> = (low..=high).step_by(step).take(MAX_EXPANDED_WORDS + 1).collect();
             if start > end {
                 numbers.reverse();
             }
@@ -38,7 +38,7 @@ fn member(member: &BraceExpressionMember) -> Vec<String> {
         BraceExpressionMember::CharSequence { start, end, increment } => {
             let step = usize::try_from(increment.unsigned_abs().max(1)).unwrap_or(1);
             let (low, high) = (*start.min(end), *start.max(end));
-            let mut chars: Vec<char> = (low..=high).step_by(step).take(MOST_WORDS + 1).collect();
+            let mut chars: Vec<char> = (low..=high).step_by(step).take(MAX_EXPANDED_WORDS + 1).collect();
             if start > end {
                 chars.reverse();
             }

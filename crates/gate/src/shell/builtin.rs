@@ -1,8 +1,8 @@
 //! Commands of the shell itself, as far as they change what the following commands mean.
 
-use super::run::Around;
+use super::run::InheritedIo;
 use super::state::{Shell, Variable};
-use super::value::{Piece, Stream, Taint, Why, Word};
+use super::value::{Piece, Stream, Taint, UnknownReason, Word};
 use std::rc::Rc;
 
 /// Does a part of a format, behind its `%`, ask for a number?
@@ -18,7 +18,7 @@ pub(super) fn declares(word: &Word) -> bool {
 
 impl Shell<'_> {
     /// Runs a builtin; `None` when the command is none, or has to be judged like a program all the same.
-    pub(super) fn builtin(&mut self, name: &str, words: &[Word], around: &Around) -> Option<Stream> {
+    pub(super) fn builtin(&mut self, name: &str, words: &[Word], around: &InheritedIo) -> Option<Stream> {
         let rest = words.get(1..).unwrap_or_default();
         match name {
             "cd" | "pushd" | "chdir" => {
@@ -27,7 +27,7 @@ impl Shell<'_> {
                 Some(Stream::empty())
             }
             "popd" => {
-                self.state.directories = vec![Word::unknown(Why::Variable, Taint::NONE)];
+                self.state.directories = vec![Word::unknown(UnknownReason::Variable, Taint::NONE)];
                 Some(Stream::empty())
             }
             "export" | "declare" | "typeset" | "local" | "readonly" => {
@@ -62,7 +62,8 @@ impl Shell<'_> {
                     let plain = plain.and_then(|words| {
                         super::fold::printf(&words.iter().map(|word| &**word).collect::<Vec<_>>())
                     });
-                    let value = plain.map_or_else(|| Word::unknown(Why::Variable, Taint::NONE), Word::known);
+                    let value = plain
+                        .map_or_else(|| Word::unknown(UnknownReason::Variable, Taint::NONE), Word::known);
                     match variable.text() {
                         Some(name) => {
                             let name = name.into_owned();
@@ -102,7 +103,8 @@ impl Shell<'_> {
                     self.hidden(word.taint(), "a script that is not known");
                 }
                 self.spliced(rest);
-                let environment = |piece: &Piece| matches!(piece, Piece::Unknown { why: Why::Variable, .. });
+                let environment =
+                    |piece: &Piece| matches!(piece, Piece::Unknown { why: UnknownReason::Variable, .. });
                 if rest.iter().flat_map(|word| &word.pieces).any(environment) {
                     self.doubt("a script into which a value from outside is put");
                 }
@@ -133,7 +135,7 @@ impl Shell<'_> {
                 let skipped = rest.iter().take_while(|word| word.beginning().starts_with('-')).count();
                 if let Some(action) = rest.get(skipped) {
                     let text = self.source(std::slice::from_ref(action));
-                    self.script(&text, &Around::default());
+                    self.script(&text, &InheritedIo::default());
                 }
                 Some(Stream::empty())
             }
@@ -204,7 +206,7 @@ impl Shell<'_> {
                         .split_once(':')
                         .filter(|_| name == "bind")
                         .map_or(text.clone(), |(_, action)| action.to_string());
-                    self.script(&text, &Around::default());
+                    self.script(&text, &InheritedIo::default());
                 }
                 if name == "bind" && rest.iter().any(|word| word.shown().contains(':')) {
                     self.doubt("a key that is bound to a command");
@@ -242,7 +244,7 @@ impl Shell<'_> {
         let target = words.iter().find(|word| !word.beginning().starts_with('-') || word.is("-"));
         let entered = match target {
             None => Word::known(self.home),
-            Some(word) if word.is("-") => Word::unknown(Why::Variable, Taint::NONE),
+            Some(word) if word.is("-") => Word::unknown(UnknownReason::Variable, Taint::NONE),
             Some(word) => match (word.text(), self.directory().text()) {
                 (Some(path), _) if path.starts_with('/') => Word::known(super::normal(&path)),
                 (Some(path), Some(directory)) => Word::known(super::normal(&format!("{directory}/{path}"))),
@@ -260,7 +262,7 @@ impl Shell<'_> {
         if self.charge(entered.size()) {
             self.state.directories = vec![entered];
         } else {
-            self.state.directories = vec![Word::unknown(Why::Unreadable, Taint::NONE)];
+            self.state.directories = vec![Word::unknown(UnknownReason::Unreadable, Taint::NONE)];
         }
     }
 
@@ -329,7 +331,7 @@ impl Shell<'_> {
     }
 
     /// `read`: the first line of what is certain, else anything.
-    fn read(&mut self, words: &[Word], around: &Around) {
+    fn read(&mut self, words: &[Word], around: &InheritedIo) {
         let takes = |word: &Word| {
             matches!(word.text().as_deref(), Some("-a" | "-d" | "-i" | "-n" | "-N" | "-p" | "-t" | "-u"))
         };
@@ -374,7 +376,7 @@ impl Shell<'_> {
             }
             None => {
                 for name in names {
-                    let splits = vec![Piece::Unknown { why: Why::Input, taint, splits: true }];
+                    let splits = vec![Piece::Unknown { why: UnknownReason::Input, taint, splits: true }];
                     self.assign(&name, vec![Word { pieces: splits }], false);
                 }
             }
@@ -382,7 +384,7 @@ impl Shell<'_> {
     }
 
     /// `mapfile`: lines become an array, and a callback runs as a command.
-    fn map_file(&mut self, words: &[Word], around: &Around) {
+    fn map_file(&mut self, words: &[Word], around: &InheritedIo) {
         let mut index = 0;
         let mut name = "MAPFILE".to_string();
         while let Some(word) = words.get(index) {
@@ -390,7 +392,7 @@ impl Shell<'_> {
                 Some("-C") => {
                     self.doubt("a command that runs for every line");
                     let text = self.source(words.get(index + 1..index + 2).unwrap_or_default());
-                    self.script(&format!("{text} 0 \"$__line\""), &Around::default());
+                    self.script(&format!("{text} 0 \"$__line\""), &InheritedIo::default());
                     index += 1;
                 }
                 Some("-c" | "-d" | "-n" | "-O" | "-s" | "-u") => {
@@ -400,7 +402,7 @@ impl Shell<'_> {
                 Some(text) if text.starts_with("-C") => {
                     let callback = text.trim_start_matches("-C").to_string();
                     self.doubt("a command that runs for every line");
-                    self.script(&format!("{callback} 0 \"$__line\""), &Around::default());
+                    self.script(&format!("{callback} 0 \"$__line\""), &InheritedIo::default());
                 }
                 Some(text) if !text.starts_with('-') => {
                     self.check_name(word);
@@ -414,7 +416,7 @@ impl Shell<'_> {
         let lines = around.input.as_ref().and_then(|stream| stream.text.clone());
         let values = match lines {
             Some(text) => text.lines().map(Word::known).collect(),
-            None => vec![Word::unknown(Why::Input, Taint::NONE)],
+            None => vec![Word::unknown(UnknownReason::Input, Taint::NONE)],
         };
         self.assign(&name, values, false);
     }

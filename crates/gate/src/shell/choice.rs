@@ -1,19 +1,19 @@
 //! Where a line may mean several things, every meaning is walked, in rounds: variables with several values, and lists, of
 //! which bash and zsh take different elements (zsh counts from 1, and `$list` is all of it).
 
-use super::run::Around;
+use super::run::InheritedIo;
 use super::state::Shell;
 use super::value::{Stream, Word};
 use brush_parser::ast::{self, SimpleCommand};
 
 /// Rounds that are walked.
-const MOST_ROUNDS: usize = 8;
+const MAX_WALK_ROUNDS: usize = 8;
 /// Directories in which a command may run after several rounds.
-const MOST_DIRECTORIES: usize = 4;
+const MAX_WORKING_DIRECTORIES: usize = 4;
 
 impl Shell<'_> {
     /// A simple command, once for each choice.
-    pub(super) fn simple(&mut self, simple: &SimpleCommand, around: &Around) -> Stream {
+    pub(super) fn simple(&mut self, simple: &SimpleCommand, around: &InheritedIo) -> Stream {
         let before = self.segments.len();
         let directories = self.state.directories.clone();
         let mut after: Vec<Word> = Vec::new();
@@ -29,7 +29,7 @@ impl Shell<'_> {
             let widest = std::mem::replace(&mut self.widest, outer);
             self.widest = self.widest.max(if self.depth > 0 { widest } else { 1 });
             round += 1;
-            let last = round >= widest.min(MOST_ROUNDS) || self.segments.len() - before > 256;
+            let last = round >= widest.min(MAX_WALK_ROUNDS) || self.segments.len() - before > 256;
             if last && round == 1 {
                 break;
             }
@@ -39,10 +39,10 @@ impl Shell<'_> {
                 }
             }
             if last {
-                if after.len() > MOST_DIRECTORIES {
+                if after.len() > MAX_WORKING_DIRECTORIES {
                     self.doubt("a change to one of many directories");
                 }
-                after.truncate(MOST_DIRECTORIES);
+                after.truncate(MAX_WORKING_DIRECTORIES);
                 self.state.directories = after;
                 break;
             }
@@ -56,7 +56,7 @@ impl Shell<'_> {
     pub(super) fn listed(&mut self, words: &[ast::Word]) -> Vec<Word> {
         let mut found: Vec<Word> = Vec::new();
         let (choice, outer) = (self.choice, std::mem::replace(&mut self.widest, 1));
-        for round in 0..MOST_ROUNDS {
+        for round in 0..MAX_WALK_ROUNDS {
             if round > 0 {
                 self.choice = round;
             }
@@ -77,7 +77,7 @@ impl Shell<'_> {
     pub(super) fn one_of(&mut self, mut meanings: Vec<Vec<Word>>, ways: usize) -> Vec<Word> {
         let ways = ways.max(1);
         let widest = meanings.len().saturating_mul(ways);
-        if widest > MOST_ROUNDS {
+        if widest > MAX_WALK_ROUNDS {
             self.doubt("a list with more elements than can be followed");
         }
         self.widest = self.widest.max(widest);

@@ -8,7 +8,7 @@
 //! Limit: a variable in lower case that the line only counts up (`((n++))`) is taken for a counter that starts at zero.
 
 use super::state::{Shell, Variable};
-use super::value::{Piece, Taint, Why, Word};
+use super::value::{Piece, Taint, UnknownReason, Word};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -97,7 +97,7 @@ impl Shell<'_> {
         }
         let counter = name.assigned || self.counter.as_deref() == Some(name.text);
         if counter && !name.text.contains(|letter: char| letter.is_ascii_uppercase()) {
-            let zero = Variable::one(Word::unknown(Why::Arithmetic, Taint::NUMBER));
+            let zero = Variable::one(Word::unknown(UnknownReason::Arithmetic, Taint::NUMBER));
             Rc::make_mut(&mut self.state.variables).insert(name.text.to_string(), zero);
         } else {
             self.doubt("arithmetic over a variable that the line does not set");
@@ -195,8 +195,8 @@ impl Shell<'_> {
 }
 
 /// Does an unknown piece stand for a number?
-pub(super) fn is_number(why: Why, taint: Taint) -> bool {
-    why == Why::Arithmetic || taint.has(Taint::NUMBER)
+pub(super) fn is_number(why: UnknownReason, taint: Taint) -> bool {
+    why == UnknownReason::Arithmetic || taint.has(Taint::NUMBER)
 }
 
 /// Is every piece of the word a number, or text of which numbers are made?

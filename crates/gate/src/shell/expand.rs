@@ -6,8 +6,8 @@
 use super::bounds::guarded;
 use super::braces::combine;
 use super::state::Shell;
-use super::value::{Piece, Taint, Why, Word};
-use super::{MOST_WORDS, text};
+use super::value::{Piece, Taint, UnknownReason, Word};
+use super::{MAX_EXPANDED_WORDS, text};
 use brush_parser::ParserOptions;
 use brush_parser::word::{self, Parameter, ParameterExpr, TildeExpr, WordPiece, WordPieceWithSource};
 
@@ -15,7 +15,7 @@ use brush_parser::word::{self, Parameter, ParameterExpr, TildeExpr, WordPiece, W
 const SPECIAL: [char; 10] = ['$', '`', '"', '\'', '\\', '{', '~', '*', '?', '['];
 
 /// Braces of one word that are followed.
-const MOST_BRACES: usize = 24;
+const MAX_BRACES_PER_WORD: usize = 24;
 
 /// The word that a source is as it stands, or between one pair of quotes; most are.
 fn plain(source: &str) -> Option<Word> {
@@ -42,7 +42,7 @@ impl Shell<'_> {
         for alternative in self.braces(source) {
             let pieces = self.pieces(&alternative, false);
             words.extend(self.split(pieces));
-            if words.len() > MOST_WORDS {
+            if words.len() > MAX_EXPANDED_WORDS {
                 self.doubt("a word that becomes very many");
                 break;
             }
@@ -61,11 +61,11 @@ impl Shell<'_> {
     /// The text of a here-document in which variables are filled in.
     pub(super) fn document(&mut self, source: &str) -> Word {
         if !self.charge(source.len()) {
-            return Word::unknown(Why::Unreadable, Taint::NONE);
+            return Word::unknown(UnknownReason::Unreadable, Taint::NONE);
         }
         let Some(pieces) = guarded(|| word::parse_heredoc(source, &ParserOptions::default()).ok()) else {
             self.doubt("a here-document that cannot be read");
-            return Word::unknown(Why::Unreadable, Taint::NONE);
+            return Word::unknown(UnknownReason::Unreadable, Taint::NONE);
         };
         let mut found = Vec::new();
         self.walk(&pieces, true, &mut found);
@@ -76,14 +76,19 @@ impl Shell<'_> {
     fn pieces(&mut self, source: &str, quoted: bool) -> Vec<(Piece, bool)> {
         let mut found = Vec::new();
         if !self.charge(source.len()) {
-            return vec![(Piece::Unknown { why: Why::Unreadable, taint: Taint::NONE, splits: true }, false)];
+            return vec![(
+                Piece::Unknown { why: UnknownReason::Unreadable, taint: Taint::NONE, splits: true },
+                false,
+            )];
         }
         match guarded(|| word::parse(source, &ParserOptions::default()).ok()) {
             Some(pieces) => self.walk(&pieces, quoted, &mut found),
             None => {
                 self.doubt("a word that cannot be read");
-                found
-                    .push((Piece::Unknown { why: Why::Unreadable, taint: Taint::NONE, splits: true }, false));
+                found.push((
+                    Piece::Unknown { why: UnknownReason::Unreadable, taint: Taint::NONE, splits: true },
+                    false,
+                ));
             }
         }
         found
@@ -162,7 +167,7 @@ impl Shell<'_> {
     fn push_values(&mut self, values: Vec<Word>, quoted: bool, found: &mut Vec<(Piece, bool)>) {
         if !self.charge(values.iter().map(Word::size).sum()) {
             found.push((
-                Piece::Unknown { why: Why::Unreadable, taint: Taint::NONE, splits: !quoted },
+                Piece::Unknown { why: UnknownReason::Unreadable, taint: Taint::NONE, splits: !quoted },
                 !quoted,
             ));
             return;
@@ -227,7 +232,7 @@ impl Shell<'_> {
         if !source.contains('{') || !source.contains([',', '.']) {
             return vec![source.to_string()];
         }
-        if source.matches('{').count() > MOST_BRACES {
+        if source.matches('{').count() > MAX_BRACES_PER_WORD {
             self.doubt("braces that become very many words");
             return vec![source.to_string()];
         }
@@ -235,9 +240,9 @@ impl Shell<'_> {
             Some(Some(parts)) => {
                 let mut all = vec![String::new()];
                 combine(&parts, &mut all);
-                if all.len() > MOST_WORDS {
+                if all.len() > MAX_EXPANDED_WORDS {
                     self.doubt("braces that become very many words");
-                    all.truncate(MOST_WORDS);
+                    all.truncate(MAX_EXPANDED_WORDS);
                 }
                 all
             }
@@ -255,7 +260,10 @@ impl Shell<'_> {
             TildeExpr::Home => match self.state.variables.get("HOME").and_then(|home| home.first()) {
                 Some(home) => match home.text() {
                     Some(home) => known(home.into_owned()),
-                    None => (Piece::Unknown { why: Why::Variable, taint: Taint::NONE, splits: false }, false),
+                    None => (
+                        Piece::Unknown { why: UnknownReason::Variable, taint: Taint::NONE, splits: false },
+                        false,
+                    ),
                 },
                 None => known(self.home.to_string()),
             },
@@ -263,9 +271,12 @@ impl Shell<'_> {
             TildeExpr::UserHome(user) => known(format!("/home/{user}")),
             TildeExpr::WorkingDir => match self.directory().text() {
                 Some(directory) => known(directory.into_owned()),
-                None => (Piece::Unknown { why: Why::Variable, taint: Taint::NONE, splits: false }, false),
+                None => (
+                    Piece::Unknown { why: UnknownReason::Variable, taint: Taint::NONE, splits: false },
+                    false,
+                ),
             },
-            _ => (Piece::Unknown { why: Why::Variable, taint: Taint::NONE, splits: false }, false),
+            _ => (Piece::Unknown { why: UnknownReason::Variable, taint: Taint::NONE, splits: false }, false),
         }
     }
 
@@ -293,7 +304,7 @@ impl Shell<'_> {
                 || brush_parser::arithmetic::parse(shown.trim()).is_ok());
         if !sum {
             self.doubt("something that is either arithmetic or a command");
-            self.apart(|shell| shell.script(source, &super::run::Around::default()));
+            self.apart(|shell| shell.script(source, &super::run::InheritedIo::default()));
         }
     }
 
@@ -308,14 +319,16 @@ impl Shell<'_> {
         if !is_constant(source) {
             self.evaluate(&expanded);
         }
-        let Some(text) = expanded.text() else { return Word::unknown(Why::Arithmetic, expanded.taint()) };
+        let Some(text) = expanded.text() else {
+            return Word::unknown(UnknownReason::Arithmetic, expanded.taint());
+        };
         let text = text.into_owned();
         if text.len() > 200 || !text::is_plain_arithmetic(&text) {
-            return Word::unknown(Why::Arithmetic, Taint::NONE);
+            return Word::unknown(UnknownReason::Arithmetic, Taint::NONE);
         }
         match brush_parser::arithmetic::parse(&text).ok().and_then(|tree| self.compute(&tree, 0)) {
             Some(number) => Word::known(number.to_string()),
-            None => Word::unknown(Why::Arithmetic, Taint::NONE),
+            None => Word::unknown(UnknownReason::Arithmetic, Taint::NONE),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Programs that start other programs: what they start is judged as if it stood alone.
 
 use super::launchers;
-use super::run::Around;
+use super::run::InheritedIo;
 use super::state::{Segment, Shell};
-use super::value::{Piece, Stream, Taint, Why, Word};
+use super::value::{Piece, Stream, Taint, UnknownReason, Word};
 use super::{base_name, fold};
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ impl Shell<'_> {
         &mut self,
         words: Vec<Word>,
         environment: Vec<(String, Word)>,
-        around: &Around,
+        around: &InheritedIo,
     ) -> Stream {
         if !self.step() {
             return Stream::unknown(Taint::NONE);
@@ -153,7 +153,7 @@ impl Shell<'_> {
         name: &str,
         body: &brush_parser::ast::FunctionBody,
         words: &[Word],
-        around: &Around,
+        around: &InheritedIo,
     ) -> Stream {
         if self.calls.iter().any(|running| running == name) {
             self.recursion = true;
@@ -170,7 +170,7 @@ impl Shell<'_> {
     }
 
     /// Notes a command for the judge.
-    pub(super) fn emit(&mut self, words: Vec<Word>, environment: Vec<(String, Word)>, around: &Around) {
+    pub(super) fn emit(&mut self, words: Vec<Word>, environment: Vec<(String, Word)>, around: &InheritedIo) {
         let text = around.input.as_ref().and_then(|stream| stream.text.as_ref()).map_or(0, String::len);
         let size = words.iter().map(Word::size).sum::<usize>() + text;
         let fits = self.charge(64 + size);
@@ -200,14 +200,14 @@ impl Shell<'_> {
         }
         if super::is_notable(name) {
             let value = values.first().cloned().unwrap_or_default();
-            self.emit(Vec::new(), vec![(name.to_string(), value.clone())], &Around::default());
+            self.emit(Vec::new(), vec![(name.to_string(), value.clone())], &InheritedIo::default());
             // Some hold a command, some a prompt in which commands run.
             let text = self.source(std::slice::from_ref(&value));
             if holds_command(name)
                 && text.trim().contains(|char: char| char.is_whitespace() || ";|&$`(".contains(char))
             {
                 self.through.push(name.to_string());
-                self.apart(|shell| shell.script(&text, &Around::default()));
+                self.apart(|shell| shell.script(&text, &InheritedIo::default()));
                 self.through.pop();
             } else if matches!(name, "PS0" | "PS1" | "PS2" | "PS4") {
                 self.prompt(&value);
@@ -221,7 +221,7 @@ impl Shell<'_> {
         base: &str,
         words: &[Word],
         environment: &[(String, Word)],
-        around: &Around,
+        around: &InheritedIo,
     ) -> Option<Stream> {
         let rest = words.get(1..).unwrap_or_default();
         if SHELLS.contains(&base) {
@@ -315,7 +315,7 @@ impl Shell<'_> {
         &mut self,
         words: &[Word],
         environment: &[(String, Word)],
-        around: &Around,
+        around: &InheritedIo,
         variable: &str,
     ) {
         let own = environment.iter().find(|(name, _)| name == variable).map(|(_, value)| value.clone());
@@ -335,13 +335,13 @@ impl Shell<'_> {
         base: &str,
         inner: Vec<Word>,
         environment: &[(String, Word)],
-        around: &Around,
+        around: &InheritedIo,
         elsewhere: bool,
         words: &[Word],
     ) -> Stream {
         let own = words.get(..words.len().saturating_sub(inner.len())).unwrap_or_default();
         if !launchers::is_plain(base) {
-            self.emit(own.to_vec(), environment.to_vec(), &Around::default());
+            self.emit(own.to_vec(), environment.to_vec(), &InheritedIo::default());
         }
         let was = self.elsewhere;
         self.elsewhere |= elsewhere;
@@ -353,7 +353,7 @@ impl Shell<'_> {
     }
 
     /// `bash -c TEXT`, `bash FILE`, `… | bash`.
-    fn shell(&mut self, base: &str, words: &[Word], around: &Around) -> Stream {
+    fn shell(&mut self, base: &str, words: &[Word], around: &InheritedIo) -> Stream {
         let rest = words.get(1..).unwrap_or_default();
         let mut index = 0;
         let mut text = false;
@@ -414,15 +414,15 @@ impl Shell<'_> {
     }
 
     /// A shell that reads its script from standard input.
-    pub(super) fn run_input(&mut self, around: &Around) -> Stream {
+    pub(super) fn run_input(&mut self, around: &InheritedIo) -> Stream {
         match around.input.clone() {
-            Some(content) => self.run_text(&content, Vec::new(), &Around::default(), true),
+            Some(content) => self.run_text(&content, Vec::new(), &InheritedIo::default(), true),
             None => Stream::unknown(Taint::NONE),
         }
     }
 
     /// What a script file holds, if this line wrote it or feeds it.
-    pub(super) fn script_file(&mut self, path: &Word, around: &Around) -> Option<Stream> {
+    pub(super) fn script_file(&mut self, path: &Word, around: &InheritedIo) -> Option<Stream> {
         let own = path
             .text()
             .is_some_and(|text| matches!(&*text, "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-"));
@@ -437,7 +437,7 @@ impl Shell<'_> {
         &mut self,
         content: &Stream,
         arguments: Vec<Word>,
-        around: &Around,
+        around: &InheritedIo,
         apart: bool,
     ) -> Stream {
         let Some(text) = &content.text else {
@@ -462,7 +462,8 @@ impl Shell<'_> {
         let outside = |piece: &Piece| match piece {
             Piece::Known { .. } => false,
             Piece::Unknown { why, taint, .. } => {
-                matches!(why, Why::Output | Why::Input) && !super::evaluated::is_number(*why, *taint)
+                matches!(why, UnknownReason::Output | UnknownReason::Input)
+                    && !super::evaluated::is_number(*why, *taint)
             }
         };
         if words.iter().flat_map(|word| &word.pieces).any(outside) {
@@ -472,8 +473,8 @@ impl Shell<'_> {
 
     /// A script that cannot be seen runs; where it came from decides how bad that is.
     pub(super) fn hidden(&mut self, taint: Taint, what: &'static str) {
-        let word = Word { pieces: vec![Piece::Unknown { why: Why::Output, taint, splits: true }] };
-        self.emit(vec![word], Vec::new(), &Around::default());
+        let word = Word { pieces: vec![Piece::Unknown { why: UnknownReason::Output, taint, splits: true }] };
+        self.emit(vec![word], Vec::new(), &InheritedIo::default());
         self.doubt(what);
     }
 }

@@ -36,7 +36,7 @@ mod value;
 
 pub use assertion::{AssertionRefusal, check_assertion, check_test_command};
 pub use state::{Redirect, RedirectKind, Segment};
-pub use value::{Piece, Stream, Taint, Why, Word};
+pub use value::{Piece, Stream, Taint, UnknownReason, Word};
 
 use state::Shell;
 use std::borrow::Cow;
@@ -44,15 +44,15 @@ use std::borrow::Cow;
 /// Said where the two readers see different commands.
 const DISAGREE: &str = "something that two readers of shell understand differently";
 /// Bytes of a line that is read at all.
-pub(crate) const LONGEST: usize = 64 * 1024;
+pub(crate) const MAX_LINE_BYTES: usize = 64 * 1024;
 /// Bytes of a text that is followed.
-pub(crate) const MOST_TEXT: usize = 64 * 1024;
+pub(crate) const MAX_TEXT_BYTES: usize = 64 * 1024;
 /// Words that one word may become.
-pub(crate) const MOST_WORDS: usize = 128;
+pub(crate) const MAX_EXPANDED_WORDS: usize = 128;
 /// Commands that are followed.
-const MOST_STEPS: usize = 800;
+const MAX_COMMANDS_PER_LINE: usize = 800;
 /// How deep scripts in scripts are followed.
-pub(crate) const DEEPEST: usize = 24;
+pub(crate) const MAX_SCRIPT_DEPTH: usize = 24;
 
 /// Variables that make other programs run or load something, or look for programs elsewhere.
 const NOTABLE: [&str; 60] = [
@@ -183,7 +183,7 @@ pub struct Reading {
     pub doubts: Vec<Cow<'static, str>>,
     /// Whether a function of the line calls itself.
     pub recursion: bool,
-    unread: second::Unread,
+    unread: second::CrossCheckQueue,
 }
 
 impl Reading {
@@ -222,7 +222,7 @@ pub(crate) fn read_once(line: &str, directory: &str, home: &str, taints: &Taints
         match bounds::parse(line) {
             Some(program) => {
                 shell.unread.keep(line, &program);
-                shell.program(&program, &run::Around::default());
+                shell.program(&program, &run::InheritedIo::default());
             }
             None => {
                 shell.doubt("something that cannot be read as shell");

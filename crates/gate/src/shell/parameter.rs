@@ -3,14 +3,14 @@
 use super::choice::meanings;
 use super::expand::merged;
 use super::state::{Shell, Variable};
-use super::value::{Piece, Taint, Why, Word};
-use super::{MOST_TEXT, pattern, text};
+use super::value::{Piece, Taint, UnknownReason, Word};
+use super::{MAX_TEXT_BYTES, pattern, text};
 use brush_parser::word::{
     Parameter, ParameterExpr, ParameterTestType, ParameterTransformOp, SpecialParameter, SubstringMatchKind,
 };
 
 /// Bytes of a value that is changed by a pattern: that takes time by the square of it.
-const MOST_CHANGED: usize = 512;
+const MAX_PATTERN_EDIT_BYTES: usize = 512;
 
 impl Shell<'_> {
     /// The values of a parameter: one, or several for arrays and `"$@"`. `None` when it is not set.
@@ -29,7 +29,7 @@ impl Shell<'_> {
                     match self.state.positional.get(index) {
                         Some(word) => Some(vec![word.clone()]),
                         None if self.state.open_arguments => {
-                            Some(vec![Word::unknown(Why::Argument, Taint::NONE)])
+                            Some(vec![Word::unknown(UnknownReason::Argument, Taint::NONE)])
                         }
                         None => None,
                     }
@@ -56,7 +56,7 @@ impl Shell<'_> {
                         let exact = usize::try_from(at).ok().and_then(|at| list.get(at).cloned());
                         Some(self.one_of(meanings(&list, exact.unwrap_or_default(), false), ways))
                     }
-                    None => Some(vec![Word::unknown(Why::Variable, Taint::NONE)]),
+                    None => Some(vec![Word::unknown(UnknownReason::Variable, Taint::NONE)]),
                 }
             }
             Parameter::NamedWithAllIndices { name, .. } => {
@@ -74,7 +74,7 @@ impl Shell<'_> {
             Some(name) => {
                 self.named(&name).and_then(|variable| variable.first().cloned()).map(|word| vec![word])
             }
-            None => Some(vec![Word::unknown(Why::Variable, Taint::NONE)]),
+            None => Some(vec![Word::unknown(UnknownReason::Variable, Taint::NONE)]),
         }
     }
 
@@ -84,7 +84,11 @@ impl Shell<'_> {
                 let mut words = self.state.positional.clone();
                 if self.state.open_arguments && words.is_empty() {
                     words.push(Word {
-                        pieces: vec![Piece::Unknown { why: Why::Argument, taint: Taint::NONE, splits: true }],
+                        pieces: vec![Piece::Unknown {
+                            why: UnknownReason::Argument,
+                            taint: Taint::NONE,
+                            splits: true,
+                        }],
                     });
                 }
                 words
@@ -96,7 +100,7 @@ impl Shell<'_> {
             SpecialParameter::ShellName => vec![Word::known("bash")],
             SpecialParameter::CurrentOptionFlags => vec![Word::known("hB")],
             SpecialParameter::ProcessId | SpecialParameter::LastBackgroundProcessId => {
-                vec![Word::unknown(Why::Variable, Taint::NUMBER)]
+                vec![Word::unknown(UnknownReason::Variable, Taint::NUMBER)]
             }
         }
     }
@@ -105,7 +109,7 @@ impl Shell<'_> {
     pub(super) fn parameter(&mut self, expression: &ParameterExpr, quoted: bool) -> Vec<Word> {
         use ParameterExpr as Form;
         let unset = |quoted: bool| {
-            let piece = Piece::Unknown { why: Why::Variable, taint: Taint::NONE, splits: !quoted };
+            let piece = Piece::Unknown { why: UnknownReason::Variable, taint: Taint::NONE, splits: !quoted };
             vec![Word { pieces: vec![piece] }]
         };
         match expression {
@@ -121,8 +125,11 @@ impl Shell<'_> {
                     None if matches!(parameter, Parameter::Positional(_)) => Vec::new(),
                     None => match parameter {
                         Parameter::Named(name) if is_secret_variable(name) => {
-                            let piece =
-                                Piece::Unknown { why: Why::Variable, taint: Taint::SECRET, splits: !quoted };
+                            let piece = Piece::Unknown {
+                                why: UnknownReason::Variable,
+                                taint: Taint::SECRET,
+                                splits: !quoted,
+                            };
                             vec![Word { pieces: vec![piece] }]
                         }
                         _ => unset(quoted),
@@ -170,7 +177,7 @@ impl Shell<'_> {
                     }),
                 };
                 vec![length.map_or_else(
-                    || Word::unknown(Why::Variable, Taint::NUMBER),
+                    || Word::unknown(UnknownReason::Variable, Taint::NUMBER),
                     |length| Word::known(length.to_string()),
                 )]
             }
@@ -217,7 +224,7 @@ impl Shell<'_> {
                     (Some(offset), Some(Some(length))) => {
                         each(values, |text| Some(text::substring(text, offset, Some(length))))
                     }
-                    _ => vec![Word::unknown(Why::Arithmetic, Taint::NONE)],
+                    _ => vec![Word::unknown(UnknownReason::Arithmetic, Taint::NONE)],
                 }
             }
             Form::Transform { parameter, indirect, op } => {
@@ -234,9 +241,9 @@ impl Shell<'_> {
                     // A prompt can hold a substitution, which this form runs.
                     ParameterTransformOp::PromptExpand => {
                         values.iter().for_each(|value| self.prompt(value));
-                        vec![Word::unknown(Why::Variable, Taint::NONE)]
+                        vec![Word::unknown(UnknownReason::Variable, Taint::NONE)]
                     }
-                    _ => vec![Word::unknown(Why::Variable, Taint::NONE)],
+                    _ => vec![Word::unknown(UnknownReason::Variable, Taint::NONE)],
                 }
             }
             Form::ReplaceSubstring { parameter, indirect, pattern, replacement, match_kind } => {
@@ -244,14 +251,16 @@ impl Shell<'_> {
                 let with = replacement.as_deref().map(|text| self.single(text)).unwrap_or_default();
                 let values = self.values(parameter, *indirect).unwrap_or_else(|| unset(quoted));
                 match (pattern.text(), with.text()) {
-                    _ if !self.charge_square(&values) => vec![Word::unknown(Why::Unreadable, Taint::NONE)],
+                    _ if !self.charge_square(&values) => {
+                        vec![Word::unknown(UnknownReason::Unreadable, Taint::NONE)]
+                    }
                     (Some(pattern), Some(with)) => each(values, |text| match match_kind {
                         SubstringMatchKind::Anywhere => pattern::replaced(text, &pattern, &with, true),
                         SubstringMatchKind::FirstOccurrence => {
                             pattern::replaced(text, &pattern, &with, false)
                         }
                         SubstringMatchKind::Prefix | SubstringMatchKind::Suffix
-                            if text.len() > MOST_CHANGED =>
+                            if text.len() > MAX_PATTERN_EDIT_BYTES =>
                         {
                             None
                         }
@@ -264,15 +273,15 @@ impl Shell<'_> {
                             Some(if rest == text { rest } else { format!("{rest}{with}") })
                         }
                     }),
-                    _ => vec![Word::unknown(Why::Variable, Taint::NONE)],
+                    _ => vec![Word::unknown(UnknownReason::Variable, Taint::NONE)],
                 }
             }
             Form::MemberKeys { variable_name, .. } => {
                 let list = self.state.variables.get(variable_name);
                 let taint = Taint::NONE.numeric(list.is_some_and(|list| !list.associative));
-                vec![Word::unknown(Why::Variable, taint)]
+                vec![Word::unknown(UnknownReason::Variable, taint)]
             }
-            Form::VariableNames { .. } => vec![Word::unknown(Why::Variable, Taint::NONE)],
+            Form::VariableNames { .. } => vec![Word::unknown(UnknownReason::Variable, Taint::NONE)],
         }
     }
 
@@ -286,13 +295,13 @@ impl Shell<'_> {
     ) -> Vec<Word> {
         let pattern = pattern.map(|text| self.single(text)).unwrap_or_default();
         let values = self.values(parameter, indirect);
-        let unknown = || vec![Word::unknown(Why::Variable, Taint::NONE)];
+        let unknown = || vec![Word::unknown(UnknownReason::Variable, Taint::NONE)];
         match (values, pattern.text()) {
             (Some(values), Some(pattern)) => {
                 if !self.charge_square(&values) {
                     return unknown();
                 }
-                each(values, |text| (text.len() <= MOST_CHANGED).then(|| change(text, &pattern)))
+                each(values, |text| (text.len() <= MAX_PATTERN_EDIT_BYTES).then(|| change(text, &pattern)))
             }
             _ => unknown(),
         }
@@ -300,7 +309,7 @@ impl Shell<'_> {
 
     /// Counts work that grows by the square of a text.
     fn charge_square(&mut self, values: &[Word]) -> bool {
-        let size = |word: &Word| word.size().min(MOST_CHANGED);
+        let size = |word: &Word| word.size().min(MAX_PATTERN_EDIT_BYTES);
         self.charge(values.iter().map(|word| size(word) * size(word) / 16).sum())
     }
 
@@ -374,11 +383,11 @@ impl Shell<'_> {
 /// Changes each value that is certain.
 fn each(values: Vec<Word>, change: impl Fn(&str) -> Option<String>) -> Vec<Word> {
     let changed = |word: Word| match word.text() {
-        Some(text) => match change(&text).filter(|text| text.len() <= MOST_TEXT) {
+        Some(text) => match change(&text).filter(|text| text.len() <= MAX_TEXT_BYTES) {
             Some(text) => Word::known(text),
-            None => Word::unknown(Why::Unreadable, Taint::NONE),
+            None => Word::unknown(UnknownReason::Unreadable, Taint::NONE),
         },
-        None => Word::unknown(word.why().unwrap_or(Why::Variable), word.taint()),
+        None => Word::unknown(word.why().unwrap_or(UnknownReason::Variable), word.taint()),
     };
     values.into_iter().map(changed).collect()
 }

@@ -101,7 +101,7 @@ pub(crate) fn without_end(text: &str, pattern: &str, longest: bool) -> String {
 }
 
 /// The longest text in which a pattern is looked for everywhere: that takes time by the cube of it.
-const MOST_SEARCHED: usize = 128;
+const MAX_PATTERN_SEARCH_BYTES: usize = 128;
 
 /// The text with matches replaced: the longest match at each place, the first or all of them. `None` where that would
 /// take too long.
@@ -112,7 +112,7 @@ pub(crate) fn replaced(text: &str, pattern: &str, with: &str, all: bool) -> Opti
     if !pattern.contains(['*', '?', '[', '\\']) {
         return Some(if all { text.replace(pattern, with) } else { text.replacen(pattern, with, 1) });
     }
-    if text.len() > MOST_SEARCHED {
+    if text.len() > MAX_PATTERN_SEARCH_BYTES {
         return None;
     }
     let mut result = String::new();

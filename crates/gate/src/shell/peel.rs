@@ -2,7 +2,7 @@
 
 use super::launch::is_assignment;
 use super::launchers::{FlagEffect, Launcher};
-use super::run::Around;
+use super::run::InheritedIo;
 use super::state::Shell;
 use super::value::Word;
 use std::borrow::Cow;
@@ -94,7 +94,7 @@ impl Shell<'_> {
                 if let Some(command) = start.strip_prefix(['|', '!']) {
                     self.doubt("output that goes into a command");
                     let command = command.to_string();
-                    self.apart(|shell| shell.script(&command, &Around::default()));
+                    self.apart(|shell| shell.script(&command, &InheritedIo::default()));
                 } else {
                     self.touch(super::RedirectKind::Write, value);
                 }

@@ -1,16 +1,16 @@
 //! Launchers that run a command for each item of a list: `xargs` and `parallel`.
 
-use super::run::Around;
+use super::run::InheritedIo;
 use super::starters::replaced;
 use super::state::Shell;
-use super::value::{Piece, Stream, Taint, Why, Word};
+use super::value::{Piece, Stream, Taint, UnknownReason, Word};
 use std::borrow::Cow;
 
 /// How often a command is followed that runs for each of some lines.
-const MOST_RUNS: usize = 16;
+const MAX_ITEM_RUNS: usize = 16;
 
 impl Shell<'_> {
-    pub(super) fn xargs(&mut self, words: &[Word], around: &Around) -> Stream {
+    pub(super) fn xargs(&mut self, words: &[Word], around: &InheritedIo) -> Stream {
         const VALUES: [&str; 19] = [
             "-I",
             "-n",
@@ -85,14 +85,16 @@ impl Shell<'_> {
         let items: Vec<Word> = match &known {
             Some(text) => {
                 let items = items(text, separator);
-                if items.len() > super::MOST_WORDS {
+                if items.len() > super::MAX_EXPANDED_WORDS {
                     self.doubt("more words from a pipe than can be followed");
                 }
-                items.into_iter().take(super::MOST_WORDS).map(Word::known).collect()
+                items.into_iter().take(super::MAX_EXPANDED_WORDS).map(Word::known).collect()
             }
-            None => vec![Word { pieces: vec![Piece::Unknown { why: Why::Output, taint, splits: true }] }],
+            None => vec![Word {
+                pieces: vec![Piece::Unknown { why: UnknownReason::Output, taint, splits: true }],
+            }],
         };
-        let quiet = Around { input: None, redirects: around.redirects.clone() };
+        let quiet = InheritedIo { input: None, redirects: around.redirects.clone() };
         let Some(mark) = replace else {
             let inner = command.into_iter().chain(items).collect();
             return self.nested_list("xargs", inner, &quiet, words);
@@ -102,18 +104,18 @@ impl Shell<'_> {
             Some(text) => text.lines().map(|line| Word::known(line.trim_start())).collect(),
             None => items,
         };
-        if lines.len() > MOST_RUNS {
+        if lines.len() > MAX_ITEM_RUNS {
             self.doubt("a command for more lines than can be followed");
         }
         let mut output = Stream::empty();
-        for item in lines.iter().take(MOST_RUNS) {
+        for item in lines.iter().take(MAX_ITEM_RUNS) {
             let inner = command.iter().map(|word| replaced(word, &mark, item)).collect();
             output = output.then(self.nested_list("xargs", inner, &quiet, words));
         }
         output
     }
 
-    pub(super) fn parallel(&mut self, words: &[Word], around: &Around) -> Stream {
+    pub(super) fn parallel(&mut self, words: &[Word], around: &InheritedIo) -> Stream {
         let rest = words.get(1..).unwrap_or_default();
         let is_list = |word: &Word| word.text().is_some_and(|text| text.starts_with(":::"));
         let split = rest.iter().position(is_list).unwrap_or(rest.len());
@@ -139,20 +141,20 @@ impl Shell<'_> {
                 vec![match around.input.as_ref().and_then(|stream| stream.text.as_ref()) {
                     Some(text) => text.lines().map(Word::known).collect(),
                     None => {
-                        let any = Piece::Unknown { why: Why::Output, taint, splits: true };
+                        let any = Piece::Unknown { why: UnknownReason::Output, taint, splits: true };
                         vec![Word { pieces: vec![any] }]
                     }
                 }]
             }
         };
         let rounds = lists.iter().map(Vec::len).max().unwrap_or(0);
-        if rounds > MOST_RUNS {
+        if rounds > MAX_ITEM_RUNS {
             self.doubt("a command for more lines than can be followed");
         }
         self.emit(words.to_vec(), Vec::new(), around);
         self.through.push("parallel".into());
         let mut taint = Taint::NONE;
-        for round in 0..rounds.min(MOST_RUNS) {
+        for round in 0..rounds.min(MAX_ITEM_RUNS) {
             // Each item is taken with the last of the lists that are shorter.
             let items: Vec<Word> =
                 lists.iter().filter_map(|list| list.get(round).or(list.last())).cloned().collect();
@@ -171,8 +173,8 @@ impl Shell<'_> {
             // Its words are joined and read by a shell again, unless it is told to keep them.
             self.spliced(&line);
             let text = self.source(&line);
-            taint = taint.and(self.apart(|shell| shell.script(&text, &Around::default())).taint);
-            self.deeper(|shell| shell.apart(|shell| shell.call(line, Vec::new(), &Around::default())));
+            taint = taint.and(self.apart(|shell| shell.script(&text, &InheritedIo::default())).taint);
+            self.deeper(|shell| shell.apart(|shell| shell.call(line, Vec::new(), &InheritedIo::default())));
         }
         self.through.pop();
         Stream::unknown(taint)
@@ -208,7 +210,7 @@ impl Shell<'_> {
         index
     }
 
-    fn nested_list(&mut self, base: &str, inner: Vec<Word>, around: &Around, words: &[Word]) -> Stream {
+    fn nested_list(&mut self, base: &str, inner: Vec<Word>, around: &InheritedIo, words: &[Word]) -> Stream {
         self.emit(words.to_vec(), Vec::new(), around);
         self.through.push(base.to_string());
         let output = self.deeper(|shell| shell.apart(|shell| shell.call(inner, Vec::new(), around)));

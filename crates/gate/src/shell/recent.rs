@@ -2,17 +2,17 @@
 //! that what is said of a line never depends on the lines before.
 
 /// How many texts are kept.
-const MOST: usize = 48;
+const MAX_CACHED_TEXTS: usize = 48;
 /// Bytes of the longest text that is kept.
-const LONGEST: usize = 4 * 1024;
+const MAX_CACHED_TEXT_BYTES: usize = 4 * 1024;
 
 /// Texts and what came of reading them.
 #[derive(Debug)]
-pub(super) struct Recent<T>(Vec<(Box<str>, T)>);
+pub(super) struct ParseCache<T>(Vec<(Box<str>, T)>);
 
-impl<T> Recent<T> {
+impl<T> ParseCache<T> {
     pub(super) const fn new() -> Self {
-        Recent(Vec::new())
+        ParseCache(Vec::new())
     }
 
     pub(super) fn get(&self, text: &str) -> Option<&T> {
@@ -20,7 +20,7 @@ impl<T> Recent<T> {
     }
 
     pub(super) fn keep(&mut self, text: &str, found: T) {
-        if self.0.len() < MOST && text.len() <= LONGEST {
+        if self.0.len() < MAX_CACHED_TEXTS && text.len() <= MAX_CACHED_TEXT_BYTES {
             self.0.push((text.into(), found));
         }
     }

@@ -1,6 +1,6 @@
 //! Redirections: which files are read and written beside what the command itself does.
 
-use super::run::{Around, stream};
+use super::run::{InheritedIo, stream};
 use super::state::{Redirect, RedirectKind, Shell};
 use super::value::{Piece, Stream, Word};
 use brush_parser::ast::{self, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect};
@@ -10,8 +10,8 @@ impl Shell<'_> {
     pub(super) fn redirected(
         &mut self,
         list: Option<&ast::RedirectList>,
-        around: &Around,
-    ) -> (Around, Vec<(Word, bool)>) {
+        around: &InheritedIo,
+    ) -> (InheritedIo, Vec<(Word, bool)>) {
         let mut around = around.clone();
         let mut written = Vec::new();
         let before = around.redirects.len();
@@ -25,7 +25,7 @@ impl Shell<'_> {
         if around.redirects.len() > before {
             // The group's own redirections are judged once, on their own.
             let own = around.redirects.split_off(before);
-            let alone = Around { input: None, redirects: own };
+            let alone = InheritedIo { input: None, redirects: own };
             self.emit(Vec::new(), Vec::new(), &alone);
         }
         (around, written)
@@ -34,7 +34,7 @@ impl Shell<'_> {
     pub(super) fn redirect(
         &mut self,
         redirect: &IoRedirect,
-        around: &mut Around,
+        around: &mut InheritedIo,
         written: &mut Vec<(Word, bool)>,
     ) {
         match redirect {

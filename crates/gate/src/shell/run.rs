@@ -1,7 +1,7 @@
 //! Walks the tree of a script: every command that could run is seen, in whatever branch, loop or substitution.
 
 use super::state::{Redirect, RedirectKind, Shell};
-use super::value::{Stream, Taint, Why, Word};
+use super::value::{Stream, Taint, UnknownReason, Word};
 use brush_parser::ast::{
     self, AndOr, AssignmentName, AssignmentValue, BinaryPredicate, Command,
     CommandPrefixOrSuffixItem as Item, CompoundCommand, CompoundList, ExtendedTestExpr, Pipeline,
@@ -11,14 +11,14 @@ use std::rc::Rc;
 
 /// What surrounds a command: its input, and redirections of the group that it is in.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Around {
+pub(super) struct InheritedIo {
     pub(super) input: Option<Stream>,
     pub(super) redirects: Vec<Redirect>,
 }
 
 impl Shell<'_> {
     /// Walks a script, and says what it writes to standard output as far as that is known.
-    pub(super) fn script(&mut self, source: &str, around: &Around) -> Stream {
+    pub(super) fn script(&mut self, source: &str, around: &InheritedIo) -> Stream {
         self.deeper(|shell| {
             if let Some(obstacle) = super::bounds::obstacle(source) {
                 shell.doubt(obstacle);
@@ -44,11 +44,11 @@ impl Shell<'_> {
     }
 
     /// A command that stands inside a function.
-    pub(super) fn entered(&mut self, command: &Command, around: &Around) -> Stream {
+    pub(super) fn entered(&mut self, command: &Command, around: &InheritedIo) -> Stream {
         self.command(command, around)
     }
 
-    pub(super) fn program(&mut self, program: &ast::Program, around: &Around) -> Stream {
+    pub(super) fn program(&mut self, program: &ast::Program, around: &InheritedIo) -> Stream {
         let mut output = Stream::empty();
         for list in &program.complete_commands {
             output = output.then(self.list(list, around));
@@ -59,7 +59,7 @@ impl Shell<'_> {
     /// A substitution: its output as one word, without the newlines at its end.
     pub(super) fn substitution(&mut self, source: &str) -> Word {
         let piped = std::mem::replace(&mut self.piped, true);
-        let output = self.apart(|shell| shell.script(source, &Around::default()));
+        let output = self.apart(|shell| shell.script(source, &InheritedIo::default()));
         self.piped = piped;
         match output.text {
             Some(text) => {
@@ -69,11 +69,11 @@ impl Shell<'_> {
                 }
                 Word::known(text)
             }
-            None => Word::unknown(Why::Output, output.taint),
+            None => Word::unknown(UnknownReason::Output, output.taint),
         }
     }
 
-    fn list(&mut self, list: &CompoundList, around: &Around) -> Stream {
+    fn list(&mut self, list: &CompoundList, around: &InheritedIo) -> Stream {
         let mut output = Stream::empty();
         for item in &list.0 {
             let background = matches!(item.1, SeparatorOperator::Async);
@@ -87,7 +87,7 @@ impl Shell<'_> {
         output
     }
 
-    fn and_or(&mut self, list: &ast::AndOrList, around: &Around) -> Stream {
+    fn and_or(&mut self, list: &ast::AndOrList, around: &InheritedIo) -> Stream {
         let before = self.state.directories.clone();
         let mut output = self.pipeline(&list.first, around);
         // Whether a `cd` of this list can have failed when the next list begins.
@@ -118,7 +118,7 @@ impl Shell<'_> {
         output
     }
 
-    fn pipeline(&mut self, pipeline: &Pipeline, around: &Around) -> Stream {
+    fn pipeline(&mut self, pipeline: &Pipeline, around: &InheritedIo) -> Stream {
         let last = pipeline.seq.len().saturating_sub(1);
         if last == 0 {
             return pipeline.seq.first().map_or_else(Stream::empty, |command| self.command(command, around));
@@ -126,7 +126,7 @@ impl Shell<'_> {
         let outer = self.piped;
         let mut flowing = around.input.clone();
         for (index, command) in pipeline.seq.iter().enumerate() {
-            let here = Around { input: flowing.take(), redirects: around.redirects.clone() };
+            let here = InheritedIo { input: flowing.take(), redirects: around.redirects.clone() };
             self.piped = index < last || outer;
             flowing = Some(self.apart(|shell| shell.command(command, &here)));
         }
@@ -134,7 +134,7 @@ impl Shell<'_> {
         flowing.unwrap_or_else(Stream::empty)
     }
 
-    fn command(&mut self, command: &Command, around: &Around) -> Stream {
+    fn command(&mut self, command: &Command, around: &InheritedIo) -> Stream {
         if !self.step() {
             return Stream::unknown(Taint::NONE);
         }
@@ -166,7 +166,7 @@ impl Shell<'_> {
         }
     }
 
-    fn compound(&mut self, compound: &CompoundCommand, around: &Around) -> Stream {
+    fn compound(&mut self, compound: &CompoundCommand, around: &InheritedIo) -> Stream {
         match compound {
             CompoundCommand::BraceGroup(group) => self.list(&group.list, around),
             CompoundCommand::Subshell(group) => self.apart(|shell| shell.list(&group.list, around)),
@@ -254,7 +254,7 @@ impl Shell<'_> {
     }
 
     fn test(&mut self, test: &ExtendedTestExpr, depth: usize) {
-        if depth > super::DEEPEST {
+        if depth > super::MAX_SCRIPT_DEPTH {
             return self.doubt("a test nested deeper than can be followed");
         }
         match test {
@@ -300,7 +300,7 @@ impl Shell<'_> {
     }
 
     /// The command with one choice of each variable that has several.
-    pub(super) fn one_choice(&mut self, simple: &SimpleCommand, around: &Around) -> Stream {
+    pub(super) fn one_choice(&mut self, simple: &SimpleCommand, around: &InheritedIo) -> Stream {
         let mut words: Vec<Word> = Vec::new();
         let mut environment = Vec::new();
         let mut redirects = Vec::new();
@@ -411,14 +411,14 @@ impl Shell<'_> {
             && word.text().is_none()
             && word.pieces.iter().all(|piece| match piece {
                 super::value::Piece::Known { .. } => true,
-                super::value::Piece::Unknown { why, .. } => *why == Why::Variable,
+                super::value::Piece::Unknown { why, .. } => *why == UnknownReason::Variable,
             });
         let rest = word.shown().replace('…', "");
         if unset && !rest.is_empty() { vec![Word::known(rest)] } else { words }
     }
 
     /// A command whose name is an alias of this line: the text takes the name's place.
-    fn aliased(&mut self, text: &str, simple: &SimpleCommand, around: &Around) -> Stream {
+    fn aliased(&mut self, text: &str, simple: &SimpleCommand, around: &InheritedIo) -> Stream {
         let rest = simple.suffix.as_ref().map(ToString::to_string).unwrap_or_default();
         let line = format!("{text} {rest}");
         let aliases = std::mem::take(&mut self.state.aliases);
@@ -478,7 +478,7 @@ impl Shell<'_> {
         let reads = matches!(kind, ast::ProcessSubstitutionKind::Read);
         let piped = std::mem::replace(&mut self.piped, true);
         let output = self
-            .deeper(|shell| shell.apart(|shell| shell.list(&inner.list, &Around::default())))
+            .deeper(|shell| shell.apart(|shell| shell.list(&inner.list, &InheritedIo::default())))
             .unwrap_or_else(|| Stream::unknown(Taint::NONE));
         self.piped = piped;
         let name = format!("/dev/fd/{}", 60 + self.files.len());

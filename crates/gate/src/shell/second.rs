@@ -1,7 +1,7 @@
 //! A second opinion on which commands a line holds, from a reader of different make.
 
 use super::DISAGREE;
-use super::recent::Recent;
+use super::recent::ParseCache;
 use brush_parser::ast::{
     AndOr, Command, CommandPrefixOrSuffixItem as Item, CompoundCommand, CompoundList, Pipeline, Program,
 };
@@ -22,7 +22,7 @@ thread_local! {
 struct Reader {
     parser: Parser,
     kinds: Kinds,
-    seen: Recent<Option<Vec<String>>>,
+    seen: ParseCache<Option<Vec<String>>>,
 }
 
 /// Numbers of the kinds of nodes that matter.
@@ -44,7 +44,7 @@ impl Reader {
             substitution: kind("command_substitution")?,
             process: kind("process_substitution")?,
         };
-        Some(Reader { parser, kinds, seen: Recent::new() })
+        Some(Reader { parser, kinds, seen: ParseCache::new() })
     }
 
     /// The names that it sees in a text, sorted; none when it does not understand it.
@@ -101,9 +101,9 @@ impl Reader {
 /// Texts with what the first reader made of them, which the second has not read yet. It is the slower one, and a line that is
 /// refused by what the first one saw is refused whatever the second sees.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Unread(Vec<(Box<str>, Rc<Program>)>);
+pub(super) struct CrossCheckQueue(Vec<(Box<str>, Rc<Program>)>);
 
-impl Unread {
+impl CrossCheckQueue {
     /// Keeps a text for later.
     pub(super) fn keep(&mut self, text: &str, program: &Rc<Program>) {
         self.0.push((text.into(), program.clone()));
@@ -203,7 +203,7 @@ fn name(command: Node<'_>, line: &str) -> Option<String> {
 }
 
 fn names(list: &CompoundList, found: &mut Vec<String>, depth: usize) {
-    if depth > super::DEEPEST {
+    if depth > super::MAX_SCRIPT_DEPTH {
         return;
     }
     for item in &list.0 {
@@ -236,7 +236,7 @@ fn one(command: &Command, found: &mut Vec<String>, depth: usize) {
 }
 
 fn compound(command: &CompoundCommand, found: &mut Vec<String>, depth: usize) {
-    if depth > super::DEEPEST {
+    if depth > super::MAX_SCRIPT_DEPTH {
         return;
     }
     match command {

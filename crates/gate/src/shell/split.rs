@@ -1,7 +1,7 @@
 //! `env -S`: a string that `env` splits into words by rules of its own.
 
 use super::state::Shell;
-use super::value::{Piece, Taint, Why, Word};
+use super::value::{Piece, Taint, UnknownReason, Word};
 
 impl Shell<'_> {
     /// The words of a string, as `env -S` makes them. Variables are those of the environment.
@@ -65,7 +65,8 @@ impl Shell<'_> {
                             self.doubt("a variable that env does not read");
                         }
                         let value = self.named(&name).and_then(|variable| variable.first().cloned());
-                        let value = value.unwrap_or_else(|| Word::unknown(Why::Variable, Taint::NONE));
+                        let value =
+                            value.unwrap_or_else(|| Word::unknown(UnknownReason::Variable, Taint::NONE));
                         current.get_or_insert_default().pieces.extend(value.pieces);
                     }
                     ('#', None) if begins => return words,

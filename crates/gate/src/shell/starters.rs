@@ -1,13 +1,13 @@
 //! Programs that start others in ways of their own: on items, on files that they find, behind a flag, elsewhere.
 
-use super::run::Around;
+use super::run::InheritedIo;
 use super::state::Shell;
-use super::value::{Piece, Stream, Taint, Why, Word};
+use super::value::{Piece, Stream, Taint, UnknownReason, Word};
 use std::borrow::Cow;
 
 impl Shell<'_> {
     /// `make -f -` and files that this line wrote: the recipes are scripts.
-    pub(super) fn make(&mut self, words: &[Word], around: &Around) {
+    pub(super) fn make(&mut self, words: &[Word], around: &InheritedIo) {
         let rest = words.get(1..).unwrap_or_default();
         let named = rest.iter().enumerate().find_map(|(index, word)| match word.text()?.as_ref() {
             "-f" | "--file" | "--makefile" => rest.get(index + 1).cloned(),
@@ -63,13 +63,13 @@ impl Shell<'_> {
         for text in texts {
             self.through.push("make".into());
             // In a recipe `$$` is the dollar of the shell.
-            self.apart(|shell| shell.script(&text.replace("$$", "$"), &Around::default()));
+            self.apart(|shell| shell.script(&text.replace("$$", "$"), &InheritedIo::default()));
             self.through.pop();
         }
     }
 
     /// `find … -exec COMMAND {} ;`: the command runs on something below the start.
-    pub(super) fn find(&mut self, base: &str, words: &[Word], around: &Around) -> Option<Stream> {
+    pub(super) fn find(&mut self, base: &str, words: &[Word], around: &InheritedIo) -> Option<Stream> {
         let rest = words.get(1..).unwrap_or_default();
         let finds = matches!(base, "find" | "gfind");
         let starts = |word: &Word| {
@@ -104,7 +104,7 @@ impl Shell<'_> {
         };
         let mut item = start.filter(|word| !word.splits()).unwrap_or_else(|| Word::known("."));
         item.push("/", true);
-        item.pieces.push(Piece::Unknown { why: Why::Output, taint: Taint::NONE, splits: false });
+        item.pieces.push(Piece::Unknown { why: UnknownReason::Output, taint: Taint::NONE, splits: false });
         let mut index = 0;
         while let Some(word) = rest.get(index) {
             index += 1;
@@ -124,14 +124,19 @@ impl Shell<'_> {
             }
             index += length;
             self.through.push(base.to_string());
-            self.deeper(|shell| shell.apart(|shell| shell.call(inner, Vec::new(), &Around::default())));
+            self.deeper(|shell| shell.apart(|shell| shell.call(inner, Vec::new(), &InheritedIo::default())));
             self.through.pop();
         }
         Some(Stream::unknown(Taint::NONE))
     }
 
     /// Programs that take a script behind a flag, or as their last words.
-    pub(super) fn with_script_flag(&mut self, base: &str, words: &[Word], around: &Around) -> Option<Stream> {
+    pub(super) fn with_script_flag(
+        &mut self,
+        base: &str,
+        words: &[Word],
+        around: &InheritedIo,
+    ) -> Option<Stream> {
         let rest = words.get(1..).unwrap_or_default();
         let flags: &[&str] = match base {
             "nix-shell" => &["--run", "--command"],
@@ -157,7 +162,7 @@ impl Shell<'_> {
             value.filter(|_| text.starts_with("--"))
         });
         if let Some(text) = joined {
-            self.apart(|shell| shell.script(&text, &Around::default()));
+            self.apart(|shell| shell.script(&text, &InheritedIo::default()));
         }
         self.emit(words.to_vec(), Vec::new(), around);
         self.through.push(base.to_string());
@@ -165,7 +170,7 @@ impl Shell<'_> {
             (_, Some(at)) => {
                 self.spliced(rest.get(at + 1..=at + 1).unwrap_or_default());
                 let text = self.source(rest.get(at + 1..=at + 1).unwrap_or_default());
-                self.apart(|shell| shell.script(&text, &Around::default()))
+                self.apart(|shell| shell.script(&text, &InheritedIo::default()))
             }
             ("at" | "batch", None) => self.run_input(around),
             ("flock", None) => {
@@ -190,7 +195,8 @@ impl Shell<'_> {
             ("entr", None) => {
                 let inner: Vec<Word> =
                     rest.iter().skip_while(|word| word.beginning().starts_with('-')).cloned().collect();
-                self.deeper(|shell| shell.call(inner, Vec::new(), &Around::default())).unwrap_or_default()
+                self.deeper(|shell| shell.call(inner, Vec::new(), &InheritedIo::default()))
+                    .unwrap_or_default()
             }
             ("tmux" | "screen", None) => {
                 // The words that are commands for a shell cannot be told from others: each with a blank is read as one.
@@ -199,7 +205,7 @@ impl Shell<'_> {
                     if text.contains("#(") {
                         self.doubt("a format that runs a command");
                     }
-                    self.apart(|shell| shell.script(&text, &Around::default()));
+                    self.apart(|shell| shell.script(&text, &InheritedIo::default()));
                 }
                 Stream::unknown(Taint::NONE)
             }
@@ -210,7 +216,7 @@ impl Shell<'_> {
     }
 
     /// `docker exec NAME COMMAND…`, `kubectl exec POD -- COMMAND…`: the command runs elsewhere.
-    pub(super) fn container(&mut self, words: &[Word], around: &Around) -> Option<Stream> {
+    pub(super) fn container(&mut self, words: &[Word], around: &InheritedIo) -> Option<Stream> {
         let texts: Vec<String> = words.iter().map(Word::shown).collect();
         let exec = texts.iter().position(|text| matches!(&**text, "exec" | "run" | "shell" | "ssh"))?;
         let rest = words.get(exec + 1..).unwrap_or_default();
@@ -269,7 +275,7 @@ impl Shell<'_> {
     }
 
     /// Editors and pagers: what stands behind `!` in their commands runs in a shell.
-    pub(super) fn escapes(&mut self, base: &str, words: &[Word], around: &Around) {
+    pub(super) fn escapes(&mut self, base: &str, words: &[Word], around: &InheritedIo) {
         let rest = words.get(1..).unwrap_or_default();
         let mut commands: Vec<String> = Vec::new();
         for (index, word) in rest.iter().enumerate() {
@@ -303,7 +309,7 @@ impl Shell<'_> {
             });
             if let Some(run) = run.filter(|run| !run.trim().is_empty()) {
                 self.through.push(base.to_string());
-                self.apart(|shell| shell.script(&run, &Around::default()));
+                self.apart(|shell| shell.script(&run, &InheritedIo::default()));
                 self.through.pop();
             }
         }
@@ -348,7 +354,7 @@ impl Shell<'_> {
                     self.doubt("a program that an archiver starts");
                 }
                 self.through.push("tar".into());
-                self.apart(|shell| shell.script(&run, &Around::default()));
+                self.apart(|shell| shell.script(&run, &InheritedIo::default()));
                 self.through.pop();
             }
         }
@@ -424,12 +430,12 @@ impl Shell<'_> {
         for own in kept.into_iter().filter(|own| !own.is_empty()) {
             self.spliced(&own);
             self.through.push("git".into());
-            self.deeper(|shell| shell.apart(|shell| shell.call(own, Vec::new(), &Around::default())));
+            self.deeper(|shell| shell.apart(|shell| shell.call(own, Vec::new(), &InheritedIo::default())));
             self.through.pop();
         }
         for run in runs {
             self.through.push("git".into());
-            self.apart(|shell| shell.script(&run, &Around::default()));
+            self.apart(|shell| shell.script(&run, &InheritedIo::default()));
             self.through.pop();
         }
     }

@@ -1,15 +1,15 @@
 //! What the reader keeps in mind while it walks a line.
 
-use super::second::Unread;
+use super::second::CrossCheckQueue;
 use super::value::{Stream, Taint, Word};
-use super::{DEEPEST, MOST_STEPS};
+use super::{MAX_COMMANDS_PER_LINE, MAX_SCRIPT_DEPTH};
 use brush_parser::ast::{ArithmeticExpr, ArithmeticTarget, BinaryOperator, FunctionBody, UnaryOperator};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// How many different values of a variable are followed.
-const MOST_CHOICES: usize = 8;
+const MAX_VARIABLE_VALUES: usize = 8;
 
 /// A variable: what it may hold. More than one choice where a branch may or may not have been taken.
 #[derive(Debug, Clone, Default)]
@@ -37,7 +37,7 @@ impl Variable {
 
 /// What a subshell gets a copy of.
 #[derive(Debug, Clone, Default)]
-pub(super) struct State {
+pub(super) struct ShellState {
     pub(super) variables: Rc<BTreeMap<String, Variable>>,
     pub(super) functions: Rc<BTreeMap<String, Rc<FunctionBody>>>,
     pub(super) aliases: Rc<BTreeMap<String, String>>,
@@ -98,13 +98,13 @@ pub struct Segment {
 pub(super) struct Shell<'a> {
     pub(super) home: &'a str,
     pub(super) taints: &'a super::Taints<'a>,
-    pub(super) state: State,
+    pub(super) state: ShellState,
     /// Files that the line itself wrote.
     pub(super) files: BTreeMap<String, Stream>,
     pub(super) segments: Vec<Segment>,
     pub(super) doubts: Vec<Cow<'static, str>>,
     /// Texts that the second reader has not read yet.
-    pub(super) unread: Unread,
+    pub(super) unread: CrossCheckQueue,
     /// Which of several values are taken in this round.
     pub(super) choice: usize,
     /// The most values that a variable had in this round.
@@ -137,11 +137,11 @@ impl<'a> Shell<'a> {
         Shell {
             home,
             taints,
-            state: State { directories: vec![Word::known(directory)], ..State::default() },
+            state: ShellState { directories: vec![Word::known(directory)], ..ShellState::default() },
             files: BTreeMap::new(),
             segments: Vec::new(),
             doubts: Vec::new(),
-            unread: Unread::default(),
+            unread: CrossCheckQueue::default(),
             choice: 0,
             widest: 1,
             steps: 0,
@@ -176,7 +176,7 @@ impl<'a> Shell<'a> {
     /// Counts a step; false when the line is too long to be walked.
     pub(super) fn step(&mut self) -> bool {
         self.steps += 1;
-        if self.steps > MOST_STEPS {
+        if self.steps > MAX_COMMANDS_PER_LINE {
             self.doubt("more commands than can be followed");
             return false;
         }
@@ -185,7 +185,7 @@ impl<'a> Shell<'a> {
 
     /// Runs something one level deeper; `None` when that is too deep.
     pub(super) fn deeper<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> Option<T> {
-        if self.depth >= DEEPEST {
+        if self.depth >= MAX_SCRIPT_DEPTH {
             self.doubt("commands nested deeper than can be followed");
             return None;
         }
@@ -245,9 +245,12 @@ impl<'a> Shell<'a> {
             _ => values,
         };
         let size: usize = values.iter().map(Word::size).sum();
-        let fits = size <= super::MOST_TEXT && self.charge(size);
-        let values =
-            if fits { values } else { vec![Word::unknown(super::value::Why::Unreadable, Taint::NONE)] };
+        let fits = size <= super::MAX_TEXT_BYTES && self.charge(size);
+        let values = if fits {
+            values
+        } else {
+            vec![Word::unknown(super::value::UnknownReason::Unreadable, Taint::NONE)]
+        };
         let mut choices = vec![values];
         if perhaps {
             match old {
@@ -256,13 +259,13 @@ impl<'a> Shell<'a> {
                     // A name in lower case that is not set yet is hardly one of the environment.
                     let own = !name.contains(|letter: char| letter.is_ascii_uppercase());
                     let taint = Taint::NONE.numeric(own);
-                    choices.push(vec![Word::unknown(super::value::Why::Variable, taint)]);
+                    choices.push(vec![Word::unknown(super::value::UnknownReason::Variable, taint)]);
                 }
             }
             choices.dedup();
-            if choices.len() > MOST_CHOICES {
+            if choices.len() > MAX_VARIABLE_VALUES {
                 self.doubt("a variable with more values than can be followed");
-                choices.truncate(MOST_CHOICES);
+                choices.truncate(MAX_VARIABLE_VALUES);
             }
         }
         Rc::make_mut(&mut self.state.variables)
@@ -272,9 +275,9 @@ impl<'a> Shell<'a> {
     /// Sets a variable to each of some values in turn (`for`).
     pub(super) fn assign_choices(&mut self, name: &str, values: Vec<Word>) {
         let mut choices: Vec<Vec<Word>> = values.into_iter().map(|word| vec![word]).collect();
-        if choices.len() > MOST_CHOICES {
+        if choices.len() > MAX_VARIABLE_VALUES {
             self.doubt("a loop over more values than can be followed");
-            choices.truncate(MOST_CHOICES);
+            choices.truncate(MAX_VARIABLE_VALUES);
         }
         if choices.is_empty() {
             choices.push(vec![Word::default()]);

@@ -40,7 +40,7 @@ impl Taint {
 
 /// Why a piece of a word is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum UnknownReason {
     /// A variable that the line does not set.
     Variable,
     /// The output of a command.
@@ -68,7 +68,7 @@ pub enum Piece {
     /// Text that is not.
     Unknown {
         /// Why.
-        why: Why,
+        why: UnknownReason,
         /// Where it came from.
         taint: Taint,
         /// Whether it may be several words, or none.
@@ -91,7 +91,7 @@ impl Word {
 
     /// A word of which nothing is certain.
     #[must_use]
-    pub fn unknown(why: Why, taint: Taint) -> Self {
+    pub fn unknown(why: UnknownReason, taint: Taint) -> Self {
         Word { pieces: vec![Piece::Unknown { why, taint, splits: false }] }
     }
 
@@ -191,7 +191,7 @@ impl Word {
 
     /// Why it is not certain, if it is not.
     #[must_use]
-    pub fn why(&self) -> Option<Why> {
+    pub fn why(&self) -> Option<UnknownReason> {
         self.pieces.iter().find_map(|piece| match piece {
             Piece::Known { .. } => None,
             Piece::Unknown { why, .. } => Some(*why),
@@ -266,7 +266,7 @@ impl Stream {
     pub fn then(self, other: Stream) -> Stream {
         let numbers = self.is_numeric() && other.is_numeric();
         let text = match (self.text, other.text) {
-            (Some(first), Some(second)) if first.len() + second.len() <= super::MOST_TEXT => {
+            (Some(first), Some(second)) if first.len() + second.len() <= super::MAX_TEXT_BYTES => {
                 Some(first + &second)
             }
             _ => None,

@@ -14,7 +14,7 @@ const LOCK: &str = ".lock";
 
 /// A directory that nobody else changes while this is held. It is let go when dropped, or when the process ends.
 #[derive(Debug)]
-pub struct Held {
+pub struct DirectoryLock {
     _directory: File,
 }
 
@@ -59,7 +59,7 @@ impl Workspace {
     ///
     /// # Errors
     /// When somebody else held it all the while, or the file system has no locks.
-    pub fn hold(&self, patience: Duration) -> Result<Held, Refusal> {
+    pub fn hold(&self, patience: Duration) -> Result<DirectoryLock, Refusal> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = openat(&self.directory, ".", flags, Mode::empty()).map_err(std::io::Error::from);
         let unable = [libc::EBADF, libc::EINVAL, libc::EOPNOTSUPP, libc::ENOLCK];
@@ -70,7 +70,7 @@ impl Workspace {
         .map_err(|(_, refusal)| refusal)
     }
 
-    fn hold_file(&self, patience: Duration) -> Result<Held, (Option<i32>, Refusal)> {
+    fn hold_file(&self, patience: Duration) -> Result<DirectoryLock, (Option<i32>, Refusal)> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&self.directory, LOCK, flags, Mode::from(0o644)).map_err(std::io::Error::from);
         self.wait(file.map(File::from), patience)
@@ -81,12 +81,12 @@ impl Workspace {
         &self,
         opened: std::io::Result<File>,
         patience: Duration,
-    ) -> Result<Held, (Option<i32>, Refusal)> {
+    ) -> Result<DirectoryLock, (Option<i32>, Refusal)> {
         let shown = self.root.display().to_string();
         let fail = |error: std::io::Error| (error.raw_os_error(), Refusal::from_io("lock", &shown, &error));
         let file = opened.map_err(fail)?;
         match file.try_lock() {
-            Ok(()) => return Ok(Held { _directory: file }),
+            Ok(()) => return Ok(DirectoryLock { _directory: file }),
             Err(TryLockError::Error(error)) => return Err(fail(error)),
             Err(TryLockError::WouldBlock) => {}
         }
@@ -99,7 +99,7 @@ impl Workspace {
         };
         std::thread::Builder::new().spawn(waits).map_err(fail)?;
         match told.recv_timeout(patience) {
-            Ok(locked) => locked.map(|file| Held { _directory: file }).map_err(fail),
+            Ok(locked) => locked.map(|file| DirectoryLock { _directory: file }).map_err(fail),
             Err(_) => {
                 let refusal = Refusal::new(
                     RefusalKind::System,

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// How long an answer is waited for.
-const PATIENCE: Duration = Duration::from_secs(2);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How a daemon is.
 #[derive(Debug, Clone, Serialize)]
@@ -91,14 +91,14 @@ pub fn stop(place: &Place) -> bool {
     ask(place, "stop");
     let started = Instant::now();
     while lives(place) {
-        if started.elapsed() > PATIENCE {
+        if started.elapsed() > ANSWER_TIMEOUT {
             // It has our lock and does not answer: its process is ours to end.
             let pid = pid.and_then(|pid| rustix::process::Pid::from_raw(i32::try_from(pid).ok()?));
             if let Some(pid) = pid {
                 rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok();
             }
         }
-        if started.elapsed() > 2 * PATIENCE {
+        if started.elapsed() > 2 * ANSWER_TIMEOUT {
             break;
         }
         std::thread::sleep(Duration::from_millis(10));
@@ -128,8 +128,8 @@ fn ask(place: &Place, word: &str) -> Option<Value> {
         return None;
     }
     let mut stream = UnixStream::connect(place.socket()).ok()?;
-    stream.set_read_timeout(Some(PATIENCE)).ok()?;
-    stream.set_write_timeout(Some(PATIENCE)).ok()?;
+    stream.set_read_timeout(Some(ANSWER_TIMEOUT)).ok()?;
+    stream.set_write_timeout(Some(ANSWER_TIMEOUT)).ok()?;
     stream.write_all(&wire::request(word, Client::Claude, false, "", b"null")).ok()?;
     let mut text = String::new();
     stream.take(64 * 1024).read_to_string(&mut text).ok()?;

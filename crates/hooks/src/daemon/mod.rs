@@ -21,7 +21,7 @@ use std::process::{Command, Stdio};
 /// How an answer begins that is for the hook and not for the client.
 pub(crate) const CONTROL: &str = "{\"marvin\":true,";
 /// A log that has grown beyond this begins anew.
-const LONGEST_LOG: u64 = 1024 * 1024;
+const MAX_LOG_BYTES: u64 = 1024 * 1024;
 /// Variables of the environment that belong to one session and must not outlive it.
 const OF_A_SESSION: [&str; 4] = ["CLAUDE_", "CLAUDECODE", "CODEX_", "AI_AGENT"];
 
@@ -30,7 +30,7 @@ const OF_A_SESSION: [&str; 4] = ["CLAUDE_", "CLAUDECODE", "CODEX_", "AI_AGENT"];
 /// # Errors
 /// When it cannot be started.
 pub fn start(environment: &Environment, project: &Path, program: &Path) -> Result<bool, String> {
-    let Some(place) = Place::of(environment, project) else {
+    let Some(place) = Place::for_project(environment, project) else {
         return Err(
             "the path of its socket would be too long\n  hint: set TMPDIR to a shorter directory".into()
         );
@@ -98,7 +98,7 @@ fn try_lock(path: &Path) -> Result<Option<File>, String> {
 }
 
 fn open_log(path: &Path) -> Result<File, String> {
-    let large = std::fs::symlink_metadata(path).is_ok_and(|facts| facts.len() > LONGEST_LOG);
+    let large = std::fs::symlink_metadata(path).is_ok_and(|facts| facts.len() > MAX_LOG_BYTES);
     let mut options = OpenOptions::new();
     if large {
         options.write(true).truncate(true)

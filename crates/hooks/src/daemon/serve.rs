@@ -1,7 +1,7 @@
 //! Serves a project until nobody needs it.
 
 use super::{CONTROL, try_lock};
-use crate::desk::{self, Desk, Reply};
+use crate::desk::{self, EventHandler, Reply};
 use crate::event::{self, Client, Event};
 use crate::wire::{self, Place, Request};
 use marvin_base::atomic;
@@ -33,7 +33,7 @@ const QUIET: Duration = Duration::from_secs(2);
 const TICK: Duration = Duration::from_secs(1);
 
 struct Daemon {
-    desk: Desk,
+    desk: EventHandler,
     build: String,
     end: CancellationToken,
     started: Instant,
@@ -48,12 +48,12 @@ struct Daemon {
 /// # Errors
 /// When it cannot listen, or its directory is not its own.
 pub async fn serve(environment: &Environment, project: &Path, end: CancellationToken) -> Result<(), String> {
-    let place = Place::of(environment, project).ok_or("the path of its socket would be too long")?;
+    let place = Place::for_project(environment, project).ok_or("the path of its socket would be too long")?;
     wire::make_private(place.directory())?;
     let Some(_lock) = try_lock(&place.lock())? else { return Ok(()) };
     // The terminal of the session that needed it first must not end it.
     rustix::process::setsid().ok();
-    let desk = Desk::open(environment, project, &end)?;
+    let desk = EventHandler::open(environment, project, &end)?;
     let listener = listen(&place)?;
     let build = wire::build();
     let about = format!("{}\n{}\n{build}\n", std::process::id(), project.display());
@@ -247,7 +247,7 @@ async fn read_line(stream: &mut UnixStream) -> Option<Vec<u8>> {
         if line.last() == Some(&b'\n') {
             return Some(line);
         }
-        if count == 0 || line.len() > wire::LONGEST + 4096 {
+        if count == 0 || line.len() > wire::MAX_EVENT_BYTES + 4096 {
             return None;
         }
     }

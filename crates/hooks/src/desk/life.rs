@@ -1,6 +1,6 @@
 //! The life of a session: its start, its compaction, its end, and whether the agent is done.
 
-use super::{Desk, Reply, lock};
+use super::{EventHandler, Reply, lock};
 use crate::answer::{self, Answer};
 use crate::event::{Client, Event, Input};
 use crate::lessons;
@@ -11,7 +11,7 @@ use marvin_base::settings::table;
 use marvin_base::{atomic, clock, truncate};
 use serde_json::json;
 
-impl Desk {
+impl EventHandler {
     /// A session begins, goes on, or was shortened.
     pub(super) fn begins(&self, input: &Input, session: &mut Session) -> Answer {
         session.record(Event::SessionStart.kebab(), json!({"source": input.source})).ok();
@@ -55,7 +55,7 @@ impl Desk {
             text.push_str(&told);
         }
         session.flush();
-        Answer::Context(truncate::head_whole(&text, answer::LONGEST))
+        Answer::Context(truncate::head_whole(&text, answer::MAX_CONTEXT_CHARS))
     }
 
     /// A sub-agent begins without what was told before.
@@ -137,7 +137,7 @@ impl Desk {
         session.flush();
         let answer = match (done, back && recorded) {
             (true, _) => Answer::Nothing,
-            (false, true) => Answer::GoOn(report.feedback(answer::LONGEST - 600)),
+            (false, true) => Answer::GoOn(report.feedback(answer::MAX_CONTEXT_CHARS - 600)),
             (false, false) => {
                 Answer::Note(format!("Not verified: {}. `marvin verify` shows why.", report.summary()))
             }

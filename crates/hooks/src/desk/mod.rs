@@ -14,8 +14,8 @@ pub use permission::{ClientAnswer, explain_answer};
 use crate::answer::Answer;
 use crate::event::{Client, Deed, Event, Input};
 use crate::packs::Packs;
-use crate::session::{Session, State};
-use marvin_agent::{Ground, evaluator};
+use crate::session::{Session, SessionRecord};
+use marvin_agent::{ProjectContext, evaluator};
 use marvin_base::environment::Environment;
 use marvin_base::names;
 use marvin_gate::layers::Place;
@@ -30,9 +30,9 @@ use tokio_util::sync::CancellationToken;
 
 /// Serves one project.
 #[derive(Debug)]
-pub struct Desk {
+pub struct EventHandler {
     project: PathBuf,
-    ground: Ground,
+    ground: ProjectContext,
     layers: Layers,
     packs: Mutex<Packs>,
     sessions: Mutex<BTreeMap<String, Arc<Mutex<Session>>>>,
@@ -52,9 +52,9 @@ pub enum Reply {
 
 /// What of some sessions is to be written down.
 #[derive(Debug)]
-pub struct Due(Vec<(Arc<Mutex<Session>>, State)>);
+pub struct PendingWrites(Vec<(Arc<Mutex<Session>>, SessionRecord)>);
 
-impl Due {
+impl PendingWrites {
     /// Writes it down.
     pub fn write(self) {
         for (session, state) in self.0 {
@@ -65,7 +65,7 @@ impl Due {
     }
 }
 
-impl Desk {
+impl EventHandler {
     /// A desk for a project directory.
     ///
     /// # Errors
@@ -74,9 +74,9 @@ impl Desk {
         environment: &Environment,
         project: &Path,
         cancel: &CancellationToken,
-    ) -> Result<Desk, String> {
+    ) -> Result<EventHandler, String> {
         let find = |working_dir: Option<&Path>| {
-            Ground::find(environment.clone(), project.to_path_buf(), working_dir, false, Vec::new())
+            ProjectContext::find(environment.clone(), project.to_path_buf(), working_dir, false, Vec::new())
         };
         // The home directory and `/` are no workspace, and still commands are judged there.
         let ground = find(Some(project)).or_else(|_| find(None)).map_err(|error| error.to_string())?;
@@ -90,7 +90,7 @@ impl Desk {
             (ground.layers(), None)
         };
         let packs = Packs::load(&ground.layout.packs());
-        Ok(Desk {
+        Ok(EventHandler {
             project: project.to_path_buf(),
             ground,
             layers,
@@ -103,7 +103,7 @@ impl Desk {
 
     /// Everything that the desk stands on.
     #[must_use]
-    pub fn ground(&self) -> &Ground {
+    pub fn ground(&self) -> &ProjectContext {
         &self.ground
     }
 
@@ -187,14 +187,14 @@ impl Desk {
     /// What of the sessions is to be written down now, if anything: beside the answers and not before them, since the trace
     /// has it all already.
     #[must_use]
-    pub fn due(&self) -> Option<Due> {
+    pub fn due(&self) -> Option<PendingWrites> {
         let sessions: Vec<_> = lock(&self.sessions).values().cloned().collect();
         let due = sessions.into_iter().filter_map(|session| {
             let state = lock(&session).due()?;
             Some((session, state))
         });
         let due: Vec<_> = due.collect();
-        (!due.is_empty()).then_some(Due(due))
+        (!due.is_empty()).then_some(PendingWrites(due))
     }
 
     fn unknown(&self, client: Client, name: &str, input: &Input) {

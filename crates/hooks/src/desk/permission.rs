@@ -5,11 +5,11 @@
 //! client's own rules could ask; otherwise the answer holds no decision and the client decides as it would without Marvin. For
 //! files nothing is ever allowed: only what the gate asks about or denies is said.
 
-use super::{Desk, lock};
+use super::{EventHandler, lock};
 use crate::answer::Answer;
 use crate::client_rules;
 use crate::event::{Call, Client, Deed, Event, Input};
-use crate::session::{Counted, Session};
+use crate::session::{LayerDecision, Session};
 use marvin_base::settings::table;
 use marvin_gate::layers::{Clearance, Layer, Place, Ruling};
 use marvin_gate::meaning::Grounds;
@@ -21,9 +21,9 @@ use std::sync::Mutex;
 use std::time::Instant;
 
 /// Files of one patch that are judged; a larger one is asked about.
-const MOST_FILES: usize = 200;
+const MAX_PATCH_FILES: usize = 200;
 /// Characters of a command in the trace.
-const LONGEST: usize = 4_000;
+const MAX_TRACED_COMMAND_CHARS: usize = 4_000;
 
 /// Modes in which Claude Code asks about what it does not know; in others an "allow" would lift a refusal.
 const ASKING_MODES: [&str; 4] = ["default", "acceptEdits", "auto", "bypassPermissions"];
@@ -50,43 +50,43 @@ const READ: [&str; 12] = [
 const NO_WORKSPACE: &str = "/dev/null/none";
 
 /// A verdict with the layer that it came from.
-pub(super) struct Ruled {
+pub(super) struct LayerVerdict {
     pub(super) verdict: Verdict,
     pub(super) layer: &'static str,
     /// Whether the client is told to run it without its own question, where the verdict allows.
     pub(super) lifts: bool,
 }
 
-impl Ruled {
-    fn ask(rule: &str, reason: &str) -> Ruled {
-        Ruled { verdict: Verdict::ask(rule, reason, ""), layer: Layer::Error.word(), lifts: false }
+impl LayerVerdict {
+    fn ask(rule: &str, reason: &str) -> LayerVerdict {
+        LayerVerdict { verdict: Verdict::ask(rule, reason, ""), layer: Layer::Error.word(), lifts: false }
     }
 
-    fn path(rule: &str, reason: &str) -> Ruled {
+    fn path(rule: &str, reason: &str) -> LayerVerdict {
         let mend = "Say in your answer what should stand there and why, or let the person decide.";
-        Ruled { verdict: Verdict::ask(rule, reason, mend), layer: "path", lifts: false }
+        LayerVerdict { verdict: Verdict::ask(rule, reason, mend), layer: "path", lifts: false }
     }
 
     /// A question at least.
-    fn at_least(self, rule: &str, reason: &str) -> Ruled {
-        if self.verdict.is_allowed() { Ruled::ask(rule, reason) } else { self }
+    fn at_least(self, rule: &str, reason: &str) -> LayerVerdict {
+        if self.verdict.is_allowed() { LayerVerdict::ask(rule, reason) } else { self }
     }
 }
 
 /// Where a line would run, in texts.
-pub(super) struct Where {
+pub(super) struct CommandPlace {
     directory: String,
     root: String,
     home: String,
 }
 
-impl Where {
-    pub(super) fn of(&self) -> Place<'_> {
+impl CommandPlace {
+    pub(super) fn as_place(&self) -> Place<'_> {
         Place { directory: &self.directory, grounds: Grounds { workspace: &self.root, home: &self.home } }
     }
 }
 
-impl Desk {
+impl EventHandler {
     /// Judges a call, records the verdict, and adds what the packs know.
     pub(super) async fn judged(&self, event: Event, input: &Input, session: &Mutex<Session>) -> Answer {
         let ruled = self.rule(input, session).await;
@@ -99,12 +99,12 @@ impl Desk {
         let recorded = self.note(event, input, ruled.as_ref(), &mut session);
         let ruled = match (ruled, recorded) {
             (Some(ruled), Err(why)) if ruled.verdict.is_allowed() => {
-                Some(Ruled::ask("record.failed", &format!("the record cannot be written: {why}")))
+                Some(LayerVerdict::ask("record.failed", &format!("the record cannot be written: {why}")))
             }
             (ruled, _) => ruled,
         };
         if let Some(ruled) = &ruled {
-            let counted = Counted { decision: ruled.verdict.decision, layer: ruled.layer };
+            let counted = LayerDecision { decision: ruled.verdict.decision, layer: ruled.layer };
             session.count(counted);
             if let (Decision::Ask, Some(line)) = (ruled.verdict.decision, command) {
                 let id = session.id.clone();
@@ -116,7 +116,7 @@ impl Desk {
             _ => None,
         };
         match ruled {
-            Some(Ruled { verdict, lifts, .. }) if lifts || !verdict.is_allowed() => Answer::Verdict {
+            Some(LayerVerdict { verdict, lifts, .. }) if lifts || !verdict.is_allowed() => Answer::Verdict {
                 decision: verdict.decision,
                 reason: reason(&verdict, input.attended),
                 context,
@@ -144,20 +144,20 @@ impl Desk {
         }
     }
 
-    async fn rule(&self, input: &Input, session: &Mutex<Session>) -> Option<Ruled> {
+    async fn rule(&self, input: &Input, session: &Mutex<Session>) -> Option<LayerVerdict> {
         let ruled = self.judge_call(input).await?;
         if let Some(Deed::Command(line)) = input.call.as_ref().map(Call::deed)
             && ruled.verdict.decision != Decision::Deny
             && let Some(verdict) = super::tests_seen::before_merge(line, &lock(session))
         {
-            return Some(Ruled { verdict, layer: Layer::Denylist.word(), lifts: false });
+            return Some(LayerVerdict { verdict, layer: Layer::Denylist.word(), lifts: false });
         }
         Some(ruled)
     }
 
     /// What the gate says to a call; `None` where it has nothing to say.
-    async fn judge_call(&self, input: &Input) -> Option<Ruled> {
-        let unreadable = || Ruled::ask("hook.unreadable", "what this call would do cannot be read");
+    async fn judge_call(&self, input: &Input) -> Option<LayerVerdict> {
+        let unreadable = || LayerVerdict::ask("hook.unreadable", "what this call would do cannot be read");
         let Some(call) = &input.call else { return Some(unreadable()) };
         let files = |write: bool| {
             let all = call.paths().filter_map(|path| self.file(path, write, input));
@@ -185,7 +185,7 @@ impl Desk {
             Deed::Search(place) => self.searched(call, place, input).or_else(|| files(false)),
             Deed::Write(_) => files(true),
             Deed::Patch(text) => match patched(text) {
-                Some(files) if files.len() <= MOST_FILES => {
+                Some(files) if files.len() <= MAX_PATCH_FILES => {
                     let all = files.iter().filter_map(|path| self.file(path, true, input));
                     all.max_by_key(|ruled| ruled.verdict.decision)
                 }
@@ -196,23 +196,24 @@ impl Desk {
     }
 
     /// A tool that is not known may do anything with its arguments. What would be refused anywhere is put to a person.
-    fn unknown_tool(&self, call: &Call, input: &Input) -> Option<Ruled> {
+    fn unknown_tool(&self, call: &Call, input: &Input) -> Option<LayerVerdict> {
         let refused = |line: &str| {
             let place = self.place_of(input);
-            let verdict = self.layers.rule(line, place.of(), self.layers.look(line, place.of())).verdict;
-            (verdict.decision == Decision::Deny).then(|| Ruled::ask(&verdict.rule, &verdict.reason))
+            let verdict =
+                self.layers.rule(line, place.as_place(), self.layers.look(line, place.as_place())).verdict;
+            (verdict.decision == Decision::Deny).then(|| LayerVerdict::ask(&verdict.rule, &verdict.reason))
         };
         let guarded = |path: &str| {
             let ruled = self.file(path, true, input)?;
             (ruled.verdict.rule != "path.outside")
-                .then(|| Ruled::ask(&ruled.verdict.rule, &ruled.verdict.reason))
+                .then(|| LayerVerdict::ask(&ruled.verdict.rule, &ruled.verdict.reason))
         };
         let inner = |address: &str| {
             let host = address.split("//").nth(1).unwrap_or(address).split(['/', '?', '#']).next()?;
             let host = host.rsplit('@').next()?.to_lowercase();
             let metadata = host.starts_with("169.254.") || host.contains("metadata.google");
             metadata.then(|| {
-                Ruled::ask("network.address", "it asks the machine's own metadata, which holds keys")
+                LayerVerdict::ask("network.address", "it asks the machine's own metadata, which holds keys")
             })
         };
         let lines = call.lines().find_map(refused);
@@ -220,7 +221,7 @@ impl Desk {
     }
 
     /// Where a line would run.
-    pub(super) fn place_of(&self, input: &Input) -> Where {
+    pub(super) fn place_of(&self, input: &Input) -> CommandPlace {
         let root =
             self.root(input).map_or_else(|| NO_WORKSPACE.to_string(), |root| root.display().to_string());
         let directory = match (input.directory.starts_with('/'), self.root(input)) {
@@ -228,30 +229,33 @@ impl Desk {
             (false, Some(_)) => root.clone(),
             (false, None) => self.project.display().to_string(),
         };
-        Where { directory, root, home: self.ground.layout.home().display().to_string() }
+        CommandPlace { directory, root, home: self.ground.layout.home().display().to_string() }
     }
 
-    async fn command(&self, line: &str, input: &Input) -> Ruled {
+    async fn command(&self, line: &str, input: &Input) -> LayerVerdict {
         let place = self.place_of(input);
-        let judgement = self.layers.look(line, place.of());
-        let ruling = self.layers.decide(line, place.of(), judgement).await;
+        let judgement = self.layers.look(line, place.as_place());
+        let ruling = self.layers.decide(line, place.as_place(), judgement).await;
         if let Some(why) = self.layers.log().and_then(marvin_gate::layers::Log::take_failure)
             && ruling.verdict.is_allowed()
         {
-            return Ruled::ask("record.failed", &format!("the log of decisions cannot be written: {why}"));
+            return LayerVerdict::ask(
+                "record.failed",
+                &format!("the log of decisions cannot be written: {why}"),
+            );
         }
         let lifts = self.lifts(line, input, &place, &ruling);
-        Ruled { verdict: ruling.verdict, layer: ruling.layer.word(), lifts }
+        LayerVerdict { verdict: ruling.verdict, layer: ruling.layer.word(), lifts }
     }
 
     /// Is the client told to run an allowed line without its own question?
-    fn lifts(&self, line: &str, input: &Input, place: &Where, ruling: &Ruling) -> bool {
+    fn lifts(&self, line: &str, input: &Input, place: &CommandPlace, ruling: &Ruling) -> bool {
         let is_shell = input.call.as_ref().is_some_and(|call| call.tool == "Bash");
         // In planning nothing is to run, and in other modes the client refuses what it would ask about.
         if !is_shell || !ruling.verdict.is_allowed() || !ASKING_MODES.contains(&input.mode.as_str()) {
             return false;
         }
-        let clearance = self.layers.clearance(line, place.of(), ruling);
+        let clearance = self.layers.clearance(line, place.as_place(), ruling);
         let setting = self.ground.settings.text(&table::HOOKS_ALLOW);
         let directories = [self.project.as_path(), Path::new(&place.directory), Path::new(&place.root)];
         lifts(setting, &clearance)
@@ -263,7 +267,7 @@ impl Desk {
             )
     }
 
-    fn file(&self, path: &str, write: bool, input: &Input) -> Option<Ruled> {
+    fn file(&self, path: &str, write: bool, input: &Input) -> Option<LayerVerdict> {
         let home = self.ground.layout.home();
         let real = self.real(path, input);
         let root = self.root(input);
@@ -277,7 +281,7 @@ impl Desk {
         let (Some(workspace), Some(given)) =
             (workspace, given.or_else(|| Some(inside.to_str()?.to_string())).map(or_root))
         else {
-            return Some(Ruled::path("path.unusable", &format!("`{path}` cannot be judged")));
+            return Some(LayerVerdict::path("path.unusable", &format!("`{path}` cannot be judged")));
         };
         let intent = if write { Intent::Write { path: given } } else { Intent::Read { path: given } };
         let context = Context {
@@ -294,20 +298,20 @@ impl Desk {
         let verdict = judge(&intent, &context);
         match verdict.decision {
             Decision::Allow => None,
-            Decision::Ask => Some(Ruled { verdict, layer: "path", lifts: false }),
-            Decision::Deny if write => Some(Ruled { verdict, layer: "path", lifts: false }),
+            Decision::Ask => Some(LayerVerdict { verdict, layer: "path", lifts: false }),
+            Decision::Deny if write => Some(LayerVerdict { verdict, layer: "path", lifts: false }),
             // Reading what is not there, or lies in the record, harms nothing.
             Decision::Deny
                 if matches!(verdict.rule.as_str(), "path.missing" | "path.closed" | "path.tickets") =>
             {
                 None
             }
-            Decision::Deny => Some(Ruled::path(&verdict.rule, &verdict.reason)),
+            Decision::Deny => Some(LayerVerdict::path(&verdict.rule, &verdict.reason)),
         }
     }
 
     /// A search through everything below a directory: one that holds credentials, or a pattern that names them, is asked about.
-    fn searched(&self, call: &Call, place: &str, input: &Input) -> Option<Ruled> {
+    fn searched(&self, call: &Call, place: &str, input: &Input) -> Option<LayerVerdict> {
         // A pattern of names may lead elsewhere itself.
         let patterns = call.patterns().map(|pattern| match pattern.starts_with(['/', '~']) {
             true => pattern.to_string(),
@@ -324,7 +328,7 @@ impl Desk {
             let holds = |secret: &PathBuf| secret.starts_with(&real) && *secret != real;
             if home.starts_with(&real) || marvin_gate::secrets::places(&home).iter().any(holds) {
                 let reason = format!("`{place}` holds credentials, and all of it would be searched");
-                return Some(Ruled::path("path.home", &reason));
+                return Some(LayerVerdict::path("path.home", &reason));
             }
         }
         let names = call.patterns().find(|pattern| {
@@ -333,7 +337,7 @@ impl Desk {
             parts.any(|part| part.len() > 3 && marvin_gate::secrets::is_project_secret(part))
         });
         names.map(|pattern| {
-            Ruled::path("path.secret", &format!("`{pattern}` names files that may hold secrets"))
+            LayerVerdict::path("path.secret", &format!("`{pattern}` names files that may hold secrets"))
         })
     }
 
@@ -352,7 +356,7 @@ impl Desk {
         &self,
         event: Event,
         input: &Input,
-        ruled: Option<&Ruled>,
+        ruled: Option<&LayerVerdict>,
         session: &mut Session,
     ) -> Result<(), String> {
         let call = input.call.clone().unwrap_or_default();
@@ -363,7 +367,9 @@ impl Desk {
         });
         let asked = ruled.is_some_and(|ruled| ruled.verdict.decision == Decision::Ask);
         let command = match call.deed() {
-            Deed::Command(line) if asked => Some(line.chars().take(LONGEST).collect::<String>()),
+            Deed::Command(line) if asked => {
+                Some(line.chars().take(MAX_TRACED_COMMAND_CHARS).collect::<String>())
+            }
             _ => None,
         };
         let file = match call.deed() {
@@ -453,15 +459,15 @@ pub(super) fn reason(verdict: &Verdict, attended: bool) -> String {
 }
 
 /// What is said of a place outside of the project.
-fn outside(path: &str, real: &Path, write: bool, home: &Path) -> Option<Ruled> {
+fn outside(path: &str, real: &Path, write: bool, home: &Path) -> Option<LayerVerdict> {
     let own: &[&str] = if write { &WRITTEN } else { &READ };
     if is_scratch(real, home) || own.iter().any(|place| real.starts_with(home.join(place))) {
         return None;
     }
     if marvin_gate::secrets::is_secret_place(real, home) {
-        return Some(Ruled::path("path.secret", &format!("`{path}` may hold secrets")));
+        return Some(LayerVerdict::path("path.secret", &format!("`{path}` may hold secrets")));
     }
-    write.then(|| Ruled::path("path.outside", &format!("`{path}` lies outside the project")))
+    write.then(|| LayerVerdict::path("path.outside", &format!("`{path}` lies outside the project")))
 }
 
 /// The path, or `.` for the workspace itself.

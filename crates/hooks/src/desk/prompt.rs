@@ -1,6 +1,6 @@
 //! Listens to what a person says, and after a tool was used.
 
-use super::{Desk, normal, tests_seen};
+use super::{EventHandler, normal, tests_seen};
 use crate::answer::Answer;
 use crate::event::{Call, Client, Deed, Event, Input};
 use crate::guidance::{self, Guidance, Kind};
@@ -12,11 +12,11 @@ use serde_json::json;
 use std::time::Instant;
 
 /// Files named in a prompt that are looked at.
-const MOST_FILES: usize = 3;
+const MAX_PROMPT_FILES: usize = 3;
 /// Characters of what was said, in the record.
-const LONGEST: usize = 2_000;
+const MAX_RECORDED_PROMPT_CHARS: usize = 2_000;
 
-impl Desk {
+impl EventHandler {
     /// Somebody said something: a correction counts at once.
     pub(super) fn prompted(&self, input: &Input, session: &mut Session) -> Answer {
         let own = input.agent.is_none() && !guidance::is_synthetic(&input.prompt);
@@ -50,7 +50,7 @@ impl Desk {
     /// Keeps what was heard, and tells what the packs know of it.
     fn heard(&self, heard: &Guidance, input: &Input, session: &mut Session) -> Option<String> {
         let now = clock::now();
-        let words: String = input.prompt.chars().take(LONGEST).collect();
+        let words: String = input.prompt.chars().take(MAX_RECORDED_PROMPT_CHARS).collect();
         let clean = self.ground.redactor.text(&words).into_owned();
         let injected = session.facts.last_injection.as_ref().map(|last| last["packs"].clone());
         let (file, tool) = session.last.clone().unzip();
@@ -87,7 +87,7 @@ impl Desk {
             .filter(|file| normal(&root.join(file)).is_file())
             .collect();
         files.dedup();
-        files.truncate(MOST_FILES);
+        files.truncate(MAX_PROMPT_FILES);
         files
     }
 
@@ -138,7 +138,7 @@ impl Desk {
     fn writes(&self, line: &str, input: &Input) -> bool {
         let place = self.place_of(input);
         let changes = |act: Act| matches!(act, Act::Write | Act::Change | Act::Delete | Act::DeleteTree);
-        let judgement = self.layers.look(line, place.of());
+        let judgement = self.layers.look(line, place.as_place());
         judgement
             .segments
             .iter()
@@ -155,7 +155,7 @@ impl Desk {
             return;
         }
         let place = self.place_of(input);
-        let Ok(rules) = self.layers.learnable(line, place.of()) else { return };
+        let Ok(rules) = self.layers.learnable(line, place.as_place()) else { return };
         let security = self.ground.layout.security();
         if let Ok(suggestion) = learn::suggest(&security, line, &id, &rules, &self.ground.redactor) {
             session.record("suggestion", json!({"suggestion": suggestion})).ok();

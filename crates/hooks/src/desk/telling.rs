@@ -1,8 +1,8 @@
 //! Tells an agent what the packs know of the file at hand, and writes down that it was told.
 
-use super::{Desk, lock};
+use super::{EventHandler, lock};
 use crate::event::{Deed, Input};
-use crate::packs::{self, Recent, Telling};
+use crate::packs::{self, PackInjection, RecentGuidance};
 use crate::session::Session;
 use marvin_base::clock;
 use marvin_base::settings::table;
@@ -11,13 +11,13 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 /// Files of one call that are looked at.
-const MOST_FILES: usize = 4;
+const MAX_FILES_PER_CALL: usize = 4;
 /// Tokens of what is told when a session begins.
 const DIGEST: usize = 1_800;
 /// How long it is known which kinds of files a project has.
 const LOOK: Duration = Duration::from_secs(300);
 
-impl Desk {
+impl EventHandler {
     /// What the packs know of the files of a call.
     pub(super) fn tell_of_call(&self, input: &Input, session: &mut Session) -> Option<String> {
         let call = input.call.as_ref()?;
@@ -28,7 +28,7 @@ impl Desk {
             Deed::Foreign(_) | Deed::Unreadable | Deed::Other => return None,
         };
         let files: Vec<String> =
-            paths.iter().filter_map(|path| self.relative(path, input)).take(MOST_FILES).collect();
+            paths.iter().filter_map(|path| self.relative(path, input)).take(MAX_FILES_PER_CALL).collect();
         if let (Some(file), Deed::Write(_) | Deed::Patch(_)) = (files.first(), call.deed()) {
             session.last = Some((file.clone(), call.tool.clone()));
         }
@@ -39,7 +39,7 @@ impl Desk {
 
     /// What the packs know of a file.
     pub(super) fn tell_of_file(&self, file: &str, input: &Input, session: &mut Session) -> Option<String> {
-        let recent = Recent { corrections: session.corrections.clone(), ..Recent::default() };
+        let recent = RecentGuidance { corrections: session.corrections.clone(), ..RecentGuidance::default() };
         self.tell(file, &recent, input, session)
     }
 
@@ -51,10 +51,16 @@ impl Desk {
         session: &mut Session,
     ) -> Option<String> {
         let corrections = vec![(category.to_string(), clock::now())];
-        self.tell("", &Recent { corrections, ..Recent::default() }, input, session)
+        self.tell("", &RecentGuidance { corrections, ..RecentGuidance::default() }, input, session)
     }
 
-    fn tell(&self, file: &str, recent: &Recent, input: &Input, session: &mut Session) -> Option<String> {
+    fn tell(
+        &self,
+        file: &str,
+        recent: &RecentGuidance,
+        input: &Input,
+        session: &mut Session,
+    ) -> Option<String> {
         let scored = self.packs().score(file, recent);
         let telling = packs::tell(&scored, file, session.told(input.agent.as_deref()), self.cap())?;
         self.told(file, &telling, input, session);
@@ -81,7 +87,7 @@ impl Desk {
     }
 
     /// Writes down that something was told.
-    fn told(&self, file: &str, telling: &Telling, input: &Input, session: &mut Session) {
+    fn told(&self, file: &str, telling: &PackInjection, input: &Input, session: &mut Session) {
         let lessons: Vec<Value> =
             telling.lessons.iter().map(|(pack, title)| json!({"pack": pack, "title": title})).collect();
         let titles: Vec<&String> = telling.lessons.iter().map(|(_, title)| title).collect();

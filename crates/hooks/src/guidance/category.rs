@@ -115,7 +115,7 @@ const WORDS: [(&[&str], &[&str]); 9] = [
 const ORDINARY: [&str; 4] = ["go", "team", "general", "common"];
 
 /// The category with the most words in the text; of equal ones the first in the order of packs.
-pub(super) fn of(text: &str, packs: &Packs) -> Option<String> {
+pub(super) fn detect(text: &str, packs: &Packs) -> Option<String> {
     let spoken: BTreeSet<String> = words(&text.chars().take(4_000).collect::<String>()).into_iter().collect();
     let says = |word: &str| spoken.iter().any(|spoken| same_word(spoken, word));
     let mut points: BTreeMap<&str, usize> = BTreeMap::new();

@@ -19,7 +19,7 @@ pub(super) const SECTION: Marks = Marks { begin: "<!-- marvin: begin", end: "<!-
 
 /// Where the marked lines stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum BlockLocation {
     /// Nowhere.
     Nowhere,
     /// From the first byte of the first line to behind the last one.
@@ -29,23 +29,23 @@ pub(super) enum Found {
 }
 
 /// Finds the marked lines.
-pub(super) fn find(text: &[u8], marks: Marks) -> Found {
-    let (mut at, mut begin, mut found) = (0, None, Found::Nowhere);
+pub(super) fn find(text: &[u8], marks: Marks) -> BlockLocation {
+    let (mut at, mut begin, mut found) = (0, None, BlockLocation::Nowhere);
     for line in text.split_inclusive(|byte| *byte == b'\n') {
         let bare = line.trim_ascii();
         let next = at + line.len();
         if bare.starts_with(marks.begin.as_bytes()) {
-            if begin.is_some() || found != Found::Nowhere {
-                return Found::Torn;
+            if begin.is_some() || found != BlockLocation::Nowhere {
+                return BlockLocation::Torn;
             }
             begin = Some(at);
         } else if bare == marks.end.as_bytes() {
-            let Some(begin) = begin.take() else { return Found::Torn };
-            found = Found::At(begin, next);
+            let Some(begin) = begin.take() else { return BlockLocation::Torn };
+            found = BlockLocation::At(begin, next);
         }
         at = next;
     }
-    if begin.is_some() { Found::Torn } else { found }
+    if begin.is_some() { BlockLocation::Torn } else { found }
 }
 
 /// The file with these lines in it: where they stand, else at the end. `None` when a mark has no partner.
@@ -55,13 +55,13 @@ pub(super) fn put(text: &[u8], marks: Marks, lines: &str) -> Option<Vec<u8>> {
     let newline: &[u8] = if windows { b"\r\n" } else { b"\n" };
     let mut new = Vec::with_capacity(text.len() + lines.len() + 4);
     match find(text, marks) {
-        Found::Torn => return None,
-        Found::At(from, to) => {
+        BlockLocation::Torn => return None,
+        BlockLocation::At(from, to) => {
             new.extend_from_slice(text.get(..from)?);
             new.extend_from_slice(lines.as_bytes());
             new.extend_from_slice(text.get(to..)?);
         }
-        Found::Nowhere => {
+        BlockLocation::Nowhere => {
             new.extend_from_slice(text);
             if !text.is_empty() {
                 if !text.ends_with(b"\n") {
@@ -78,9 +78,9 @@ pub(super) fn put(text: &[u8], marks: Marks, lines: &str) -> Option<Vec<u8>> {
 /// The file without the marked lines, and without the empty line that stood before them. `None` when a mark has no partner.
 pub(super) fn take_out(text: &[u8], marks: Marks) -> Option<Vec<u8>> {
     let (from, to) = match find(text, marks) {
-        Found::Torn => return None,
-        Found::Nowhere => return Some(text.to_vec()),
-        Found::At(from, to) => (from, to),
+        BlockLocation::Torn => return None,
+        BlockLocation::Nowhere => return Some(text.to_vec()),
+        BlockLocation::At(from, to) => (from, to),
     };
     let before = text.get(..from)?;
     let before = [&b"\r\n\r\n"[..], b"\n\n"]

@@ -1,10 +1,10 @@
 //! What `marvin init` makes of a project.
 
 use super::clients::{Client, Program};
-use super::place::{self, Found};
+use super::place::{self, ProjectFile};
 use super::settings::{self, Trouble};
 use super::text::Edit;
-use super::{Planner, Refusal, State, block, starters, words};
+use super::{FileOutcome, Planner, Refusal, block, starters, words};
 use marvin_base::layout::clients as places;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -121,7 +121,7 @@ impl Planner<'_> {
             note.push_str(&format!("; as you changed them: {}", merged.changed.join(", ")));
         }
         if merged.text == current && found.content.is_some() {
-            self.stays(&name, found, State::Unchanged, note);
+            self.stays(&name, found, FileOutcome::Unchanged, note);
             return Ok(());
         }
         let after = merged.text.into_bytes();
@@ -131,7 +131,7 @@ impl Planner<'_> {
         } else {
             self.new.changed(&name, &after, merged.edits);
         }
-        let state = if found.content.is_none() { State::Made } else { State::Merged };
+        let state = if found.content.is_none() { FileOutcome::Made } else { FileOutcome::Merged };
         self.add(&name, found, Some(after), state, note);
         Ok(())
     }
@@ -153,10 +153,12 @@ impl Planner<'_> {
         match &found.content {
             None => {
                 self.new.made(name, text.as_bytes());
-                self.add(name, found, Some(text.as_bytes().to_vec()), State::Made, "");
+                self.add(name, found, Some(text.as_bytes().to_vec()), FileOutcome::Made, "");
             }
-            Some(content) if content == text.as_bytes() => self.stays(name, found, State::Unchanged, ""),
-            Some(_) => self.stays(name, found, State::Kept, "it is yours"),
+            Some(content) if content == text.as_bytes() => {
+                self.stays(name, found, FileOutcome::Unchanged, "")
+            }
+            Some(_) => self.stays(name, found, FileOutcome::Kept, "it is yours"),
         }
         Ok(())
     }
@@ -175,17 +177,17 @@ impl Planner<'_> {
             };
             let content = found.content.as_deref();
             let state = match content {
-                None => State::Made,
-                Some(content) if content == text.as_bytes() => State::Unchanged,
-                Some(content) if self.old.untouched(&name, content) => State::Merged,
-                Some(_) => State::Kept,
+                None => FileOutcome::Made,
+                Some(content) if content == text.as_bytes() => FileOutcome::Unchanged,
+                Some(content) if self.old.untouched(&name, content) => FileOutcome::Merged,
+                Some(_) => FileOutcome::Kept,
             };
             match state {
-                State::Made | State::Merged => {
+                FileOutcome::Made | FileOutcome::Merged => {
                     self.new.made(&name, text.as_bytes());
                     self.add(&name, found, Some(text.as_bytes().to_vec()), state, "");
                 }
-                State::Kept => self.stays(&name, found, state, "it is yours"),
+                FileOutcome::Kept => self.stays(&name, found, state, "it is yours"),
                 _ => self.stays(&name, found, state, ""),
             }
         }
@@ -259,17 +261,17 @@ impl Planner<'_> {
             return None;
         };
         if found.content.as_deref() == Some(after.as_slice()) {
-            self.stays(&name, found, State::Unchanged, "");
+            self.stays(&name, found, FileOutcome::Unchanged, "");
         } else {
             if untouched {
                 self.new.made(&name, &after);
-            } else if block::find(&base, marks) == block::Found::Nowhere {
+            } else if block::find(&base, marks) == block::BlockLocation::Nowhere {
                 let edit = Edit { at: base.len(), len: after.len() - base.len(), was: String::new() };
                 self.new.changed(&name, &after, vec![edit]);
             } else {
                 self.new.forget(&name);
             }
-            let state = if found.content.is_none() { State::Made } else { State::Merged };
+            let state = if found.content.is_none() { FileOutcome::Made } else { FileOutcome::Merged };
             self.add(&name, found, Some(after), state, "");
         }
         Some(current)
@@ -305,7 +307,7 @@ impl Planner<'_> {
 }
 
 /// A file as text.
-pub(super) fn text_of(found: &Found, shown: &Path) -> Result<String, Refusal> {
+pub(super) fn text_of(found: &ProjectFile, shown: &Path) -> Result<String, Refusal> {
     String::from_utf8(found.content.clone().unwrap_or_default()).map_err(|_| {
         Refusal::new(
             format!("{} is not UTF-8 text", shown.display()),

@@ -25,7 +25,7 @@ pub use clients::{Client, Program, kebab};
 pub use place::Place;
 
 use marvin_base::layout::clients as places;
-use place::Found;
+use place::ProjectFile;
 use receipt::Receipt;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -61,7 +61,7 @@ impl Refusal {
 /// What becomes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum State {
+pub enum FileOutcome {
     /// It was not there.
     Made,
     /// Something was put into it, or what was ours in it was written anew.
@@ -78,18 +78,18 @@ pub enum State {
     Left,
 }
 
-impl State {
+impl FileOutcome {
     /// The word for people.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            State::Made => "made",
-            State::Merged => "merged",
-            State::Unchanged => "unchanged",
-            State::Kept => "kept",
-            State::TakenOut => "taken out",
-            State::Deleted => "deleted",
-            State::Left => "left",
+            FileOutcome::Made => "made",
+            FileOutcome::Merged => "merged",
+            FileOutcome::Unchanged => "unchanged",
+            FileOutcome::Kept => "kept",
+            FileOutcome::TakenOut => "taken out",
+            FileOutcome::Deleted => "deleted",
+            FileOutcome::Left => "left",
         }
     }
 }
@@ -106,7 +106,7 @@ pub struct Change {
     /// What it will hold; `None` when it will not be there.
     pub after: Option<Vec<u8>>,
     /// What that is called.
-    pub state: State,
+    pub state: FileOutcome,
     /// What there is to say about it.
     pub note: String,
 }
@@ -156,7 +156,7 @@ struct Planner<'a> {
     old: Receipt,
     /// What will have been written.
     new: Receipt,
-    receipt: Found,
+    receipt: ProjectFile,
     changes: Vec<Change>,
     notes: Vec<String>,
     problems: Vec<String>,
@@ -189,9 +189,9 @@ impl<'a> Planner<'a> {
     fn add(
         &mut self,
         name: &str,
-        found: Found,
+        found: ProjectFile,
         after: Option<Vec<u8>>,
-        state: State,
+        state: FileOutcome,
         note: impl Into<String>,
     ) {
         if found.content.is_none() && after.is_some() {
@@ -215,7 +215,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Adds a file that stays as it is.
-    fn stays(&mut self, name: &str, found: Found, state: State, note: impl Into<String>) {
+    fn stays(&mut self, name: &str, found: ProjectFile, state: FileOutcome, note: impl Into<String>) {
         let after = found.content.clone();
         self.add(name, found, after, state, note);
     }
@@ -223,7 +223,7 @@ impl<'a> Planner<'a> {
     /// Adds a file that cannot be changed, and says so.
     fn left(&mut self, name: &str, path: PathBuf, reason: &str) {
         self.problems.push(reason.to_string());
-        self.add(name, Found { path, content: None }, None, State::Left, "see below");
+        self.add(name, ProjectFile { path, content: None }, None, FileOutcome::Left, "see below");
     }
 
     /// The receipt goes first when things are made, and last when they are taken back: wherever a run is cut off, the
@@ -238,7 +238,7 @@ impl<'a> Planner<'a> {
             let mut all: BTreeSet<PathBuf> = noted.collect();
             if self.receipt.content.is_none() {
                 // Nobody knows who made them, and nobody misses one that is empty.
-                let gone = self.changes.iter().filter(|change| change.state == State::Deleted);
+                let gone = self.changes.iter().filter(|change| change.state == FileOutcome::Deleted);
                 let outer = gone.flat_map(|change| change.path.ancestors().skip(1));
                 all.extend(outer.filter(|path| is_ours(path, &self.place.top)).map(Path::to_path_buf));
             }
@@ -252,9 +252,9 @@ impl<'a> Planner<'a> {
         let after = self.new.written();
         if after != self.receipt.content {
             let state = match (&self.receipt.content, &after) {
-                (None, _) => State::Made,
-                (_, None) => State::Deleted,
-                _ => State::Merged,
+                (None, _) => FileOutcome::Made,
+                (_, None) => FileOutcome::Deleted,
+                _ => FileOutcome::Merged,
             };
             let change = Change {
                 name: places::RECEIPT.to_string(),

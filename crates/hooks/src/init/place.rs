@@ -68,16 +68,16 @@ pub(super) type Content = Option<Vec<u8>>;
 
 /// A file of a project: where it really is, and what it holds.
 #[derive(Debug, Clone)]
-pub(super) struct Found {
+pub(super) struct ProjectFile {
     pub(super) path: PathBuf,
     pub(super) content: Content,
 }
 
 /// Larger than any file that is changed here.
-const LARGEST: u64 = 2 * 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 2 * 1024 * 1024;
 
 /// Finds a file below `root` and reads it. Links are followed where they stay inside `within`.
-pub(super) fn open(within: &Path, root: &Path, relative: &str) -> Result<Found, Refusal> {
+pub(super) fn open(within: &Path, root: &Path, relative: &str) -> Result<ProjectFile, Refusal> {
     let shown = root.join(relative);
     let mut path = root.to_path_buf();
     for part in Path::new(relative).components() {
@@ -98,10 +98,10 @@ pub(super) fn open(within: &Path, root: &Path, relative: &str) -> Result<Found, 
             path = follow(within, &path)?;
         }
     }
-    let content = match files::read(&path, LARGEST, Links::Refuse) {
-        Ok(bytes) if bytes.len() as u64 > LARGEST => {
+    let content = match files::read(&path, MAX_FILE_BYTES, Links::Refuse) {
+        Ok(bytes) if bytes.len() as u64 > MAX_FILE_BYTES => {
             return Err(Refusal::new(
-                format!("{} is larger than {LARGEST} bytes", shown.display()),
+                format!("{} is larger than {MAX_FILE_BYTES} bytes", shown.display()),
                 "look at what it holds",
             ));
         }
@@ -114,7 +114,7 @@ pub(super) fn open(within: &Path, root: &Path, relative: &str) -> Result<Found, 
             ));
         }
     };
-    Ok(Found { path, content })
+    Ok(ProjectFile { path, content })
 }
 
 fn follow(within: &Path, link: &Path) -> Result<PathBuf, Refusal> {
@@ -151,7 +151,7 @@ pub(super) fn check_record(top: &Path) -> Result<(), Refusal> {
 }
 
 /// The links inside the record: a file of ours in it is never one.
-pub(super) fn open_record(top: &Path, relative: &str) -> Result<Found, Refusal> {
+pub(super) fn open_record(top: &Path, relative: &str) -> Result<ProjectFile, Refusal> {
     let mut path = top.to_path_buf();
     for part in Path::new(relative).components() {
         path.push(part);

@@ -54,14 +54,14 @@ impl Receipt {
 
     /// Notes a file that was made.
     pub(super) fn made(&mut self, name: &str, content: &[u8]) {
-        let entry = Entry { made: true, sha256: signature::of_bytes(content), edits: Vec::new() };
+        let entry = Entry { made: true, sha256: signature::hash_bytes(content), edits: Vec::new() };
         self.files.insert(name.to_string(), entry);
     }
 
     /// Notes a file that was changed.
     pub(super) fn changed(&mut self, name: &str, content: &[u8], edits: Vec<Edit>) {
         self.files
-            .insert(name.to_string(), Entry { made: false, sha256: signature::of_bytes(content), edits });
+            .insert(name.to_string(), Entry { made: false, sha256: signature::hash_bytes(content), edits });
     }
 
     /// Forgets a file.
@@ -95,6 +95,6 @@ impl Receipt {
     }
 
     fn entry(&self, name: &str, content: &[u8]) -> Option<&Entry> {
-        self.files.get(name).filter(|entry| entry.sha256 == signature::of_bytes(content))
+        self.files.get(name).filter(|entry| entry.sha256 == signature::hash_bytes(content))
     }
 }

@@ -7,13 +7,13 @@ use super::clients::Client;
 use super::install::{broken, odd, text_of};
 use super::place;
 use super::settings::{self, Trouble};
-use super::{Planner, Refusal, State, block, starters, words};
+use super::{FileOutcome, Planner, Refusal, block, starters, words};
 use marvin_base::layout::clients as places;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A directory of packs with more names than this is looked at no further.
-const MOST_NAMES: usize = 1_000;
+const MAX_DIRECTORY_ENTRIES: usize = 1_000;
 
 /// How the names of files begin that are being written.
 const UNFINISHED: &str = ".marvin-";
@@ -99,7 +99,7 @@ impl Planner<'_> {
             (!settings::is_empty(&without)).then_some(without.clone())
         };
         self.new.forget(&name);
-        let state = if after.is_some() { State::TakenOut } else { State::Deleted };
+        let state = if after.is_some() { FileOutcome::TakenOut } else { FileOutcome::Deleted };
         self.add(
             &name,
             found,
@@ -118,9 +118,9 @@ impl Planner<'_> {
             let Some(content) = found.content.clone() else { continue };
             if content == text.as_bytes() || self.old.untouched(&name, &content) {
                 self.new.forget(&name);
-                self.add(&name, found, None, State::Deleted, "");
+                self.add(&name, found, None, FileOutcome::Deleted, "");
             } else {
-                self.stays(&name, found, State::Kept, "it was changed since");
+                self.stays(&name, found, FileOutcome::Kept, "it was changed since");
             }
         }
     }
@@ -130,7 +130,7 @@ impl Planner<'_> {
         let Ok(found) = place::open(self.within(), root, relative) else { return };
         let Some(content) = found.content.clone() else { return };
         let Some(without) = block::take_out(&content, marks) else {
-            self.stays(&name, found, State::Kept, "a mark of Marvin's has no partner");
+            self.stays(&name, found, FileOutcome::Kept, "a mark of Marvin's has no partner");
             return;
         };
         let before = self.old.before(&name, &content);
@@ -142,7 +142,7 @@ impl Planner<'_> {
             None => Some(without),
         };
         self.new.forget(&name);
-        let state = if after.is_some() { State::TakenOut } else { State::Deleted };
+        let state = if after.is_some() { FileOutcome::TakenOut } else { FileOutcome::Deleted };
         self.add(&name, found, after, state, "");
     }
 
@@ -169,15 +169,15 @@ impl Planner<'_> {
             if ours.len() == files.len().max(1) {
                 for (name, found) in ours {
                     self.new.forget(&name);
-                    self.add(&name, found, None, State::Deleted, "");
+                    self.add(&name, found, None, FileOutcome::Deleted, "");
                 }
             } else {
-                let found = place::Found { path: directory.join(&pack), content: None };
+                let found = place::ProjectFile { path: directory.join(&pack), content: None };
                 let prefix = format!("{}/{pack}", places::PACKS);
                 for file in &files {
                     self.new.forget(&format!("{}/{file}", places::PACKS));
                 }
-                self.stays(&prefix, found, State::Kept, "it is yours");
+                self.stays(&prefix, found, FileOutcome::Kept, "it is yours");
             }
         }
         Ok(())
@@ -190,9 +190,9 @@ impl Planner<'_> {
         self.new.forget(places::DENYLIST);
         if self.old.untouched(places::DENYLIST, &content) || own.is_some_and(|own| own.as_bytes() == content)
         {
-            self.add(places::DENYLIST, found, None, State::Deleted, "");
+            self.add(places::DENYLIST, found, None, FileOutcome::Deleted, "");
         } else {
-            self.stays(places::DENYLIST, found, State::Kept, "it is yours");
+            self.stays(places::DENYLIST, found, FileOutcome::Kept, "it is yours");
         }
         Ok(())
     }
@@ -200,7 +200,7 @@ impl Planner<'_> {
 
 /// What stands in a directory, in order; a directory that is not there holds nothing.
 fn names(directory: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().take(MOST_NAMES);
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().take(MAX_DIRECTORY_ENTRIES);
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
     names

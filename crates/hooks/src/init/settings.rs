@@ -19,7 +19,7 @@ pub(super) enum Trouble {
 
 /// A file with hooks in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Merged {
+pub(super) struct MergedSettings {
     /// The new text.
     pub(super) text: String,
     /// How to undo it.
@@ -34,17 +34,21 @@ pub(super) struct Merged {
 const LEVELS: usize = 2;
 
 /// Puts a client's hooks into a text.
-pub(super) fn merge(before: &str, client: Client, program: &Program) -> Result<Merged, Trouble> {
-    let mut merged =
-        Merged { text: before.to_string(), edits: Vec::new(), added: Vec::new(), changed: Vec::new() };
+pub(super) fn merge(before: &str, client: Client, program: &Program) -> Result<MergedSettings, Trouble> {
+    let mut merged = MergedSettings {
+        text: before.to_string(),
+        edits: Vec::new(),
+        added: Vec::new(),
+        changed: Vec::new(),
+    };
     let mut missing: Vec<(&'static str, Value)> = Vec::new();
     let value = read(before)?;
     for event in client.events() {
         let group = clients::group(client, event, program);
         match ours(&value, client, event) {
-            Found::Nothing => missing.push((event, group)),
-            Found::Groups(groups) if groups == [&group] => {}
-            Found::Groups(_) => merged.changed.push(event),
+            MarvinHookGroups::Nothing => missing.push((event, group)),
+            MarvinHookGroups::Groups(groups) if groups == [&group] => {}
+            MarvinHookGroups::Groups(_) => merged.changed.push(event),
         }
     }
     merged.added = missing.iter().map(|(event, _)| *event).collect();
@@ -157,13 +161,13 @@ fn remove(text: &mut String, root: &Node, place: &Place) -> Option<Edit> {
     }
 }
 
-enum Found<'a> {
+enum MarvinHookGroups<'a> {
     Nothing,
     /// Every group with an entry of ours.
     Groups(Vec<&'a Value>),
 }
 
-fn ours<'a>(value: &'a Value, client: Client, event: &str) -> Found<'a> {
+fn ours<'a>(value: &'a Value, client: Client, event: &str) -> MarvinHookGroups<'a> {
     let groups = value.get("hooks").and_then(|hooks| hooks.get(event)).and_then(Value::as_array);
     let has_ours = |group: &&Value| {
         let handlers = group.get("hooks").and_then(Value::as_array);
@@ -171,7 +175,7 @@ fn ours<'a>(value: &'a Value, client: Client, event: &str) -> Found<'a> {
             .is_some_and(|handlers| handlers.iter().any(|handler| clients::is_ours(handler, client, event)))
     };
     let found: Vec<&Value> = groups.into_iter().flatten().filter(has_ours).collect();
-    if found.is_empty() { Found::Nothing } else { Found::Groups(found) }
+    if found.is_empty() { MarvinHookGroups::Nothing } else { MarvinHookGroups::Groups(found) }
 }
 
 /// Reads a settings file and looks at the shape of its hooks.

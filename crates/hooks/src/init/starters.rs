@@ -44,8 +44,8 @@ const SIGNS: [(&str, &str); 24] = [
 const PASSED_OVER: [&str; 8] =
     ["node_modules", "target", "vendor", "dist", "build", "venv", "__pycache__", "site-packages"];
 
-const DEEPEST: usize = 4;
-const MOST_NAMES: usize = 5_000;
+const MAX_SCAN_DEPTH: usize = 4;
+const MAX_SCAN_ENTRIES: usize = 5_000;
 
 /// What a project is made with.
 pub(super) fn ecosystems(top: &Path, git: bool) -> BTreeSet<&'static str> {
@@ -54,16 +54,16 @@ pub(super) fn ecosystems(top: &Path, git: bool) -> BTreeSet<&'static str> {
     let mut names = 0;
     while let Some((directory, depth)) = directories.pop_front() {
         let entries = std::fs::read_dir(&directory).into_iter().flatten().flatten();
-        let mut entries: Vec<_> = entries.take(MOST_NAMES).collect();
+        let mut entries: Vec<_> = entries.take(MAX_SCAN_ENTRIES).collect();
         entries.sort_by_key(std::fs::DirEntry::file_name);
         for entry in entries {
             names += 1;
-            if names > MOST_NAMES {
+            if names > MAX_SCAN_ENTRIES {
                 return found;
             }
             let (Ok(name), Ok(kind)) = (entry.file_name().into_string(), entry.file_type()) else { continue };
             if kind.is_dir() {
-                if depth < DEEPEST && !name.starts_with('.') && !PASSED_OVER.contains(&name.as_str()) {
+                if depth < MAX_SCAN_DEPTH && !name.starts_with('.') && !PASSED_OVER.contains(&name.as_str()) {
                     directories.push_back((entry.path(), depth + 1));
                 }
             } else if kind.is_file() {

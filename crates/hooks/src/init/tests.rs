@@ -104,6 +104,6 @@ impl Project {
     }
 }
 
-fn state(plan: &Plan, name: &str) -> Option<State> {
+fn state(plan: &Plan, name: &str) -> Option<FileOutcome> {
     plan.changes.iter().find(|change| change.name == name).map(|change| change.state)
 }

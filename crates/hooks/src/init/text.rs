@@ -40,11 +40,11 @@ pub(super) fn undo(bytes: &[u8], edits: &[Edit]) -> Option<Vec<u8>> {
 pub(super) struct Node {
     start: usize,
     end: usize,
-    inside: Inside,
+    inside: NodeContent,
 }
 
 #[derive(Debug)]
-enum Inside {
+enum NodeContent {
     Object(Vec<Member>),
     List(Vec<Node>),
     Plain,
@@ -61,19 +61,19 @@ impl Node {
     /// Reads a text that is known to be JSON; a mark of the byte order in front is passed over.
     pub(super) fn read(text: &str) -> Option<Node> {
         let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-        let mut reader = Reader { text, at: start };
+        let mut reader = JsonParser { text, at: start };
         reader.value(0)
     }
 
     /// The member of an object with this name.
     pub(super) fn member(&self, key: &str) -> Option<&Node> {
-        let Inside::Object(members) = &self.inside else { return None };
+        let NodeContent::Object(members) = &self.inside else { return None };
         members.iter().find(|member| member.key == key).map(|member| &member.value)
     }
 
     /// The entry of a list at this place.
     pub(super) fn entry(&self, index: usize) -> Option<&Node> {
-        let Inside::List(entries) = &self.inside else { return None };
+        let NodeContent::List(entries) = &self.inside else { return None };
         entries.get(index)
     }
 
@@ -85,9 +85,9 @@ impl Node {
     /// A name that an object of the text has twice, if there is one.
     pub(super) fn twice(&self) -> Option<&str> {
         match &self.inside {
-            Inside::Plain => None,
-            Inside::List(entries) => entries.iter().find_map(Node::twice),
-            Inside::Object(members) => {
+            NodeContent::Plain => None,
+            NodeContent::List(entries) => entries.iter().find_map(Node::twice),
+            NodeContent::Object(members) => {
                 let mut names: Vec<&str> = members.iter().map(|member| member.key.as_str()).collect();
                 names.sort_unstable();
                 let pairs = names.iter().zip(names.iter().skip(1));
@@ -100,15 +100,15 @@ impl Node {
     /// Where each member or entry begins and ends.
     fn parts(&self) -> Vec<(usize, usize)> {
         match &self.inside {
-            Inside::Object(members) => members.iter().map(|part| (part.start, part.value.end)).collect(),
-            Inside::List(entries) => entries.iter().map(|part| (part.start, part.end)).collect(),
-            Inside::Plain => Vec::new(),
+            NodeContent::Object(members) => members.iter().map(|part| (part.start, part.value.end)).collect(),
+            NodeContent::List(entries) => entries.iter().map(|part| (part.start, part.end)).collect(),
+            NodeContent::Plain => Vec::new(),
         }
     }
 
     /// Takes a member out of an object, with the comma that parted it from its neighbour.
     pub(super) fn remove_member(&self, text: &mut String, key: &str) -> Option<Edit> {
-        let Inside::Object(members) = &self.inside else { return None };
+        let NodeContent::Object(members) = &self.inside else { return None };
         self.remove(text, members.iter().position(|member| member.key == key)?)
     }
 
@@ -133,7 +133,7 @@ impl Node {
         value: &Value,
         levels: usize,
     ) -> Option<Edit> {
-        let style = Style::of(text);
+        let style = Style::detect(text);
         let name = key.map(|key| format!("{}: ", Value::from(key))).unwrap_or_default();
         let Some((start, end)) = self.parts().last().copied() else {
             let (from, to) = (self.start + 1, self.end.checked_sub(1)?);
@@ -174,7 +174,7 @@ pub(super) struct Style {
 
 impl Style {
     /// The layout of a text; one without anything in it gets two spaces a level.
-    fn of(text: &str) -> Style {
+    fn detect(text: &str) -> Style {
         let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let first = Node::read(text).and_then(|root| root.parts().first().copied());
         let gap = first.and_then(|(start, _)| gap_before(text, start));
@@ -238,14 +238,14 @@ pub(super) fn whole(value: &Value, levels: usize) -> String {
 }
 
 /// Deeper than any JSON that the real parser lets through.
-const DEEPEST: usize = 200;
+const MAX_NESTING_DEPTH: usize = 200;
 
-struct Reader<'a> {
+struct JsonParser<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl Reader<'_> {
+impl JsonParser<'_> {
     fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at).copied()
     }
@@ -268,18 +268,18 @@ impl Reader<'_> {
         self.blank();
         let start = self.at;
         let inside = match self.peek()? {
-            _ if depth > DEEPEST => return None,
-            b'{' => Inside::Object(self.members(depth)?),
-            b'[' => Inside::List(self.entries(depth)?),
+            _ if depth > MAX_NESTING_DEPTH => return None,
+            b'{' => NodeContent::Object(self.members(depth)?),
+            b'[' => NodeContent::List(self.entries(depth)?),
             b'"' => {
                 self.string()?;
-                Inside::Plain
+                NodeContent::Plain
             }
             _ => {
                 while self.peek().is_some_and(|byte| !b" \t\r\n,]}".contains(&byte)) {
                     self.at += 1;
                 }
-                Inside::Plain
+                NodeContent::Plain
             }
         };
         Some(Node { start, end: self.at, inside })

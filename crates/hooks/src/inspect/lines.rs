@@ -19,17 +19,17 @@ pub struct Problem {
 }
 
 /// A line longer than this is not one of ours.
-const LONGEST_LINE: u64 = 4 * 1024 * 1024;
+const MAX_LINE_BYTES: u64 = 4 * 1024 * 1024;
 /// Problems of one file that are named one by one.
-const MOST_PROBLEMS: usize = 20;
+const MAX_REPORTED_PROBLEMS: usize = 20;
 
 /// A directory that is being read.
-pub(super) struct Read<'a> {
+pub(super) struct RunReader<'a> {
     pub(super) directory: &'a Path,
     pub(super) problems: Vec<Problem>,
 }
 
-impl Read<'_> {
+impl RunReader<'_> {
     pub(super) fn problem(&mut self, file: &str, line: Option<usize>, reason: impl Into<String>) {
         self.problems.push(Problem { file: file.to_string(), line, reason: reason.into() });
     }
@@ -67,7 +67,7 @@ impl Read<'_> {
         loop {
             line.clear();
             number += 1;
-            match reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
+            match reader.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line) {
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(error) => {
@@ -76,13 +76,13 @@ impl Read<'_> {
                 }
             }
             let whole = line.ends_with(b"\n");
-            if !whole && line.len() as u64 == LONGEST_LINE {
+            if !whole && line.len() as u64 == MAX_LINE_BYTES {
                 pass_over(&mut reader);
             }
             let bare = line.trim_ascii();
             let reason = match serde_json::from_slice::<Value>(bare) {
                 _ if bare.is_empty() => continue,
-                _ if !whole && (line.len() as u64) < LONGEST_LINE => {
+                _ if !whole && (line.len() as u64) < MAX_LINE_BYTES => {
                     format!("{} bytes at the end were never finished", line.len())
                 }
                 Ok(value) if value.is_object() => {
@@ -93,12 +93,12 @@ impl Read<'_> {
                 Err(error) => format!("it is not JSON: {error}"),
             };
             damaged += 1;
-            if damaged <= MOST_PROBLEMS {
+            if damaged <= MAX_REPORTED_PROBLEMS {
                 self.problem(file, Some(number), reason);
             }
         }
-        if damaged > MOST_PROBLEMS {
-            self.problem(file, None, format!("{} more lines are damaged", damaged - MOST_PROBLEMS));
+        if damaged > MAX_REPORTED_PROBLEMS {
+            self.problem(file, None, format!("{} more lines are damaged", damaged - MAX_REPORTED_PROBLEMS));
         }
         if longer {
             self.problem(file, None, format!("only the first {limit} bytes were read"));

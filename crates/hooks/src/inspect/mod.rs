@@ -13,7 +13,7 @@ pub use find::{NotFound, find};
 pub use lines::Problem;
 
 use jiff::Timestamp;
-use lines::Read;
+use lines::RunReader;
 use marvin_base::ledger::{self, LedgerError, chain};
 use marvin_base::truncate;
 use serde::Serialize;
@@ -40,7 +40,7 @@ pub struct Inspection {
     /// Verdicts of the gate by decision.
     pub verdicts: BTreeMap<String, u64>,
     /// What was not simply allowed.
-    pub refused: Vec<Refused>,
+    pub refused: Vec<GateRefusal>,
     /// Guidance by its kind.
     pub guidance_kinds: BTreeMap<String, u64>,
     /// How often each pack was told.
@@ -86,7 +86,7 @@ pub struct Tool {
 
 /// Something that the gate did not simply allow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Refused {
+pub struct GateRefusal {
     /// When.
     pub timestamp: String,
     /// `ask` or `deny`.
@@ -116,23 +116,23 @@ pub struct Cost {
 }
 
 /// Bytes of a trace that are read.
-const LONGEST_TRACE: u64 = 256 * 1024 * 1024;
+const MAX_TRACE_BYTES: u64 = 256 * 1024 * 1024;
 /// Bytes of any other file that are read.
-const LONGEST: u64 = 32 * 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 32 * 1024 * 1024;
 
 /// Reads the directory of a run.
 #[must_use]
 pub fn read(directory: &Path) -> Inspection {
     let run = directory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let mut inspection = Inspection { run, path: directory.to_path_buf(), ..Inspection::default() };
-    let mut read = Read { directory, problems: Vec::new() };
-    inspection.facts = read.object("run.json", LONGEST).unwrap_or(Value::Null);
-    inspection.security = read.object("security-metrics.json", LONGEST);
-    inspection.trace = read.lines("trace.jsonl", LONGEST_TRACE);
-    inspection.guidance = read.lines("guidance.jsonl", LONGEST);
-    inspection.injections = read.lines("injections.jsonl", LONGEST);
-    inspection.lesson_outcomes = read.lines("lesson-outcomes.jsonl", LONGEST);
-    let costs = read.lines("cost.jsonl", LONGEST);
+    let mut read = RunReader { directory, problems: Vec::new() };
+    inspection.facts = read.object("run.json", MAX_FILE_BYTES).unwrap_or(Value::Null);
+    inspection.security = read.object("security-metrics.json", MAX_FILE_BYTES);
+    inspection.trace = read.lines("trace.jsonl", MAX_TRACE_BYTES);
+    inspection.guidance = read.lines("guidance.jsonl", MAX_FILE_BYTES);
+    inspection.injections = read.lines("injections.jsonl", MAX_FILE_BYTES);
+    inspection.lesson_outcomes = read.lines("lesson-outcomes.jsonl", MAX_FILE_BYTES);
+    let costs = read.lines("cost.jsonl", MAX_FILE_BYTES);
     inspection.snapshots = read.names("snapshot-", ".json");
     if inspection.facts.is_null() && !read.problems.iter().any(|problem| problem.file == "run.json") {
         read.problem("run.json", None, "it is not there");
@@ -228,7 +228,7 @@ impl Inspection {
             self.tools.entry(tool.to_string()).or_default().refused += 1;
         }
         if decision != "allow" {
-            self.refused.push(Refused {
+            self.refused.push(GateRefusal {
                 timestamp: timestamp.to_string(),
                 decision: decision.to_string(),
                 tool: tool.to_string(),

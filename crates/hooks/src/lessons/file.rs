@@ -8,7 +8,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Bytes of a file that are read; more are no file of lessons.
-const LARGEST: u64 = 16 * 1024 * 1024;
+const MAX_LESSONS_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// A file of lessons.
 #[derive(Debug, Clone)]
@@ -95,13 +95,16 @@ impl Lines {
 
 /// The bytes of a file; none where there is none.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let bytes = match files::read(path, LARGEST, Links::Refuse) {
+    let bytes = match files::read(path, MAX_LESSONS_FILE_BYTES, Links::Refuse) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
     };
-    if bytes.len() as u64 > LARGEST {
-        return Err(format!("{} is larger than {LARGEST} bytes\n  hint: prune it by hand", path.display()));
+    if bytes.len() as u64 > MAX_LESSONS_FILE_BYTES {
+        return Err(format!(
+            "{} is larger than {MAX_LESSONS_FILE_BYTES} bytes\n  hint: prune it by hand",
+            path.display()
+        ));
     }
     Ok(bytes)
 }

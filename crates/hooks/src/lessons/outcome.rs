@@ -87,7 +87,7 @@ pub struct Outcome {
 #[must_use]
 pub fn correlate(run: &Path, packs: &Packs) -> BTreeMap<LessonRef, Count> {
     let injections = record::injections(run);
-    let corrections: Vec<record::Said> =
+    let corrections: Vec<record::GuidanceRecord> =
         record::guidance(run).into_iter().filter(|said| said.kind == "correction").collect();
     let failures = if injections.is_empty() { Vec::new() } else { record::failures(run) };
     let mut counts: BTreeMap<LessonRef, Count> = BTreeMap::new();
@@ -99,7 +99,7 @@ pub fn correlate(run: &Path, packs: &Packs) -> BTreeMap<LessonRef, Count> {
         let failed = failures.iter().any(|(at, file)| soon(*at) && same_file(file, &injection.file));
         for lesson in &injection.lessons {
             let pack = packs.get(&lesson.pack);
-            let about = |said: &record::Said| {
+            let about = |said: &record::GuidanceRecord| {
                 let file =
                     said.preceding_file.as_deref().is_some_and(|file| same_file(file, &injection.file));
                 let category =
@@ -135,7 +135,7 @@ fn same_file(one: &str, two: &str) -> bool {
 
 /// What a settlement did.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
-pub struct Settled {
+pub struct Settlement {
     /// The lines that are new.
     pub outcomes: Vec<Outcome>,
     /// Lessons whose figures were written.
@@ -146,10 +146,10 @@ pub struct Settled {
 ///
 /// # Errors
 /// When a record or a pack cannot be written; what was written before stands, and the next call goes on.
-pub fn settle(run: &Path, packs: &Packs, redactor: &Arc<Redactor>) -> Result<Settled, String> {
+pub fn settle(run: &Path, packs: &Packs, redactor: &Arc<Redactor>) -> Result<Settlement, String> {
     let counts = correlate(run, packs);
     if counts.is_empty() {
-        return Ok(Settled::default());
+        return Ok(Settlement::default());
     }
     let path = run.join(OUTCOMES);
     let mut ledger =
@@ -158,7 +158,7 @@ pub fn settle(run: &Path, packs: &Packs, redactor: &Arc<Redactor>) -> Result<Set
         .iter()
         .filter_map(|line| serde_json::from_slice(line).ok())
         .collect();
-    let mut settled = Settled::default();
+    let mut settled = Settlement::default();
     let mut by_pack: BTreeMap<&str, Vec<(&LessonRef, &Count)>> = BTreeMap::new();
     for (lesson, count) in &counts {
         by_pack.entry(&lesson.pack).or_default().push((lesson, count));
@@ -175,7 +175,7 @@ fn settle_pack(
     lessons: &[(&LessonRef, &Count)],
     known: &[Outcome],
     ledger: &mut Ledger,
-    settled: &mut Settled,
+    settled: &mut Settlement,
 ) -> Result<(), String> {
     let path = pack.directory.join(LESSONS);
     let _lock = file::lock(&path)?;

@@ -7,10 +7,10 @@ use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
 /// Runs that are read, the newest.
-const MOST_RUNS: usize = 2_000;
+const MAX_RUNS: usize = 2_000;
 /// Bytes of one file of a run.
-const LARGEST: u64 = 8 * 1024 * 1024;
-const LARGEST_TRACE: u64 = 64 * 1024 * 1024;
+const MAX_RECORD_FILE_BYTES: u64 = 8 * 1024 * 1024;
+const MAX_TRACE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The directories of runs, oldest first.
 #[must_use]
@@ -23,7 +23,7 @@ pub fn runs(directory: &Path) -> Vec<PathBuf> {
         .map(|entry| entry.path())
         .collect();
     runs.sort();
-    let older = runs.len().saturating_sub(MOST_RUNS);
+    let older = runs.len().saturating_sub(MAX_RUNS);
     runs.drain(..older);
     runs
 }
@@ -55,7 +55,8 @@ fn is_session(run: &Path) -> bool {
 }
 
 fn lines_whole<T: for<'a> Deserialize<'a>>(path: &Path) -> Option<T> {
-    let bytes = marvin_base::files::read(path, LARGEST, marvin_base::files::Links::Refuse).ok()?;
+    let bytes =
+        marvin_base::files::read(path, MAX_RECORD_FILE_BYTES, marvin_base::files::Links::Refuse).ok()?;
     serde_json::from_slice(&bytes).ok()
 }
 
@@ -65,7 +66,7 @@ fn entries<T: for<'a> Deserialize<'a>>(path: &Path, limit: u64) -> Vec<T> {
 
 /// Something that a person said.
 #[derive(Debug, Clone, Deserialize)]
-pub struct Said {
+pub struct GuidanceRecord {
     /// When.
     pub timestamp: Timestamp,
     /// `correction` or `direction`.
@@ -89,8 +90,8 @@ pub struct Said {
 
 /// The guidance of a run.
 #[must_use]
-pub fn guidance(run: &Path) -> Vec<Said> {
-    entries(&run.join("guidance.jsonl"), LARGEST)
+pub fn guidance(run: &Path) -> Vec<GuidanceRecord> {
+    entries(&run.join("guidance.jsonl"), MAX_RECORD_FILE_BYTES)
 }
 
 /// One telling.
@@ -121,7 +122,7 @@ pub struct LessonRef {
 /// The tellings of a run.
 #[must_use]
 pub fn injections(run: &Path) -> Vec<Injection> {
-    entries(&run.join("injections.jsonl"), LARGEST)
+    entries(&run.join("injections.jsonl"), MAX_RECORD_FILE_BYTES)
 }
 
 /// When a tool failed on which file.
@@ -135,7 +136,7 @@ pub fn failures(run: &Path) -> Vec<(Timestamp, String)> {
         #[serde(default)]
         file: Option<String>,
     }
-    let events: Vec<Event> = entries(&run.join("trace.jsonl"), LARGEST_TRACE);
+    let events: Vec<Event> = entries(&run.join("trace.jsonl"), MAX_TRACE_BYTES);
     let failed = events.into_iter().filter(|event| event.success == Some(false));
     failed.filter_map(|event| Some((event.timestamp, event.file?))).collect()
 }

@@ -18,7 +18,7 @@ const TITLE_WORDS: usize = 9;
 const ACTIONABLE: usize = 400;
 const CONTENT: usize = 1_000;
 /// Candidates that are given.
-const MOST: usize = 500;
+const MAX_CANDIDATES: usize = 500;
 
 /// Something that could become a lesson.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -51,7 +51,7 @@ pub struct Candidate {
 }
 
 /// The same words, each time with the run.
-type Group = Vec<(String, record::Said)>;
+type Group = Vec<(String, record::GuidanceRecord)>;
 
 /// The candidates of all runs, most frequent first, then newest.
 #[must_use]
@@ -65,7 +65,7 @@ pub fn candidates(runs: &Path, packs: &Packs) -> Vec<Candidate> {
             }
         }
     }
-    let known: Vec<Known> = packs.all().iter().flat_map(Known::of).collect();
+    let known: Vec<ExistingLesson> = packs.all().iter().flat_map(ExistingLesson::load_from_pack).collect();
     let mut candidates: Vec<(Timestamp, Candidate)> = groups
         .into_iter()
         .filter_map(|(key, group)| candidate(&key, &group, packs))
@@ -74,27 +74,30 @@ pub fn candidates(runs: &Path, packs: &Packs) -> Vec<Candidate> {
     candidates.sort_by(|(one_at, one), (two_at, two)| {
         two.frequency.cmp(&one.frequency).then(two_at.cmp(one_at)).then_with(|| one.id.cmp(&two.id))
     });
-    candidates.into_iter().map(|(_, candidate)| candidate).take(MOST).collect()
+    candidates.into_iter().map(|(_, candidate)| candidate).take(MAX_CANDIDATES).collect()
 }
 
 /// A lesson that is there, or was archived.
-struct Known {
+struct ExistingLesson {
     lesson: LessonLine,
     /// An archived one covers only what was said before.
     until: Option<Timestamp>,
 }
 
-impl Known {
-    fn of(pack: &Arc<Pack>) -> Vec<Known> {
+impl ExistingLesson {
+    fn load_from_pack(pack: &Arc<Pack>) -> Vec<ExistingLesson> {
         let lines = |name: &str| Lines::read(&pack.directory.join(name)).ok();
         let there = lines(LESSONS).into_iter().flat_map(|lines| {
-            lines.lessons().map(|lesson| Known { lesson: lesson.clone(), until: None }).collect::<Vec<_>>()
+            lines
+                .lessons()
+                .map(|lesson| ExistingLesson { lesson: lesson.clone(), until: None })
+                .collect::<Vec<_>>()
         });
         let archived = file::lines_of(&pack.directory.join(ARCHIVE), 16 * 1024 * 1024);
         let archived = archived.into_iter().filter_map(|line| {
             let value: Value = serde_json::from_slice(&line).ok()?;
             let until = value.get("archived_at").and_then(Value::as_str)?.parse().ok()?;
-            Some(Known { lesson: LessonLine::read(&line).ok()?, until: Some(until) })
+            Some(ExistingLesson { lesson: LessonLine::read(&line).ok()?, until: Some(until) })
         });
         there.chain(archived).collect()
     }
@@ -126,7 +129,7 @@ fn candidate(key: &str, group: &Group, packs: &Packs) -> Option<(Timestamp, Cand
     };
     let file = newest.preceding_file.as_deref().map(|file| format!(" about {file}")).unwrap_or_default();
     let candidate = Candidate {
-        id: signature::of_bytes(key.as_bytes()).chars().take(8).collect(),
+        id: signature::hash_bytes(key.as_bytes()).chars().take(8).collect(),
         kind: newest.kind.clone(),
         content: truncate::head(&newest.content, CONTENT),
         category,

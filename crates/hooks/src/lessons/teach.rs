@@ -12,7 +12,7 @@ const ALIKE: f32 = 0.85;
 
 /// What is to be taught.
 #[derive(Debug, Clone, Default)]
-pub struct Taught {
+pub struct NewLesson {
     /// The pack.
     pub pack: String,
     /// Its name.
@@ -31,7 +31,7 @@ pub struct Taught {
 ///
 /// # Errors
 /// When there is no such pack, something is missing, or the pack has such a lesson.
-pub fn teach(taught: &Taught, packs: &Packs, redactor: &Redactor) -> Result<Change, String> {
+pub fn teach(taught: &NewLesson, packs: &Packs, redactor: &Redactor) -> Result<Change, String> {
     let name = &taught.pack;
     let pack = packs.get(name).ok_or_else(|| {
         let near = marvin_base::settings::nearest_of(name, packs.all().iter().map(|pack| pack.name()));

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use std::path::Path;
 
 /// Entries of one list.
-const MOST: usize = 100;
+const MAX_LIST_ENTRIES: usize = 100;
 /// Characters of a name, and of any other text.
 const NAME: usize = 64;
 const TEXT: usize = 500;
@@ -159,7 +159,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn note(&mut self, field: impl Into<String>, what: impl Into<String>, mend: impl Into<String>) {
-        if self.problems.len() < MOST {
+        if self.problems.len() < MAX_LIST_ENTRIES {
             self.problems.push(Problem::new(self.file, field, what, mend));
         }
     }
@@ -230,12 +230,13 @@ impl Reader<'_> {
         let field = format!("{above}{key}");
         match map.get(key) {
             None => Box::default(),
-            Some(Value::Array(values)) if values.len() <= MOST => {
+            Some(Value::Array(values)) if values.len() <= MAX_LIST_ENTRIES => {
                 let each = values.iter().enumerate();
                 each.filter_map(|(at, value)| self.one(value, &format!("{field}[{at}]"), shape)).collect()
             }
             Some(Value::Array(values)) => {
-                let what = format!("it has {} entries, and at most {MOST} are read", values.len());
+                let what =
+                    format!("it has {} entries, and at most {MAX_LIST_ENTRIES} are read", values.len());
                 self.note(field, what, "keep the ones that matter");
                 Box::default()
             }

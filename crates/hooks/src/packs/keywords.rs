@@ -9,8 +9,8 @@ use std::path::Path;
 /// The file.
 pub(crate) const FILE: &str = "keywords.json";
 /// Bytes of it, and keywords in it.
-const LARGEST: u64 = 256 * 1024;
-const MOST: usize = 2_000;
+const MAX_FILE_BYTES: u64 = 256 * 1024;
+const MAX_KEYWORDS: usize = 2_000;
 
 /// What everybody means by these words; the plural counts too.
 const COMMON: [(&[&str], &[&str]); 4] = [
@@ -51,7 +51,7 @@ impl Keywords {
     /// Adds what a file says. One that is broken adds nothing.
     pub(super) fn read(&mut self, file: &Path) -> Option<Problem> {
         let mend = "the file is {\"keyword\": [\"category\", …]}";
-        let text = match files::read_text(file, LARGEST, Links::Refuse) {
+        let text = match files::read_text(file, MAX_FILE_BYTES, Links::Refuse) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
             Err(error) => return Some(Problem::new(file, "", format!("it cannot be read: {error}"), mend)),
@@ -62,8 +62,8 @@ impl Keywords {
                 return Some(Problem::new(file, "", format!("it is not of the right shape: {error}"), mend));
             }
         };
-        if more.len() > MOST {
-            let what = format!("it holds {} keywords, and at most {MOST} are read", more.len());
+        if more.len() > MAX_KEYWORDS {
+            let what = format!("it holds {} keywords, and at most {MAX_KEYWORDS} are read", more.len());
             return Some(Problem::new(file, "", what, "keep the ones that matter"));
         }
         for (word, categories) in more {

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Lessons of one pack that are read.
-pub(super) const MOST: usize = 10_000;
+pub(super) const MAX_LESSONS: usize = 10_000;
 /// Problems that are kept of one file.
-const MOST_PROBLEMS: usize = 20;
+const MAX_PROBLEMS: usize = 20;
 /// Characters of a title and of what to do.
 const TITLE: usize = 160;
 const ACTIONABLE: usize = 600;
@@ -117,7 +117,7 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> (Box<[Lesson]>, Vec<Problem>) 
     let mut lessons: Vec<Lesson> = Vec::new();
     let mut problems = Vec::new();
     let mut note = |field: String, what: String, mend: &str| {
-        if problems.len() < MOST_PROBLEMS {
+        if problems.len() < MAX_PROBLEMS {
             problems.push(Problem::new(file, field, what, mend));
         }
     };
@@ -125,10 +125,10 @@ pub(super) fn parse(bytes: &[u8], file: &Path) -> (Box<[Lesson]>, Vec<Problem>) 
         if line.iter().all(u8::is_ascii_whitespace) {
             continue;
         }
-        if lessons.len() == MOST {
+        if lessons.len() == MAX_LESSONS {
             note(
                 String::new(),
-                format!("it holds more than {MOST} lessons"),
+                format!("it holds more than {MAX_LESSONS} lessons"),
                 "`marvin lessons evolve` prunes",
             );
             break;

@@ -21,12 +21,12 @@ pub use pack::Pack;
 pub use paths::relative;
 pub(crate) use paths::{same_word, words};
 pub use problem::Problem;
-pub use score::{Reach, Recent, Scored, Signal};
+pub use score::{Reach, RecentGuidance, ScoredPack, Signal};
 pub use start::{at_start, extensions_below};
-pub use tell::{Telling, Told, clean_line, tell};
+pub use tell::{InjectionHistory, PackInjection, clean_line, tell};
 
 use keywords::Keywords;
-use marvin_base::stamp::Stamp;
+use marvin_base::stamp::FileStamp;
 use pack::Stamps;
 use score::Matcher;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +35,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Packs that are read, in all directories together.
-const MOST: usize = 500;
+const MAX_PACKS: usize = 500;
 /// How often the disk is looked at.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -46,10 +46,10 @@ fn number(bytes: impl Iterator<Item = u8>) -> u64 {
 
 /// A directory of packs.
 #[derive(Debug)]
-struct Directory {
+struct PackDirectory {
     path: PathBuf,
-    stamp: Option<Stamp>,
-    keywords: Option<Stamp>,
+    stamp: Option<FileStamp>,
+    keywords: Option<FileStamp>,
     names: Vec<String>,
 }
 
@@ -81,7 +81,7 @@ impl Entry {
 
     fn changed(&self) -> Option<Stamps> {
         let now = pack::stamps(&self.directory);
-        let still = self.stamps.iter().zip(&now).all(|(old, new)| Stamp::still(*old, *new));
+        let still = self.stamps.iter().zip(&now).all(|(old, new)| FileStamp::still(*old, *new));
         (!still).then_some(now)
     }
 }
@@ -89,7 +89,7 @@ impl Entry {
 /// All packs of a project and of the person.
 #[derive(Debug)]
 pub struct Packs {
-    directories: Vec<Directory>,
+    directories: Vec<PackDirectory>,
     entries: BTreeMap<String, Entry>,
     active: Vec<Arc<Pack>>,
     matcher: Matcher,
@@ -102,8 +102,12 @@ impl Packs {
     /// Reads the packs of directories; the first of a name wins. Names that begin with `_` or `.` are no packs.
     #[must_use]
     pub fn load(directories: &[PathBuf]) -> Packs {
-        let directory =
-            |path: &PathBuf| Directory { path: path.clone(), stamp: None, keywords: None, names: Vec::new() };
+        let directory = |path: &PathBuf| PackDirectory {
+            path: path.clone(),
+            stamp: None,
+            keywords: None,
+            names: Vec::new(),
+        };
         let mut packs = Packs {
             directories: directories.iter().map(directory).collect(),
             entries: BTreeMap::new(),
@@ -135,14 +139,14 @@ impl Packs {
     fn look(&mut self) -> bool {
         let mut changed = false;
         for directory in &mut self.directories {
-            let stamp = Stamp::of(&directory.path);
-            if !Stamp::still(directory.stamp, stamp) {
+            let stamp = FileStamp::from_path(&directory.path);
+            if !FileStamp::still(directory.stamp, stamp) {
                 let names = names(&directory.path);
                 changed |= names != directory.names;
                 (directory.stamp, directory.names) = (stamp, names);
             }
-            let keywords = Stamp::of(&directory.path.join(keywords::FILE));
-            if !Stamp::still(directory.keywords, keywords) {
+            let keywords = FileStamp::from_path(&directory.path.join(keywords::FILE));
+            if !FileStamp::still(directory.keywords, keywords) {
                 directory.keywords = keywords;
                 changed = true;
             }
@@ -152,7 +156,7 @@ impl Packs {
             let mut wanted: BTreeMap<&str, PathBuf> = BTreeMap::new();
             for directory in &self.directories {
                 for name in &directory.names {
-                    if wanted.len() < MOST {
+                    if wanted.len() < MAX_PACKS {
                         wanted.entry(name).or_insert_with(|| directory.path.join(name));
                     }
                 }

@@ -6,15 +6,15 @@ use super::facts::{self, Facts};
 use super::lesson::{self, Lesson};
 use super::problem::Problem;
 use marvin_base::files::{self, Links};
-use marvin_base::stamp::Stamp;
+use marvin_base::stamp::FileStamp;
 use std::path::{Path, PathBuf};
 
 /// The three files of a pack.
 pub const FILES: [&str; 3] = ["pack.json", "guardrails.md", "lessons.jsonl"];
 /// Bytes of each.
-const LARGEST_FACTS: u64 = 256 * 1024;
-const LARGEST_GUARDRAILS: u64 = 64 * 1024;
-const LARGEST_LESSONS: u64 = 8 * 1024 * 1024;
+const MAX_FACTS_BYTES: u64 = 256 * 1024;
+const MAX_GUARDRAILS_BYTES: u64 = 64 * 1024;
+const MAX_LESSONS_BYTES: u64 = 8 * 1024 * 1024;
 
 /// A pack of knowledge.
 #[derive(Debug)]
@@ -113,15 +113,15 @@ impl Pack {
 }
 
 /// The facts of a pack's files, to see whether one changed.
-pub(super) type Stamps = [Option<Stamp>; 3];
+pub(super) type Stamps = [Option<FileStamp>; 3];
 
 pub(super) fn stamps(directory: &Path) -> Stamps {
-    FILES.map(|file| Stamp::of(&directory.join(file)))
+    FILES.map(|file| FileStamp::from_path(&directory.join(file)))
 }
 
 /// What was found in a directory.
 #[derive(Debug)]
-pub struct Found {
+pub struct PackLoadResult {
     /// The pack, where the directory holds one that can be used.
     pub pack: Option<Pack>,
     /// What is wrong with it.
@@ -130,16 +130,16 @@ pub struct Found {
 
 /// Reads the pack in a directory.
 #[must_use]
-pub fn read(directory: &Path) -> Found {
+pub fn read(directory: &Path) -> PackLoadResult {
     let name = directory.file_name().unwrap_or_default().to_string_lossy();
     let place = FILES.map(|file| directory.join(file));
     let [facts, guardrails, lessons] = &place;
-    let failed = |problems| Found { pack: None, problems };
+    let failed = |problems| PackLoadResult { pack: None, problems };
     if std::fs::symlink_metadata(directory).is_ok_and(|facts| facts.is_symlink()) {
         let mend = "make it a directory of its own";
         return failed(vec![Problem::new(directory, "", "it is a link, and a pack is not", mend)]);
     }
-    let text = match files::read_text(facts, LARGEST_FACTS, Links::Refuse) {
+    let text = match files::read_text(facts, MAX_FACTS_BYTES, Links::Refuse) {
         Ok(text) => text,
         Err(error) => return failed(vec![unreadable(facts, &error)]),
     };
@@ -148,7 +148,7 @@ pub fn read(directory: &Path) -> Found {
         Err(problems) => return failed(problems),
     };
     let mut problems = Vec::new();
-    let guardrails = match files::read_text(guardrails, LARGEST_GUARDRAILS, Links::Refuse) {
+    let guardrails = match files::read_text(guardrails, MAX_GUARDRAILS_BYTES, Links::Refuse) {
         Ok(text) => text.trim().into(),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Box::default(),
         Err(error) => {
@@ -156,9 +156,9 @@ pub fn read(directory: &Path) -> Found {
             Box::default()
         }
     };
-    let lessons = match files::read(lessons, LARGEST_LESSONS, Links::Refuse) {
-        Ok(bytes) if bytes.len() as u64 > LARGEST_LESSONS => {
-            let error = std::io::Error::other(format!("it is larger than {LARGEST_LESSONS} bytes"));
+    let lessons = match files::read(lessons, MAX_LESSONS_BYTES, Links::Refuse) {
+        Ok(bytes) if bytes.len() as u64 > MAX_LESSONS_BYTES => {
+            let error = std::io::Error::other(format!("it is larger than {MAX_LESSONS_BYTES} bytes"));
             problems.push(unreadable(lessons, &error));
             Box::default()
         }
@@ -173,7 +173,10 @@ pub fn read(directory: &Path) -> Found {
             Box::default()
         }
     };
-    Found { pack: Some(Pack { facts, directory: directory.to_path_buf(), guardrails, lessons }), problems }
+    PackLoadResult {
+        pack: Some(Pack { facts, directory: directory.to_path_buf(), guardrails, lessons }),
+        problems,
+    }
 }
 
 fn unreadable(file: &Path, error: &std::io::Error) -> Problem {

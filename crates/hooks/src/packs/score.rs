@@ -20,11 +20,11 @@ pub const STRONG: u32 = 10;
 /// See [`STRONG`].
 pub const WEAK: u32 = 20;
 /// Packs that are told at once.
-pub const MOST_PACKS: usize = 4;
+pub const MAX_INJECTED_PACKS: usize = 4;
 /// How long a correction counts.
 const RECENT: SignedDuration = SignedDuration::from_mins(30);
 /// How many corrections count.
-const MOST_CORRECTIONS: usize = 3;
+const MAX_COUNTED_CORRECTIONS: usize = 3;
 
 /// What speaks for a pack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -105,7 +105,7 @@ impl std::fmt::Display for Signal {
 
 /// What the person said of late.
 #[derive(Debug, Clone, Default)]
-pub struct Recent {
+pub struct RecentGuidance {
     /// Corrections: what they were about, and when.
     pub corrections: Vec<(String, Timestamp)>,
     /// What other guidance was about.
@@ -126,7 +126,7 @@ pub enum Reach {
 
 /// A pack and how much it has to do with a file.
 #[derive(Debug, Clone)]
-pub struct Scored {
+pub struct ScoredPack {
     /// The pack.
     pub pack: Arc<Pack>,
     /// The sum.
@@ -143,7 +143,7 @@ pub struct Scored {
     pub near: Arc<BTreeSet<Box<str>>>,
 }
 
-impl Scored {
+impl ScoredPack {
     /// The points that it would need to be relevant.
     #[must_use]
     pub fn threshold(&self) -> u32 {
@@ -173,7 +173,7 @@ impl Scored {
 
 /// What a pattern of a pack is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum For {
+enum PatternPurpose {
     Exclude,
     Code,
     Sensitive,
@@ -182,7 +182,7 @@ enum For {
 /// All patterns of all packs.
 #[derive(Debug)]
 pub(super) struct Matcher {
-    patterns: Patterns<(usize, For, Box<str>)>,
+    patterns: Patterns<(usize, PatternPurpose, Box<str>)>,
 }
 
 impl Matcher {
@@ -190,15 +190,15 @@ impl Matcher {
         let mut all = Vec::new();
         for (at, pack) in packs.iter().enumerate() {
             let lists = [
-                (For::Exclude, pack.excludes_paths()),
-                (For::Code, pack.code_paths()),
-                (For::Sensitive, pack.sensitive_paths()),
+                (PatternPurpose::Exclude, pack.excludes_paths()),
+                (PatternPurpose::Code, pack.code_paths()),
+                (PatternPurpose::Sensitive, pack.sensitive_paths()),
             ];
             for (what, pattern) in
                 lists.into_iter().flat_map(|(what, list)| list.iter().map(move |one| (what, one)))
             {
                 let mut globs = paths::globs(pattern).unwrap_or_default();
-                if what == For::Exclude {
+                if what == PatternPurpose::Exclude {
                     globs.extend(
                         paths::globs(&format!("{}/", pattern.trim_end_matches('/'))).unwrap_or_default(),
                     );
@@ -213,16 +213,16 @@ impl Matcher {
 impl Packs {
     /// The packs that have something to do with a file (relative to the project), most relevant first, at most 4.
     #[must_use]
-    pub fn score(&self, file: &str, recent: &Recent) -> Vec<Scored> {
+    pub fn score(&self, file: &str, recent: &RecentGuidance) -> Vec<ScoredPack> {
         let mut scored = self.score_all(file, recent, clock::now());
         scored.retain(|scored| scored.reach > Reach::Silent);
-        scored.truncate(MOST_PACKS);
+        scored.truncate(MAX_INJECTED_PACKS);
         scored
     }
 
     /// Every pack with its score, most relevant first.
     #[must_use]
-    pub fn score_all(&self, file: &str, recent: &Recent, now: Timestamp) -> Vec<Scored> {
+    pub fn score_all(&self, file: &str, recent: &RecentGuidance, now: Timestamp) -> Vec<ScoredPack> {
         let path_words = words(file);
         let keywords: Vec<(&str, &[Box<str>])> = self.keywords.find(&path_words).collect();
         let corrections: Vec<&(String, Timestamp)> =
@@ -235,16 +235,16 @@ impl Packs {
                 .chain(recent.categories.iter().map(|category| category.to_lowercase().into()))
                 .collect(),
         );
-        let mut all: Vec<Scored> = self.active.iter().map(|pack| start(pack, &near)).collect();
+        let mut all: Vec<ScoredPack> = self.active.iter().map(|pack| start(pack, &near)).collect();
         for (at, what, pattern) in self.matcher.patterns.find(file) {
             let Some(scored) = all.get_mut(*at) else { continue };
             let kind = match what {
-                For::Exclude => {
+                PatternPurpose::Exclude => {
                     scored.excluded = Some(pattern.clone());
                     continue;
                 }
-                For::Code => Kind::FilePatternMatch,
-                For::Sensitive => Kind::SensitivePath,
+                PatternPurpose::Code => Kind::FilePatternMatch,
+                PatternPurpose::Sensitive => Kind::SensitivePath,
             };
             // Each list counts once, however many of its patterns fit.
             if !scored.signals.iter().any(|signal| signal.kind == kind) {
@@ -275,15 +275,15 @@ impl Packs {
         }
         depend(&mut all);
         all.sort_by(|one, two| {
-            let key = |scored: &Scored| (scored.reach, scored.score);
+            let key = |scored: &ScoredPack| (scored.reach, scored.score);
             key(two).cmp(&key(one)).then_with(|| one.pack.name().cmp(two.pack.name()))
         });
         all
     }
 }
 
-fn start(pack: &Arc<Pack>, near: &Arc<BTreeSet<Box<str>>>) -> Scored {
-    Scored {
+fn start(pack: &Arc<Pack>, near: &Arc<BTreeSet<Box<str>>>) -> ScoredPack {
+    ScoredPack {
         pack: pack.clone(),
         score: 0,
         signals: Vec::new(),
@@ -294,11 +294,11 @@ fn start(pack: &Arc<Pack>, near: &Arc<BTreeSet<Box<str>>>) -> Scored {
     }
 }
 
-fn correct(scored: &mut Scored, corrections: &[&(String, Timestamp)]) {
+fn correct(scored: &mut ScoredPack, corrections: &[&(String, Timestamp)]) {
     let pack = scored.pack.clone();
     let own: Vec<_> = corrections.iter().filter(|(category, _)| pack.has_category(category)).collect();
     let Some((category, _)) = own.first() else { return };
-    let count = own.len().min(MOST_CORRECTIONS);
+    let count = own.len().min(MAX_COUNTED_CORRECTIONS);
     let points = Kind::RecentCorrection.weight() * u32::try_from(count).unwrap_or(1);
     let detail = if count > 1 { format!("{category} ({count} times)") } else { category.clone() };
     scored.corrected = own.iter().map(|(_, at)| *at).max();
@@ -306,7 +306,7 @@ fn correct(scored: &mut Scored, corrections: &[&(String, Timestamp)]) {
 }
 
 /// The dependency boost comes last: only what is relevant by itself lifts others.
-fn depend(all: &mut [Scored]) {
+fn depend(all: &mut [ScoredPack]) {
     let relevant: Vec<Arc<Pack>> = all
         .iter()
         .filter(|scored| scored.reach == Reach::Relevant)

@@ -1,12 +1,12 @@
 //! What an agent of ours is told by packs when it begins: the same that a session of a client is told.
 
-use super::{Packs, Told};
+use super::{InjectionHistory, Packs};
 use marvin_base::layout::Layout;
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 
 /// Names of files that are looked at.
-const MOST_NAMES: usize = 3_000;
+const MAX_SCAN_ENTRIES: usize = 3_000;
 
 /// What the packs of a project and of the person tell at the beginning, within `cap` tokens.
 #[must_use]
@@ -16,7 +16,9 @@ pub fn at_start(layout: &Layout, cap: usize) -> Option<String> {
     if packs.all().is_empty() {
         return None;
     }
-    packs.digest(&extensions_below(project), &mut Told::default(), cap).map(|telling| telling.text)
+    packs
+        .digest(&extensions_below(project), &mut InjectionHistory::default(), cap)
+        .map(|telling| telling.text)
 }
 
 /// How the names of files end, near the top first.
@@ -28,7 +30,7 @@ pub fn extensions_below(project: &Path) -> BTreeSet<String> {
     while let Some(directory) = directories.pop_front() {
         for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten() {
             seen += 1;
-            if seen > MOST_NAMES {
+            if seen > MAX_SCAN_ENTRIES {
                 return found;
             }
             let name = entry.file_name().to_string_lossy().into_owned();

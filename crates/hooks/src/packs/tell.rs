@@ -5,7 +5,7 @@
 //! short and were learned here; guardrails that find no room are told the next time. A new correction makes a pack tell
 //! its part again: once was not enough.
 
-use super::score::{MOST_PACKS, Reach, Scored};
+use super::score::{MAX_INJECTED_PACKS, Reach, ScoredPack};
 use super::{Lesson, Pack, Packs, words};
 use jiff::Timestamp;
 use marvin_gate::quote;
@@ -17,25 +17,25 @@ use std::sync::Arc;
 const LESSONS_OF_PACK: usize = 3;
 const LESSONS: usize = 10;
 /// Characters that are never exceeded: Claude Code cuts at 10,000.
-pub const LONGEST: usize = 9_000;
+pub const MAX_INJECTION_CHARS: usize = 9_000;
 /// Characters that a token is taken for.
 const TOKEN: usize = 4;
 /// Lessons that are looked through for ones that fit: the best.
 const LOOKED_THROUGH: usize = 500;
 /// Entries after which what was told is forgotten: a session of months.
-const MOST_TOLD: usize = 50_000;
+const MAX_HISTORY_ENTRIES: usize = 50_000;
 /// Words of paths that say nothing.
 const EMPTY: [&str; 12] =
     ["src", "lib", "app", "apps", "index", "main", "mod", "packages", "crates", "file", "code", "init"];
 
 /// What a session was told already. It can be written down and read back.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
-    packs: BTreeMap<String, ToldPack>,
+pub struct InjectionHistory {
+    packs: BTreeMap<String, PackHistory>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct ToldPack {
+struct PackHistory {
     guardrails: bool,
     /// The newest correction that was answered by telling again.
     corrected: Option<Timestamp>,
@@ -43,7 +43,7 @@ struct ToldPack {
     lessons: BTreeSet<u64>,
 }
 
-impl Told {
+impl InjectionHistory {
     /// The agent forgot (its context was compacted), so everything may be told again.
     pub fn forget(&mut self) {
         self.packs.clear();
@@ -74,18 +74,18 @@ impl Told {
         self.packs.get(pack).is_some_and(|told| told.lessons.contains(&key(file, title)))
     }
 
-    fn pack(&mut self, name: &str) -> &mut ToldPack {
-        if self.packs.values().map(|told| told.lessons.len()).sum::<usize>() > MOST_TOLD {
+    fn pack(&mut self, name: &str) -> &mut PackHistory {
+        if self.packs.values().map(|told| told.lessons.len()).sum::<usize>() > MAX_HISTORY_ENTRIES {
             self.packs.clear();
         }
         self.packs.entry(name.to_string()).or_default()
     }
 
     /// A correction that is newer than the last one answered opens the pack again.
-    fn open(&mut self, scored: &Scored) {
+    fn open(&mut self, scored: &ScoredPack) {
         let told = self.pack(scored.pack.name());
         if scored.corrected > told.corrected {
-            *told = ToldPack { corrected: scored.corrected, ..ToldPack::default() };
+            *told = PackHistory { corrected: scored.corrected, ..PackHistory::default() };
         }
     }
 }
@@ -108,7 +108,7 @@ pub struct Score {
 
 /// What an agent is told, and of what it is made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Telling {
+pub struct PackInjection {
     /// The text.
     pub text: String,
     /// The packs that are told of.
@@ -123,23 +123,28 @@ pub struct Telling {
 
 /// The part of one pack.
 struct Part<'a> {
-    scored: &'a Scored,
+    scored: &'a ScoredPack,
     guardrails: Option<String>,
     lessons: Vec<(&'a Lesson, String)>,
 }
 
 /// The text for a file, or nothing where there is nothing new. `cap` is in tokens.
-pub fn tell(scored: &[Scored], file: &str, told: &mut Told, cap: usize) -> Option<Telling> {
+pub fn tell(
+    scored: &[ScoredPack],
+    file: &str,
+    told: &mut InjectionHistory,
+    cap: usize,
+) -> Option<PackInjection> {
     let head = format!("<marvin-context file=\"{}\">\n", attribute(file));
     let tail = "</marvin-context>";
-    let mut room = Room::new(cap);
+    let mut room = TextBudget::new(cap);
     room.take(&head);
     room.take(tail);
     let file_words: Vec<String> =
         words(file).into_iter().filter(|word| word.len() > 3 && !EMPTY.contains(&word.as_str())).collect();
     let mut parts: Vec<Part<'_>> = Vec::new();
     let mut count = 0;
-    for scored in scored.iter().filter(|scored| scored.reach > Reach::Silent).take(MOST_PACKS) {
+    for scored in scored.iter().filter(|scored| scored.reach > Reach::Silent).take(MAX_INJECTED_PACKS) {
         told.open(scored);
         let mut part = Part { scored, guardrails: None, lessons: Vec::new() };
         for lesson in choose(scored, &file_words) {
@@ -166,7 +171,7 @@ pub fn tell(scored: &[Scored], file: &str, told: &mut Told, cap: usize) -> Optio
     if parts.is_empty() {
         return None;
     }
-    let mut telling = Telling {
+    let mut telling = PackInjection {
         text: head,
         packs: parts.iter().map(|part| part.scored.pack.name().to_string()).collect(),
         guardrails: Vec::new(),
@@ -191,7 +196,7 @@ pub fn tell(scored: &[Scored], file: &str, told: &mut Told, cap: usize) -> Optio
     Some(telling)
 }
 
-fn score(scored: &Scored) -> Score {
+fn score(scored: &ScoredPack) -> Score {
     Score {
         pack: scored.pack.name().to_string(),
         score: scored.score,
@@ -201,7 +206,7 @@ fn score(scored: &Scored) -> Score {
 
 /// The lessons of a pack for a file: of a relevant one the best, of equal ones those that fit first; of one that only
 /// applies the best that fit.
-fn choose<'a>(scored: &'a Scored, file_words: &[String]) -> Vec<&'a Lesson> {
+fn choose<'a>(scored: &'a ScoredPack, file_words: &[String]) -> Vec<&'a Lesson> {
     let fits = |lesson: &Lesson| {
         scored.near.contains(&lesson.category) || file_words.iter().any(|word| lesson.has_word(word))
     };
@@ -231,15 +236,15 @@ fn heading(pack: &Pack) -> String {
 }
 
 /// The room that is left.
-struct Room {
+struct TextBudget {
     left: usize,
     whole: usize,
 }
 
-impl Room {
+impl TextBudget {
     fn new(tokens: usize) -> Self {
-        let whole = tokens.saturating_mul(TOKEN).min(LONGEST);
-        Room { left: whole, whole }
+        let whole = tokens.saturating_mul(TOKEN).min(MAX_INJECTION_CHARS);
+        TextBudget { left: whole, whole }
     }
 
     /// Takes room for a text, where there is enough.
@@ -295,12 +300,12 @@ fn units(text: &str) -> usize {
 }
 
 /// Characters of one line that is told.
-const LONGEST_LINE: usize = 1_000;
+const MAX_LINE_CHARS: usize = 1_000;
 
 /// A text of somebody else on one line: nothing in it is unseen, and it cannot close our tag or open another program's.
 #[must_use]
 pub fn clean_line(text: &str) -> String {
-    quote::line(text, LONGEST_LINE)
+    quote::line(text, MAX_LINE_CHARS)
 }
 
 fn attribute(text: &str) -> String {
@@ -311,13 +316,18 @@ fn attribute(text: &str) -> String {
 impl Packs {
     /// What a session is told at its start: every pack with what it is for, and the guardrails of those that apply to
     /// files with these extensions (`.rs`). Packs without extensions apply to everything.
-    pub fn digest(&self, extensions: &BTreeSet<String>, told: &mut Told, cap: usize) -> Option<Telling> {
+    pub fn digest(
+        &self,
+        extensions: &BTreeSet<String>,
+        told: &mut InjectionHistory,
+        cap: usize,
+    ) -> Option<PackInjection> {
         let (head, tail) = ("<marvin-packs>\n", "</marvin-packs>");
-        let mut room = Room::new(cap);
+        let mut room = TextBudget::new(cap);
         room.take(head);
         room.take(tail);
         let mut text = head.to_string();
-        let mut telling = Telling {
+        let mut telling = PackInjection {
             text: String::new(),
             packs: Vec::new(),
             guardrails: Vec::new(),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// One decision.
 #[derive(Debug, Clone, Copy)]
-pub struct Counted {
+pub struct LayerDecision {
     /// Allow, ask or deny.
     pub decision: Decision,
     /// Which layer decided.
@@ -25,7 +25,7 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    pub(super) fn count(&mut self, counted: Counted) {
+    pub(super) fn count(&mut self, counted: LayerDecision) {
         self.add(counted.decision.word(), counted.layer, clock::now_stamp());
     }
 

@@ -7,7 +7,7 @@ mod metrics;
 mod restore;
 
 use crate::event::Client;
-use crate::packs::Told;
+use crate::packs::InjectionHistory;
 use jiff::Timestamp;
 use marvin_base::atomic;
 use marvin_base::ledger::{Durability, Ledger, LedgerError};
@@ -23,14 +23,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-pub use metrics::Counted;
+pub use metrics::LayerDecision;
 
 /// What happened lately, in `run.json`.
-const MOST_ACTIVITY: usize = 20;
+const MAX_RECENT_ACTIVITIES: usize = 20;
 /// Corrections whose words are told again.
-const MOST_WORDS: usize = 12;
+const MAX_QUOTED_CORRECTIONS: usize = 12;
 /// Characters of a text in the record.
-const LONGEST: usize = 200;
+const MAX_RECORDED_TEXT_CHARS: usize = 200;
 /// How often `run.json` follows what happens; the trace is always first.
 const FLUSH: Duration = Duration::from_secs(2);
 
@@ -40,7 +40,7 @@ pub struct Session {
     /// The client's name for it.
     pub id: String,
     /// What was told: to the agent of the session (the empty name) and to each sub-agent, which begins knowing nothing.
-    pub told: BTreeMap<String, Told>,
+    pub told: BTreeMap<String, InjectionHistory>,
     /// Corrections: their category and when.
     pub corrections: Vec<(String, Timestamp)>,
     /// What was corrected, in the person's words, newest last.
@@ -110,23 +110,28 @@ impl Session {
     pub fn open(runs: &Path, id: &str, client: Client, redactor: &Arc<Redactor>) -> Result<Session, String> {
         let pointer = runs.join("sessions").join(file_name(id));
         if let Some(run) = restore::run(runs, &pointer, id) {
-            return Session::of(run, id, client, redactor).map(restore::restored);
+            return Session::from_run(run, id, client, redactor).map(restore::restored);
         }
         let run = RunDirectory::create(runs).map_err(|error| error.to_string())?;
         match restore::claim(&pointer, run.id()) {
-            Ok(true) => Session::of(run, id, client, redactor).map(Session::begun),
+            Ok(true) => Session::from_run(run, id, client, redactor).map(Session::begun),
             // Somebody else was faster: theirs is the run, ours was never one.
             Ok(false) => {
                 std::fs::remove_dir_all(run.path()).ok();
                 let run = restore::run(runs, &pointer, id)
                     .ok_or_else(|| format!("{} names no run", pointer.display()))?;
-                Session::of(run, id, client, redactor).map(restore::restored)
+                Session::from_run(run, id, client, redactor).map(restore::restored)
             }
             Err(error) => Err(format!("cannot write {}: {error}", pointer.display())),
         }
     }
 
-    fn of(run: RunDirectory, id: &str, client: Client, redactor: &Arc<Redactor>) -> Result<Session, String> {
+    fn from_run(
+        run: RunDirectory,
+        id: &str,
+        client: Client,
+        redactor: &Arc<Redactor>,
+    ) -> Result<Session, String> {
         let trace = Ledger::open_shared_chained(&run.trace(), Durability::Turn, redactor.clone())
             .map_err(|error| error.to_string())?;
         Ok(Session {
@@ -217,21 +222,21 @@ impl Session {
     #[must_use]
     pub fn short(&self, text: &str) -> String {
         // The secret may begin before the cut; what lies far behind it cannot be in sight of it.
-        let near: String = text.chars().take(LONGEST * 20).collect();
-        truncate::line(&self.redactor.text(&near), LONGEST)
+        let near: String = text.chars().take(MAX_RECORDED_TEXT_CHARS * 20).collect();
+        truncate::line(&self.redactor.text(&near), MAX_RECORDED_TEXT_CHARS)
     }
 
     /// Notes that something happened, for `run.json`.
     pub fn activity(&mut self, kind: &str, data: &Value) {
         let line = json!({"type": kind, "timestamp": clock::now_stamp(), "data": data});
         self.facts.recent_activity.push(line);
-        let extra = self.facts.recent_activity.len().saturating_sub(MOST_ACTIVITY);
+        let extra = self.facts.recent_activity.len().saturating_sub(MAX_RECENT_ACTIVITIES);
         self.facts.recent_activity.drain(..extra);
         self.changed = true;
     }
 
     /// Counts a decision of the gate.
-    pub fn count(&mut self, counted: Counted) {
+    pub fn count(&mut self, counted: LayerDecision) {
         self.metrics.count(counted);
         self.changed = true;
     }
@@ -242,18 +247,18 @@ impl Session {
             self.corrections.push((category.to_string(), at));
         }
         self.words.push(words.to_string());
-        let extra = self.words.len().saturating_sub(MOST_WORDS);
+        let extra = self.words.len().saturating_sub(MAX_QUOTED_CORRECTIONS);
         self.words.drain(..extra);
     }
 
     /// What was told to an agent of the session.
-    pub fn told(&mut self, agent: Option<&str>) -> &mut Told {
+    pub fn told(&mut self, agent: Option<&str>) -> &mut InjectionHistory {
         self.told.entry(agent.unwrap_or_default().to_string()).or_default()
     }
 
     /// What is to be written to `run.json` and the figures of the gate, when it is time.
     #[must_use]
-    pub fn due(&mut self) -> Option<State> {
+    pub fn due(&mut self) -> Option<SessionRecord> {
         (self.changed && self.flushed.is_none_or(|at| at.elapsed() >= FLUSH)).then(|| self.state())
     }
 
@@ -267,7 +272,7 @@ impl Session {
         self.changed = !self.state().write();
     }
 
-    fn state(&mut self) -> State {
+    fn state(&mut self) -> SessionRecord {
         let mut facts = serde_json::to_value(&self.facts).unwrap_or_default();
         if let Some(map) = facts.as_object_mut() {
             map.insert("manner".into(), "hooks".into());
@@ -279,7 +284,7 @@ impl Session {
         self.changed = false;
         self.flushed = Some(Instant::now());
         self.states += 1;
-        State {
+        SessionRecord {
             number: self.states,
             facts,
             metrics: self.metrics.value(),
@@ -314,7 +319,7 @@ impl Session {
 
 /// What `run.json` and the figures of the gate are to hold.
 #[derive(Debug)]
-pub struct State {
+pub struct SessionRecord {
     number: u64,
     facts: Value,
     metrics: Option<Value>,
@@ -322,7 +327,7 @@ pub struct State {
     written: Arc<Mutex<u64>>,
 }
 
-impl State {
+impl SessionRecord {
     /// Writes it, unless a newer one was written. True when there is nothing more to do.
     #[must_use]
     pub fn write(self) -> bool {
@@ -355,5 +360,5 @@ fn file_name(id: &str) -> String {
     if !id.is_empty() && id.len() <= 80 && id.bytes().all(plain) {
         return id.to_string();
     }
-    format!("session-{}", signature::of(&json!(id)))
+    format!("session-{}", signature::hash(&json!(id)))
 }

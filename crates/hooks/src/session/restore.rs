@@ -1,7 +1,7 @@
 //! Finds the run of a session again, and reads back what memory kept of it.
 
-use super::{MOST_WORDS, Session};
-use crate::packs::Told;
+use super::{MAX_QUOTED_CORRECTIONS, Session};
+use crate::packs::InjectionHistory;
 use jiff::Timestamp;
 use marvin_base::files::{self, Links};
 use marvin_base::ledger;
@@ -13,14 +13,15 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Bytes of a file that is read back.
-const LARGEST: u64 = 64 * 1024 * 1024;
+const MAX_RESTORED_FILE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The run that a session's file names.
 pub(super) fn run(runs: &Path, pointer: &Path, session: &str) -> Option<RunDirectory> {
     let id = files::read_text(pointer, 256, Links::Refuse).ok()?;
     let run = RunDirectory::open(runs, id.trim()).ok()?;
     // A run that says that it is another session's is not this one's, whatever the file says.
-    let facts = files::read_text(&run.path().join("run.json"), LARGEST, Links::Refuse).unwrap_or_default();
+    let facts = files::read_text(&run.path().join("run.json"), MAX_RESTORED_FILE_BYTES, Links::Refuse)
+        .unwrap_or_default();
     let facts: Value = serde_json::from_str(&facts).unwrap_or_default();
     let other = facts.get("sessionId").and_then(Value::as_str).is_some_and(|other| other != session);
     if other {
@@ -46,7 +47,7 @@ pub(super) fn claim(pointer: &Path, run: &str) -> std::io::Result<bool> {
 /// The session as it was.
 pub(super) fn restored(mut session: Session) -> Session {
     let directory = session.run.path().to_path_buf();
-    if let Ok(text) = files::read_text(&directory.join("run.json"), LARGEST, Links::Refuse) {
+    if let Ok(text) = files::read_text(&directory.join("run.json"), MAX_RESTORED_FILE_BYTES, Links::Refuse) {
         session.facts = serde_json::from_str(&text).unwrap_or_default();
     }
     let since = trace(&mut session);
@@ -111,12 +112,12 @@ fn corrections(session: &mut Session, path: &Path) {
         }
         session.words.extend(text("content").map(str::to_string));
     }
-    let extra = session.words.len().saturating_sub(MOST_WORDS);
+    let extra = session.words.len().saturating_sub(MAX_QUOTED_CORRECTIONS);
     session.words.drain(..extra);
 }
 
-fn told(path: &Path, since: Option<&str>) -> BTreeMap<String, Told> {
-    let mut told: BTreeMap<String, Told> = BTreeMap::new();
+fn told(path: &Path, since: Option<&str>) -> BTreeMap<String, InjectionHistory> {
+    let mut told: BTreeMap<String, InjectionHistory> = BTreeMap::new();
     for line in lines(path) {
         let text = |key: &str| line.get(key).and_then(Value::as_str).unwrap_or_default();
         if since.is_some_and(|since| text("timestamp") < since) {
@@ -145,7 +146,8 @@ pub(super) fn recount(session: &mut Session) {
 }
 
 fn lines(path: &Path) -> Vec<Value> {
-    let large = std::fs::symlink_metadata(path).is_ok_and(|facts| facts.len() > LARGEST || !facts.is_file());
+    let large = std::fs::symlink_metadata(path)
+        .is_ok_and(|facts| facts.len() > MAX_RESTORED_FILE_BYTES || !facts.is_file());
     if large {
         return Vec::new();
     }

@@ -1,18 +1,27 @@
 //! The baseline: one agent, one session of the one loop, no commitments. Its final answer is its claim.
 
-use super::{Bench, Room, Runner, Solved, Watcher, flags, prompt};
+use super::{AttemptDirectory, Bench, Runner, RunnerReport, Watcher, flags, prompt};
 use crate::error::LabError;
 use crate::task::Task;
 use marvin_agent::session::Manner;
-use marvin_agent::{Ground, Notice, Session, SessionOptions, Status};
+use marvin_agent::{Notice, ProjectContext, Session, SessionOptions, Status};
 use marvin_model::price::dollars;
 use serde_json::Value;
 
-pub(super) async fn solve(task: &Task, room: &Room, bench: &Bench) -> Result<Solved, LabError> {
+pub(super) async fn solve(
+    task: &Task,
+    room: &AttemptDirectory,
+    bench: &Bench,
+) -> Result<RunnerReport, LabError> {
     let flags = flags(Runner::Baseline, task, room, bench)?;
     let workspace = room.workspace();
-    let ground =
-        Ground::find(bench.environment_of(workspace), bench.directory.clone(), Some(workspace), true, flags)?;
+    let ground = ProjectContext::find(
+        bench.environment_of(workspace),
+        bench.directory.clone(),
+        Some(workspace),
+        true,
+        flags,
+    )?;
     let watcher = Watcher::new(task, workspace);
     let watching = watcher.clone();
     let mut session = Session::open(SessionOptions {
@@ -41,7 +50,7 @@ pub(super) async fn solve(task: &Task, room: &Room, bench: &Bench) -> Result<Sol
     }
     let totals = session.cost().totals().unwrap_or_default();
     let tokens = totals.tokens.values().fold((0, 0), |sum, (input, output)| (sum.0 + input, sum.1 + output));
-    Ok(Solved {
+    Ok(RunnerReport {
         status: outcome.status.name().to_string(),
         claimed: outcome.status == Status::Success,
         model_calls: totals.turns,

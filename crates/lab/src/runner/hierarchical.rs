@@ -1,15 +1,15 @@
 //! The hierarchical runner: a Planner makes a workflow of the task, workers do its steps, and the visible tests must pass before its last step
 //! counts. A failed attempt is repeated only with a lesson and another strategy; that is the engine's business, not this module's.
 
-use super::{Bench, Room, Runner, Solved, Watcher, flags, prompt};
+use super::{AttemptDirectory, Bench, Runner, RunnerReport, Watcher, flags, prompt};
 use crate::error::LabError;
 use crate::task::Task;
-use marvin_agent::crew::Crew;
+use marvin_agent::crew::StepAgents;
 use marvin_agent::trace::Listener;
-use marvin_agent::{Ground, Notice};
+use marvin_agent::{Notice, ProjectContext};
 use marvin_base::settings::table;
 use marvin_flow::deterministic::{Command, Echo};
-use marvin_flow::engine::{self, Kept, Options, Prepared, RunStatus, Workers};
+use marvin_flow::engine::{self, MemoryTeacher, Options, PreparedRun, RunStatus, Workers};
 use marvin_flow::manager;
 use marvin_flow::spec::{self, Workflow};
 use marvin_flow::workers::{names, roles_for};
@@ -48,11 +48,20 @@ impl Counts {
     }
 }
 
-pub(super) async fn solve(task: &Task, room: &Room, bench: &Bench) -> Result<Solved, LabError> {
+pub(super) async fn solve(
+    task: &Task,
+    room: &AttemptDirectory,
+    bench: &Bench,
+) -> Result<RunnerReport, LabError> {
     let flags = flags(Runner::Hierarchical, task, room, bench)?;
     let workspace = room.workspace();
-    let ground =
-        Ground::find(bench.environment_of(workspace), bench.directory.clone(), Some(workspace), true, flags)?;
+    let ground = ProjectContext::find(
+        bench.environment_of(workspace),
+        bench.directory.clone(),
+        Some(workspace),
+        true,
+        flags,
+    )?;
     let ground = Arc::new(ground);
     let counts = Counts {
         watcher: Watcher::new(task, workspace),
@@ -65,14 +74,14 @@ pub(super) async fn solve(task: &Task, room: &Room, bench: &Bench) -> Result<Sol
     let concurrency = usize::from(bench.recordings);
     let options = Options { concurrency, sync: None, listener: counts.listener() };
     let goal = prompt(task);
-    let prepared = Prepared::new(&ground, &goal, options)?;
-    let crew = Arc::new(Crew::open(&ground, prepared.directory(), prepared.trace(), &cancel)?);
+    let prepared = PreparedRun::new(&ground, &goal, options)?;
+    let crew = Arc::new(StepAgents::open(&ground, prepared.directory(), prepared.trace(), &cancel)?);
     let mut solved = match planned(&crew, &goal, &cancel).await? {
         Some(workflow) => work(prepared, workflow, &ground, &crew, &cancel).await?,
         None => {
             prepared.abandon(&ground, &goal)?;
             let error = Some("there was no plan before the budget or the time was spent".to_string());
-            Solved { status: "stopped".into(), error, ..Solved::default() }
+            RunnerReport { status: "stopped".into(), error, ..RunnerReport::default() }
         }
     };
     if bench.cancel.is_cancelled() {
@@ -94,13 +103,13 @@ pub(super) async fn solve(task: &Task, room: &Room, bench: &Bench) -> Result<Sol
 }
 
 /// The lessons of the workspace, which are those of this attempt.
-fn lessons(ground: &Ground) -> Lessons {
-    let places = Places::of(&ground.layout, &ground.settings);
+fn lessons(ground: &ProjectContext) -> Lessons {
+    let places = Places::from_settings(&ground.layout, &ground.settings);
     Lessons::open(&places.lessons, &places.index, ground.redactor.clone())
 }
 
 /// Ends everything when the deadline of the settings passes; the token that is given back says that it did.
-fn arm_deadline(ground: &Ground, cancel: &CancellationToken) -> CancellationToken {
+fn arm_deadline(ground: &ProjectContext, cancel: &CancellationToken) -> CancellationToken {
     let late = CancellationToken::new();
     let seconds = ground.settings.seconds(&table::DEADLINE);
     if !seconds.is_zero() {
@@ -115,7 +124,11 @@ fn arm_deadline(ground: &Ground, cancel: &CancellationToken) -> CancellationToke
 }
 
 /// What the Planner makes of the task; the manager adds what must hold at the end.
-async fn planned(crew: &Crew, goal: &str, cancel: &CancellationToken) -> Result<Option<Workflow>, LabError> {
+async fn planned(
+    crew: &StepAgents,
+    goal: &str,
+    cancel: &CancellationToken,
+) -> Result<Option<Workflow>, LabError> {
     let read = |workflow: &Value| -> Result<Workflow, String> {
         let workflow =
             spec::from_text(&workflow.to_string(), "the plan").map_err(|error| error.to_string())?;
@@ -129,25 +142,25 @@ async fn planned(crew: &Crew, goal: &str, cancel: &CancellationToken) -> Result<
 
 /// Does the steps.
 async fn work(
-    prepared: Prepared,
+    prepared: PreparedRun,
     workflow: Workflow,
-    ground: &Arc<Ground>,
-    crew: &Arc<Crew>,
+    ground: &Arc<ProjectContext>,
+    crew: &Arc<StepAgents>,
     cancel: &CancellationToken,
-) -> Result<Solved, LabError> {
+) -> Result<RunnerReport, LabError> {
     let mut run = prepared.begin(ground, workflow)?;
     let mut workers = Workers::new();
     workers.insert("Echo".into(), Arc::new(Echo));
     workers.insert("Command".into(), Arc::new(Command::new(ground.clone())));
     workers.extend(roles_for(crew, &run.workflow().metadata));
     run.charge(crew.cost().clone());
-    let teacher = Box::new(Kept::new(lessons(ground)));
+    let teacher = Box::new(MemoryTeacher::new(lessons(ground)));
     let outcome = run.go(workers, teacher, cancel.clone()).await?;
     let failed: Vec<String> = outcome.failed.iter().map(|(step, why)| format!("{step}: {why}")).collect();
-    Ok(Solved {
+    Ok(RunnerReport {
         status: outcome.status.word().to_lowercase(),
         claimed: outcome.status == RunStatus::Succeeded,
         error: (!failed.is_empty()).then(|| failed.join("; ")),
-        ..Solved::default()
+        ..RunnerReport::default()
     })
 }

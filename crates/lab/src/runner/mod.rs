@@ -101,7 +101,7 @@ pub(crate) fn state_beside(workspace: &Path) -> PathBuf {
 
 /// What a runner says of its work, and what it cost.
 #[derive(Debug, Clone, Default)]
-pub struct Solved {
+pub struct RunnerReport {
     /// How it ended, in its own words: `success`, `failed` …
     pub status: String,
     /// Whether it says that the task is solved.
@@ -126,17 +126,17 @@ pub struct Solved {
 
 /// The directory of one attempt at a task: the workspace, and beside it what the solver does not see.
 #[derive(Debug)]
-pub struct Room {
+pub struct AttemptDirectory {
     directory: tempfile::TempDir,
     workspace: PathBuf,
 }
 
-impl Room {
+impl AttemptDirectory {
     /// A workspace with the starter's files and the task's text.
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn new(task: &Task) -> Result<Room, LabError> {
+    pub fn new(task: &Task) -> Result<AttemptDirectory, LabError> {
         let directory = tempfile::Builder::new().prefix("marvin-task-").tempdir();
         let directory =
             directory.map_err(|error| LabError::file(Path::new("a temporary directory"), error))?;
@@ -147,7 +147,7 @@ impl Room {
             put(&workspace.join(path), text.as_bytes())?;
         }
         put(&workspace.join("TASK.md"), task.text.as_bytes())?;
-        Ok(Room { directory, workspace })
+        Ok(AttemptDirectory { directory, workspace })
     }
 
     /// Where the solver works.
@@ -174,14 +174,19 @@ impl Room {
 ///
 /// # Errors
 /// When it cannot begin, or its record breaks. A task that is not solved is no error.
-pub async fn solve(runner: Runner, task: &Task, room: &Room, bench: &Bench) -> Result<Solved, LabError> {
+pub async fn solve(
+    runner: Runner,
+    task: &Task,
+    room: &AttemptDirectory,
+    bench: &Bench,
+) -> Result<RunnerReport, LabError> {
     match runner {
-        Runner::Nop => Ok(Solved { status: "nothing".into(), ..Solved::default() }),
+        Runner::Nop => Ok(RunnerReport { status: "nothing".into(), ..RunnerReport::default() }),
         Runner::Oracle => {
             for (path, text) in task.directory("solution") {
                 put(&room.workspace.join(path), text.as_bytes())?;
             }
-            Ok(Solved { status: "success".into(), claimed: true, ..Solved::default() })
+            Ok(RunnerReport { status: "success".into(), claimed: true, ..RunnerReport::default() })
         }
         Runner::Baseline => baseline::solve(task, room, bench).await,
         Runner::Hierarchical => Box::pin(hierarchical::solve(task, room, bench)).await,
@@ -202,7 +207,7 @@ fn prompt(task: &Task) -> String {
 fn flags(
     runner: Runner,
     task: &Task,
-    room: &Room,
+    room: &AttemptDirectory,
     bench: &Bench,
 ) -> Result<Vec<(&'static str, String)>, LabError> {
     let mut flags = bench.flags.clone();
@@ -266,7 +271,7 @@ mod tests {
     #[test]
     fn a_workspace_holds_nothing_of_what_is_hidden() {
         for task in task::all().unwrap().values() {
-            let room = Room::new(task).unwrap();
+            let room = AttemptDirectory::new(task).unwrap();
             let mut directories = vec![room.directory.path().to_path_buf()];
             let mut texts = Vec::new();
             while let Some(directory) = directories.pop() {
@@ -293,7 +298,7 @@ mod tests {
     #[test]
     fn states_are_those_that_differ() {
         let task = task::find(&["lru-cache".into()]).unwrap().remove(0);
-        let room = Room::new(&task).unwrap();
+        let room = AttemptDirectory::new(&task).unwrap();
         let watcher = Watcher::new(&task, room.workspace());
         watcher.look();
         assert!(watcher.states().is_empty());

@@ -4,11 +4,11 @@ use super::{cancel_on_signal, directory, lend, packs, project, runtime};
 use crate::cli::ChatUiArguments;
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_agent::chat::{Chat, ChatOptions};
 use marvin_base::environment::Environment;
 use marvin_base::person::decisions::state_dir;
-use marvin_base::person::{Person, Via};
+use marvin_base::person::{DecisionChannel, Person};
 use marvin_base::{Exit, ids};
 use marvin_web::{Setup, serve};
 use serde_json::json;
@@ -30,7 +30,7 @@ const LOOPBACK: Ipv4Addr = Ipv4Addr::LOCALHOST;
 pub(crate) const PORT: u16 = 8765;
 
 /// Where it is served, and who is told.
-struct Served {
+struct ServeOptions {
     address: SocketAddr,
     beyond: bool,
     open: bool,
@@ -41,8 +41,9 @@ struct Served {
 pub(super) fn run(arguments: &ChatUiArguments) -> Result<Exit, Failure> {
     let workspace = project(arguments.workspace.as_deref())?;
     let flags = arguments.model.flags();
-    let ground = Ground::find(Environment::of_process(), directory()?, workspace.as_deref(), true, flags)?;
-    let served = Served {
+    let ground =
+        ProjectContext::find(Environment::of_process(), directory()?, workspace.as_deref(), true, flags)?;
+    let served = ServeOptions {
         address: SocketAddr::new(arguments.host, arguments.port),
         beyond: arguments.expose,
         open: arguments.open,
@@ -52,8 +53,8 @@ pub(super) fn run(arguments: &ChatUiArguments) -> Result<Exit, Failure> {
 }
 
 /// As `run`, for a person whose first face it is: opened in their browser.
-pub(super) fn first(ground: Ground) -> Result<Exit, Failure> {
-    until_interrupted(ground, &Served { address: usual(), beyond: false, open: true, json: false })
+pub(super) fn first(ground: ProjectContext) -> Result<Exit, Failure> {
+    until_interrupted(ground, &ServeOptions { address: usual(), beyond: false, open: true, json: false })
 }
 
 /// The browser's face of a conversation that is shown in a terminal, at the usual port or at any that is free. Gives the link.
@@ -79,7 +80,7 @@ fn usual() -> SocketAddr {
     (LOOPBACK, PORT).into()
 }
 
-fn until_interrupted(ground: Ground, wanted: &Served) -> Result<Exit, Failure> {
+fn until_interrupted(ground: ProjectContext, wanted: &ServeOptions) -> Result<Exit, Failure> {
     let runtime = runtime()?;
     let served = runtime.block_on(async {
         let cancel = cancel_on_signal();
@@ -135,7 +136,7 @@ fn until_interrupted(ground: Ground, wanted: &Served) -> Result<Exit, Failure> {
 
 /// The one who has the link is the one who started this, unless an agent did.
 fn person(environment: &Environment) -> Option<Person> {
-    let found = Person::identify(environment, Via::Page, None);
+    let found = Person::identify(environment, DecisionChannel::Page, None);
     if let Err(error) = &found {
         output::talk(&format!("note: nothing can be approved here: {error}"));
     }
@@ -144,8 +145,8 @@ fn person(environment: &Environment) -> Option<Person> {
 
 /// Says where it is. Gives the file that a browser was opened with, which is removed when it is dropped.
 fn tell(
-    wanted: &Served,
-    server: &marvin_web::Served,
+    wanted: &ServeOptions,
+    server: &marvin_web::WebServer,
     token: &str,
     environment: &Environment,
 ) -> Result<Option<NamedTempFile>, Failure> {

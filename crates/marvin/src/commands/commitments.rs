@@ -4,8 +4,10 @@ use super::{cancel_on_signal, deciding, directory, project, runtime};
 use crate::cli::{CommitmentChoice, CommitmentsCommand, CommitmentsPlace};
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::Ground;
-use marvin_agent::commitments::{self, Added, ChangeError, Checked, Commitment, Draft, Report, Source};
+use marvin_agent::ProjectContext;
+use marvin_agent::commitments::{
+    self, AddedCommitment, ChangeError, Commitment, CommitmentResult, Draft, Report, Source,
+};
 use marvin_base::environment::Environment;
 use marvin_base::{Exit, truncate};
 use serde_json::{Value, json};
@@ -59,10 +61,10 @@ pub(super) fn run(command: CommitmentsCommand) -> Result<Exit, Failure> {
 }
 
 /// The project around the directory; where there is none and one may be made, the directory itself.
-fn ground(place: &CommitmentsPlace, make: bool) -> Result<Ground, Failure> {
+fn ground(place: &CommitmentsPlace, make: bool) -> Result<ProjectContext, Failure> {
     let directory = directory()?;
     let project = project(place.working_dir.as_deref())?.or_else(|| make.then(|| directory.clone()));
-    Ok(Ground::find(Environment::of_process(), directory, project.as_deref(), false, Vec::new())?)
+    Ok(ProjectContext::find(Environment::of_process(), directory, project.as_deref(), false, Vec::new())?)
 }
 
 /// A person says yes: by an answer, or by the flag.
@@ -96,7 +98,7 @@ fn done(choice: &CommitmentChoice, what: &str) -> Result<Exit, Failure> {
     output::line(&format!("{what} {}", choice.id))
 }
 
-fn added(added: &Added, as_json: bool) -> Result<Exit, Failure> {
+fn added(added: &AddedCommitment, as_json: bool) -> Result<Exit, Failure> {
     if let Some(verdict) = &added.doubt {
         output::talk(&format!(
             "note: the gate asks about this command ({}), so it cannot be verified until a person allows it\n  hint: marvin gate learned add {:?}",
@@ -175,7 +177,7 @@ fn verify(ids: &[String], place: &CommitmentsPlace) -> Result<Exit, Failure> {
     let mut lost = None;
     let report = runtime()?.block_on(async {
         let cancel = cancel_on_signal();
-        let mut notice = |checked: &Checked| {
+        let mut notice = |checked: &CommitmentResult| {
             if !as_json && lost.is_none() {
                 lost = output::line(&row(checked)).err();
             }
@@ -199,7 +201,7 @@ fn verify(ids: &[String], place: &CommitmentsPlace) -> Result<Exit, Failure> {
 }
 
 /// One calm line for one commitment.
-fn row(checked: &Checked) -> String {
+fn row(checked: &CommitmentResult) -> String {
     let took = std::time::Duration::from_millis(checked.duration_ms).as_secs_f64();
     let why = checked.reason.as_deref().and_then(|reason| reason.lines().next());
     let why = why.map(|why| format!(": {}", truncate::line(why, 120))).unwrap_or_default();

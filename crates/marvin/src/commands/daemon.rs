@@ -72,7 +72,7 @@ fn find(environment: &Environment, place: &DaemonPlace) -> Result<(PathBuf, Plac
     };
     let home = Layout::new(environment, None).home().to_path_buf();
     let project = wire::project(&given, &home);
-    let place = Place::of(environment, &project).ok_or_else(|| {
+    let place = Place::for_project(environment, &project).ok_or_else(|| {
         Failure::failed("the path of its socket would be too long\n  hint: set TMPDIR to a shorter directory")
     })?;
     Ok((project, place))

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use marvin_base::environment::Environment;
 use marvin_base::person::decisions::DecisionError;
-use marvin_base::person::{self, Person, Refusal, Via};
+use marvin_base::person::{self, DecisionChannel, Person, Refusal};
 
 impl From<Refusal> for Failure {
     fn from(refusal: Refusal) -> Self {
@@ -19,7 +19,7 @@ impl From<DecisionError> for Failure {
 
 /// The person for whom this command line speaks.
 pub(super) fn person(reviewer: Option<&str>) -> Result<Person, Failure> {
-    Ok(Person::identify(&Environment::of_process(), Via::Command, reviewer)?)
+    Ok(Person::identify(&Environment::of_process(), DecisionChannel::Command, reviewer)?)
 }
 
 /// Finds the person and records what they decide; what follows may take effect.

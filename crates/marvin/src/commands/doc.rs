@@ -4,7 +4,7 @@ use super::{directory, project};
 use crate::cli::DocCommand;
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_agent::commitments::{Store, StoreError};
 use marvin_base::environment::Environment;
 use marvin_base::{Exit, signature, truncate};
@@ -15,7 +15,7 @@ use std::path::Path;
 /// Bytes that are read at once.
 const PIECE: usize = 64 * 1024;
 /// Bytes of a document that is shown as JSON.
-const LARGEST: u64 = 16 * 1024 * 1024;
+const MAX_JSON_DOCUMENT_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Runs one of the commands about documents.
 pub(super) fn run(command: DocCommand) -> Result<Exit, Failure> {
@@ -29,8 +29,8 @@ pub(super) fn run(command: DocCommand) -> Result<Exit, Failure> {
 fn store(working_dir: Option<&Path>) -> Result<Option<Store>, Failure> {
     let project = project(working_dir)?;
     let ground =
-        Ground::find(Environment::of_process(), directory()?, project.as_deref(), false, Vec::new())?;
-    Ok(Store::of(&ground.layout))
+        ProjectContext::find(Environment::of_process(), directory()?, project.as_deref(), false, Vec::new())?;
+    Ok(Store::from_layout(&ground.layout))
 }
 
 fn failed(error: &StoreError) -> Failure {
@@ -72,15 +72,17 @@ fn show(id: &str, working_dir: Option<&Path>, as_json: bool) -> Result<Exit, Fai
     }
     let file = store.open_raw(id).map_err(|error| failed(&error))?;
     let mut bytes = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| broken(&store, id, &error))?;
-    if bytes.len() as u64 > LARGEST {
+    file.take(MAX_JSON_DOCUMENT_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| broken(&store, id, &error))?;
+    if bytes.len() as u64 > MAX_JSON_DOCUMENT_BYTES {
         return Err(Failure::failed(format!(
-            "the document `{id}` is larger than {LARGEST} bytes\n  hint: without --json it is printed whatever its size"
+            "the document `{id}` is larger than {MAX_JSON_DOCUMENT_BYTES} bytes\n  hint: without --json it is printed whatever its size"
         )));
     }
     let mut shown = json!({
         "id": id, "path": store.path(id).display().to_string(), "bytes": bytes.len(),
-        "sha256": signature::of_bytes(&bytes),
+        "sha256": signature::hash_bytes(&bytes),
     });
     if let Value::Object(map) = &mut shown {
         match std::str::from_utf8(&bytes) {

@@ -3,12 +3,12 @@
 use crate::commands::{directory, ground, runtime};
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_base::child::{self, Child, Ending};
 use marvin_base::environment::Environment;
 use marvin_base::settings::table;
 use marvin_base::{Exit, atomic};
-use marvin_gate::sandbox::{self, Level, Wanted};
+use marvin_gate::sandbox::{self, Level, SandboxMode};
 use marvin_model::choose::{self, ProviderStatus};
 use marvin_tools::servers;
 use serde::Serialize;
@@ -22,7 +22,7 @@ const LITTLE_ROOM_MB: u64 = 500;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum State {
+enum CheckStatus {
     Ok,
     Missing,
     Problem,
@@ -31,21 +31,21 @@ enum State {
 #[derive(Debug, Serialize)]
 struct Check {
     name: &'static str,
-    state: State,
+    state: CheckStatus,
     found: String,
     #[serde(skip_serializing_if = "String::is_empty")]
     mend: String,
 }
 
-fn check(name: &'static str, state: State, found: impl Into<String>, mend: impl Into<String>) -> Check {
-    let mend = if state == State::Ok { String::new() } else { mend.into() };
+fn check(name: &'static str, state: CheckStatus, found: impl Into<String>, mend: impl Into<String>) -> Check {
+    let mend = if state == CheckStatus::Ok { String::new() } else { mend.into() };
     Check { name, state, found: found.into(), mend }
 }
 
 /// Looks at everything and reports it.
 pub(super) fn run(as_json: bool) -> Result<Exit, Failure> {
     let environment = Environment::of_process();
-    let mut checks = vec![check("marvin", State::Ok, env!("CARGO_PKG_VERSION"), "")];
+    let mut checks = vec![check("marvin", CheckStatus::Ok, env!("CARGO_PKG_VERSION"), "")];
     let ground = match ground(true) {
         Ok(ground) => {
             let files = [Some(ground.layout.user_config()), ground.layout.project_config()];
@@ -56,11 +56,16 @@ pub(super) fn run(as_json: bool) -> Result<Exit, Failure> {
                 .map(|path| path.display().to_string())
                 .collect();
             let found = if read.is_empty() { "defaults only".to_string() } else { read.join(", ") };
-            checks.push(check("settings", State::Ok, found, ""));
+            checks.push(check("settings", CheckStatus::Ok, found, ""));
             Some(ground)
         }
         Err(failure) => {
-            checks.push(check("settings", State::Problem, failure.message, "mend the setting that is named"));
+            checks.push(check(
+                "settings",
+                CheckStatus::Problem,
+                failure.message,
+                "mend the setting that is named",
+            ));
             None
         }
     };
@@ -76,7 +81,7 @@ pub(super) fn run(as_json: bool) -> Result<Exit, Failure> {
         let found = format!("not UTF-8, ignored: {}", unreadable.join(", "));
         checks.push(check(
             "environment",
-            State::Missing,
+            CheckStatus::Missing,
             found,
             "unset these variables or give them UTF-8 values",
         ));
@@ -86,7 +91,7 @@ pub(super) fn run(as_json: bool) -> Result<Exit, Failure> {
         .map(|ground| choose::survey(&ground.settings, &ground.layout, &environment))
         .unwrap_or_default();
     let chosen = ground.as_ref().map(|ground| choose::provider_name(&ground.settings, &ground.layout));
-    let problems = checks.iter().filter(|check| check.state == State::Problem).count();
+    let problems = checks.iter().filter(|check| check.state == CheckStatus::Problem).count();
     if as_json {
         output::json(&json!({
             "ok": problems == 0, "problems": problems, "checks": checks, "providers": providers, "chosen": chosen,
@@ -101,9 +106,9 @@ fn text(checks: &[Check], providers: &[ProviderStatus], chosen: Option<&str>, pr
     let mut text = String::new();
     for check in checks {
         let mark = match check.state {
-            State::Ok => "ok      ",
-            State::Missing => "missing ",
-            State::Problem => "PROBLEM ",
+            CheckStatus::Ok => "ok      ",
+            CheckStatus::Missing => "missing ",
+            CheckStatus::Problem => "PROBLEM ",
         };
         text.push_str(&format!("{mark} {:12} {}\n", check.name, check.found));
         if !check.mend.is_empty() {
@@ -146,9 +151,9 @@ fn programs(environment: &Environment) -> Result<Vec<Check>, Failure> {
         ] {
             let version = version(program, arguments).await;
             let state = match (&version, needed) {
-                (Some(_), _) => State::Ok,
-                (None, true) => State::Problem,
-                (None, false) => State::Missing,
+                (Some(_), _) => CheckStatus::Ok,
+                (None, true) => CheckStatus::Problem,
+                (None, false) => CheckStatus::Missing,
             };
             checks.push(check(name, state, version.unwrap_or_else(|| "not found".into()), mend));
         }
@@ -156,7 +161,7 @@ fn programs(environment: &Environment) -> Result<Vec<Check>, Failure> {
             .iter()
             .find_map(|name| choose::find_program(name, environment));
         let found = browser.as_ref().map_or("not found".into(), |path| path.display().to_string());
-        let state = if browser.is_some() { State::Ok } else { State::Missing };
+        let state = if browser.is_some() { CheckStatus::Ok } else { CheckStatus::Missing };
         checks.push(check("browser", state, found, "install chromium, if pages need scripts to be read"));
         Ok(checks)
     })
@@ -173,46 +178,48 @@ async fn version(program: &str, arguments: &[&str]) -> Option<String> {
 }
 
 /// What contains commands, and what this machine cannot give.
-fn sandbox(ground: Option<&Ground>) -> Vec<Check> {
+fn sandbox(ground: Option<&ProjectContext>) -> Vec<Check> {
     let setting = ground.map_or("auto", |ground| ground.settings.text(&table::CONTAINMENT));
     let support = sandbox::support();
     let allow = "allow unprivileged user namespaces (on Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0)";
     let reason = support.namespaces.clone().unwrap_or_default();
-    match (Wanted::from_setting(setting), support.level) {
-        (Wanted::Off, _) => vec![check(
+    match (SandboxMode::from_setting(setting), support.level) {
+        (SandboxMode::Off, _) => vec![check(
             "sandbox",
-            State::Missing,
+            CheckStatus::Missing,
             "off: commands run without a sandbox, as sandbox.commands says",
             "set sandbox.commands = \"auto\"",
         )],
         (_, None) => vec![check(
             "sandbox",
-            State::Problem,
+            CheckStatus::Problem,
             format!("Landlock version {} is too old; commands are refused", support.landlock),
             "use Linux 6.2 or newer with Landlock on",
         )],
-        (Wanted::Namespaces, Some(Level::Landlock)) => vec![check(
+        (SandboxMode::Namespaces, Some(Level::Landlock)) => vec![check(
             "sandbox",
-            State::Problem,
+            CheckStatus::Problem,
             format!("namespaces, as sandbox.commands says, but {reason}; commands are refused"),
             allow,
         )],
-        (Wanted::Auto | Wanted::Namespaces, Some(Level::Namespaces)) => {
-            vec![check("sandbox", State::Ok, Level::Namespaces.word(), "")]
+        (SandboxMode::Auto | SandboxMode::Namespaces, Some(Level::Namespaces)) => {
+            vec![check("sandbox", CheckStatus::Ok, Level::Namespaces.word(), "")]
         }
         (wanted, Some(_)) => {
-            let why = if wanted == Wanted::Landlock { "as sandbox.commands says".into() } else { reason };
-            let first = check("sandbox", State::Ok, format!("{} ({why})", Level::Landlock.word()), allow);
+            let why =
+                if wanted == SandboxMode::Landlock { "as sandbox.commands says".into() } else { reason };
+            let first =
+                check("sandbox", CheckStatus::Ok, format!("{} ({why})", Level::Landlock.word()), allow);
             let missing = sandbox::missing(Level::Landlock).into_iter();
             std::iter::once(first)
-                .chain(missing.map(|missing| check("sandbox", State::Missing, missing, allow)))
+                .chain(missing.map(|missing| check("sandbox", CheckStatus::Missing, missing, allow)))
                 .collect()
         }
     }
 }
 
 /// The gate's rule files.
-fn rules(ground: &Ground) -> Check {
+fn rules(ground: &ProjectContext) -> Check {
     let status = marvin_gate::Layers::new(&ground.layout).status();
     let problems: Vec<String> =
         status.iter().flat_map(|status| &status.problems).map(ToString::to_string).collect();
@@ -221,7 +228,7 @@ fn rules(ground: &Ground) -> Check {
             if problems.len() > 1 { format!(" (and {} more)", problems.len() - 1) } else { String::new() };
         return check(
             "gate rules",
-            State::Problem,
+            CheckStatus::Problem,
             format!("{first}{more}"),
             "mend the file; `marvin gate rules test` checks it",
         );
@@ -236,28 +243,28 @@ fn rules(ground: &Ground) -> Check {
             format!("{counting} rules; {not} of the project do not count (`marvin gate trust`)")
         }
     };
-    check("gate rules", State::Ok, found, "")
+    check("gate rules", CheckStatus::Ok, found, "")
 }
 
 /// Servers of others that the settings name; none is started.
-fn servers(ground: &Ground) -> Option<Check> {
+fn servers(ground: &ProjectContext) -> Option<Check> {
     let (found, problems) = servers::read(&ground.settings, &ground.layout, &ground.environment);
     if let Some(first) = problems.first() {
         return Some(check(
             "mcp servers",
-            State::Problem,
+            CheckStatus::Problem,
             first.clone(),
             "mend the definition in config.toml",
         ));
     }
-    let names = |state: servers::State| -> Vec<&str> {
+    let names = |state: servers::ServerState| -> Vec<&str> {
         found.iter().filter(|one| one.state == state).map(|one| one.name.as_str()).collect()
     };
-    let (ready, untrusted) = (names(servers::State::Ready), names(servers::State::Untrusted));
-    if let Some(first) = names(servers::State::Changed).first() {
+    let (ready, untrusted) = (names(servers::ServerState::Ready), names(servers::ServerState::Untrusted));
+    if let Some(first) = names(servers::ServerState::Changed).first() {
         return Some(check(
             "mcp servers",
-            State::Problem,
+            CheckStatus::Problem,
             format!("{first} changed since it was pinned, and is not started"),
             format!("look at it, then `marvin mcp servers trust {first}`"),
         ));
@@ -266,11 +273,11 @@ fn servers(ground: &Ground) -> Option<Check> {
         (true, _) => None,
         (false, None) => {
             let shown = if ready.is_empty() { "all are off".to_string() } else { ready.join(", ") };
-            Some(check("mcp servers", State::Ok, shown, ""))
+            Some(check("mcp servers", CheckStatus::Ok, shown, ""))
         }
         (false, Some(first)) => Some(check(
             "mcp servers",
-            State::Missing,
+            CheckStatus::Missing,
             format!("named by this project and not trusted: {}", untrusted.join(", ")),
             format!("look at it, then `marvin mcp servers trust {first}`"),
         )),
@@ -278,23 +285,23 @@ fn servers(ground: &Ground) -> Option<Check> {
 }
 
 /// Can the record be written, and is there room for it?
-fn places(ground: &Ground) -> Result<Vec<Check>, Failure> {
+fn places(ground: &ProjectContext) -> Result<Vec<Check>, Failure> {
     let mut checks = Vec::new();
     let runs = ground.layout.runs();
     let project = ground.layout.project().map_or_else(|| runs.clone(), Path::to_path_buf);
     for (name, path) in [("user directory", ground.layout.user().to_path_buf()), ("project", project)] {
         checks.push(match writable(&path) {
-            Ok(()) => check(name, State::Ok, format!("{} is writable", path.display()), ""),
+            Ok(()) => check(name, CheckStatus::Ok, format!("{} is writable", path.display()), ""),
             Err(error) => {
                 let mend = format!("make {} writable for you", path.display());
-                check(name, State::Problem, format!("{}: {error}", path.display()), mend)
+                check(name, CheckStatus::Problem, format!("{}: {error}", path.display()), mend)
             }
         });
     }
     let place = directory()?;
     if let Ok(room) = rustix::fs::statvfs(&place) {
         let free = room.f_bavail.saturating_mul(room.f_frsize) / 1024 / 1024;
-        let state = if free < LITTLE_ROOM_MB { State::Problem } else { State::Ok };
+        let state = if free < LITTLE_ROOM_MB { CheckStatus::Problem } else { CheckStatus::Ok };
         checks.push(check(
             "disk",
             state,

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::output;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
-use marvin_hooks::client::{Ended, Hook};
+use marvin_hooks::client::{Hook, HookOutcome};
 use marvin_hooks::event::Client;
 use std::ffi::OsString;
 use std::mem::ManuallyDrop;
@@ -33,7 +33,7 @@ pub(crate) fn run(event: &str, client: Option<Client>) -> Result<Exit, Failure> 
     let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     // The process ends with it: nothing of it is taken apart.
     let hook = ManuallyDrop::new(Hook::new(environment, event, client, &directory));
-    let late = move |ended: Ended| {
+    let late = move |ended: HookOutcome| {
         if !ANSWERED.swap(true, Ordering::AcqRel) {
             let exit = finish(&ended).unwrap_or_else(|failure| {
                 // Codex takes exit code 2 for a refusal only where something is said.
@@ -56,7 +56,7 @@ pub(crate) fn run(event: &str, client: Option<Client>) -> Result<Exit, Failure> 
     finish(&ended)
 }
 
-fn finish(ended: &Ended) -> Result<Exit, Failure> {
+fn finish(ended: &HookOutcome) -> Result<Exit, Failure> {
     match &ended.blocked {
         // Both clients take exit code 2 for a refusal, and everything else but a good answer for a yes.
         Some(why) => Err(Failure::usage(why.clone())),

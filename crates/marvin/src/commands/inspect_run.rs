@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Things of a kind that are shown one by one; the rest is counted.
-const MOST: usize = 12;
+const MAX_LISTED_ITEMS: usize = 12;
 
 /// Shows a run.
 pub(super) fn run(arguments: &InspectRunArguments) -> Result<Exit, Failure> {
@@ -157,7 +157,7 @@ fn verification(run: &Inspection) -> Vec<String> {
     let Some(proof) = &run.verification else { return Vec::new() };
     let commitments = proof.get("commitments").and_then(Value::as_array);
     let mut lines = vec![text(proof, "status").to_string()];
-    lines.extend(commitments.into_iter().flatten().take(MOST).map(|one| {
+    lines.extend(commitments.into_iter().flatten().take(MAX_LISTED_ITEMS).map(|one| {
         let name =
             if text(one, "description").is_empty() { text(one, "id") } else { text(one, "description") };
         format!("{:14} {}", text(one, "status"), truncate::line(name, 100))
@@ -181,8 +181,8 @@ fn joined(words: Vec<String>) -> Vec<String> {
 /// The first few, and how many more there are.
 fn some(lines: impl Iterator<Item = String>) -> Vec<String> {
     let lines: Vec<String> = lines.collect();
-    let more = lines.len().saturating_sub(MOST);
-    let mut shown: Vec<String> = lines.into_iter().take(MOST).collect();
+    let more = lines.len().saturating_sub(MAX_LISTED_ITEMS);
+    let mut shown: Vec<String> = lines.into_iter().take(MAX_LISTED_ITEMS).collect();
     if more > 0 {
         shown.push(format!("… and {more} more (--json shows all)"));
     }

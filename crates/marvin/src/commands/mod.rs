@@ -36,7 +36,7 @@ pub(crate) use turn::not_understood;
 use crate::cli::{self, Arguments, Command};
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
@@ -110,8 +110,8 @@ fn project(named: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
 }
 
 /// Settings and directories for a command without a session.
-fn ground(coding: bool) -> Result<Ground, Failure> {
-    Ok(Ground::find(Environment::of_process(), directory()?, None, coding, Vec::new())?)
+fn ground(coding: bool) -> Result<ProjectContext, Failure> {
+    Ok(ProjectContext::find(Environment::of_process(), directory()?, None, coding, Vec::new())?)
 }
 
 /// A runtime on this thread. Children are tied to the thread that started them, so it must outlive them.
@@ -124,7 +124,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 }
 
 /// Starts the servers of others that the settings name, and lends their tools; none is waited for longer than it may take.
-async fn lend(ground: &mut Ground, cancel: &CancellationToken) -> marvin_mcp::client::Servers {
+async fn lend(ground: &mut ProjectContext, cancel: &CancellationToken) -> marvin_mcp::client::Servers {
     let mut servers = marvin_mcp::client::start(ground, None, cancel).await;
     ground.lent = std::mem::take(&mut servers.lent);
     servers

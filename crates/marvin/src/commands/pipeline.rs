@@ -6,7 +6,7 @@ use crate::face::{self, Reader};
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::trace::{Listener, Notice};
-use marvin_agent::{Ground, SessionError};
+use marvin_agent::{ProjectContext, SessionError};
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::ledger;
@@ -14,9 +14,9 @@ use marvin_base::run::RunDirectory;
 use marvin_base::settings::{nearest_of, table};
 use marvin_base::truncate;
 use marvin_model::cost::Totals;
-use marvin_pipeline::journal::{Journal, Known};
+use marvin_pipeline::journal::{Journal, PhaseHistory};
 use marvin_pipeline::state::StateFile;
-use marvin_pipeline::{Ended, Halt, Options, Phase, Pipeline, Trust, last_run};
+use marvin_pipeline::{Halt, Options, Phase, Pipeline, PipelineOutcome, Trust, last_run};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -65,9 +65,9 @@ pub(super) fn run(command: PipelineCommand) -> Result<Exit, Failure> {
     }
 }
 
-fn find(place: &PipelinePlace, flags: Vec<(&'static str, String)>) -> Result<Ground, Failure> {
+fn find(place: &PipelinePlace, flags: Vec<(&'static str, String)>) -> Result<ProjectContext, Failure> {
     let project = project(place.working_dir.as_deref())?;
-    Ok(Ground::find(Environment::of_process(), directory()?, project.as_deref(), true, flags)?)
+    Ok(ProjectContext::find(Environment::of_process(), directory()?, project.as_deref(), true, flags)?)
 }
 
 fn resume(arguments: &ResumePipelineArguments) -> Result<Exit, Failure> {
@@ -107,7 +107,7 @@ fn no_phase(what: &str, name: &str) -> Failure {
 
 /// Runs to the end, on this thread: children end with the thread that started them.
 fn drive(
-    ground: Ground,
+    ground: ProjectContext,
     prompt: Option<String>,
     format: OutputFormat,
     ntfy: Option<String>,
@@ -139,7 +139,7 @@ fn drive(
     Ok(ended.status.exit())
 }
 
-fn summary(ended: &Ended) -> String {
+fn summary(ended: &PipelineOutcome) -> String {
     format!(
         "{}: {}\nreport: {}\nrun: {}",
         ended.status.name().replace('_', " "),
@@ -215,7 +215,7 @@ fn status(place: &PipelinePlace) -> Result<Exit, Failure> {
         .layout
         .pipeline_state()
         .ok_or_else(|| Failure::usage("there is no project here\n  hint: --working-dir PATH"))?;
-    let state = StateFile::of(path);
+    let state = StateFile::new(path);
     let found = last_run(&ground.layout.runs());
     let known = found
         .as_ref()
@@ -288,20 +288,25 @@ fn next(says: Option<Phase>) -> Option<Phase> {
 }
 
 /// The phase that somebody is at, or was when they were killed, and for how long by the trace, which is read only then.
-fn under_way(ground: &Ground, id: &str, known: &Known) -> Option<(Phase, u64)> {
+fn under_way(ground: &ProjectContext, id: &str, known: &PhaseHistory) -> Option<(Phase, u64)> {
     known.under_way(&[])?;
     let run = RunDirectory::open(&ground.layout.runs(), id).ok()?;
     known.under_way(&ledger::read(&run.trace()).ok()?.entries)
 }
 
-fn phase_json(phase: Phase, known: &Known, says: Option<Phase>, under_way: Option<(Phase, u64)>) -> Value {
+fn phase_json(
+    phase: Phase,
+    known: &PhaseHistory,
+    says: Option<Phase>,
+    under_way: Option<(Phase, u64)>,
+) -> Value {
     let record = known.phases.get(&phase);
     json!({"phase": phase.name(), "title": phase.title(), "state": word(phase, known, says), "begun": record.map(|record| &record.begun),
         "elapsed_ms": known.worked_ms(phase, under_way), "processes": record.map(|record| record.taken),
         "facts": record.and_then(|record| record.ended.as_ref())})
 }
 
-fn word(phase: Phase, known: &Known, says: Option<Phase>) -> &'static str {
+fn word(phase: Phase, known: &PhaseHistory, says: Option<Phase>) -> &'static str {
     match known.phases.get(&phase) {
         Some(record) if record.ended.as_ref().is_some_and(|facts| facts.contains_key("skipped")) => "skipped",
         _ if says.is_some_and(|last| last >= phase) => "over",
@@ -310,7 +315,12 @@ fn word(phase: Phase, known: &Known, says: Option<Phase>) -> &'static str {
     }
 }
 
-fn phase_line(phase: Phase, known: &Known, says: Option<Phase>, under_way: Option<(Phase, u64)>) -> String {
+fn phase_line(
+    phase: Phase,
+    known: &PhaseHistory,
+    says: Option<Phase>,
+    under_way: Option<(Phase, u64)>,
+) -> String {
     let facts = known.phases.get(&phase).and_then(|record| record.ended.as_ref());
     let number = |key: &str| facts.and_then(|facts| facts.get(key)).and_then(Value::as_f64);
     let cost = number("cost_usd").map_or_else(String::new, |cost| format!("${cost:.4}"));

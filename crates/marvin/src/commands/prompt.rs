@@ -9,7 +9,7 @@ use std::io::{IsTerminal, Read};
 use std::time::Duration;
 
 /// A prompt longer than this is refused: no model takes it.
-const LONGEST: u64 = 16 * 1024 * 1024;
+const MAX_PROMPT_BYTES: u64 = 16 * 1024 * 1024;
 
 const HINT: &str = "give --prompt TEXT, --prompt-file PATH, or pipe it in";
 
@@ -74,11 +74,11 @@ fn wait_for(
 fn text(name: &str, source: impl Read) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     source
-        .take(LONGEST + 1)
+        .take(MAX_PROMPT_BYTES + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| Failure::usage(format!("{name} cannot be read: {error}")))?;
-    if bytes.len() as u64 > LONGEST {
-        return Err(Failure::usage(format!("{name} is longer than {} MB", LONGEST / 1024 / 1024)));
+    if bytes.len() as u64 > MAX_PROMPT_BYTES {
+        return Err(Failure::usage(format!("{name} is longer than {} MB", MAX_PROMPT_BYTES / 1024 / 1024)));
     }
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

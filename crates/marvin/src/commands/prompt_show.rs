@@ -4,7 +4,7 @@ use super::{directory, packs};
 use crate::cli::PromptCommand;
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_agent::compose::Composer;
 use marvin_agent::roles::Role;
 use marvin_base::Exit;
@@ -16,8 +16,13 @@ pub(super) fn run(command: PromptCommand) -> Result<Exit, Failure> {
     let PromptCommand::Show { role, step, working_dir, json: as_json } = command;
     let role = Role::find(&role).map_err(|error| Failure::usage(format!("--role: {error}")))?;
     let coding = role != Role::Chat;
-    let ground =
-        Ground::find(Environment::of_process(), directory()?, working_dir.as_deref(), coding, Vec::new())?;
+    let ground = ProjectContext::find(
+        Environment::of_process(),
+        directory()?,
+        working_dir.as_deref(),
+        coding,
+        Vec::new(),
+    )?;
     let mut composer = Composer::here(&ground, role, step.as_deref());
     composer.extras.extend(packs::for_agents(&ground));
     let composed = composer.compose();

@@ -4,10 +4,10 @@ use crate::commands::{cancel_on_signal, directory, runtime};
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::session::{self, Manner, Replay};
-use marvin_agent::{Ground, Session, SessionOptions};
+use marvin_agent::{ProjectContext, Session, SessionOptions};
 use marvin_base::environment::Environment;
 use marvin_base::{Exit, layout, run, settings, signature};
-use marvin_model::record::{self, Replaying};
+use marvin_model::record::{self, ReplayClient};
 use marvin_model::script;
 use marvin_tools::turbotime::Selection;
 use serde_json::{Value, json};
@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What a run says of itself in `run.json`.
-struct Recorded {
+struct RecordedRun {
     facts: Value,
     path: PathBuf,
 }
 
-impl Recorded {
+impl RecordedRun {
     fn text(&self, key: &str) -> &str {
         self.facts.get(key).and_then(Value::as_str).unwrap_or_default()
     }
@@ -59,7 +59,7 @@ pub(super) fn run(name: &str, as_json: bool) -> Result<Exit, Failure> {
     let working_dir = recorded.facts.get("workingDir").and_then(Value::as_str).map(PathBuf::from);
     let attended = recorded.text("manner") == "inline";
     runtime()?.block_on(async {
-        let ground = Ground::find(
+        let ground = ProjectContext::find(
             Environment::of_process(),
             directory()?,
             working_dir.as_deref().filter(|_| !attended),
@@ -67,7 +67,7 @@ pub(super) fn run(name: &str, as_json: bool) -> Result<Exit, Failure> {
             recorded.flags(),
         )?;
         let native = recorded.facts.get("nativeTools").and_then(Value::as_bool).unwrap_or(true);
-        let replaying = Arc::new(Replaying::new(
+        let replaying = Arc::new(ReplayClient::new(
             recorded.text("provider"),
             recorded.text("model"),
             native,
@@ -107,7 +107,7 @@ pub(super) fn run(name: &str, as_json: bool) -> Result<Exit, Failure> {
     })
 }
 
-fn find(name: &str) -> Result<Recorded, Failure> {
+fn find(name: &str) -> Result<RecordedRun, Failure> {
     let environment = Environment::of_process();
     let directory = directory()?;
     let bare = layout::Layout::new(&environment, None);
@@ -122,12 +122,12 @@ fn find(name: &str) -> Result<Recorded, Failure> {
         .map_err(|error| error.to_string())
         .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))
         .map_err(|error| Failure::usage(format!("{} cannot be read: {error}", file.display())))?;
-    Ok(Recorded { facts, path })
+    Ok(RecordedRun { facts, path })
 }
 
 fn report(
-    recorded: &Recorded,
-    replaying: &Replaying,
+    recorded: &RecordedRun,
+    replaying: &ReplayClient,
     result: &str,
     error: Option<&str>,
     as_json: bool,
@@ -142,7 +142,7 @@ fn report(
     // A run that broke off has no result to compare; its exchanges were compared.
     let difference = difference.or_else(|| {
         let before = recorded.facts.get("resultSignature").and_then(Value::as_str)?;
-        let differs = before != signature::of_bytes(result.as_bytes());
+        let differs = before != signature::hash_bytes(result.as_bytes());
         differs.then(
             || json!({"call": played, "at": "result", "recorded": recorded.text("result"), "now": result}),
         )

@@ -5,10 +5,10 @@ use crate::cli::{CommitmentsPlace, RunArguments, ServitorsCommand, SummonArgumen
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::commitments::{Draft, Store};
-use marvin_agent::servitors::{self, Body, Budget, By, Registry, RegistryError, Summons};
+use marvin_agent::servitors::{self, Budget, Registry, RegistryError, Requester, Servitor, Summons};
 use marvin_agent::session::Manner;
 use marvin_agent::trace::{Listener, Notice};
-use marvin_agent::{Ground, Session, SessionError, SessionOptions};
+use marvin_agent::{ProjectContext, Session, SessionError, SessionOptions};
 use marvin_base::environment::Environment;
 use marvin_base::{Exit, truncate};
 use marvin_model::price;
@@ -34,7 +34,7 @@ pub(super) fn run(command: ServitorsCommand) -> Result<Exit, Failure> {
         }
         ServitorsCommand::Dismiss { id, place } => {
             deciding::refuse_agents()?;
-            let gone = registry(&place, "marvin servitors dismiss")?.dismiss(&By::Person, &id)?;
+            let gone = registry(&place, "marvin servitors dismiss")?.dismiss(&Requester::Person, &id)?;
             if place.json {
                 return output::json(&json!({ "dismissed": gone }));
             }
@@ -45,17 +45,17 @@ pub(super) fn run(command: ServitorsCommand) -> Result<Exit, Failure> {
 }
 
 /// The project around the directory; else the directory itself.
-fn ground(place: &CommitmentsPlace, flags: Vec<(&'static str, String)>) -> Result<Ground, Failure> {
+fn ground(place: &CommitmentsPlace, flags: Vec<(&'static str, String)>) -> Result<ProjectContext, Failure> {
     let directory = directory()?;
     let project = project(place.working_dir.as_deref())?.unwrap_or_else(|| directory.clone());
-    Ok(Ground::find(Environment::of_process(), directory, Some(&project), true, flags)?)
+    Ok(ProjectContext::find(Environment::of_process(), directory, Some(&project), true, flags)?)
 }
 
 fn registry(place: &CommitmentsPlace, who: &str) -> Result<Registry, Failure> {
     Ok(Registry::open(Arc::new(ground(place, Vec::new())?), who)?)
 }
 
-fn row(body: &Body, held: bool) -> String {
+fn row(body: &Servitor, held: bool) -> String {
     let what = if body.reason.is_empty() { &body.assignment } else { &body.reason };
     let state = if body.dismissed { "dismissed" } else { body.state.word() };
     let alone = body.state.is_active() && !body.dismissed && !held;
@@ -67,7 +67,7 @@ fn list(all: bool, place: &CommitmentsPlace) -> Result<Exit, Failure> {
     let ground = ground(place, Vec::new())?;
     let (bodies, errors) = servitors::bodies(&ground)?;
     let held = servitors::is_held(&ground);
-    let bodies: Vec<&Body> = bodies.iter().filter(|body| all || !body.dismissed).collect();
+    let bodies: Vec<&Servitor> = bodies.iter().filter(|body| all || !body.dismissed).collect();
     for error in &errors {
         output::error(&error.to_string());
     }
@@ -85,13 +85,14 @@ fn list(all: bool, place: &CommitmentsPlace) -> Result<Exit, Failure> {
 fn show(id: &str, place: &CommitmentsPlace) -> Result<Exit, Failure> {
     let ground = ground(place, Vec::new())?;
     let (bodies, _) = servitors::bodies(&ground)?;
-    let same = |body: &&Body| body.id == id || body.name.eq_ignore_ascii_case(id);
+    let same = |body: &&Servitor| body.id == id || body.name.eq_ignore_ascii_case(id);
     let body = bodies.iter().find(same).ok_or_else(|| {
         Failure::usage(format!(
             "there is no servitor `{id}`\n  hint: `marvin servitors list --all` shows who there is"
         ))
     })?;
-    let store = Store::of(&ground.layout).ok_or_else(|| Failure::usage("there is no project here"))?;
+    let store =
+        Store::from_layout(&ground.layout).ok_or_else(|| Failure::usage("there is no project here"))?;
     let document = store.read(&body.id).map_err(|error| Failure::failed(error.to_string()))?;
     if place.json {
         let mut value = body.facts();
@@ -125,11 +126,11 @@ fn summon(arguments: &SummonArguments) -> Result<Exit, Failure> {
             .collect(),
     };
     let registry = registry(&arguments.place, "marvin servitors summon")?;
-    let body = registry.summon(&By::Person, &summons)?;
+    let body = registry.summon(&Requester::Person, &summons)?;
     told(&body, &format!("Summoned {} (id: {})", body.name, body.id), arguments.place.json)
 }
 
-fn told(body: &Body, text: &str, as_json: bool) -> Result<Exit, Failure> {
+fn told(body: &Servitor, text: &str, as_json: bool) -> Result<Exit, Failure> {
     if as_json { output::json(&body.facts()) } else { output::line(text) }
 }
 
@@ -184,7 +185,7 @@ fn work(arguments: &RunArguments) -> Result<Exit, Failure> {
         let (outcome, bodies) = ended?;
         let run = session.run().path().display().to_string();
         if as_json {
-            let all: Vec<Value> = bodies.iter().map(Body::facts).collect();
+            let all: Vec<Value> = bodies.iter().map(Servitor::facts).collect();
             let cost = session.cost().totals().map(|totals| totals.report()).unwrap_or(Value::Null);
             output::json(&json!({
                 "status": outcome.status.name(), "reason": outcome.reason, "servitors": all, "cost": cost, "run_path": run,

@@ -6,12 +6,12 @@
 use crate::commands::{cancel_on_signal, directory, ground, runtime};
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_base::Exit;
 use marvin_base::child::{self, Child, Ending};
 use marvin_base::settings::table;
 use marvin_gate::RefusalKind;
-use marvin_tools::tickets::{self, Command, Parsed, Store, Surroundings, TicketError};
+use marvin_tools::tickets::{self, Command, ParsedCommand, Store, Surroundings, TicketError};
 use serde_json::json;
 use std::ffi::OsString;
 use std::io::{IsTerminal, Read};
@@ -31,7 +31,7 @@ pub(super) fn run(words: Vec<OsString>) -> Result<Exit, Failure> {
     let words = words.map_err(|word| {
         Failure::usage(format!("`{}` is not UTF-8 text\n  hint: `marvin tk help`", word.to_string_lossy()))
     })?;
-    let Parsed { command, json } = tickets::parse(&words)?;
+    let ParsedCommand { command, json } = tickets::parse(&words)?;
     if command == Command::Help {
         return output::line(tickets::HELP);
     }
@@ -139,7 +139,7 @@ fn query(filter: &str, open: &dyn Fn(bool) -> Result<Store, TicketError>) -> Res
 
 /// Opens a copy in the person's editor, and takes it over when the ticket was not changed meanwhile. Where there is no
 /// terminal, says which file to edit.
-fn edit(store: &Store, id: &str, ground: &Ground, json: bool) -> Result<Exit, Failure> {
+fn edit(store: &Store, id: &str, ground: &ProjectContext, json: bool) -> Result<Exit, Failure> {
     let id = store.resolve(id)?;
     let place = store.place().join(format!("{id}.md"));
     if json {

@@ -4,7 +4,7 @@ use crate::cli::ToolsCommand;
 use crate::commands::{cancel_on_signal, directory, ground, runtime};
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::ground::{Ground, record_call};
+use marvin_agent::ground::{ProjectContext, record_call};
 use marvin_agent::servitors::Servitors;
 use marvin_agent::{launch, session};
 use marvin_base::Exit;
@@ -28,7 +28,7 @@ pub(super) fn run(command: ToolsCommand) -> Result<Exit, Failure> {
 }
 
 /// Every tool that an agent with this access has, to be looked at.
-fn offered(ground: Ground, access: &Access) -> Toolbox {
+fn offered(ground: ProjectContext, access: &Access) -> Toolbox {
     let mut toolbox = Toolbox::new(Mode::Coding, access);
     launch::add(&mut toolbox, access, None);
     let ground = Arc::new(ground);
@@ -67,7 +67,8 @@ fn call(name: &str, args: &str, working_dir: Option<&Path>, as_json: bool) -> Re
             marvin_base::truncate::line(args, 80)
         )));
     }
-    let ground = Ground::find(Environment::of_process(), directory()?, working_dir, true, Vec::new())?;
+    let ground =
+        ProjectContext::find(Environment::of_process(), directory()?, working_dir, true, Vec::new())?;
     offered(ground.clone(), &Access::Full).find(name).map_err(Failure::usage)?;
     runtime()?.block_on(async {
         let call = ToolCall { id: "call_1".into(), name: name.to_string(), arguments, opaque: None };

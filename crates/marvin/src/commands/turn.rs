@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::output;
 use marvin_agent::commitments::Draft;
 use marvin_agent::session::{self, Manner};
-use marvin_agent::{Ground, Outcome, Session, SessionOptions};
+use marvin_agent::{Outcome, ProjectContext, Session, SessionOptions};
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::settings::{Settings, nearest_of, table};
@@ -104,23 +104,23 @@ pub(super) fn format_of(arguments: &TurnArguments) -> OutputFormat {
 }
 
 /// Settings and workspace as the flags want them.
-pub(super) fn ground(arguments: &TurnArguments, coding: bool) -> Result<Ground, Failure> {
+pub(super) fn ground(arguments: &TurnArguments, coding: bool) -> Result<ProjectContext, Failure> {
     let flags = flags(arguments)?;
     let working_dir = arguments.working_dir.as_deref();
-    Ok(Ground::find(Environment::of_process(), directory()?, working_dir, coding, flags)?)
+    Ok(ProjectContext::find(Environment::of_process(), directory()?, working_dir, coding, flags)?)
 }
 
 /// Runs one turn and gives its exit code and the session's outcome. `totals` is what it cost, however it ended.
 pub(super) fn turn(
     arguments: &TurnArguments,
-    ground: Ground,
+    ground: ProjectContext,
     prompt: &str,
     manner: Manner,
     totals: &mut Totals,
 ) -> Result<(Exit, Outcome), Failure> {
     let response_schema = arguments.output_schema.as_deref().map(read_schema).transpose()?;
     keep_bytecode_away(arguments);
-    let driven = Driven {
+    let driven = TurnRunner {
         ground,
         format: format_of(arguments),
         manner,
@@ -158,8 +158,8 @@ pub(super) fn keep_bytecode_away(arguments: &TurnArguments) {
 }
 
 /// One turn, with everything it needs.
-struct Driven {
-    ground: Ground,
+struct TurnRunner {
+    ground: ProjectContext,
     format: OutputFormat,
     manner: Manner,
     record: Option<PathBuf>,
@@ -174,7 +174,7 @@ struct Driven {
     turbotime: Option<Selection>,
 }
 
-impl Driven {
+impl TurnRunner {
     async fn run(self) -> (Result<(Exit, Outcome), Failure>, Totals) {
         let mut totals = Totals::default();
         let result = self.drive(&mut totals).await;

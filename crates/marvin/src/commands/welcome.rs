@@ -4,7 +4,7 @@ use crate::cli::TurnArguments;
 use crate::commands::{ground, turn};
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_agent::session::Manner;
 use marvin_base::Exit;
 use marvin_model::choose;
@@ -45,7 +45,7 @@ fn head() -> String {
 }
 
 /// Who can answer.
-fn models(ground: &Ground) -> String {
+fn models(ground: &ProjectContext) -> String {
     let providers = choose::survey(&ground.settings, &ground.layout, &ground.environment);
     let chosen = choose::provider_name(&ground.settings, &ground.layout);
     let ready: Vec<&str> =
@@ -60,7 +60,7 @@ fn models(ground: &Ground) -> String {
 }
 
 /// What a person sees who opens their first conversation.
-pub(super) fn text(ground: &Ground) -> String {
+pub(super) fn text(ground: &ProjectContext) -> String {
     format!(
         "{}\n\n{}\n\nTry:\n  {QUESTION}\n  note buy milk\n  !code            file and command tools in this directory\n  /help            every command; ? shows every key",
         head(),

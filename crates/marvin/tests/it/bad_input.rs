@@ -1,12 +1,12 @@
 //! Wrong flags, wrong files, full disks, closed streams: one clear message, the documented exit code, no panic.
 
-use crate::support::{Ended, Marvin, PROGRAM, World, call, json_file, put, say};
+use crate::support::{Marvin, PROGRAM, ProgramOutput, World, call, json_file, put, say};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::{Command, Stdio};
 
 /// Runs it to its end, which must be this code with one message that holds every one of `words`.
-fn fails(marvin: Marvin, code: i32, words: &[&str]) -> Ended {
+fn fails(marvin: Marvin, code: i32, words: &[&str]) -> ProgramOutput {
     let ended = marvin.run().exits(code);
     let message = ended.message();
     for word in words {
@@ -239,13 +239,13 @@ fn schemas_that_are_none() {
 }
 
 /// Runs a shell line with `$MARVIN` as the program.
-fn shell(world: &World, line: &str) -> Ended {
+fn shell(world: &World, line: &str) -> ProgramOutput {
     let mut command = Command::new("bash");
     world.bare(&mut command);
     command.env("MARVIN", PROGRAM).args(["-c", line]).current_dir(world.project()).stdin(Stdio::null());
     let output = command.output().unwrap();
     use std::os::unix::process::ExitStatusExt;
-    Ended {
+    ProgramOutput {
         code: output.status.code(),
         signal: output.status.signal(),
         stdout: output.stdout,
@@ -308,7 +308,7 @@ fn a_reader_that_goes_away() {
 }
 
 /// A shell line in a mount namespace of its own, or `None` where this is not allowed.
-pub(crate) fn with_mounts(world: &World, line: &str) -> Option<Ended> {
+pub(crate) fn with_mounts(world: &World, line: &str) -> Option<ProgramOutput> {
     for flags in ["-m", "-rm"] {
         let mut probe = Command::new("unshare");
         probe.args([flags, "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).stderr(Stdio::null());

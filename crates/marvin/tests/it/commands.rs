@@ -1,6 +1,6 @@
 //! Everything besides a turn, and a person's single question.
 
-use crate::support::{Ended, World, call, commands_run, json_file, ledger, put, runs_below, say};
+use crate::support::{ProgramOutput, World, call, commands_run, json_file, ledger, put, runs_below, say};
 use serde_json::{Value, json};
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 const PLANTED: &str = "sk-planted-0123456789abcdef";
 
 /// Gives a program something on standard input; `None` where the program is not installed.
-fn pipe_into(program: &str, arguments: &[&str], text: &str) -> Option<Ended> {
+fn pipe_into(program: &str, arguments: &[&str], text: &str) -> Option<ProgramOutput> {
     let started = Command::new(program)
         .args(arguments)
         .stdin(Stdio::piped())
@@ -24,7 +24,7 @@ fn pipe_into(program: &str, arguments: &[&str], text: &str) -> Option<Ended> {
     let writer = std::thread::spawn(move || stdin.write_all(text.as_bytes()).ok());
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
-    Some(Ended {
+    Some(ProgramOutput {
         code: output.status.code(),
         signal: None,
         stdout: output.stdout,

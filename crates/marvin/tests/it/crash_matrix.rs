@@ -1,7 +1,7 @@
 //! Kill a workflow anywhere, again and again, and take it up: no finished step runs again, no effect is applied twice, none is
 //! lost, and in the end everything stands as if nothing had happened.
 
-use crate::support::{Ended, Marvin, World, commands_run, json_file};
+use crate::support::{Marvin, ProgramOutput, World, commands_run, json_file};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -141,7 +141,7 @@ impl Case<'_> {
     }
 
     /// A person looks at what there is, and says it.
-    fn settle(&self, ended: &Ended, path: &str, settled: &mut BTreeSet<String>) {
+    fn settle(&self, ended: &ProgramOutput, path: &str, settled: &mut BTreeSet<String>) {
         for waiting in ended.json()["waiting"].as_array().unwrap() {
             assert_eq!(waiting["kind"], "unknown", "{}: {}", self.seed, ended.whole());
             let (step, text) = (waiting["step_id"].as_str().unwrap(), waiting["text"].as_str().unwrap());
@@ -176,7 +176,7 @@ impl Case<'_> {
     }
 
     /// Goes on until it is over; gives the steps that a person settled.
-    fn finish(&self, path: &Path) -> (Ended, BTreeSet<String>) {
+    fn finish(&self, path: &Path) -> (ProgramOutput, BTreeSet<String>) {
         let mut settled = BTreeSet::new();
         let path = path.display().to_string();
         for _ in 0..20 {

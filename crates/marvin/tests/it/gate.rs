@@ -1,6 +1,6 @@
 //! `marvin gate`, and the layers of the gate around a command of an agent.
 
-use crate::support::{Ended, PROGRAM, Server, World, call, json_file, ledger, put, say};
+use crate::support::{PROGRAM, ProgramOutput, Server, World, call, json_file, ledger, put, say};
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -445,7 +445,7 @@ fn answer(reply: &Value) -> Value {
     json!({"when": {"contains": QUESTION}, "reply": {"json": reply, "usage": {"input": 100, "output": 10}}})
 }
 
-fn judged_by_model(world: &World, server: &Server, more: &[(&str, &str)]) -> Ended {
+fn judged_by_model(world: &World, server: &Server, more: &[(&str, &str)]) -> ProgramOutput {
     let mut marvin = world
         .marvin(["--non-interactive", "--prompt", "go", "--provider", "openai"])
         .env("OPENAI_BASE_URL", format!("{}/v1", server.address()))

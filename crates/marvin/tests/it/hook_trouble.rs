@@ -190,7 +190,7 @@ fn what_cannot_be_read_is_a_question_and_never_silence() {
             scene.raw("PostToolUse", input.clone()).exits(0);
         }
     }
-    let codex = Scene::of("codex");
+    let codex = Scene::for_client("codex");
     assert_eq!(decision(&codex.raw("PreToolUse", "x").exits(0).json()), "deny");
     // A mistake on the command line is no silence either.
     scene.world.marvin(["hook"]).run().exits(2);
@@ -457,7 +457,7 @@ fn what_steers_agents_is_not_rewritten_by_them() {
     ] {
         assert_eq!(write(&project.join(name)), "ask", "{name}");
     }
-    let codex = Scene::of("codex");
+    let codex = Scene::for_client("codex");
     for patch in
         ["*** Delete File: .codex/hooks.json", "*** Add File: a\n+x\n  *** Add File: /etc/cron.d/x\n+x"]
     {

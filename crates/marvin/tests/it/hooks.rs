@@ -1,6 +1,6 @@
 //! Hooks: what Claude Code and Codex are answered, what is told, learned, proved and kept.
 
-use crate::support::{Ended, PATIENCE, World, json_file, ledger, put, until};
+use crate::support::{PROGRAM_TIMEOUT, ProgramOutput, World, json_file, ledger, put, until};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) fn new() -> Self {
-        Scene::of("claude")
+        Scene::for_client("claude")
     }
 
-    pub(crate) fn of(client: &'static str) -> Self {
+    pub(crate) fn for_client(client: &'static str) -> Self {
         let world = World::new();
         fs::create_dir_all(world.project().join(".marvin")).unwrap();
         // Most scenes want to see an `allow`; what is answered without this setting has tests of its own.
@@ -46,7 +46,7 @@ impl Scene {
         told
     }
 
-    pub(crate) fn raw(&self, event: &str, input: impl Into<Vec<u8>>) -> Ended {
+    pub(crate) fn raw(&self, event: &str, input: impl Into<Vec<u8>>) -> ProgramOutput {
         let hook = self.world.marvin(["hook", event, "--client", self.client]).input(input);
         let hook = match self.client {
             "claude" => hook.env("CLAUDE_PROJECT_DIR", self.world.project()),
@@ -269,7 +269,7 @@ fn a_person_is_asked_and_a_model_is_told_what_to_do_instead() {
 
 #[test]
 fn codex_gets_only_keys_that_it_knows() {
-    let scene = Scene::of("codex");
+    let scene = Scene::for_client("codex");
     for command in ["rm -rf ~", "some-program --unknown"] {
         let own = scene.bash(command)["hookSpecificOutput"].as_object().unwrap().clone();
         let keys: Vec<&str> = own.keys().map(String::as_str).collect();
@@ -311,7 +311,7 @@ fn files_are_judged_by_what_they_are() {
 #[test]
 fn every_event_gets_an_answer_that_the_client_takes() {
     for client in ["claude", "codex"] {
-        let scene = Scene::of(client);
+        let scene = Scene::for_client(client);
         for event in marvin_hooks::event::Event::ALL {
             let facts = json!({"hook_event_name": event.name(), "prompt": "hello", "tool_name": "Read",
                 "tool_input": {"file_path": "a.rs"}, "tool_response": "x", "source": "startup", "reason": "r"});
@@ -350,7 +350,7 @@ fn recorded_payloads_are_read() {
     }
     let mut seen = 0;
     for client in ["claude", "codex"] {
-        let scene = Scene::of(client);
+        let scene = Scene::for_client(client);
         for entry in fs::read_dir(directory.join(client)).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_stem().unwrap().to_str().unwrap().to_string();
@@ -507,7 +507,7 @@ fn a_merge_waits_for_tests_that_were_seen_to_pass() {
 #[test]
 fn an_agent_that_claims_to_be_done_is_held_to_its_commitments() {
     for client in ["claude", "codex"] {
-        let scene = Scene::of(client);
+        let scene = Scene::for_client(client);
         let stop = || {
             scene.hook(
                 "Stop",
@@ -587,6 +587,6 @@ fn a_daemon_ends_with_its_last_session() {
     let started = Instant::now();
     scene.hook("SessionEnd", &json!({"reason": "other", "session_id": "s-2"}));
     until("it has ended", || scene.processes().is_empty());
-    assert!(started.elapsed() < PATIENCE / 4);
+    assert!(started.elapsed() < PROGRAM_TIMEOUT / 4);
     assert!(scene.daemon_files("sock").is_empty() && scene.daemon_files("pid").is_empty());
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Floors, lowest first. A crate may use only crates on lower floors.
-const FLOORS: [(&str, u32); 15] = [
+const LAYERS: [(&str, u32); 15] = [
     ("base", 0),
     ("gate", 1),
     ("model", 1),
@@ -25,7 +25,7 @@ const FLOORS: [(&str, u32); 15] = [
 ];
 
 /// A file that is longer than this has more than one thing to say.
-const LONGEST_FILE: usize = 600;
+const MAX_FILE_LINES: usize = 600;
 
 /// Names in the documents that look like settings and are none, each with its reason.
 const NO_SETTINGS: [(&str, &str); 7] = [
@@ -44,7 +44,7 @@ fn workspace() -> PathBuf {
 
 fn floor(name: &str) -> u32 {
     let short = name.strip_prefix("marvin-").unwrap_or(name);
-    let found = FLOORS.iter().find(|(known, _)| *known == short);
+    let found = LAYERS.iter().find(|(known, _)| *known == short);
     found.unwrap_or_else(|| panic!("the crate `{name}` has no floor; give it one in the design and here")).1
 }
 
@@ -89,10 +89,10 @@ fn files_stay_short() {
     let long: Vec<String> = rust
         .filter_map(|path| {
             let lines = fs::read_to_string(&path).unwrap().lines().count();
-            (lines > LONGEST_FILE).then(|| format!("{}: {lines} lines", path.display()))
+            (lines > MAX_FILE_LINES).then(|| format!("{}: {lines} lines", path.display()))
         })
         .collect();
-    assert!(long.is_empty(), "longer than {LONGEST_FILE} lines:\n{}", long.join("\n"));
+    assert!(long.is_empty(), "longer than {MAX_FILE_LINES} lines:\n{}", long.join("\n"));
 }
 
 #[test]

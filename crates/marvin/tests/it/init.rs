@@ -1,6 +1,6 @@
 //! `marvin init`, as a person runs it.
 
-use crate::support::{Ended, Marvin, PROGRAM, World, files_below, json_file, put};
+use crate::support::{Marvin, PROGRAM, ProgramOutput, World, files_below, json_file, put};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,7 +23,7 @@ fn init(world: &World, arguments: &[&str]) -> Marvin {
     world.person(["init"]).args(arguments).env("PATH", path)
 }
 
-fn done(world: &World, arguments: &[&str]) -> Ended {
+fn done(world: &World, arguments: &[&str]) -> ProgramOutput {
     init(world, arguments).run().exits(0)
 }
 

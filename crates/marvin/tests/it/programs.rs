@@ -1,6 +1,6 @@
 //! Programs that agents run: hostile ones, large ones, ones that need a network, and git in a dirty environment.
 
-use crate::support::{Ended, Marvin, PROGRAM, World, commands_run, put, until};
+use crate::support::{Marvin, PROGRAM, ProgramOutput, World, commands_run, put, until};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -46,7 +46,7 @@ fn call(world: &World, tool: &str, arguments: &Value) -> Marvin {
 }
 
 /// What a call left, as JSON.
-fn result(ended: &Ended) -> Value {
+fn result(ended: &ProgramOutput) -> Value {
     serde_json::from_str(ended.text()).unwrap_or_else(|error| panic!("{error}\n{}", ended.whole()))
 }
 
@@ -146,7 +146,7 @@ fn a_fork_bomb_of_somebody_without_privileges_too() {
 }
 
 /// The most memory that a process had, in kilobytes, seen while it ran.
-fn peak(marvin: Marvin) -> (u64, Ended) {
+fn peak(marvin: Marvin) -> (u64, ProgramOutput) {
     let running = marvin.start();
     let status = PathBuf::from(format!("/proc/{}/status", running.id()));
     let watcher = std::thread::spawn(move || {

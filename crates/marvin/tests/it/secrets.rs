@@ -1,6 +1,6 @@
 //! A secret that the shell meets, wherever it comes from, reaches no record, no log and no stream.
 
-use crate::support::{Ended, World, commands_run, files_below, put, say};
+use crate::support::{ProgramOutput, World, commands_run, files_below, put, say};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -42,7 +42,7 @@ fn clean(what: &str, text: &str) {
 }
 
 /// Fails if a stream, a record, a recording or a file of the user directory holds a secret.
-fn nothing_leaked(world: &World, ended: &Ended) {
+fn nothing_leaked(world: &World, ended: &ProgramOutput) {
     clean("standard output", ended.text());
     clean("standard error", &ended.stderr);
     if ended.text().starts_with("{\"type\":\"run.started\"") {

@@ -1,6 +1,6 @@
 //! Servitors: what was written down is what comes back, however the process ended.
 
-use crate::support::{Ended, World, call, commands_run, ledger, say};
+use crate::support::{ProgramOutput, World, call, commands_run, ledger, say};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ fn summon(world: &World, name: &str, commitment: &str) {
     assert_eq!(ended.text(), format!("Summoned {name} (id: {id})\n"));
 }
 
-fn run(world: &World, script: &[Value]) -> Ended {
+fn run(world: &World, script: &[Value]) -> ProgramOutput {
     let script = world.script(script);
     world.marvin(["servitors", "run", "--json", "--script", &script]).run()
 }

@@ -1,13 +1,13 @@
 //! Sub-agents: real child processes of the real program, one script and one budget for all of them.
 
-use crate::support::{Ended, World, call, files_below, json_file, ledger, put, say, until};
+use crate::support::{ProgramOutput, World, call, files_below, json_file, ledger, put, say, until};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
 /// An entry that only this role plays.
-fn of(role: &str, mut entry: Value) -> Value {
+fn for_role(role: &str, mut entry: Value) -> Value {
     entry["when"]["role"] = role.into();
     entry
 }
@@ -19,16 +19,16 @@ fn ticket(world: &World, title: &str) -> String {
 fn launch(ticket: &str, more: &Value) -> Value {
     let mut arguments = json!({"ticket_id": ticket, "prompt": "do your part"});
     arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    of("Coder", call("launch_agent", arguments))
+    for_role("Coder", call("launch_agent", arguments))
 }
 
 fn make_ticket(role: &str, parent: &str) -> Value {
     let words = format!("create 'My part' -d 'what and why' -t task --tags x --parent {parent}");
-    of(role, call("tk", json!({ "args": words })))
+    for_role(role, call("tk", json!({ "args": words })))
 }
 
 fn create(role: &str, path: &str) -> Value {
-    of(role, call("create_file", json!({"path": path, "content": "made\n"})))
+    for_role(role, call("create_file", json!({"path": path, "content": "made\n"})))
 }
 
 /// What the only launch of a run came to, as its record says.
@@ -61,9 +61,9 @@ fn a_sub_agent_works_on_a_ticket_with_one_script_and_one_ledger() {
         make_ticket("Implementer", &id),
         make_ticket("Implementer", &id),
         create("Implementer", "made.txt"),
-        of("Implementer", say("I made it.")),
-        of("Coder", say("All done.")),
-        of("Coder", say("never played")),
+        for_role("Implementer", say("I made it.")),
+        for_role("Coder", say("All done.")),
+        for_role("Coder", say("never played")),
     ];
     let ended = world.play(&script, &["--json"]).run().exits(0);
     let result = ended.json();
@@ -135,8 +135,8 @@ fn depth_is_bounded() {
         make_ticket("Debugger", &id),
         make_ticket("Debugger", &id),
         deeper("Debugger"),
-        of("Debugger", say("I was refused.")),
-        of("Coder", say("ok")),
+        for_role("Debugger", say("I was refused.")),
+        for_role("Coder", say("ok")),
     ];
     world.play(&script, &[]).env("MARVIN_MAX_DEPTH", "1").run().exits(0);
     let (_, inner) = runs(&world);
@@ -155,18 +155,18 @@ fn a_sub_agent_never_has_more_rights() {
     let script = [
         launch(&id, &json!({"readonly": true, "role": "Reviewer"})),
         create("Reviewer", "no.txt"),
-        of("Reviewer", say("I could not.")),
+        for_role("Reviewer", say("I could not.")),
         launch(&id, &json!({"writable_files": ["docs/a.md"], "role": "Planner"})),
         create("Planner", "docs/b.md"),
         create("Planner", "docs/a.md"),
-        of("Planner", call("launch_research_agent", json!({"query": "x"}))),
-        of("Planner", say("One of two.")),
-        of("Coder", say("ok")),
+        for_role("Planner", call("launch_research_agent", json!({"query": "x"}))),
+        for_role("Planner", say("One of two.")),
+        for_role("Coder", say("ok")),
     ];
     // The first one succeeds in its own eyes, and closes the ticket: it is opened again from outside.
     let reopened = script.clone();
-    let first =
-        world.play(&reopened[..3].iter().cloned().chain([of("Coder", say("ok"))]).collect::<Vec<_>>(), &[]);
+    let first = world
+        .play(&reopened[..3].iter().cloned().chain([for_role("Coder", say("ok"))]).collect::<Vec<_>>(), &[]);
     first.run().exits(0);
     assert!(!world.project().join("no.txt").exists());
     world.marvin(["tk", "reopen", &id]).run().exits(0);
@@ -201,11 +201,11 @@ fn research_runs_side_by_side_and_changes_nothing() {
     let read = json!({"when": {"role": "Research", "contains": "first"}, "delay_ms": 1000,
         "reply": {"tool_calls": [{"name": "create_file", "arguments": {"path": "b.txt", "content": "x"}}]}});
     let script = [
-        of("Coder", json!({"reply": {"tool_calls": [ask("first question"), ask("second question")]}})),
+        for_role("Coder", json!({"reply": {"tool_calls": [ask("first question"), ask("second question")]}})),
         read,
         json!({"when": {"role": "Research", "contains": "second"}, "delay_ms": 1000, "reply": {"text": "a.txt:1 says 42"}}),
-        of("Research", say("I may not write.")),
-        of("Coder", say("ok")),
+        for_role("Research", say("I may not write.")),
+        for_role("Coder", say("ok")),
     ];
     let result = world.play(&script, &["--json"]).run().exits(0).json();
     assert_eq!(result["cost"]["llm_turns"], 5);
@@ -233,7 +233,7 @@ fn questions_come_back_to_the_parent() {
     let id = ticket(&world, "Ask");
     let script = [
         launch(&id, &json!({})),
-        of("Implementer", say("QUESTIONS_FOR_PARENT:\n1. Which port?\n2. Which name?")),
+        for_role("Implementer", say("QUESTIONS_FOR_PARENT:\n1. Which port?\n2. Which name?")),
         json!({"when": {"role": "Coder", "contains": "1. Which port?\n2. Which name?"}, "reply": {"text": "I know now."}}),
     ];
     world.play(&script, &[]).run().exits(0);
@@ -271,9 +271,9 @@ fn the_budget_holds_for_the_whole_tree() {
     let script = |child: u64| {
         [
             costing(1, launch(&id, &json!({"readonly": true}))),
-            costing(child, of("Implementer", call("tree", json!({})))),
-            costing(2, of("Implementer", say("done"))),
-            costing(1, of("Coder", say("ok"))),
+            costing(child, for_role("Implementer", call("tree", json!({})))),
+            costing(2, for_role("Implementer", say("done"))),
+            costing(1, for_role("Coder", say("ok"))),
         ]
     };
     let ended = world.play(&script(3), &["--max-cost", "100", "--json"]).run().exits(0);
@@ -301,9 +301,9 @@ fn a_child_may_be_given_less_to_spend() {
     let id = ticket(&world, "Less");
     let script = [
         costing(1, launch(&id, &json!({"readonly": true, "max_cost": 3}))),
-        costing(3, of("Implementer", call("tree", json!({})))),
-        costing(3, of("Implementer", say("never asked"))),
-        costing(1, of("Coder", say("I go on alone."))),
+        costing(3, for_role("Implementer", call("tree", json!({})))),
+        costing(3, for_role("Implementer", say("never asked"))),
+        costing(1, for_role("Coder", say("I go on alone."))),
     ];
     let ended = world.play(&script, &["--max-cost", "100", "--json"]).run().exits(0);
     assert_eq!(ended.json()["cost"]["session_cost"], 5.0);
@@ -315,9 +315,9 @@ fn a_child_may_be_given_less_to_spend() {
 fn a_late_child_is_ended_and_says_so() {
     let world = World::new();
     let script = [
-        of("Coder", call("launch_research_agent", json!({"query": "slow", "timeout_s": 1}))),
+        for_role("Coder", call("launch_research_agent", json!({"query": "slow", "timeout_s": 1}))),
         json!({"when": {"role": "Research"}, "delay_ms": 60_000, "reply": {"text": "late"}}),
-        of("Coder", say("ok")),
+        for_role("Coder", say("ok")),
     ];
     world.play(&script, &[]).run().exits(0);
     let (outer, _) = runs(&world);
@@ -330,9 +330,9 @@ fn a_long_task_needs_no_command_line() {
     let world = World::new();
     let query = format!("{} and the end", "word ".repeat(300_000));
     let script = [
-        of("Coder", call("launch_research_agent", json!({ "query": query }))),
+        for_role("Coder", call("launch_research_agent", json!({ "query": query }))),
         json!({"when": {"role": "Research", "contains": "and the end"}, "reply": {"text": "read it all"}}),
-        of("Coder", say("ok")),
+        for_role("Coder", say("ok")),
     ];
     world
         .play(&script, &[])
@@ -349,9 +349,9 @@ fn commitments_of_the_parent_are_proved_in_the_child() {
     let world = World::new();
     let id = ticket(&world, "Prove");
     let promise = json!({"commitments": ["file_exists:made.txt"], "role": "Debugger"});
-    let mut liar = of("Debugger", say("All done!"));
+    let mut liar = for_role("Debugger", say("All done!"));
     liar["repeat"] = true.into();
-    let script = [launch(&id, &promise), liar, of("Coder", say("It lied."))];
+    let script = [launch(&id, &promise), liar, for_role("Coder", say("It lied."))];
     let lied = world.play(&script, &["--json"]).run().exits(0).json();
     assert_eq!(lied["text"], "It lied.");
     let (outer, _) = runs(&world);
@@ -370,8 +370,8 @@ fn commitments_of_the_parent_are_proved_in_the_child() {
         make_ticket("Debugger", &id),
         make_ticket("Debugger", &id),
         create("Debugger", "made.txt"),
-        of("Debugger", say("All done!")),
-        of("Coder", say("It did it.")),
+        for_role("Debugger", say("All done!")),
+        for_role("Coder", say("It did it.")),
     ];
     world.play(&script, &[]).run().exits(0);
     let (outer, _) = runs(&world);
@@ -398,7 +398,7 @@ fn a_killed_parent_leaves_no_child_and_no_grandchild() {
     for signal in [Signal::KILL, Signal::TERM] {
         let world = World::new();
         let id = ticket(&world, "Kill");
-        let research = |role: &str| of(role, call("launch_research_agent", json!({"query": "look"})));
+        let research = |role: &str| for_role(role, call("launch_research_agent", json!({"query": "look"})));
         let script = [
             launch(&id, &json!({"readonly": true})),
             research("Implementer"),
@@ -415,7 +415,7 @@ fn a_killed_parent_leaves_no_child_and_no_grandchild() {
         });
         assert!(alive(&world).len() >= 3, "{:#?}", alive(&world));
         running.signal(signal);
-        let ended: Ended = running.end();
+        let ended: ProgramOutput = running.end();
         assert!(ended.signal.is_some() || ended.code == Some(130), "{}", ended.whole());
         until("nobody is left", || alive(&world).is_empty());
     }
@@ -426,8 +426,11 @@ fn a_recorded_launch_replays_without_starting_anybody() {
     let world = World::new();
     let id = ticket(&world, "Replay");
     let tape = world.root().join("tape").display().to_string();
-    let script =
-        [launch(&id, &json!({"readonly": true})), of("Implementer", say("seen")), of("Coder", say("ok"))];
+    let script = [
+        launch(&id, &json!({"readonly": true})),
+        for_role("Implementer", say("seen")),
+        for_role("Coder", say("ok")),
+    ];
     world.play(&script, &["--record", &tape]).run().exits(0);
     let (outer, inner) = runs(&world);
     let id = outer.file_name().unwrap().to_string_lossy().into_owned();

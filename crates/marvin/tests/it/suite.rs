@@ -2,7 +2,7 @@
 //!
 //! Tasks are graded with pytest, which `cargo xtask test` installs (`MARVIN_TEST_PYTHON`); where there is none, that is said.
 
-use crate::support::{Ended, PROGRAM, World, call, commands_run, files_below, json_file, say};
+use crate::support::{PROGRAM, ProgramOutput, World, call, commands_run, files_below, json_file, say};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::process::Command;
@@ -27,7 +27,7 @@ fn python() -> Option<String> {
     if has.is_ok_and(|output| output.status.success()) { Some("python3".into()) } else { skipped() }
 }
 
-fn run(world: &World, python: &str, words: &[&str]) -> Ended {
+fn run(world: &World, python: &str, words: &[&str]) -> ProgramOutput {
     world.marvin(words).env("MARVIN_LAB_PYTHON", python).run()
 }
 

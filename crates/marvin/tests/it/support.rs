@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// No call of the program takes this long, however busy the machine is; one that does hangs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
+pub(crate) const PROGRAM_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The program under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_marvin");
@@ -272,7 +272,7 @@ impl Marvin {
     }
 
     /// Starts it and leaves its streams to the caller.
-    pub(crate) fn start(mut self) -> Running {
+    pub(crate) fn start(mut self) -> RunningProgram {
         self.command.stdin(if self.input.is_some() { Stdio::piped() } else { Stdio::null() });
         let mut child = self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         if let Some(input) = self.input {
@@ -282,17 +282,17 @@ impl Marvin {
         }
         let stdout = Some(BufReader::new(child.stdout.take().unwrap()));
         let stderr = Some(gather(child.stderr.take().unwrap()));
-        Running { child, stdout, stderr, _terminal: self.terminal }
+        RunningProgram { child, stdout, stderr, _terminal: self.terminal }
     }
 
     /// Starts it with its standard input open, for a conversation.
-    pub(crate) fn converse(mut self) -> (Running, ChildStdin) {
+    pub(crate) fn converse(mut self) -> (RunningProgram, ChildStdin) {
         self.command.stdin(Stdio::piped());
         let mut child = self.command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let stdin = child.stdin.take().unwrap();
         let stdout = Some(BufReader::new(child.stdout.take().unwrap()));
         let stderr = Some(gather(child.stderr.take().unwrap()));
-        (Running { child, stdout, stderr, _terminal: self.terminal }, stdin)
+        (RunningProgram { child, stdout, stderr, _terminal: self.terminal }, stdin)
     }
 
     /// The command itself, to be started in another way.
@@ -303,7 +303,7 @@ impl Marvin {
     }
 
     /// Runs it to its end.
-    pub(crate) fn run(self) -> Ended {
+    pub(crate) fn run(self) -> ProgramOutput {
         self.start().end()
     }
 }
@@ -317,7 +317,7 @@ fn gather(mut stream: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
 }
 
 /// The program while it runs. Dropping it kills it.
-pub(crate) struct Running {
+pub(crate) struct RunningProgram {
     child: Child,
     stdout: Option<BufReader<ChildStdout>>,
     stderr: Option<JoinHandle<Vec<u8>>>,
@@ -325,7 +325,7 @@ pub(crate) struct Running {
     _terminal: Option<OwnedFd>,
 }
 
-impl Running {
+impl RunningProgram {
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
@@ -358,19 +358,19 @@ impl Running {
     }
 
     /// Waits for the end and gathers what is left on the streams.
-    pub(crate) fn end(mut self) -> Ended {
+    pub(crate) fn end(mut self) -> ProgramOutput {
         let rest = self.stdout.take().map(gather);
-        let status = wait(&mut self.child, PATIENCE);
+        let status = wait(&mut self.child, PROGRAM_TIMEOUT);
         let stdout = rest.map(|rest| rest.join().unwrap()).unwrap_or_default();
         let stderr = self.stderr.take().unwrap().join().unwrap();
         let stderr = String::from_utf8_lossy(&stderr).into_owned();
         let status =
             status.unwrap_or_else(|| panic!("hangs\n{}\n{stderr}", String::from_utf8_lossy(&stdout)));
-        Ended { code: status.code(), signal: status.signal(), stdout, stderr }
+        ProgramOutput { code: status.code(), signal: status.signal(), stdout, stderr }
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningProgram {
     fn drop(&mut self) {
         self.child.kill().ok();
         self.child.wait().ok();
@@ -395,7 +395,7 @@ fn wait(child: &mut Child, patience: Duration) -> Option<ExitStatus> {
 
 /// Waits until something holds; fails when it never does.
 pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + PROGRAM_TIMEOUT;
     while !holds() {
         assert!(Instant::now() < end, "never: {what}");
         std::thread::sleep(Duration::from_millis(10));
@@ -404,14 +404,14 @@ pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// What a run of the program left.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct ProgramOutput {
     pub(crate) code: Option<i32>,
     pub(crate) signal: Option<i32>,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: String,
 }
 
-impl Ended {
+impl ProgramOutput {
     /// Fails unless the program ended with this code, by itself.
     pub(crate) fn exits(self, code: i32) -> Self {
         assert_eq!((self.code, self.signal), (Some(code), None), "{}", self.whole());
@@ -474,7 +474,7 @@ impl Ended {
 
 /// A running `marvin model-server`. Dropping it kills it.
 pub(crate) struct Server {
-    running: Running,
+    running: RunningProgram,
     address: String,
 }
 
@@ -497,7 +497,7 @@ impl Server {
     }
 
     /// Stops it politely.
-    pub(crate) fn stop(self) -> Ended {
+    pub(crate) fn stop(self) -> ProgramOutput {
         self.running.signal(rustix::process::Signal::TERM);
         self.running.end()
     }

@@ -1,6 +1,6 @@
 //! `marvin tk`, many of them at once, and an unattended agent that works on a ticket.
 
-use crate::support::{Ended, PROGRAM, World, call, put, say};
+use crate::support::{PROGRAM, ProgramOutput, World, call, put, say};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 impl World {
-    fn tk(&self, words: &[&str]) -> Ended {
+    fn tk(&self, words: &[&str]) -> ProgramOutput {
         self.marvin([&["tk"], words].concat()).run()
     }
 

@@ -1,6 +1,6 @@
 //! The stages of a person's turn: notes are for the shell, answers for the person, and what is remembered is proposed.
 
-use crate::support::{Ended, World, json_file, ledger, say};
+use crate::support::{ProgramOutput, World, json_file, ledger, say};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::PathBuf;
@@ -31,13 +31,13 @@ fn request(tool: &str, arguments: &Value) -> String {
     format!("=== TOOL REQUEST ===\nTOOL: {tool}\nARGS: {arguments}\nSTOP")
 }
 
-fn ask(world: &World, script: &[Value], words: &str) -> Ended {
+fn ask(world: &World, script: &[Value], words: &str) -> ProgramOutput {
     let script = world.script(script);
     world.marvin(["--script", &script, words]).run()
 }
 
 /// What was answered, without the line that names tools.
-fn answer(ended: &Ended) -> String {
+fn answer(ended: &ProgramOutput) -> String {
     let lines = ended.text().lines().filter(|line| !line.contains('🔧'));
     lines.collect::<Vec<_>>().join("\n").trim().to_string()
 }

@@ -3,7 +3,7 @@
 mod lies;
 mod trouble;
 
-use crate::support::{Ended, World, commands_run, ledger, put, until};
+use crate::support::{ProgramOutput, World, commands_run, ledger, put, until};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

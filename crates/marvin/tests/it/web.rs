@@ -95,13 +95,13 @@ fn a_refusal_says_what_to_do() {
 }
 
 /// A server with a certificate of its own making, by openssl.
-struct Encrypted {
+struct TlsServer {
     child: Child,
     directory: tempfile::TempDir,
     port: u16,
 }
 
-impl Encrypted {
+impl TlsServer {
     /// Serves files that are whole answers.
     fn start(files: &[(&str, String)]) -> Option<Self> {
         let directory = tempfile::tempdir().unwrap();
@@ -151,11 +151,11 @@ impl Encrypted {
             assert!(Instant::now() < until, "openssl does not listen");
             std::thread::sleep(Duration::from_millis(50));
         }
-        Some(Encrypted { child, directory, port })
+        Some(TlsServer { child, directory, port })
     }
 }
 
-impl Drop for Encrypted {
+impl Drop for TlsServer {
     fn drop(&mut self) {
         self.child.kill().ok();
         self.child.wait().ok();
@@ -165,7 +165,7 @@ impl Drop for Encrypted {
 #[test]
 fn encryption_is_checked_and_not_given_up() {
     let (plain, heads) = echo();
-    let Some(server) = Encrypted::start(&[
+    let Some(server) = TlsServer::start(&[
         ("page", "HTTP/1.0 200 OK\r\nContent-Type: text/plain\r\n\r\nencrypted words".to_string()),
         ("down", format!("HTTP/1.0 302 Found\r\nLocation: http://localhost:{}/\r\n\r\n", plain.port())),
         ("here", "HTTP/1.0 302 Found\r\nLocation: /page\r\n\r\n".to_string()),

@@ -1,13 +1,13 @@
 //! Workers of workflows: proved, counted, tried again only in another way, and never more than their role may do.
 
-use crate::support::{Ended, World, call, json_file, ledger, put, until};
+use crate::support::{ProgramOutput, World, call, json_file, ledger, put, until};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
 /// An entry for a worker of a step.
-fn of(role: &str, step: &str, mut entry: Value) -> Value {
+fn for_step(role: &str, step: &str, mut entry: Value) -> Value {
     entry["when"]["role"] = json!(role);
     entry["when"]["step"] = json!(step);
     entry
@@ -33,7 +33,7 @@ fn workflow(world: &World, steps: &Value) -> String {
 }
 
 /// Runs a workflow of these steps. A claim that does not hold is not sent back, so that every attempt is short.
-fn run(world: &World, steps: &Value, script: &[Value], more: &[&str]) -> Ended {
+fn run(world: &World, steps: &Value, script: &[Value], more: &[&str]) -> ProgramOutput {
     let file = workflow(world, steps);
     let script = world.script(script);
     let mut words = vec!["run-workflow", &file, "--json", "--script", &script];
@@ -71,12 +71,12 @@ fn status(run: &Path, step: &str) -> String {
 fn a_failure_leaves_a_lesson_and_another_worker_mends_it() {
     let world = World::new();
     let script = [
-        of("Implementer", "build", create("draft.txt", "wrong\n")),
-        of("Implementer", "build", end("SUCCESS")),
+        for_step("Implementer", "build", create("draft.txt", "wrong\n")),
+        for_step("Implementer", "build", end("SUCCESS")),
         // The Debugger is told how the first attempt failed, and what it taught.
         json!({"when": {"role": "Debugger", "step": "build", "contains": "not-verified"},
             "reply": {"tool_calls": [{"name": "create_file", "arguments": {"path": "a.txt", "content": "right\n"}}]}}),
-        again(of("Debugger", "build", end("SUCCESS"))),
+        again(for_step("Debugger", "build", end("SUCCESS"))),
     ];
     let steps = json!([{"id": "build", "worker": "Implementer", "description": "Write a.txt",
         "commitments": ["file_contains:a.txt: right"]}]);
@@ -127,7 +127,7 @@ fn a_liar_is_not_believed_however_often_it_says_so() {
 #[test]
 fn an_identical_retry_is_refused_with_its_reason() {
     let world = World::new();
-    let script = [again(of("Implementer", "build", end("FAILURE")))];
+    let script = [again(for_step("Implementer", "build", end("FAILURE")))];
     let rung = json!({"worker": "Implementer", "strategy_id": "draft", "retrieval_stage": 1});
     let steps = json!([{"id": "build", "worker": "Implementer", "ladder": [rung, rung, rung]}]);
     run(&world, &steps, &script, &[]).exits(1);
@@ -141,7 +141,10 @@ fn an_identical_retry_is_refused_with_its_reason() {
 #[test]
 fn a_reviewer_cannot_write() {
     let world = World::new();
-    let script = [of("Reviewer", "look", create("a.txt", "mine\n")), of("Reviewer", "look", end("SUCCESS"))];
+    let script = [
+        for_step("Reviewer", "look", create("a.txt", "mine\n")),
+        for_step("Reviewer", "look", end("SUCCESS")),
+    ];
     run(&world, &json!([{"id": "look", "worker": "Reviewer"}]), &script, &[]).exits(0);
     assert!(!world.project().join("a.txt").exists());
 }
@@ -154,12 +157,12 @@ fn outputs_that_do_not_fit_are_sent_back_and_then_fail() {
     let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
     let steps = json!([{"id": "count", "worker": "Planner", "outputs_schema": schema},
         {"id": "use", "worker": "Echo", "depends_on": ["count"], "inputs": {"n": {"from": "count.outputs.n"}}}]);
-    let script = [of("Planner", "count", odd.clone()), of("Planner", "count", good)];
+    let script = [for_step("Planner", "count", odd.clone()), for_step("Planner", "count", good)];
     run(&world, &steps, &script, &[]).exits(0);
     let state = json_file(&world.run().join("workflow_state.json"));
     assert_eq!(state["state"]["steps"]["use"]["inputs"]["n"], 1, "{state:#}");
     let world = World::new();
-    run(&world, &steps, &[again(of("Planner", "count", odd))], &[]).exits(1);
+    run(&world, &steps, &[again(for_step("Planner", "count", odd))], &[]).exits(1);
     let tried = attempts(&world.run(), "count");
     assert_eq!(tried[0]["failure_signature"], "worker-invalid-outputs", "{tried:#?}");
 }
@@ -172,7 +175,7 @@ fn the_budget_is_for_the_whole_run() {
         "[[price]]\nprovider = \"mock\"\ninput = 1000000.0\noutput = 0.0\n",
     );
     let costs = |step: &str, dollars: u64| {
-        let mut entry = of("Reviewer", step, end("SUCCESS"));
+        let mut entry = for_step("Reviewer", step, end("SUCCESS"));
         entry["reply"]["usage"] = json!({"input": dollars, "output": 0});
         again(entry)
     };
@@ -209,14 +212,14 @@ fn a_goal_is_planned_and_done() {
         {"id": "check", "worker": "Reviewer", "depends_on": ["write"]},
     ]}});
     let script = world.script(&[
-        of("Planner", "plan", json!({"reply": {"json": {"status": "SUCCESS", "task_steps": [{"id": "a", "depends_on": ["b"]}]}}})),
-        of("Planner", "plan", json!({"reply": {"json": plan}})),
-        of("Implementer", "write", create("a.txt", "x\n")),
-        of("Implementer", "write", end("SUCCESS")),
+        for_step("Planner", "plan", json!({"reply": {"json": {"status": "SUCCESS", "task_steps": [{"id": "a", "depends_on": ["b"]}]}}})),
+        for_step("Planner", "plan", json!({"reply": {"json": plan}})),
+        for_step("Implementer", "write", create("a.txt", "x\n")),
+        for_step("Implementer", "write", end("SUCCESS")),
         // It would like to be the end of it; but what must hold at the end is proved by a step of its own.
-        of("Reviewer", "check", json!({"reply": {"json": {"status": "SUCCESS", "metrics": {"terminate_workflow": true}}}})),
-        of("Debugger", "finish", create("b.txt", "x\n")),
-        of("Debugger", "finish", end("SUCCESS")),
+        for_step("Reviewer", "check", json!({"reply": {"json": {"status": "SUCCESS", "metrics": {"terminate_workflow": true}}}})),
+        for_step("Debugger", "finish", create("b.txt", "x\n")),
+        for_step("Debugger", "finish", end("SUCCESS")),
     ]);
     let goal = [
         "run-workflow",
@@ -236,8 +239,10 @@ fn a_goal_is_planned_and_done() {
     }
     // Without a plan, the goal is one step.
     let world = World::new();
-    let script = world
-        .script(&[again(of("Planner", "plan", end("FAILURE"))), of("Implementer", "work", end("SUCCESS"))]);
+    let script = world.script(&[
+        again(for_step("Planner", "plan", end("FAILURE"))),
+        for_step("Implementer", "work", end("SUCCESS")),
+    ]);
     world.marvin(["run-workflow", "--goal", "Write a file", "--json", "--script", &script]).run().exits(0);
     assert_eq!(status(&world.run(), "work"), "SUCCEEDED");
 }
@@ -248,9 +253,9 @@ fn what_a_worker_did_before_a_kill_is_not_done_again() {
     let steps = json!([{"id": "build", "worker": "Implementer", "commitments": ["file_exists:a.txt"]}]);
     let file = workflow(&world, &steps);
     // The model is slow after the first call, and the process does not live to hear it.
-    let mut slow = of("Implementer", "build", end("FAILURE"));
+    let mut slow = for_step("Implementer", "build", end("FAILURE"));
     slow["delay_ms"] = json!(60_000);
-    let script = world.script(&[of("Implementer", "build", create("a.txt", "first\n")), slow]);
+    let script = world.script(&[for_step("Implementer", "build", create("a.txt", "first\n")), slow]);
     let running = world.marvin(["run-workflow", &file, "--json", "--script", &script]).start();
     until("the file is there", || world.project().join("a.txt").exists());
     let run = world.run();
@@ -263,7 +268,7 @@ fn what_a_worker_did_before_a_kill_is_not_done_again() {
     running.end();
     fs::write(world.project().join("a.txt"), "changed since\n").unwrap();
     // Whoever takes it up is asked only for what comes after the call.
-    let script = world.script(&[of("Implementer", "build", end("SUCCESS"))]);
+    let script = world.script(&[for_step("Implementer", "build", end("SUCCESS"))]);
     fs::remove_file(run.join("script.json")).unwrap();
     let path = run.display().to_string();
     let result = world

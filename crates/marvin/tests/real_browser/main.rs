@@ -12,7 +12,7 @@ mod tests {
     /// Brings the loopback up, and becomes the suite.
     const ENTER: &str = r#"ip link set lo up && exec "$0" "$@""#;
     /// Seconds after which the suite counts as stuck.
-    const LONGEST: &str = "300";
+    const SUITE_TIMEOUT_SECONDS: &str = "300";
 
     fn is_root() -> bool {
         use std::os::unix::fs::MetadataExt;
@@ -37,7 +37,7 @@ mod tests {
         let suite = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/real_browser/suite.mjs");
         let flags = if is_root() { "-n" } else { "-rn" };
         let output = Command::new("timeout")
-            .args(["--kill-after=5", LONGEST, "unshare", flags, "sh", "-c", ENTER, "node"])
+            .args(["--kill-after=5", SUITE_TIMEOUT_SECONDS, "unshare", flags, "sh", "-c", ENTER, "node"])
             .arg(suite)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())

@@ -95,7 +95,7 @@ impl Stage {
 
     /// Lets the program work on a prompt while the model plays these entries. `session` goes on with an earlier one.
     /// Returns the session's id and what the program sent to its model.
-    pub(crate) fn play(&mut self, prompt: &str, entries: Vec<Value>, session: Option<&str>) -> Played {
+    pub(crate) fn play(&mut self, prompt: &str, entries: Vec<Value>, session: Option<&str>) -> PromptOutcome {
         let entries: Vec<Entry> =
             entries.into_iter().map(|entry| serde_json::from_value(entry).unwrap()).collect();
         let server = ModelServer::start(Script::new(entries), "127.0.0.1:0".parse().unwrap()).unwrap();
@@ -159,7 +159,7 @@ impl Stage {
             .map(|body| body.to_string())
             .collect();
         assert!(!requests.is_empty(), "{text}\n{errors}");
-        Played { session, requests, text, errors }
+        PromptOutcome { session, requests, text, errors }
     }
 
     /// Every event that was recorded.
@@ -226,14 +226,14 @@ impl Stage {
 }
 
 /// What came of a prompt.
-pub(crate) struct Played {
+pub(crate) struct PromptOutcome {
     pub(crate) session: String,
     pub(crate) requests: Vec<String>,
     pub(crate) text: String,
     pub(crate) errors: String,
 }
 
-impl Played {
+impl PromptOutcome {
     /// Everything, for a failed test.
     pub(crate) fn whole(&self) -> String {
         format!("{}\n{}\n{}", self.text, self.errors, self.requests.last().unwrap())

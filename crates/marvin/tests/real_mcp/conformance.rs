@@ -2,7 +2,7 @@
 
 use crate::fixture;
 use crate::place::{MARVIN, World, tools, words};
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_base::environment::Environment;
 use marvin_mcp::serve::{Handler, serve_http, toolbox};
 use std::os::unix::fs::PermissionsExt;
@@ -18,7 +18,8 @@ fn the_server_passes_what_it_declares() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let environment = Environment::from_iter([("HOME", world.place("home").display().to_string())]);
     let project = world.place("project");
-    let ground = Ground::find(environment, project.clone(), Some(&project), true, Vec::new()).unwrap();
+    let ground =
+        ProjectContext::find(environment, project.clone(), Some(&project), true, Vec::new()).unwrap();
     let cancel = CancellationToken::new();
     let server = runtime.block_on(async {
         let mut offer = toolbox(&ground, &[]).unwrap();

@@ -14,7 +14,7 @@ pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-pub(crate) struct Nothing {}
+pub(crate) struct EmptyInput {}
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct NoFacts {}

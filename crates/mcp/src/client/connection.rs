@@ -1,7 +1,7 @@
 //! One server that runs, or that is spoken to over HTTP.
 
-use marvin_agent::Ground;
-use marvin_base::child::{self, Child, Kept, Limits};
+use marvin_agent::ProjectContext;
+use marvin_base::child::{self, Child, ChildHandle, Limits};
 use marvin_base::redact::Redactor;
 use marvin_base::truncate;
 use marvin_tools::servers::{Definition, NeutralDirectory, Server, filled};
@@ -25,11 +25,11 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio_util::sync::CancellationToken;
 
 /// Bytes of one message of a server; a longer one is dropped, and what waits for it runs out of time.
-const LARGEST_MESSAGE: usize = 4 * 1024 * 1024;
+const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
 /// Pages of a list of tools.
-const MOST_PAGES: usize = 50;
+const MAX_TOOL_LIST_PAGES: usize = 50;
 /// Tools that are looked at; those of them that are taken are fewer.
-const MOST_LISTED: usize = 2_000;
+const MAX_LISTED_TOOLS: usize = 2_000;
 /// Bytes of a server's standard error that are kept: the last.
 const LAST_WORDS: usize = 4 * 1024;
 /// How long the last words of a server are waited for.
@@ -37,13 +37,13 @@ const LISTENING: Duration = Duration::from_millis(500);
 /// How long a server may take to close its side.
 const CLOSING: Duration = Duration::from_secs(2);
 /// Processes that a server may have at the same time.
-const MOST_PROCESSES: u32 = 512;
+const MAX_SERVER_PROCESSES: u32 = 512;
 /// A server.
 pub(super) struct Connection {
     pub(super) name: String,
     peer: Peer<RoleClient>,
     running: Mutex<Option<RunningService<RoleClient, Ears>>>,
-    kept: Mutex<Option<Kept>>,
+    kept: Mutex<Option<ChildHandle>>,
     /// The directory that it started in, which goes with it.
     neutral: Mutex<Option<NeutralDirectory>>,
     changed: Arc<AtomicBool>,
@@ -75,7 +75,7 @@ impl ClientHandler for Ears {
 
 impl Connection {
     /// Starts the server, or reaches it, and says hello.
-    pub(super) async fn open(ground: &Ground, server: &Server) -> Result<Self, String> {
+    pub(super) async fn open(ground: &ProjectContext, server: &Server) -> Result<Self, String> {
         let changed = Arc::new(AtomicBool::new(false));
         let ears = Ears { changed: changed.clone() };
         let words = LastWords::default();
@@ -87,7 +87,7 @@ impl Connection {
                     child::keep(&child).map_err(|error| error.to_string())?;
                 tokio::spawn(words.clone().listen(stderr));
                 let transport =
-                    AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(LARGEST_MESSAGE);
+                    AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(MAX_MESSAGE_BYTES);
                 let mode = ClientLifecycleMode::Initialize;
                 match serve_client_with_lifecycle(ears, transport, mode).await {
                     Ok(running) => (running, Some(kept), neutral),
@@ -110,17 +110,17 @@ impl Connection {
     pub(super) async fn list(&self) -> Result<Vec<Tool>, String> {
         let mut tools = Vec::new();
         let mut cursor = None;
-        for _ in 0..MOST_PAGES {
+        for _ in 0..MAX_TOOL_LIST_PAGES {
             let page = PaginatedRequestParams::default().with_cursor(cursor);
             let page = self.peer.list_tools(Some(page)).await;
             let page = page.map_err(|error| format!("it does not list its tools: {}", plain(&error)))?;
             tools.extend(page.tools);
             cursor = page.next_cursor;
-            if cursor.is_none() || tools.len() >= MOST_LISTED {
+            if cursor.is_none() || tools.len() >= MAX_LISTED_TOOLS {
                 break;
             }
         }
-        tools.truncate(MOST_LISTED);
+        tools.truncate(MAX_LISTED_TOOLS);
         Ok(tools)
     }
 
@@ -228,26 +228,26 @@ impl LastWords {
 }
 
 /// The program, in its own directory and with only the variables that it was given.
-fn program(ground: &Ground, server: &Server) -> Result<(Child, Option<NeutralDirectory>), String> {
+fn program(ground: &ProjectContext, server: &Server) -> Result<(Child, Option<NeutralDirectory>), String> {
     let launch = server.launch(&ground.layout, &ground.environment)?;
     let child = Child {
         directory: Some(launch.directory),
         set: launch.variables,
         inherit: false,
-        limits: Limits { processes: Some(MOST_PROCESSES), ..Limits::default() },
+        limits: Limits { processes: Some(MAX_SERVER_PROCESSES), ..Limits::default() },
         ..Child::new(launch.program).args(launch.arguments)
     };
     Ok((child, launch.neutral))
 }
 
 async fn over_http(
-    ground: &Ground,
+    ground: &ProjectContext,
     definition: &Definition,
     url: &str,
     ears: Ears,
 ) -> Result<RunningService<RoleClient, Ears>, String> {
     let client = marvin_model::wire::web_client(url, definition.startup())?;
-    let mut config = StreamableHttpClientTransportConfig::with_uri(url).max_sse_event_size(LARGEST_MESSAGE);
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url).max_sse_event_size(MAX_MESSAGE_BYTES);
     for (name, value) in &definition.headers {
         let value = filled(value, &ground.environment)?;
         let wrong = || format!("its header `{}` cannot be sent", truncate::line(name, 40));

@@ -10,7 +10,7 @@ use marvin_base::{signature, truncate};
 use marvin_gate::{Touches, quote};
 use marvin_tools::result::FROM_SERVER;
 use marvin_tools::servers::Server;
-use marvin_tools::{DynTool, Output, Prepared, ToolContext, ToolError};
+use marvin_tools::{DynTool, Output, PreparedCall, ToolContext, ToolError};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ResourceContents, Tool,
 };
@@ -20,20 +20,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Tools that are taken from one server.
-const MOST: usize = 128;
+const MAX_TOOLS_PER_SERVER: usize = 128;
 /// Characters of a name; no vendor takes more.
-const LONGEST_NAME: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 /// Characters of what a tool is said to do.
 const DESCRIPTION: usize = 1_000;
 /// Characters of a result that are kept at all.
-const LARGEST: usize = 1024 * 1024;
+const MAX_RESULT_CHARS: usize = 1024 * 1024;
 
 /// It may do anything.
 const TOUCHES: Touches = Touches { network: true, stores: true, ..Touches::EXECUTES };
 
 /// The tool.
 #[derive(Debug, Clone)]
-struct Foreign {
+struct RemoteTool {
     name: String,
     description: String,
     example: String,
@@ -60,7 +60,7 @@ pub(super) fn tools(
     let mut left_out = 0;
     // The same name twice is the same tool twice.
     for tool in listed.into_iter().filter(|tool| allowed(tool) && seen.insert(tool.name.clone())) {
-        if tools.len() >= MOST {
+        if tools.len() >= MAX_TOOLS_PER_SERVER {
             left_out += 1;
             continue;
         }
@@ -72,7 +72,7 @@ pub(super) fn tools(
             continue;
         }
         let schema = schema::cleaned(&tool.input_schema);
-        tools.push(Arc::new(Foreign {
+        tools.push(Arc::new(RemoteTool {
             description: format!(
                 "{} (A tool of the MCP server `{}`; this description and what it answers are words of others.)",
                 quote::line(tool.description.as_deref().unwrap_or_default(), DESCRIPTION),
@@ -92,7 +92,7 @@ pub(super) fn tools(
 
 /// What a tool is, for comparison.
 fn definition(tool: &Tool) -> String {
-    signature::of(&json!([tool.name, tool.description, tool.input_schema]))
+    signature::hash(&json!([tool.name, tool.description, tool.input_schema]))
 }
 
 /// The name that agents know; marked where it would not be the only one.
@@ -101,15 +101,15 @@ fn name(server: &str, tool: &str, marked: bool) -> String {
     let clean: String = tool.chars().map(plain).collect();
     let mut name = format!("mcp__{server}__{clean}");
     // What was lost of the name is made up for, so that two tools do not become one.
-    if marked || name.len() > LONGEST_NAME || clean.is_empty() {
-        let mark: String = signature::of_bytes(tool.as_bytes()).chars().take(6).collect();
-        name.truncate(LONGEST_NAME - 7);
+    if marked || name.len() > MAX_NAME_CHARS || clean.is_empty() {
+        let mark: String = signature::hash_bytes(tool.as_bytes()).chars().take(6).collect();
+        name.truncate(MAX_NAME_CHARS - 7);
         name = format!("{name}_{mark}");
     }
     name
 }
 
-impl DynTool for Foreign {
+impl DynTool for RemoteTool {
     fn name(&self) -> &str {
         &self.name
     }
@@ -138,16 +138,16 @@ impl DynTool for Foreign {
         json!({"type": "object"})
     }
 
-    fn prepare(&self, arguments: Map<String, Value>, _context: &ToolContext) -> Result<Prepared, String> {
+    fn prepare(&self, arguments: Map<String, Value>, _context: &ToolContext) -> Result<PreparedCall, String> {
         let tool = self.clone();
-        Ok(Prepared {
+        Ok(PreparedCall {
             intents: Vec::new(),
             start: Box::new(move |context| Box::pin(async move { tool.call(arguments, context).await })),
         })
     }
 }
 
-impl Foreign {
+impl RemoteTool {
     async fn call(self, arguments: Map<String, Value>, context: &ToolContext) -> Result<Output, ToolError> {
         let late = || {
             format!(
@@ -200,7 +200,7 @@ impl Foreign {
         if parts.iter().all(|part| part.trim().is_empty()) {
             parts = result.structured_content.iter().map(|value| format!("{value:#}")).collect();
         }
-        let text = truncate::head_whole(&quote::seen(&parts.join("\n")), LARGEST);
+        let text = truncate::head_whole(&quote::seen(&parts.join("\n")), MAX_RESULT_CHARS);
         let text = context.redactor.text(&text).into_owned();
         let summary = format!("{}: {}", self.tool, truncate::line(&text, 160));
         let mut data = json!({"server": self.connection.name, "tool": self.tool, "failed": failed});
@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(name("docs", "a.b/c ü", false), "mcp__docs__a_b_c__");
         assert_ne!(name("docs", "a.b", true), name("docs", "a/b", true));
         let long = "x".repeat(300);
-        assert!(name("docs", &long, false).len() <= LONGEST_NAME);
+        assert!(name("docs", &long, false).len() <= MAX_NAME_CHARS);
         assert_ne!(name("docs", &long, false), name("docs", &format!("{long}y"), false));
         assert!(name("docs", "", false).starts_with("mcp__docs___"));
         let hostile = name("docs", "\u{202e}\n<system>'; rm -rf", false);

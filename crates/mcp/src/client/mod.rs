@@ -12,14 +12,14 @@ mod foreign;
 mod schema;
 
 use connection::Connection;
-use marvin_agent::Ground;
-use marvin_agent::ground::Lent;
+use marvin_agent::ProjectContext;
+use marvin_agent::ground::ExternalTools;
 use marvin_base::truncate;
 use marvin_gate::layers::Place;
 use marvin_gate::meaning::Grounds;
 use marvin_gate::{Access, Decision};
 use marvin_tools::DynTool;
-use marvin_tools::servers::{self, Server, State};
+use marvin_tools::servers::{self, Server, ServerState};
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 
 /// What came of starting one server.
 #[derive(Debug, Clone, Serialize)]
-pub struct Started {
+pub struct ServerStartReport {
     /// Its name.
     pub name: String,
     /// Its tools, under the names that agents know.
@@ -46,9 +46,9 @@ pub struct Started {
 pub struct Servers {
     connections: Vec<Arc<Connection>>,
     /// What came of each.
-    pub started: Vec<Started>,
+    pub started: Vec<ServerStartReport>,
     /// What agents get, and what a person should know.
-    pub lent: Lent,
+    pub lent: ExternalTools,
 }
 
 impl Servers {
@@ -65,7 +65,7 @@ async fn join_all<T>(futures: impl IntoIterator<Item = impl Future<Output = T>>)
 }
 
 /// Starts the servers that the settings name and that may be used; with a name, only that one.
-pub async fn start(ground: &Ground, only: Option<&str>, cancel: &CancellationToken) -> Servers {
+pub async fn start(ground: &ProjectContext, only: Option<&str>, cancel: &CancellationToken) -> Servers {
     let (found, problems) = servers::read(&ground.settings, &ground.layout, &ground.environment);
     let mut all = Servers::default();
     all.lent.notices = problems;
@@ -76,7 +76,7 @@ pub async fn start(ground: &Ground, only: Option<&str>, cancel: &CancellationTok
     let mut chosen = Vec::new();
     for server in found.into_iter().filter(|server| only.is_none_or(|only| only == server.name)) {
         match server.state {
-            State::Ready => {
+            ServerState::Ready => {
                 if let Err(why) = server.pin_first(&ground.layout) {
                     all.lent
                         .notices
@@ -84,9 +84,9 @@ pub async fn start(ground: &Ground, only: Option<&str>, cancel: &CancellationTok
                 }
                 chosen.push(server);
             }
-            State::Changed => all.lent.notices.push(changed(&server)),
-            State::Untrusted => all.lent.notices.push(untrusted(&server)),
-            State::Off => {}
+            ServerState::Changed => all.lent.notices.push(changed(&server)),
+            ServerState::Untrusted => all.lent.notices.push(untrusted(&server)),
+            ServerState::Off => {}
         }
     }
     let outcomes = join_all(chosen.into_iter().map(|server| one(ground, server, cancel))).await;
@@ -129,9 +129,9 @@ pub fn changed(server: &Server) -> String {
     )
 }
 
-type Outcome = (Started, Option<Arc<Connection>>, Vec<Arc<dyn DynTool>>);
+type Outcome = (ServerStartReport, Option<Arc<Connection>>, Vec<Arc<dyn DynTool>>);
 
-async fn one(ground: &Ground, server: Server, cancel: &CancellationToken) -> Outcome {
+async fn one(ground: &ProjectContext, server: Server, cancel: &CancellationToken) -> Outcome {
     let begun = Instant::now();
     let startup = server.definition.startup();
     let name = server.name.clone();
@@ -155,18 +155,22 @@ async fn one(ground: &Ground, server: Server, cancel: &CancellationToken) -> Out
     match reached {
         Err(problem) => {
             let problem = Some(truncate::head_whole(&ground.redactor.text(&problem), 600));
-            (Started { name, tools: Vec::new(), left_out: 0, problem, took_ms }, None, Vec::new())
+            (ServerStartReport { name, tools: Vec::new(), left_out: 0, problem, took_ms }, None, Vec::new())
         }
         Ok((connection, listed)) => {
             let (tools, left_out) = foreign::tools(&server, &connection, listed);
             let names = tools.iter().map(|tool| tool.name().to_string()).collect();
-            (Started { name, tools: names, left_out, problem: None, took_ms }, Some(connection), tools)
+            (
+                ServerStartReport { name, tools: names, left_out, problem: None, took_ms },
+                Some(connection),
+                tools,
+            )
         }
     }
 }
 
 /// The gate's word on the command line; what is a question is answered by the settings that name it.
-fn judged(ground: &Ground, server: &Server) -> Result<(), String> {
+fn judged(ground: &ProjectContext, server: &Server) -> Result<(), String> {
     if server.definition.command.is_none() {
         return Ok(());
     }

@@ -6,15 +6,15 @@ use marvin_gate::quote;
 use serde_json::{Map, Value, json};
 
 /// Parts of a schema that are looked at.
-const MOST_PARTS: usize = 400;
+const MAX_SCHEMA_NODES: usize = 400;
 /// How deep it goes.
-const DEEPEST: usize = 8;
+const MAX_NESTING_DEPTH: usize = 8;
 /// Fields of one object.
-const MOST_FIELDS: usize = 64;
+const MAX_OBJECT_FIELDS: usize = 64;
 /// Characters of a text in it.
-const LONGEST: usize = 300;
+const MAX_TEXT_CHARS: usize = 300;
 /// Words of a choice.
-const MOST_WORDS: usize = 100;
+const MAX_ENUM_VALUES: usize = 100;
 
 /// Keywords whose value is a plain number or truth.
 const PLAIN: [&str; 9] = [
@@ -33,7 +33,7 @@ const KINDS: [&str; 7] = ["string", "integer", "number", "boolean", "array", "ob
 /// The schema of a tool's arguments, cleaned.
 pub(super) fn cleaned(schema: &Map<String, Value>) -> Value {
     let root = Value::Object(schema.clone());
-    let mut parts = MOST_PARTS;
+    let mut parts = MAX_SCHEMA_NODES;
     let mut clean = part(&root, &root, 0, &mut parts);
     if let Some(map) = clean.as_object_mut() {
         map.insert("type".into(), "object".into());
@@ -43,7 +43,7 @@ pub(super) fn cleaned(schema: &Map<String, Value>) -> Value {
 }
 
 fn part(schema: &Value, root: &Value, depth: usize, parts: &mut usize) -> Value {
-    if depth > DEEPEST || *parts == 0 {
+    if depth > MAX_NESTING_DEPTH || *parts == 0 {
         return json!({});
     }
     *parts -= 1;
@@ -57,11 +57,11 @@ fn part(schema: &Value, root: &Value, depth: usize, parts: &mut usize) -> Value 
         clean.insert("type".into(), kind);
     }
     if let Some(text) = map.get("description").and_then(Value::as_str) {
-        clean.insert("description".into(), quote::line(text, LONGEST).into());
+        clean.insert("description".into(), quote::line(text, MAX_TEXT_CHARS).into());
     }
     if let Some(Value::Array(words)) = map.get("enum") {
         let words: Vec<Value> =
-            words.iter().filter(|word| is_small(word)).take(MOST_WORDS).cloned().collect();
+            words.iter().filter(|word| is_small(word)).take(MAX_ENUM_VALUES).cloned().collect();
         if !words.is_empty() {
             clean.insert("enum".into(), words.into());
         }
@@ -82,7 +82,7 @@ fn part(schema: &Value, root: &Value, depth: usize, parts: &mut usize) -> Value 
     for key in ["anyOf", "oneOf", "allOf"] {
         if let Some(Value::Array(choices)) = map.get(key) {
             // A choice that cannot be kept whole is not kept: it would refuse what the server takes.
-            if choices.len() <= 16 && depth < DEEPEST {
+            if choices.len() <= 16 && depth < MAX_NESTING_DEPTH {
                 let choices: Vec<Value> =
                     choices.iter().map(|choice| part(choice, root, depth + 1, parts)).collect();
                 clean.insert(if key == "oneOf" { "anyOf" } else { key }.into(), choices.into());
@@ -106,12 +106,12 @@ fn fields(
             && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_-.$@".contains(letter))
     };
     let mut kept = Map::new();
-    for (name, field) in properties.iter().filter(|(name, _)| usable(name)).take(MOST_FIELDS) {
+    for (name, field) in properties.iter().filter(|(name, _)| usable(name)).take(MAX_OBJECT_FIELDS) {
         kept.insert(name.clone(), part(field, root, depth + 1, parts));
     }
     if let Some(Value::Array(required)) = map.get("required") {
         let there = |name: &&Value| name.as_str().is_some_and(|name| kept.contains_key(name));
-        let required: Vec<Value> = required.iter().filter(there).take(MOST_FIELDS).cloned().collect();
+        let required: Vec<Value> = required.iter().filter(there).take(MAX_OBJECT_FIELDS).cloned().collect();
         clean.insert("required".into(), required.into());
     }
     // Only where every field is known can others be refused.
@@ -139,7 +139,7 @@ fn kind(kind: &Value) -> Option<Value> {
 
 fn is_small(value: &Value) -> bool {
     match value {
-        Value::String(text) => text.chars().count() <= LONGEST && quote::block(text) == *text,
+        Value::String(text) => text.chars().count() <= MAX_TEXT_CHARS && quote::block(text) == *text,
         Value::Array(_) | Value::Object(_) => value.to_string().len() <= 2 && !value.is_null(),
         _ => true,
     }

@@ -8,8 +8,8 @@
 
 use super::toolbox::Offer;
 use super::{GRACE, spec};
-use marvin_agent::session::Quarters;
-use marvin_agent::{Desk, Ground, Notice};
+use marvin_agent::session::LazySession;
+use marvin_agent::{Notice, ProjectContext, ToolCaller};
 use marvin_base::redact::{Redactor, Scope};
 use marvin_flow::tools::Workflows;
 use marvin_model::{Arguments, ToolCall};
@@ -38,23 +38,23 @@ const INSTRUCTIONS: &str = "Marvin judges commands and proves work. Before a com
      remember something.";
 
 /// Clients that are told of events at the same time.
-const MOST_PEERS: usize = 64;
+const MAX_NOTIFIED_CLIENTS: usize = 64;
 /// Steps of one call that wait to be told; further ones are left out.
-const MOST_STEPS: usize = 64;
+const MAX_QUEUED_STEPS: usize = 64;
 /// Events that clients are told of begin so.
 const TOLD: &str = "servitor.";
 
 /// Answers one client; clones answer others from the same tools and the same desk.
 #[derive(Clone)]
 pub struct Handler {
-    house: Arc<House>,
+    house: Arc<HandlerContext>,
 }
 
 /// What all clients share.
-struct House {
+struct HandlerContext {
     toolbox: Toolbox,
-    desk: Desk,
-    quarters: Quarters,
+    desk: ToolCaller,
+    quarters: LazySession,
     workflows: Arc<Workflows>,
     redactor: Arc<Redactor>,
     cancel: CancellationToken,
@@ -72,7 +72,7 @@ impl std::fmt::Debug for Handler {
 impl Handler {
     /// Serves these tools on this ground until `cancel`. Must be made inside of a runtime.
     #[must_use]
-    pub fn new(ground: &Ground, offer: Offer, cancel: CancellationToken) -> Self {
+    pub fn new(ground: &ProjectContext, offer: Offer, cancel: CancellationToken) -> Self {
         let (sender, mut events) = mpsc::channel::<Value>(256);
         let listener = move |notice: Notice<'_>| {
             if let Notice::Event(event) = notice
@@ -82,11 +82,11 @@ impl Handler {
                 sender.try_send(event.clone()).ok();
             }
         };
-        let house = Arc::new(House {
+        let house = Arc::new(HandlerContext {
             toolbox: offer.toolbox,
             workflows: offer.workflows,
-            desk: Desk::new(ground, "mcp", Box::new(listener.clone())),
-            quarters: Quarters::new(offer.servitors, Arc::new(listener), cancel.clone()),
+            desk: ToolCaller::new(ground, "mcp", Box::new(listener.clone())),
+            quarters: LazySession::new(offer.servitors, Arc::new(listener), cancel.clone()),
             redactor: ground.redactor.clone(),
             cancel,
             calls: TaskTracker::new(),
@@ -128,12 +128,12 @@ impl Handler {
             .names()
             .iter()
             .filter_map(|name| toolbox.find(name).ok())
-            .map(|tool| spec::of(&**tool))
+            .map(|tool| spec::describe(&**tool))
             .collect()
     }
 }
 
-impl House {
+impl HandlerContext {
     /// Tells every client that listens.
     async fn tell(&self, event: Value) {
         let peers: Vec<Peer<RoleServer>> = {
@@ -155,7 +155,7 @@ impl House {
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResult, ErrorData> {
         let cancel = self.cancel.child_token();
-        let (sender, mut steps) = mpsc::channel::<Step>(MOST_STEPS);
+        let (sender, mut steps) = mpsc::channel::<Step>(MAX_QUEUED_STEPS);
         let sink: Option<ProgressSink> = token.is_some().then(|| {
             let sink: ProgressSink = Arc::new(move |step| {
                 sender.try_send(step).ok();
@@ -223,7 +223,10 @@ impl ServerHandler for Handler {
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let toolbox = &self.house.toolbox;
-        toolbox.names().contains(&name).then(|| toolbox.find(name).ok().map(|tool| spec::of(&**tool)))?
+        toolbox
+            .names()
+            .contains(&name)
+            .then(|| toolbox.find(name).ok().map(|tool| spec::describe(&**tool)))?
     }
 
     async fn call_tool(
@@ -262,7 +265,7 @@ impl ServerHandler for Handler {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let mut peers = self.house.peers.lock().unwrap_or_else(PoisonError::into_inner);
         peers.retain(|peer| !peer.is_transport_closed());
-        if peers.len() < MOST_PEERS {
+        if peers.len() < MAX_NOTIFIED_CLIENTS {
             peers.push(context.peer);
         }
     }
@@ -334,7 +337,8 @@ mod tests {
         std::fs::create_dir_all(&home).unwrap();
         std::fs::create_dir_all(project.join(".marvin")).unwrap();
         let environment = Environment::from_iter([("HOME", home.display().to_string())]);
-        let ground = Ground::find(environment, project.clone(), Some(&project), true, Vec::new()).unwrap();
+        let ground =
+            ProjectContext::find(environment, project.clone(), Some(&project), true, Vec::new()).unwrap();
         let offer = super::super::toolbox(&ground, &[]).unwrap();
         let handler = Handler::new(&ground, offer, CancellationToken::new());
         let (ours, theirs) = tokio::io::duplex(64 * 1024);

@@ -4,7 +4,7 @@
 //! browser can reach us by a name of its own; and every request carries the token, as `Authorization: Bearer …` or, for
 //! clients that take nothing but an address, as its last part: `/mcp/TOKEN`.
 
-use super::{Handler, LARGEST_MESSAGE};
+use super::{Handler, MAX_MESSAGE_BYTES};
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use marvin_base::key::Key;
+use marvin_base::key::TokenHash;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use std::net::SocketAddr;
@@ -39,7 +39,7 @@ const LAST: Duration = Duration::from_secs(3);
 
 /// A server that listens.
 #[derive(Debug)]
-pub struct Served {
+pub struct HttpServer {
     address: SocketAddr,
     cancel: CancellationToken,
     handler: Handler,
@@ -55,7 +55,7 @@ pub async fn serve_http(
     address: SocketAddr,
     token: &str,
     cancel: &CancellationToken,
-) -> std::io::Result<Served> {
+) -> std::io::Result<HttpServer> {
     if !address.ip().is_loopback() {
         let why = "only addresses of this machine are served";
         return Err(std::io::Error::new(std::io::ErrorKind::PermissionDenied, why));
@@ -66,7 +66,7 @@ pub async fn serve_http(
     let port = address.port();
     let config = StreamableHttpServerConfig::default()
         .with_cancellation_token(cancel.clone())
-        .with_max_request_body_bytes(LARGEST_MESSAGE)
+        .with_max_request_body_bytes(MAX_MESSAGE_BYTES)
         .with_allowed_origins(["localhost", "127.0.0.1", "[::1]"].map(|host| format!("http://{host}:{port}")))
         .enforce_origin_validation();
     let clients = handler.clone();
@@ -78,12 +78,12 @@ pub async fn serve_http(
     let router = Router::new()
         .route_service(PATH, service.clone())
         .route_service(&format!("{PATH}/{{token}}"), service)
-        .layer(middleware::from_fn_with_state(Key::new(token), admit));
+        .layer(middleware::from_fn_with_state(TokenHash::new(token), admit));
     let stop = cancel.clone();
     let task = tokio::spawn(async move {
         accept(listener, router, stop).await;
     });
-    Ok(Served { address, cancel, handler, task })
+    Ok(HttpServer { address, cancel, handler, task })
 }
 
 /// Takes connections until told to stop. One that does not say what it wants in time is closed (S12).
@@ -131,7 +131,7 @@ async fn serve_connection(stream: TcpStream, router: Router, stop: CancellationT
     }
 }
 
-impl Served {
+impl HttpServer {
     /// Where it listens.
     #[must_use]
     pub fn url(&self) -> String {
@@ -154,7 +154,7 @@ impl Served {
 }
 
 /// Lets a request in that carries the token, and takes it out of what the request is known by.
-async fn admit(State(key): State<Key>, request: Request, next: Next) -> Response {
+async fn admit(State(key): State<TokenHash>, request: Request, next: Next) -> Response {
     let bearer = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let named = request.uri().path().strip_prefix(PATH).and_then(|rest| rest.strip_prefix('/'));
     if bearer.is_some_and(|given| key.fits_bearer(given)) || named.is_some_and(|given| key.fits(given)) {

@@ -19,7 +19,7 @@ const KNOWN: [(&str, bool, bool); 6] = [
 ];
 
 /// What a client is told of a tool.
-pub(super) fn of(tool: &dyn DynTool) -> Tool {
+pub(super) fn describe(tool: &dyn DynTool) -> Tool {
     let mut spec = Tool::new(tool.name().to_string(), tool.description().to_string(), object(tool.schema()));
     spec.title = Some(title(tool.name()));
     spec.annotations = Some(hints(tool.name(), tool.touches()));
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_tool_says_what_it_takes_gives_and_touches() {
-        let spec = of(&GateExplain);
+        let spec = describe(&GateExplain);
         assert_eq!(spec.title.as_deref(), Some("Gate explain"));
         assert_eq!(spec.input_schema["required"], serde_json::json!(["command_line"]));
         let output = spec.output_schema.unwrap();

@@ -1,6 +1,6 @@
 //! Over standard input and output: one client, which started us and with which we end.
 
-use super::{Handler, LARGEST_MESSAGE};
+use super::{Handler, MAX_MESSAGE_BYTES};
 use marvin_agent::SessionError;
 use rmcp::service::serve_server_with_ct;
 use rmcp::transport::async_rw::AsyncRwTransport;
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 /// When the record cannot be closed. A client that goes away before it says hello is no error.
 pub async fn serve_stdio(handler: Handler, cancel: CancellationToken) -> Result<(), SessionError> {
     let transport = AsyncRwTransport::new_server(tokio::io::stdin(), tokio::io::stdout())
-        .with_max_line_length(LARGEST_MESSAGE);
+        .with_max_line_length(MAX_MESSAGE_BYTES);
     let stop = cancel.child_token();
     if let Ok(running) = serve_server_with_ct(handler.clone(), transport, stop).await {
         running.waiting().await.ok();

@@ -1,6 +1,6 @@
 //! Which tools are served.
 
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_agent::commitments::Source;
 use marvin_agent::commitments::tools::Keeper;
 use marvin_agent::recall;
@@ -49,7 +49,7 @@ pub struct Offer {
 ///
 /// # Errors
 /// When a name is not a tool's.
-pub fn toolbox(ground: &Ground, names: &[String]) -> Result<Offer, String> {
+pub fn toolbox(ground: &ProjectContext, names: &[String]) -> Result<Offer, String> {
     let access = Access::from_settings(&ground.settings);
     let mut toolbox = Toolbox::new(Mode::Coding, &access);
     let shared = Arc::new(ground.clone());

@@ -9,9 +9,9 @@ use serde::Deserialize;
 use std::path::Path;
 
 /// Pieces of a text that are looked at.
-const MOST_PIECES: usize = 256;
+const MAX_SEQUENCE_TOKENS: usize = 256;
 /// Bytes of a configuration.
-const LARGEST_CONFIG: u64 = 1024 * 1024;
+const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 
 #[derive(Debug, Deserialize)]
 struct Config {
@@ -69,7 +69,7 @@ impl Bert {
     /// What is missing or wrong.
     pub fn read(directory: &Path) -> Result<Self, String> {
         let path = directory.join("config.json");
-        let text = marvin_base::files::read_text(&path, LARGEST_CONFIG, marvin_base::files::Links::Follow)
+        let text = marvin_base::files::read_text(&path, MAX_CONFIG_BYTES, marvin_base::files::Links::Follow)
             .map_err(|error| format!("cannot read {}: {error}\n  hint: the directory of a model holds config.json, vocab.txt and model.safetensors", path.display()))?;
         let config: Config =
             serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -195,7 +195,7 @@ impl Embedder for Bert {
     }
 
     fn embed(&self, text: &str) -> Vec<f32> {
-        let pieces = self.vocabulary.pieces(text, MOST_PIECES.min(self.positions));
+        let pieces = self.vocabulary.pieces(text, MAX_SEQUENCE_TOKENS.min(self.positions));
         let mut state = self.begin(&pieces);
         for layer in &self.layers {
             let mut next = layer.joined.apply(&self.attend(layer, &state));

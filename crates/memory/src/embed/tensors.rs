@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Bytes of a file that is read: small models only.
-const LARGEST: u64 = 1024 * 1024 * 1024;
+const MAX_TENSOR_FILE_BYTES: u64 = 1024 * 1024 * 1024;
 /// Bytes of its header.
-const LARGEST_HEADER: u64 = 16 * 1024 * 1024;
+const MAX_HEADER_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Tensors by their names.
 #[derive(Debug)]
@@ -25,10 +25,10 @@ struct Place {
 
 impl Tensors {
     pub(super) fn read(path: &Path) -> Result<Self, String> {
-        let bytes = marvin_base::files::read(path, LARGEST, marvin_base::files::Links::Follow)
+        let bytes = marvin_base::files::read(path, MAX_TENSOR_FILE_BYTES, marvin_base::files::Links::Follow)
             .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
         let wrong = |why: &str| format!("{} is no file of weights: {why}", path.display());
-        if bytes.len() as u64 > LARGEST {
+        if bytes.len() as u64 > MAX_TENSOR_FILE_BYTES {
             return Err(wrong("it is too large"));
         }
         let Some((length, rest)) = bytes.split_first_chunk::<8>() else {
@@ -37,7 +37,7 @@ impl Tensors {
         let length = u64::from_le_bytes(*length);
         let header = usize::try_from(length)
             .ok()
-            .filter(|_| length <= LARGEST_HEADER)
+            .filter(|_| length <= MAX_HEADER_BYTES)
             .and_then(|end| rest.split_at_checked(end));
         let Some((header, numbers)) = header else { return Err(wrong("its header is longer than it")) };
         let mut all: BTreeMap<String, serde_json::Value> =

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Letters of a word that is taken apart; a longer one is unknown.
-const LONGEST_WORD: usize = 100;
+const MAX_WORD_CHARS: usize = 100;
 /// Bytes of a vocabulary.
-const LARGEST: u64 = 64 * 1024 * 1024;
+const MAX_VOCABULARY_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A vocabulary.
 #[derive(Debug)]
@@ -24,7 +24,11 @@ impl WordPiece {
     /// Reads `vocab.txt`, one piece a line, or else the vocabulary in `tokenizer.json`.
     pub(super) fn read(directory: &Path) -> Result<Self, String> {
         let read = |name: &str| {
-            marvin_base::files::read_text(&directory.join(name), LARGEST, marvin_base::files::Links::Follow)
+            marvin_base::files::read_text(
+                &directory.join(name),
+                MAX_VOCABULARY_BYTES,
+                marvin_base::files::Links::Follow,
+            )
         };
         let pieces: BTreeMap<String, u32> = match read("vocab.txt") {
             Ok(text) => text.lines().zip(0..).map(|(piece, number)| (piece.to_string(), number)).collect(),
@@ -59,7 +63,7 @@ impl WordPiece {
 
     fn word(&self, word: &str, found: &mut Vec<u32>) {
         let letters: Vec<char> = word.chars().collect();
-        if letters.len() > LONGEST_WORD {
+        if letters.len() > MAX_WORD_CHARS {
             return found.push(self.unknown);
         }
         let before = found.len();

@@ -1,6 +1,6 @@
 //! Files of others as labelled files.
 
-use super::{Findable, Labelled, Question};
+use super::{EvalDataset, EvalDocument, Question};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,10 +9,10 @@ use std::path::Path;
 pub const FORMATS: [&str; 5] = ["jsonl", "locomo", "locomo-sessions", "cosqa", "cranfield"];
 
 /// Bytes of one file.
-const LARGEST: u64 = 512 * 1024 * 1024;
+const MAX_INPUT_FILE_BYTES: u64 = 512 * 1024 * 1024;
 
 fn text_of(path: &Path) -> Result<String, String> {
-    marvin_base::files::read(path, LARGEST, marvin_base::files::Links::Follow)
+    marvin_base::files::read(path, MAX_INPUT_FILE_BYTES, marvin_base::files::Links::Follow)
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         .map_err(|error| format!("cannot read {}: {error}", path.display()))
 }
@@ -21,7 +21,7 @@ fn text_of(path: &Path) -> Result<String, String> {
 ///
 /// # Errors
 /// What cannot be read, and where.
-pub fn read(path: &Path, format: &str) -> Result<Labelled, String> {
+pub fn read(path: &Path, format: &str) -> Result<EvalDataset, String> {
     match format {
         "jsonl" => lines(&text_of(path)?, path),
         "locomo" => locomo(&json(path)?, false),
@@ -36,8 +36,8 @@ fn json(path: &Path) -> Result<Value, String> {
     serde_json::from_str(&text_of(path)?).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-fn lines(text: &str, path: &Path) -> Result<Labelled, String> {
-    let mut labelled = Labelled::default();
+fn lines(text: &str, path: &Path) -> Result<EvalDataset, String> {
+    let mut labelled = EvalDataset::default();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let wrong = |error: serde_json::Error| {
             format!(
@@ -50,7 +50,7 @@ fn lines(text: &str, path: &Path) -> Result<Labelled, String> {
         if value.get("query").is_some() {
             labelled.questions.push(serde_json::from_value::<Question>(value).map_err(wrong)?);
         } else {
-            labelled.documents.push(serde_json::from_value::<Findable>(value).map_err(wrong)?);
+            labelled.documents.push(serde_json::from_value::<EvalDocument>(value).map_err(wrong)?);
         }
     }
     Ok(labelled)
@@ -65,8 +65,8 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
 }
 
 /// LoCoMo: every conversation is a set; a document is a turn, or a whole session.
-fn locomo(value: &Value, sessions: bool) -> Result<Labelled, String> {
-    let mut labelled = Labelled::default();
+fn locomo(value: &Value, sessions: bool) -> Result<EvalDataset, String> {
+    let mut labelled = EvalDataset::default();
     for (number, sample) in value.as_array().ok_or("it is no list of conversations")?.iter().enumerate() {
         let set = number.to_string();
         let conversation =
@@ -81,7 +81,7 @@ fn locomo(value: &Value, sessions: bool) -> Result<Labelled, String> {
         for (number, session) in order {
             let turns = session.as_array().map(Vec::as_slice).unwrap_or_default();
             let said = |turn: &Value| format!("{}: {}", word(turn, "speaker"), word(turn, "text"));
-            let doc = |id: String, text: String, thread: &str| Findable {
+            let doc = |id: String, text: String, thread: &str| EvalDocument {
                 doc: id,
                 text,
                 set: set.clone(),
@@ -123,18 +123,18 @@ fn locomo(value: &Value, sessions: bool) -> Result<Labelled, String> {
 }
 
 /// CoSQA: every piece of code is a document, every question with an answer looks for its own.
-fn cosqa(value: &Value) -> Result<Labelled, String> {
-    let mut labelled = Labelled::default();
+fn cosqa(value: &Value) -> Result<EvalDataset, String> {
+    let mut labelled = EvalDataset::default();
     let mut codes: BTreeMap<&str, String> = BTreeMap::new();
     for row in value.as_array().ok_or("it is no list")? {
         let (id, code) = (word(row, "idx"), word(row, "code"));
         // The same code may answer several questions.
         let id = codes.entry(code).or_insert_with(|| id.to_string()).clone();
         if id == word(row, "idx") {
-            labelled.documents.push(Findable {
+            labelled.documents.push(EvalDocument {
                 doc: id.clone(),
                 text: code.to_string(),
-                ..Findable::default()
+                ..EvalDocument::default()
             });
         }
         if row.get("label").and_then(Value::as_i64) == Some(1) {
@@ -149,12 +149,12 @@ fn cosqa(value: &Value) -> Result<Labelled, String> {
 }
 
 /// Cranfield: abstracts, numbered questions and judgements.
-fn cranfield(directory: &Path) -> Result<Labelled, String> {
-    let mut labelled = Labelled::default();
+fn cranfield(directory: &Path) -> Result<EvalDataset, String> {
+    let mut labelled = EvalDataset::default();
     for (id, fields) in records(&text_of(&directory.join("cran.all.1400"))?) {
         // The abstract begins with the title once more.
         let text = fields.get("W").or(fields.get("T")).cloned().unwrap_or_default();
-        labelled.documents.push(Findable { doc: id, text, ..Findable::default() });
+        labelled.documents.push(EvalDocument { doc: id, text, ..EvalDocument::default() });
     }
     let mut judged: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for line in text_of(&directory.join("cranqrel"))?.lines() {

@@ -1,7 +1,7 @@
 use super::*;
 
 /// Data of our own making: neighbours, stems, names of programs, and words that mislead.
-fn own() -> Labelled {
+fn own() -> EvalDataset {
     let text = include_str!("own.jsonl");
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("own.jsonl");

@@ -4,7 +4,7 @@
 //! Limits: in a directory of more than `LOOKED_AT` lessons a file that was changed in place, without its directory changing, is
 //! found by its old words until the directory changes.
 
-use super::{Found, Header, Lesson, Query, file};
+use super::{Header, Lesson, LessonMatch, Query, file};
 use crate::error::MemoryError;
 use crate::index::{Document, Hit, Index, Kind, Search};
 use crate::words;
@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Bytes of one lesson that are read.
-const LARGEST: u64 = 1024 * 1024;
+const MAX_LESSON_BYTES: u64 = 1024 * 1024;
 /// Lessons whose files are looked at one by one before every question.
 const LOOKED_AT: usize = 2_000;
 /// The notes of the index about files, and about the directory.
@@ -88,10 +88,10 @@ impl Lessons {
     /// When there is none, or it cannot be understood.
     pub fn read(&self, id: &str) -> Result<Lesson, MemoryError> {
         let path = self.path(id)?;
-        let bytes =
-            files::read(&path, LARGEST, Links::Refuse).map_err(|error| MemoryError::read(&path, &error))?;
-        if bytes.len() as u64 > LARGEST {
-            return Err(MemoryError::read(&path, &format!("it is larger than {LARGEST} bytes")));
+        let bytes = files::read(&path, MAX_LESSON_BYTES, Links::Refuse)
+            .map_err(|error| MemoryError::read(&path, &error))?;
+        if bytes.len() as u64 > MAX_LESSON_BYTES {
+            return Err(MemoryError::read(&path, &format!("it is larger than {MAX_LESSON_BYTES} bytes")));
         }
         file::parse(&bytes, id).map_err(|why| MemoryError::read(&path, &why))
     }
@@ -140,7 +140,7 @@ impl Lessons {
     ///
     /// # Errors
     /// When the directory cannot be read or no index can be made. No text of the question is a mistake.
-    pub fn retrieve(&mut self, query: &Query) -> Result<Vec<Found>, MemoryError> {
+    pub fn retrieve(&mut self, query: &Query) -> Result<Vec<LessonMatch>, MemoryError> {
         self.with_index(|lessons, index| {
             lessons.sync(index)?;
             lessons.ask(index, query)
@@ -210,7 +210,7 @@ impl Lessons {
         index.change(Kind::Lesson, &put, &remove, &notes).map_err(failed)
     }
 
-    fn ask(&self, index: &Index, query: &Query) -> Result<Vec<Found>, MemoryError> {
+    fn ask(&self, index: &Index, query: &Query) -> Result<Vec<LessonMatch>, MemoryError> {
         let failed = |error: rusqlite::Error| MemoryError::index(&self.index_path, &error);
         let component = query.component.as_deref().filter(|component| !component.is_empty());
         let failure = query.failure_signature.as_deref().filter(|failure| !failure.is_empty());
@@ -235,7 +235,7 @@ impl Lessons {
             stages.push((3, Search { failure, ..all.clone() }));
             stages.push((3, Search { text: failure_words, ..all.clone() }));
         }
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<LessonMatch> = Vec::new();
         for (stage, search) in stages {
             // Without words a stage would give the newest, whatever they are about.
             let aimless =
@@ -255,8 +255,8 @@ impl Lessons {
     }
 
     /// The file has the word, not the index.
-    fn found(&self, hit: &Hit, stage: u8) -> Option<Found> {
-        Some(Found { lesson: self.read(&hit.id).ok()?, stage, score: hit.score })
+    fn found(&self, hit: &Hit, stage: u8) -> Option<LessonMatch> {
+        Some(LessonMatch { lesson: self.read(&hit.id).ok()?, stage, score: hit.score })
     }
 }
 

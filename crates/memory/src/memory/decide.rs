@@ -1,6 +1,6 @@
 //! A person's word: approve, change, reject, put in another's place, forget.
 
-use super::{Approved, LtmStore, Memory, Recall, Recalled};
+use super::{ApprovedCandidate, LtmStore, Memory, Recall, RecalledMemory};
 use crate::candidate::Candidate;
 use crate::decision::{Line, Word};
 use crate::error::MemoryError;
@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Characters of what a person adds.
-const LONGEST_NOTE: usize = 300;
+const MAX_NOTE_CHARS: usize = 300;
 
 /// What a person says about a candidate.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ pub enum Decision {
 
 /// What was decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Decided {
+pub struct DecisionOutcome {
     /// What was proposed.
     pub candidate_fingerprint: String,
     /// What is remembered now, if anything is.
@@ -68,9 +68,9 @@ impl Memory {
         supersedes: Option<&str>,
         note: &str,
         person: &Person,
-    ) -> Result<Decided, MemoryError> {
+    ) -> Result<DecisionOutcome, MemoryError> {
         let fingerprint = proposal.fingerprint.clone();
-        let note = marvin_base::truncate::line(note, LONGEST_NOTE);
+        let note = marvin_base::truncate::line(note, MAX_NOTE_CHARS);
         let (candidate, original) = match decision {
             Decision::Reject => {
                 record(person, "memory reject", &fingerprint)?;
@@ -80,13 +80,17 @@ impl Memory {
                 let text = self.vault.text(&line);
                 self.vault.commit(|_| Ok(Change { lines: vec![text], ..Change::default() }))?;
                 self.keep_index(before.as_deref(), &[], &[]);
-                return Ok(Decided { candidate_fingerprint: fingerprint, id: None, word: Word::Reject });
+                return Ok(DecisionOutcome {
+                    candidate_fingerprint: fingerprint,
+                    id: None,
+                    word: Word::Reject,
+                });
             }
             Decision::Approve => (proposal.candidate.clone(), None),
             Decision::Edit(changed) => (*changed, Some(fingerprint.clone())),
         };
         let supersedes = supersedes.map(|name| self.remembered(name)).transpose()?;
-        let approved = Approved { candidate, person, original, supersedes, note };
+        let approved = ApprovedCandidate { candidate, person, original, supersedes, note };
         let mut extra = json!({
             "origin": proposal.origin, "proposed_at_utc": proposal.proposed_at_utc,
             "session_id": proposal.session_id, "turn_number": proposal.turn_number,
@@ -95,7 +99,7 @@ impl Memory {
             extra.insert("claimed_source".into(), json!(claimed));
         }
         let (id, word) = self.remember(&approved, extra)?;
-        Ok(Decided { candidate_fingerprint: fingerprint, id: Some(id), word })
+        Ok(DecisionOutcome { candidate_fingerprint: fingerprint, id: Some(id), word })
     }
 
     /// The id of the memory that has this name, or this beginning of it.
@@ -113,7 +117,11 @@ impl Memory {
         Ok(self.vault.seal()?.map(|seal| seal.head))
     }
 
-    fn remember(&mut self, approved: &Approved<'_>, mut extra: Value) -> Result<(String, Word), MemoryError> {
+    fn remember(
+        &mut self,
+        approved: &ApprovedCandidate<'_>,
+        mut extra: Value,
+    ) -> Result<(String, Word), MemoryError> {
         let candidate =
             approved.candidate.clone().checked(&self.vault.redactor).map_err(MemoryError::Asked)?;
         let id = candidate.fingerprint();
@@ -181,7 +189,7 @@ impl Memory {
         let id = self.remembered(name)?;
         record(person, "memory forget", &id)?;
         let mut line = Line::new(Word::Forget, &id, person.name());
-        line.note = marvin_base::truncate::line(note, LONGEST_NOTE);
+        line.note = marvin_base::truncate::line(note, MAX_NOTE_CHARS);
         let text = self.vault.text(&line);
         let before = self.head()?;
         self.vault.commit(|view| {
@@ -198,11 +206,11 @@ impl Memory {
 }
 
 impl LtmStore for Memory {
-    fn upsert(&mut self, approved: &Approved<'_>, extra: Value) -> Result<String, MemoryError> {
+    fn upsert(&mut self, approved: &ApprovedCandidate<'_>, extra: Value) -> Result<String, MemoryError> {
         self.remember(approved, extra).map(|(id, _)| id)
     }
 
-    fn query(&mut self, text: &str, k: usize) -> Result<Vec<Recalled>, MemoryError> {
+    fn query(&mut self, text: &str, k: usize) -> Result<Vec<RecalledMemory>, MemoryError> {
         self.recall(&Recall { text, kinds: &[Kind::Ltm], limit: k, ..Recall::default() })
     }
 }

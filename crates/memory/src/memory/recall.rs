@@ -43,7 +43,7 @@ pub struct Recall<'a> {
 
 /// What was found. It is a memory, not a truth.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Recalled {
+pub struct RecalledMemory {
     /// What it is.
     pub kind: Kind,
     /// Its id.
@@ -67,7 +67,7 @@ impl Memory {
     ///
     /// # Errors
     /// When the record cannot be read or no index can be made. No text is a mistake.
-    pub fn recall(&mut self, recall: &Recall<'_>) -> Result<Vec<Recalled>, MemoryError> {
+    pub fn recall(&mut self, recall: &Recall<'_>) -> Result<Vec<RecalledMemory>, MemoryError> {
         let wants = |kind| recall.kinds.is_empty() || recall.kinds.contains(&kind);
         if wants(Kind::Lesson) {
             self.lessons.refresh()?;
@@ -214,7 +214,11 @@ impl Memory {
     }
 
     /// Asks the index; none when it is out of step with the memory.
-    fn ask(&self, index: &mut Index, recall: &Recall<'_>) -> Result<Option<Vec<Recalled>>, MemoryError> {
+    fn ask(
+        &self,
+        index: &mut Index,
+        recall: &Recall<'_>,
+    ) -> Result<Option<Vec<RecalledMemory>>, MemoryError> {
         let failed = |error: rusqlite::Error| MemoryError::index(&self.vault.places.index, &error);
         let now = clock::now();
         let search = Search {
@@ -265,8 +269,8 @@ impl Memory {
     }
 }
 
-fn recalled(hit: Hit, text: String, now: Timestamp) -> Recalled {
-    Recalled {
+fn recalled(hit: Hit, text: String, now: Timestamp) -> RecalledMemory {
+    RecalledMemory {
         kind: hit.kind,
         id: hit.id,
         text,

@@ -5,15 +5,15 @@ use marvin_base::{clock, truncate};
 use serde::{Deserialize, Serialize};
 
 /// Characters of the parts of a trace.
-const LONGEST_INTENT: usize = 300;
-const LONGEST_RESOLUTION: usize = 600;
-const LONGEST_QUESTION: usize = 200;
-const LONGEST_NAME: usize = 120;
+const MAX_INTENT_CHARS: usize = 300;
+const MAX_RESOLUTION_CHARS: usize = 600;
+const MAX_QUESTION_CHARS: usize = 200;
+const MAX_NAME_CHARS: usize = 120;
 /// Questions, tools and names of one trace.
-const MOST_QUESTIONS: usize = 3;
-const MOST_NAMES: usize = 10;
+const MAX_OPEN_QUESTIONS: usize = 3;
+const MAX_NAMES: usize = 10;
 /// Sessions that are told apart.
-const MOST_SESSIONS: usize = 16;
+const MAX_SESSIONS: usize = 16;
 
 /// What went on in a turn: a trace, not a transcript.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,11 +44,11 @@ impl Trace {
                 .collect()
         };
         let mut trace = Trace {
-            intent: truncate::line(&self.intent, LONGEST_INTENT),
-            resolution: truncate::line(&self.resolution, LONGEST_RESOLUTION),
-            open_questions: lines(&self.open_questions, MOST_QUESTIONS, LONGEST_QUESTION),
-            tools_used: lines(&self.tools_used, MOST_NAMES, LONGEST_NAME),
-            entities: lines(&self.entities, MOST_NAMES, LONGEST_NAME),
+            intent: truncate::line(&self.intent, MAX_INTENT_CHARS),
+            resolution: truncate::line(&self.resolution, MAX_RESOLUTION_CHARS),
+            open_questions: lines(&self.open_questions, MAX_OPEN_QUESTIONS, MAX_QUESTION_CHARS),
+            tools_used: lines(&self.tools_used, MAX_NAMES, MAX_NAME_CHARS),
+            entities: lines(&self.entities, MAX_NAMES, MAX_NAME_CHARS),
         };
         loop {
             let text = serde_json::to_string(&trace).ok()?;
@@ -148,7 +148,7 @@ impl Metadata {
         self.last_injected_at_utc = Some(stamp.clone());
         self.last_accessed_utc = Some(stamp);
         self.access_count += 1;
-        if !self.sessions.iter().any(|known| known == session_id) && self.sessions.len() < MOST_SESSIONS {
+        if !self.sessions.iter().any(|known| known == session_id) && self.sessions.len() < MAX_SESSIONS {
             self.sessions.push(session_id.to_string());
         }
         self.sessions_seen = self.sessions_seen.max(self.sessions.len() as u64);

@@ -14,8 +14,8 @@ fn after(hours: i64) -> Timestamp {
 
 fn kept(stm: &Stm, intent: &str, session: &str) -> String {
     match stm.write(&trace(intent), session, 1, false).unwrap() {
-        Written::Kept(id) => id,
-        Written::Skipped(why) => panic!("{why}"),
+        TraceOutcome::Kept(id) => id,
+        TraceOutcome::Skipped(why) => panic!("{why}"),
     }
 }
 
@@ -39,9 +39,9 @@ fn bounds_hold_and_the_oldest_go_first() {
 fn nothing_is_kept_of_what_went_wrong() {
     let directory = tempfile::tempdir().unwrap();
     let stm = stm(directory.path(), Bounds::default());
-    assert!(matches!(stm.write(&trace("x"), "s", 1, true).unwrap(), Written::Skipped(_)));
+    assert!(matches!(stm.write(&trace("x"), "s", 1, true).unwrap(), TraceOutcome::Skipped(_)));
     let silent = Trace { resolution: " ".into(), ..trace("x") };
-    assert!(matches!(stm.write(&silent, "s", 1, false).unwrap(), Written::Skipped(_)));
+    assert!(matches!(stm.write(&silent, "s", 1, false).unwrap(), TraceOutcome::Skipped(_)));
     assert!(!directory.path().join("stm.jsonl").exists());
 }
 

@@ -12,7 +12,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// Bytes of a file that is rewritten in one piece.
-const LARGEST: u64 = 1024 * 1024 * 1024;
+const MAX_REWRITTEN_FILE_BYTES: u64 = 1024 * 1024 * 1024;
 
 impl Vault {
     /// Finishes the change that the seal speaks of, if it does.
@@ -51,7 +51,7 @@ impl Vault {
         let read = |tail: &mut Vec<u8>| -> std::io::Result<()> {
             let mut file = files::open(path, Links::Refuse)?;
             file.seek(SeekFrom::Start(seal.bytes))?;
-            file.take(super::LARGEST_SEAL).read_to_end(tail)?;
+            file.take(super::MAX_SEAL_BYTES).read_to_end(tail)?;
             Ok(())
         };
         read(&mut tail).map_err(|error| MemoryError::read(path, &error))?;
@@ -145,13 +145,13 @@ pub(crate) fn erase_lines(
     keys: &[&str],
     keep_place: bool,
 ) -> Result<(), MemoryError> {
-    let bytes = match files::read(path, LARGEST, Links::Refuse) {
+    let bytes = match files::read(path, MAX_REWRITTEN_FILE_BYTES, Links::Refuse) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(MemoryError::read(path, &error)),
     };
-    if bytes.len() as u64 > LARGEST {
-        return Err(MemoryError::read(path, &format!("it is larger than {LARGEST} bytes")));
+    if bytes.len() as u64 > MAX_REWRITTEN_FILE_BYTES {
+        return Err(MemoryError::read(path, &format!("it is larger than {MAX_REWRITTEN_FILE_BYTES} bytes")));
     }
     let mut kept = Vec::with_capacity(bytes.len());
     let mut changed = false;

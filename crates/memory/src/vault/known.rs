@@ -28,12 +28,12 @@ pub(crate) enum View {
     /// Everything was looked at.
     Looked(Box<Scan>),
     /// It was kept.
-    Known(Known),
+    Known(LedgerCache),
 }
 
 /// What was kept.
 #[derive(Debug)]
-pub(crate) struct Known(Connection);
+pub(crate) struct LedgerCache(Connection);
 
 impl View {
     /// Is this one remembered?
@@ -92,7 +92,7 @@ impl View {
     }
 }
 
-impl Known {
+impl LedgerCache {
     fn path(seal: &Path) -> PathBuf {
         seal.with_extension("sqlite")
     }
@@ -103,7 +103,7 @@ impl Known {
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;
         let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
         match version {
-            VERSION => Ok(Known(connection)),
+            VERSION => Ok(LedgerCache(connection)),
             _ => Err(rusqlite::Error::InvalidQuery),
         }
     }
@@ -199,12 +199,12 @@ fn private(path: &Path) {
 
 impl Vault {
     /// What was kept, where both files are as they were sealed and it is about just this ledger.
-    pub(super) fn known(&self, seal: &Seal) -> Option<Known> {
-        let path = Known::path(&self.places.seal);
+    pub(super) fn known(&self, seal: &Seal) -> Option<LedgerCache> {
+        let path = LedgerCache::path(&self.places.seal);
         if seal.lines < MANY || !path.exists() {
             return None;
         }
-        let known = Known::open(&path).ok()?;
+        let known = LedgerCache::open(&path).ok()?;
         (known.head().ok()? == seal.head).then_some(known)
     }
 
@@ -212,18 +212,18 @@ impl Vault {
     pub(super) fn keep_known(&self, scan: &Scan, seal: &Seal) {
         if seal.lines >= MANY && scan.findings.is_empty() && self.known(seal).is_none() {
             // One that cannot be kept is not missed.
-            Known::make(&Known::path(&self.places.seal), scan, &seal.head).ok();
+            LedgerCache::make(&LedgerCache::path(&self.places.seal), scan, &seal.head).ok();
         }
     }
 
     /// Follows a change that was just sealed.
     pub(super) fn follow(&self, before: &str, change: &Change) {
-        let path = Known::path(&self.places.seal);
+        let path = LedgerCache::path(&self.places.seal);
         if !path.exists() {
             return;
         }
         let head = change.lines.iter().fold(before.to_string(), |head, line| chained(&head, line.as_bytes()));
-        if let Ok(mut known) = Known::open(&path)
+        if let Ok(mut known) = LedgerCache::open(&path)
             && known.head().is_ok_and(|head| head == before)
         {
             known.follow(change, &head).ok();

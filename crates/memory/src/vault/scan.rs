@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Findings that are kept.
-const MOST_FINDINGS: usize = 200;
+const MAX_KEPT_FINDINGS: usize = 200;
 
 /// A memory as it stands in `ltm.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -72,7 +72,7 @@ pub struct Scan {
 
 impl Scan {
     fn find(&mut self, kind: &'static str, blocks: bool, what: String) {
-        if self.findings.len() < MOST_FINDINGS {
+        if self.findings.len() < MAX_KEPT_FINDINGS {
             self.findings.push(Finding { kind, what, blocks });
         }
     }

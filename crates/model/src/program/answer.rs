@@ -9,7 +9,7 @@ use serde_json::{Deserializer, Map, Value};
 
 /// Why an answer is not the object that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Unfit {
+pub enum AnswerError {
     /// There is no JSON in it, or no telling which of several objects is meant.
     #[error("what came is not JSON")]
     NotJson,
@@ -22,12 +22,12 @@ pub enum Unfit {
 ///
 /// # Errors
 /// When there is none, or no single one.
-pub fn object(text: &str) -> Result<Map<String, Value>, Unfit> {
+pub fn object(text: &str) -> Result<Map<String, Value>, AnswerError> {
     let bare = unfenced(text.trim());
     match serde_json::from_str(bare) {
         Ok(Value::Object(map)) => Ok(map),
-        Ok(_) => Err(Unfit::NotAnObject),
-        Err(_) => objects(bare).and_then(single).ok_or(Unfit::NotJson),
+        Ok(_) => Err(AnswerError::NotAnObject),
+        Err(_) => objects(bare).and_then(single).ok_or(AnswerError::NotJson),
     }
 }
 
@@ -73,7 +73,7 @@ fn single(mut found: Vec<Map<String, Value>>) -> Option<Map<String, Value>> {
 mod tests {
     use super::*;
 
-    fn text(answer: &str) -> Result<String, Unfit> {
+    fn text(answer: &str) -> Result<String, AnswerError> {
         object(answer).map(|map| Value::Object(map).to_string())
     }
 
@@ -111,20 +111,20 @@ mod tests {
             "{\"tool_calls\":[{\"name\":\"a\",\"arguments\":{\"b\":1}}",
             "Here: {\"status\": SUCCESS, \"data\": {\"status\":\"FAILURE\"}}",
         ] {
-            assert_eq!(text(answer), Err(Unfit::NotJson), "{answer}");
+            assert_eq!(text(answer), Err(AnswerError::NotJson), "{answer}");
         }
         for answer in ["[1]", "\"text\"", "7", "null", "```json\n[{\"a\":1}]\n```"] {
-            assert_eq!(text(answer), Err(Unfit::NotAnObject), "{answer}");
+            assert_eq!(text(answer), Err(AnswerError::NotAnObject), "{answer}");
         }
         let two = r#"{"status":"SUCCESS"} {"status":"FAILURE"}"#;
-        assert_eq!(text(two), Err(Unfit::NotJson));
+        assert_eq!(text(two), Err(AnswerError::NotJson));
     }
 
     #[test]
     fn deep_or_long_rubbish_ends_quickly() {
         let started = std::time::Instant::now();
-        assert_eq!(text(&"{\"a\":".repeat(100_000)), Err(Unfit::NotJson));
-        assert_eq!(text(&"{".repeat(1_000_000)), Err(Unfit::NotJson));
+        assert_eq!(text(&"{\"a\":".repeat(100_000)), Err(AnswerError::NotJson));
+        assert_eq!(text(&"{".repeat(1_000_000)), Err(AnswerError::NotJson));
         assert!(started.elapsed() < std::time::Duration::from_secs(5), "{:?}", started.elapsed());
     }
 }

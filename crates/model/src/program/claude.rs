@@ -131,21 +131,21 @@ fn claude_settings(settings: &Settings) -> Option<ClaudeSettings> {
 
 /// The object that Claude Code prints. Only what matters here is looked at, so that a new or an odd field harms nothing.
 #[derive(Debug)]
-struct Printed(Map<String, Value>);
+struct ClaudeOutput(Map<String, Value>);
 
-impl Printed {
+impl ClaudeOutput {
     /// Reads what was printed. With `--verbose` among the further arguments that is a list, whose last entry is meant.
-    fn read(text: &str) -> Result<Self, answer::Unfit> {
+    fn read(text: &str) -> Result<Self, answer::AnswerError> {
         match serde_json::from_str(text.trim()) {
-            Ok(Value::Object(map)) => Ok(Printed(map)),
+            Ok(Value::Object(map)) => Ok(ClaudeOutput(map)),
             Ok(Value::Array(mut list)) => match list.pop() {
                 Some(Value::Object(map)) if map.get("type").is_some_and(|kind| kind == "result") => {
-                    Ok(Printed(map))
+                    Ok(ClaudeOutput(map))
                 }
-                _ => Err(answer::Unfit::NotAnObject),
+                _ => Err(answer::AnswerError::NotAnObject),
             },
-            Ok(_) => Err(answer::Unfit::NotAnObject),
-            Err(_) => Err(answer::Unfit::NotJson),
+            Ok(_) => Err(answer::AnswerError::NotAnObject),
+            Err(_) => Err(answer::AnswerError::NotJson),
         }
     }
 
@@ -234,11 +234,11 @@ impl ClaudeProgram {
 }
 
 /// Understands what Claude Code printed, or says why there is no answer.
-fn understand(outcome: &Outcome) -> Result<(Printed, String), ModelError> {
+fn understand(outcome: &Outcome) -> Result<(ClaudeOutput, String), ModelError> {
     let stdout = outcome.stdout.text();
-    let printed = Printed::read(&stdout);
+    let printed = ClaudeOutput::read(&stdout);
     let failed = outcome.ending != Ending::Exited(0);
-    if failed || printed.as_ref().is_ok_and(Printed::is_error) {
+    if failed || printed.as_ref().is_ok_and(ClaudeOutput::is_error) {
         let own = printed.ok().and_then(|printed| printed.complaint());
         let words = own.map_or_else(|| complaint(outcome), |text| quote(&text));
         let fault = if failed { Fault::NonzeroExit } else { Fault::Exception };
@@ -253,7 +253,7 @@ fn understand(outcome: &Outcome) -> Result<(Printed, String), ModelError> {
 /// What a failed call cost: what Claude Code says, else a guess.
 fn spent(prompt: &str, outcome: &Outcome) -> Usage {
     let stdout = outcome.stdout.text();
-    match Printed::read(&stdout) {
+    match ClaudeOutput::read(&stdout) {
         Ok(printed) if printed.says_usage() => printed.usage(),
         _ => Usage { input: estimate(prompt), output: estimate(&stdout), cached: 0 },
     }
@@ -324,7 +324,7 @@ mod tests {
 
     #[test]
     fn tokens_cost_and_model_are_read() {
-        let printed = Printed::read(
+        let printed = ClaudeOutput::read(
             &json!({
                 "type": "result", "subtype": "success", "is_error": false, "result": "{}",
                 "total_cost_usd": 0.012_345_678_9,
@@ -342,7 +342,7 @@ mod tests {
 
     #[test]
     fn the_reason_of_a_failure_is_found_wherever_it_stands() {
-        let said = |value: Value| Printed::read(&value.to_string()).unwrap().complaint();
+        let said = |value: Value| ClaudeOutput::read(&value.to_string()).unwrap().complaint();
         assert_eq!(
             said(json!({"result": "API Error: 429", "is_error": true})).as_deref(),
             Some("API Error: 429")
@@ -353,15 +353,15 @@ mod tests {
 
     #[test]
     fn a_list_of_events_is_understood_and_rubbish_is_not() {
-        assert!(Printed::read(r#"[{"type":"system"},{"type":"result","result":"a"}]"#).is_ok());
-        assert_eq!(Printed::read("[1]").unwrap_err(), answer::Unfit::NotAnObject);
+        assert!(ClaudeOutput::read(r#"[{"type":"system"},{"type":"result","result":"a"}]"#).is_ok());
+        assert_eq!(ClaudeOutput::read("[1]").unwrap_err(), answer::AnswerError::NotAnObject);
         let odd = r#"{"is_error":null,"usage":null,"errors":null,"modelUsage":[],"total_cost_usd":"-"}"#;
-        let odd = Printed::read(odd).unwrap();
+        let odd = ClaudeOutput::read(odd).unwrap();
         assert_eq!(
             (odd.is_error(), odd.usage(), odd.cost(), odd.model()),
             (false, Usage::default(), None, None)
         );
-        assert_eq!(Printed::read("7").unwrap_err(), answer::Unfit::NotAnObject);
-        assert_eq!(Printed::read("Hello").unwrap_err(), answer::Unfit::NotJson);
+        assert_eq!(ClaudeOutput::read("7").unwrap_err(), answer::AnswerError::NotAnObject);
+        assert_eq!(ClaudeOutput::read("Hello").unwrap_err(), answer::AnswerError::NotJson);
     }
 }

@@ -32,7 +32,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// Bytes kept of each output stream. An answer is a few kilobytes; one of megabytes is a mistake, and says so.
-const KEEP: usize = 8 * 1024 * 1024;
+const MAX_KEPT_OUTPUT_BYTES: usize = 8 * 1024 * 1024;
 /// Characters of a program's own words that an error repeats.
 const QUOTE: usize = 600;
 
@@ -76,10 +76,10 @@ impl Vendor {
         ModelError::new(provider, failure, message).signed(format!("llm-{provider}-{kind}"))
     }
 
-    fn unfit(&self, reason: answer::Unfit, text: &str) -> ModelError {
+    fn unfit(&self, reason: answer::AnswerError, text: &str) -> ModelError {
         let fault = match reason {
-            answer::Unfit::NotJson => Fault::InvalidJson,
-            answer::Unfit::NotAnObject => Fault::NonObject,
+            answer::AnswerError::NotJson => Fault::InvalidJson,
+            answer::AnswerError::NotAnObject => Fault::NonObject,
         };
         let said = match text.trim() {
             "" => "nothing".to_string(),
@@ -173,7 +173,7 @@ impl Launch {
         }
         child.input = prompt.as_bytes().to_vec();
         child.deadline = self.deadline;
-        child.keep = KEEP;
+        child.keep = MAX_KEPT_OUTPUT_BYTES;
         child
     }
 

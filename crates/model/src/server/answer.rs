@@ -1,6 +1,6 @@
 //! An answer of the script, ready to be written in any format, and the pieces that it is sent in.
 
-use super::Incoming;
+use super::IncomingRequest;
 use crate::client::Usage;
 use crate::script::{Entry, FailureKind, ScriptReply, pieces};
 use axum::body::Bytes;
@@ -111,7 +111,7 @@ impl Answer {
     /// The answer that an entry gives to a request of `size` bytes.
     pub(super) fn new(
         number: u64,
-        incoming: &Incoming,
+        incoming: &IncomingRequest,
         entry: &Entry,
         reply: &ScriptReply,
         size: usize,
@@ -176,7 +176,7 @@ impl Frames {
     }
 
     /// No pieces yet, of another type.
-    pub(super) fn of(content_type: &'static str) -> Self {
+    pub(super) fn with_content_type(content_type: &'static str) -> Self {
         Frames { content_type, ..Frames::empty() }
     }
 

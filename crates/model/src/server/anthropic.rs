@@ -1,6 +1,6 @@
 //! Anthropic messages, as `claude` speaks them.
 
-use super::Incoming;
+use super::IncomingRequest;
 use super::answer::{Answer, Frames, THOUGHT, argument_pieces};
 use super::openai::{list, spec, text, text_of};
 use crate::arguments::Arguments;
@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 const SIGNATURE: &str = "signature-of-a-thought";
 
 /// Reads a request.
-pub(super) fn read(body: &Value) -> Incoming {
-    let mut incoming = Incoming {
+pub(super) fn read(body: &Value) -> IncomingRequest {
+    let mut incoming = IncomingRequest {
         stream: body.get("stream").and_then(Value::as_bool).unwrap_or(false),
-        ..Incoming::default()
+        ..IncomingRequest::default()
     };
     let system = text_of(body.get("system"));
     if !system.is_empty() {
@@ -51,7 +51,7 @@ fn call(block: &Value) -> ToolCall {
 
 /// A user's message holds words, or results of calls, or both. Words beside results belong to the last result, so that
 /// a script that looks at the last message sees both.
-fn user(incoming: &mut Incoming, message: &Value) {
+fn user(incoming: &mut IncomingRequest, message: &Value) {
     let words = text_of(message.get("content"));
     let mut results: Vec<Message> = blocks(message, "tool_result")
         .map(|block| Message::Tool {

@@ -1,6 +1,6 @@
 //! Gemini's own wire, with and without server-sent events.
 
-use super::Incoming;
+use super::IncomingRequest;
 use super::answer::{Answer, Frames, THOUGHT};
 use super::openai::{list, spec, text};
 use crate::arguments::Arguments;
@@ -9,14 +9,14 @@ use crate::message::{Message, ToolCall};
 use serde_json::{Value, json};
 
 /// Reads a request. The model and the kind of answer stand in the address.
-pub(super) fn read(path: &str, query: &str, body: &Value) -> Incoming {
+pub(super) fn read(path: &str, query: &str, body: &Value) -> IncomingRequest {
     let last = path.rsplit('/').next().unwrap_or_default();
     let (model, action) = last.split_once(':').unwrap_or((last, ""));
-    let mut incoming = Incoming {
+    let mut incoming = IncomingRequest {
         model: model.to_string(),
         stream: action == "streamGenerateContent",
         events: query.split('&').any(|pair| pair == "alt=sse"),
-        ..Incoming::default()
+        ..IncomingRequest::default()
     };
     let system = body.get("systemInstruction").or_else(|| body.get("system_instruction"));
     let system = texts(system.map(|system| list(system, "parts")).unwrap_or_default());
@@ -108,7 +108,7 @@ fn chunk(answer: &Answer, parts: &Value, last: bool) -> Value {
 /// The streamed answer: server-sent events, or one list whose elements come one by one.
 pub(super) fn frames(answer: &Answer, events: bool) -> Frames {
     let (before, after) = if events { ("data: ", "\r\n\r\n") } else { ("", ",\r\n") };
-    let mut frames = Frames::of(if events { "text/event-stream" } else { "application/json" });
+    let mut frames = Frames::with_content_type(if events { "text/event-stream" } else { "application/json" });
     if !events {
         frames.push("[");
     }

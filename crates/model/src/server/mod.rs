@@ -31,7 +31,7 @@ use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::Response;
 use axum::serve::ListenerExt as _;
 use marvin_base::clock;
-use paced::{End, Paced};
+use paced::{End, PacedBody};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
@@ -45,7 +45,7 @@ use tokio_util::sync::CancellationToken;
 const LOG_LENGTH: usize = 200;
 
 /// Requests beyond this size are refused.
-const LARGEST_REQUEST: usize = 256 << 20;
+const MAX_REQUEST_BYTES: usize = 256 << 20;
 
 /// How long [`ModelServer::stop`] waits for connections to end.
 const STOP_WAIT: Duration = Duration::from_secs(2);
@@ -144,7 +144,7 @@ enum Format {
 
 /// A request, understood.
 #[derive(Debug, Default)]
-struct Incoming {
+struct IncomingRequest {
     request: Request,
     model: String,
     stream: bool,
@@ -158,7 +158,7 @@ struct Incoming {
     events: bool,
 }
 
-impl Incoming {
+impl IncomingRequest {
     /// The namespace that a tool stands in, by its whole name: one that the request has, or, where tools can be looked
     /// for, one that it does not have yet.
     fn namespace_of(&self, name: &str) -> Option<String> {
@@ -182,7 +182,7 @@ impl Incoming {
 }
 
 impl Format {
-    fn of(path: &str) -> Option<Format> {
+    fn from_path(path: &str) -> Option<Format> {
         if path.ends_with("/chat/completions") {
             Some(Format::OpenAi)
         } else if path.ends_with("/responses") {
@@ -198,7 +198,7 @@ impl Format {
         }
     }
 
-    fn read(self, path: &str, query: &str, body: &Value) -> Incoming {
+    fn read(self, path: &str, query: &str, body: &Value) -> IncomingRequest {
         let mut incoming = match self {
             Format::OpenAi => openai::read(body),
             Format::Responses => responses::read(body),
@@ -265,7 +265,7 @@ async fn serve(State(shared): State<Arc<Shared>>, request: axum::extract::Reques
     if path == "/healthz" {
         return json_response(StatusCode::OK, &json!({ "ok": true }));
     }
-    let Ok(bytes) = axum::body::to_bytes(body, LARGEST_REQUEST).await else {
+    let Ok(bytes) = axum::body::to_bytes(body, MAX_REQUEST_BYTES).await else {
         return plain_error(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large or was cut");
     };
     let body: Value =
@@ -277,7 +277,7 @@ async fn serve(State(shared): State<Arc<Shared>>, request: axum::extract::Reques
     if path.ends_with("/messages/count_tokens") {
         return json_response(StatusCode::OK, &json!({ "input_tokens": bytes.len() / 4 }));
     }
-    let Some(format) = Format::of(&path).filter(|_| parts.method == Method::POST) else {
+    let Some(format) = Format::from_path(&path).filter(|_| parts.method == Method::POST) else {
         return plain_error(StatusCode::NOT_FOUND, &format!("no such endpoint: {} {path}", parts.method));
     };
     if !body.is_object() {
@@ -324,7 +324,7 @@ impl Shared {
         plain_error(StatusCode::NOT_FOUND, &format!("no such endpoint: GET {path}"))
     }
 
-    async fn play(&self, format: Format, incoming: Incoming, size: usize) -> Response {
+    async fn play(&self, format: Format, incoming: IncomingRequest, size: usize) -> Response {
         let entry = match self.script.take(&incoming.request) {
             Ok(Some(entry)) => entry,
             Ok(None) => Entry {
@@ -384,7 +384,7 @@ impl Shared {
             }
         };
         let kind = frames.content_type;
-        let mut response = Response::new(Body::from_stream(Paced::new(frames.list, end)));
+        let mut response = Response::new(Body::from_stream(PacedBody::new(frames.list, end)));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static(kind));
         headers.insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-cache"));

@@ -1,13 +1,16 @@
 //! Ollama's own `/api/chat`. It streams unless it is told not to.
 
 use super::answer::{Answer, Frames, THOUGHT};
-use super::{Incoming, openai};
+use super::{IncomingRequest, openai};
 use crate::json::set;
 use serde_json::{Value, json};
 
 /// Reads a request: messages and tools look like OpenAI's.
-pub(super) fn read(body: &Value) -> Incoming {
-    Incoming { stream: body.get("stream").and_then(Value::as_bool).unwrap_or(true), ..openai::read(body) }
+pub(super) fn read(body: &Value) -> IncomingRequest {
+    IncomingRequest {
+        stream: body.get("stream").and_then(Value::as_bool).unwrap_or(true),
+        ..openai::read(body)
+    }
 }
 
 fn calls(answer: &Answer) -> Value {
@@ -36,7 +39,7 @@ fn line(answer: &Answer, message: &Value, last: bool) -> Value {
 
 /// The streamed answer, one object a line.
 pub(super) fn frames(answer: &Answer) -> Frames {
-    let mut frames = Frames::of("application/x-ndjson");
+    let mut frames = Frames::with_content_type("application/x-ndjson");
     let push = |frames: &mut Frames, message: Value, last: bool| {
         frames.push(format!("{}\n", line(answer, &message, last)));
     };

@@ -1,6 +1,6 @@
 //! OpenAI chat completions.
 
-use super::Incoming;
+use super::IncomingRequest;
 use super::answer::{Answer, Frames, THOUGHT, argument_pieces};
 use crate::arguments::Arguments;
 use crate::client::ToolSpec;
@@ -9,10 +9,10 @@ use crate::message::{Message, ToolCall};
 use serde_json::{Value, json};
 
 /// Reads a request.
-pub(super) fn read(body: &Value) -> Incoming {
-    let mut incoming = Incoming {
+pub(super) fn read(body: &Value) -> IncomingRequest {
+    let mut incoming = IncomingRequest {
         stream: body.get("stream").and_then(Value::as_bool).unwrap_or(false),
-        ..Incoming::default()
+        ..IncomingRequest::default()
     };
     for message in list(body, "messages") {
         let content = text_of(message.get("content"));

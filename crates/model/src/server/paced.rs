@@ -31,21 +31,21 @@ impl fmt::Debug for End {
 
 /// The pieces of a body. Between two pieces it says once that it has nothing, which makes the server flush the first.
 #[derive(Debug)]
-pub(super) struct Paced {
+pub(super) struct PacedBody {
     pieces: std::vec::IntoIter<Bytes>,
     end: End,
     flush: bool,
 }
 
-impl Paced {
+impl PacedBody {
     pub(super) fn new(pieces: Vec<Bytes>, end: End) -> Self {
         // A bad end may come at once; the headers are sent before it.
         let flush = !matches!(end, End::Whole);
-        Paced { pieces: pieces.into_iter(), end, flush }
+        PacedBody { pieces: pieces.into_iter(), end, flush }
     }
 }
 
-impl Stream for Paced {
+impl Stream for PacedBody {
     type Item = io::Result<Bytes>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {

@@ -1,6 +1,6 @@
 //! OpenAI responses, as `codex` speaks them.
 
-use super::Incoming;
+use super::IncomingRequest;
 use super::answer::{Answer, Call, Frames, argument_pieces};
 use super::openai::{list, spec, text, text_of};
 use crate::arguments::Arguments;
@@ -9,10 +9,10 @@ use crate::message::{Message, ToolCall};
 use serde_json::{Value, json};
 
 /// Reads a request.
-pub(super) fn read(body: &Value) -> Incoming {
-    let mut incoming = Incoming {
+pub(super) fn read(body: &Value) -> IncomingRequest {
+    let mut incoming = IncomingRequest {
         stream: body.get("stream").and_then(Value::as_bool).unwrap_or(false),
-        ..Incoming::default()
+        ..IncomingRequest::default()
     };
     if let Some(content) = body.get("instructions").and_then(Value::as_str) {
         incoming.say(Message::system(content));

@@ -5,7 +5,7 @@ use marvin_base::truncate;
 use serde_json::Value;
 
 /// A vendor's sentence is shown up to this length.
-const LONGEST_MESSAGE: usize = 500;
+const MAX_MESSAGE_CHARS: usize = 500;
 
 /// What a reader found.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ impl Fault {
             .iter()
             .any(|word| words.contains(word));
         let message = message_of(value).unwrap_or_else(|| value.to_string());
-        Fault::Vendor { message: truncate::line(&message, LONGEST_MESSAGE), transient }
+        Fault::Vendor { message: truncate::line(&message, MAX_MESSAGE_CHARS), transient }
     }
 
     /// The same as the error that everything above knows.
@@ -110,7 +110,7 @@ pub(super) fn body_message(body: &[u8]) -> String {
         Ok(value) => message_of(&value).unwrap_or_else(|| value.to_string()),
         Err(_) => String::from_utf8_lossy(body).into_owned(),
     };
-    truncate::line(&text, LONGEST_MESSAGE)
+    truncate::line(&text, MAX_MESSAGE_CHARS)
 }
 
 #[cfg(test)]
@@ -130,7 +130,7 @@ mod tests {
             assert_eq!(body_message(body.to_string().as_bytes()), "no", "{body}");
         }
         assert_eq!(body_message(b"<html>\n<b>no</b>"), "<html> <b>no</b>");
-        assert!(body_message("x".repeat(9000).as_bytes()).chars().count() <= LONGEST_MESSAGE);
+        assert!(body_message("x".repeat(9000).as_bytes()).chars().count() <= MAX_MESSAGE_CHARS);
     }
 
     #[test]

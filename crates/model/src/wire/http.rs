@@ -19,11 +19,11 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// An error body is read up to this size.
-const LONGEST_ERROR_BODY: usize = 64 << 10;
+const MAX_ERROR_BODY_BYTES: usize = 64 << 10;
 
 /// A reply may be this long on the wire. The longest that a vendor allows is some hundred thousand tokens, each in an event
 /// of a few hundred bytes; what is longer comes from a broken server, and would fill the memory.
-const LONGEST_REPLY: usize = 64 << 20;
+const MAX_REPLY_BYTES: usize = 64 << 20;
 
 /// Where a model is and how it is spoken to.
 #[derive(Clone)]
@@ -244,7 +244,7 @@ impl HttpModel {
             match chunk {
                 Ok(Ok(Some(bytes))) => {
                     length = length.saturating_add(bytes.len());
-                    if length > LONGEST_REPLY {
+                    if length > MAX_REPLY_BYTES {
                         return Err(self.too_long());
                     }
                     if !lines.feed(&bytes, &mut each).map_err(fault)? {
@@ -275,7 +275,7 @@ impl HttpModel {
         let status = response.status();
         let wait = retry_after(response.headers());
         let mut body = Vec::new();
-        while body.len() < LONGEST_ERROR_BODY {
+        while body.len() < MAX_ERROR_BODY_BYTES {
             match tokio::time::timeout(self.options.idle, response.chunk()).await {
                 Ok(Ok(Some(bytes))) => body.extend_from_slice(&bytes),
                 _ => break,
@@ -332,7 +332,7 @@ impl HttpModel {
     }
 
     fn too_long(&self) -> ModelError {
-        let size = LONGEST_REPLY >> 20;
+        let size = MAX_REPLY_BYTES >> 20;
         self.error(Failure::Garbage, &format!("the reply is larger than {size} MB, which no model writes"))
     }
 

@@ -7,7 +7,7 @@ use super::errors::Fault;
 use memchr::memchr;
 
 /// Longer lines are no protocol; without a bound a broken server could fill the memory.
-const LONGEST_LINE: usize = 64 << 20;
+const MAX_LINE_BYTES: usize = 64 << 20;
 
 /// A splitter of lines.
 #[derive(Debug, Default)]
@@ -37,7 +37,7 @@ impl Lines {
                 return Ok(false);
             }
         }
-        if self.rest.len() + bytes.len() > LONGEST_LINE {
+        if self.rest.len() + bytes.len() > MAX_LINE_BYTES {
             return Err(Fault::Garbage("a line without end".into()));
         }
         self.rest.extend_from_slice(bytes);

@@ -1,7 +1,7 @@
 //! What the tests share: a server with a script, and a client for each provider.
 
 use marvin_model::client::Sink;
-use marvin_model::retry::Retrying;
+use marvin_model::retry::RetryClient;
 use marvin_model::script::{Script, parse};
 use marvin_model::server::ModelServer;
 use marvin_model::wire::{CopilotModel, HttpModel, HttpOptions, WireKind};
@@ -67,8 +67,8 @@ impl Provider {
         self.client_with(server, "scripted-1", Duration::from_secs(10))
     }
 
-    pub(crate) fn retrying(self, server: &ModelServer, retries: u32) -> Retrying {
-        Retrying { inner: self.client(server), retries }
+    pub(crate) fn retrying(self, server: &ModelServer, retries: u32) -> RetryClient {
+        RetryClient { inner: self.client(server), retries }
     }
 }
 

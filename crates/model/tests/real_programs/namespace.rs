@@ -10,7 +10,7 @@ pub(crate) const CLIENTS: &str = "MARVIN_TEST_CLIENTS";
 /// Brings the loopback up, and becomes the test.
 const ENTER: &str = r#"ip link set lo up && exec "$0" "$@""#;
 /// Seconds after which a scene counts as stuck.
-const LONGEST: &str = "600";
+const SCENE_TIMEOUT_SECONDS: &str = "600";
 
 /// Plays a scene, unless the programs are not there. `name` is the full path of the test.
 pub(crate) fn play<F: Future<Output = ()>>(name: &str, scene: impl FnOnce() -> F) {
@@ -34,7 +34,7 @@ pub(crate) fn play<F: Future<Output = ()>>(name: &str, scene: impl FnOnce() -> F
     std::fs::create_dir(&temporary).unwrap();
     let flags = if is_root() { "-n" } else { "-rn" };
     let output = Command::new("timeout")
-        .args(["--kill-after=5", LONGEST, "unshare", flags, "sh", "-c", ENTER])
+        .args(["--kill-after=5", SCENE_TIMEOUT_SECONDS, "unshare", flags, "sh", "-c", ENTER])
         .arg(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture"])
         .env_clear()

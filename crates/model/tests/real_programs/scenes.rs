@@ -2,7 +2,7 @@
 
 use crate::stage::{Program, Stage, fails, says, signature};
 use marvin_model::client::{Event, Failure, Request, Usage};
-use marvin_model::script::{Entry, FailureKind, ScriptCall, ScriptReply, When};
+use marvin_model::script::{Entry, FailureKind, RequestCondition, ScriptCall, ScriptReply};
 use marvin_model::{Message, ToolSpec};
 use serde_json::json;
 use std::time::{Duration, Instant};
@@ -16,8 +16,8 @@ fn silence() -> Entry {
 }
 
 pub(crate) async fn a_final_answer_and_what_the_program_was_told(program: Program) {
-    let other = When { contains: Some("never said".into()), ..When::default() };
-    let this = When { contains: Some("Goal: say done".into()), ..When::default() };
+    let other = RequestCondition { contains: Some("never said".into()), ..RequestCondition::default() };
+    let this = RequestCondition { contains: Some("Goal: say done".into()), ..RequestCondition::default() };
     let script = vec![Entry { when: other, ..says("{}") }, Entry { when: this, ..says(DONE) }];
     let stage = Stage::new(program, script);
     let request = Request {

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 /// How long one request may take.
 const DEADLINE: Duration = Duration::from_secs(20);
 /// Bytes of an answer.
-const LARGEST: u64 = 16 * 1024 * 1024;
+const MAX_RESPONSE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// A request, and what the answer must be.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -197,7 +197,7 @@ impl Request {
         stream.write_all(whole.as_bytes()).await.map_err(said)?;
         let mut bytes = Vec::new();
         // Some servers close before all was read of them: what came counts.
-        let read = stream.take(LARGEST).read_to_end(&mut bytes).await;
+        let read = stream.take(MAX_RESPONSE_BYTES).read_to_end(&mut bytes).await;
         match read {
             Err(error) if bytes.is_empty() => Err(said(error)),
             _ => Answer::parse(&bytes),

@@ -15,7 +15,7 @@ use marvin_base::child::Ending;
 use marvin_base::truncate;
 use marvin_gate::{Intent, decide};
 use marvin_tools::ToolContext;
-use marvin_tools::command::{Hosted, host, run_line};
+use marvin_tools::command::{HostedApplication, host, run_line};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ const START: Duration = Duration::from_secs(30);
 /// How long a line may take.
 const LINE: Duration = Duration::from_secs(120);
 /// Characters of an answer in a detail.
-const SHOWN: usize = 600;
+const MAX_DETAIL_BYTES: usize = 600;
 
 /// One thing that was asked, and whether the answer was right.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,13 +52,13 @@ pub fn failures(checks: &[Check]) -> Vec<String> {
 }
 
 /// An application that runs and answers.
-struct Running {
-    hosted: Hosted,
+struct RunningApp {
+    hosted: HostedApplication,
     port: u16,
 }
 
 /// Starts a service and waits until it answers.
-async fn start(plan: &Plan, context: &ToolContext) -> Result<Running, String> {
+async fn start(plan: &Plan, context: &ToolContext) -> Result<RunningApp, String> {
     let line = plan.start.as_deref().unwrap_or_default();
     let port = http::free_port().ok_or("no port is free on this machine")?;
     let line = line.replace("{port}", &port.to_string());
@@ -68,7 +68,7 @@ async fn start(plan: &Plan, context: &ToolContext) -> Result<Running, String> {
     let until = Instant::now() + START;
     loop {
         if http::Request::get(&plan.ready).send(port).await.is_ok() {
-            return Ok(Running { hosted, port });
+            return Ok(RunningApp { hosted, port });
         }
         let late = Instant::now() >= until;
         if late || hosted.is_silent() || context.cancel.is_cancelled() {
@@ -77,7 +77,7 @@ async fn start(plan: &Plan, context: &ToolContext) -> Result<Running, String> {
             } else {
                 "it ended".into()
             };
-            let said = truncate::middle(hosted.said().trim(), SHOWN);
+            let said = truncate::middle(hosted.said().trim(), MAX_DETAIL_BYTES);
             hosted.end().await;
             return Err(format!("{why}; it said: {said}"));
         }
@@ -164,7 +164,7 @@ pub async fn run(command: &Command, context: &ToolContext) -> Check {
                 Some(format!(
                     "{ended}, and {} was expected; it said: {}",
                     command.exit,
-                    truncate::middle(text.trim(), SHOWN)
+                    truncate::middle(text.trim(), MAX_DETAIL_BYTES)
                 ))
             } else {
                 missing(&command.contains, &text)
@@ -174,11 +174,11 @@ pub async fn run(command: &Command, context: &ToolContext) -> Check {
     }
 }
 
-async fn request_check(request: &Request, running: &Running) -> Check {
+async fn request_check(request: &Request, running: &RunningApp) -> Check {
     match request.send(running.port).await {
         Ok(answer) => Check::new(request.title(), request.problem(&answer), &answer.text()),
         Err(error) => {
-            let said = truncate::middle(running.hosted.said().trim(), SHOWN);
+            let said = truncate::middle(running.hosted.said().trim(), MAX_DETAIL_BYTES);
             Check {
                 name: request.title(),
                 ok: false,
@@ -191,7 +191,7 @@ async fn request_check(request: &Request, running: &Running) -> Check {
 /// What of these texts is not there.
 fn missing(wanted: &[String], text: &str) -> Option<String> {
     let absent = wanted.iter().find(|wanted| !text.contains(wanted.as_str()))?;
-    Some(format!("`{absent}` is not in what came: {}", truncate::middle(text.trim(), SHOWN)))
+    Some(format!("`{absent}` is not in what came: {}", truncate::middle(text.trim(), MAX_DETAIL_BYTES)))
 }
 
 /// Fetches every page and what it names. None: nothing is served to a browser, with the reason.

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 /// Assets of one page that are fetched.
-const MOST: usize = 100;
+const MAX_PAGE_ASSETS: usize = 100;
 
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"(?is)<(script|link|img|source|iframe)\b[^>]*?\b(?:src|href)\s*=\s*["']?([^"'\s>]+)"#).ok()
@@ -100,7 +100,7 @@ pub(super) async fn check(path: &str, answer: Result<Answer, String>, port: u16)
         None
     };
     let mut checks = vec![Check::new(name, problem, &html)];
-    for (element, target) in named(path, &html).into_iter().take(MOST) {
+    for (element, target) in named(path, &html).into_iter().take(MAX_PAGE_ASSETS) {
         let name = format!("{element} {target} of {path}");
         checks.push(match Request::get(&target).send(port).await {
             Ok(answer) => Check::new(name, asset_problem(&element, &target, &answer), &answer.kind()),

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Bytes of the file.
-const LARGEST: u64 = 1024 * 1024;
+const MAX_PLAN_BYTES: u64 = 1024 * 1024;
 /// Requests, pages and commands, each.
-const MOST: usize = 200;
+const MAX_PLAN_ITEMS: usize = 200;
 
 /// What is asked of the application.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -67,7 +67,7 @@ impl Plan {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn read(path: &Path) -> Result<Plan, Vec<String>> {
-        let text = files::read_text(path, LARGEST, Links::Refuse)
+        let text = files::read_text(path, MAX_PLAN_BYTES, Links::Refuse)
             .map_err(|error| vec![format!(".marvin/e2e.json cannot be read: {error}")])?;
         let plan: Plan =
             serde_json::from_str(&text).map_err(|error| vec![format!(".marvin/e2e.json: {error}")])?;
@@ -105,9 +105,11 @@ impl Plan {
         if self.commands.iter().any(|command| command.command.trim().is_empty()) {
             problems.push(".marvin/e2e.json: a command is empty".into());
         }
-        if [self.requests.len(), self.pages.len(), self.commands.len()].into_iter().any(|count| count > MOST)
+        if [self.requests.len(), self.pages.len(), self.commands.len()]
+            .into_iter()
+            .any(|count| count > MAX_PLAN_ITEMS)
         {
-            problems.push(format!(".marvin/e2e.json asks more than {MOST} things of one kind"));
+            problems.push(format!(".marvin/e2e.json asks more than {MAX_PLAN_ITEMS} things of one kind"));
         }
         problems
     }

@@ -1,12 +1,12 @@
 //! Phases 3 and 4a: the code is written, and mended until the tests are green by the pipeline's own count.
 
 use super::review::{CODE_ROUNDS, Reviewer, Subject};
-use super::{ATTEMPTS, SHOWN, before, code_scope, fill};
+use super::{ATTEMPTS, MAX_TEST_OUTPUT_BYTES, before, code_scope, fill};
 use crate::finding::{Finding, Severity};
 use crate::halt::Halt;
 use crate::phase::Phase;
-use crate::pipeline::{May, Pipeline, Said, Task};
-use crate::tested::Tested;
+use crate::pipeline::{AgentReport, Pipeline, Task, TaskAccess};
+use crate::tested::TestReport;
 use crate::{files, red};
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::roles::Role;
@@ -35,7 +35,7 @@ impl Pipeline {
                 role: Role::Implementer,
                 model: ModelChoice::Codex,
                 text,
-                may: May::Work(code_scope()),
+                may: TaskAccess::Work(code_scope()),
                 schema: None,
                 commitments: vec![self.tests_pass()],
             };
@@ -92,7 +92,7 @@ impl Pipeline {
                 },
             ],
             fixer: Role::Implementer,
-            may: May::Work(code_scope()),
+            may: TaskAccess::Work(code_scope()),
             how: "Mend the code. The tests are closed, and must not become redder than they are.",
             tdd: false,
         };
@@ -112,7 +112,7 @@ impl Pipeline {
     pub(super) async fn debug(&self) -> Result<Map<String, Value>, Halt> {
         let phase = Phase::Debug;
         let rounds = self.ground.settings.count(&table::DEBUG_ROUNDS);
-        let (mut still, mut last) = (0, Tested::default());
+        let (mut still, mut last) = (0, TestReport::default());
         for round in 1..=rounds {
             let tested = self.tested(phase, &format!("{phase}.tests.{round}")).await?;
             if tested.green {
@@ -150,7 +150,12 @@ impl Pipeline {
         }
     }
 
-    async fn green(&self, phase: Phase, round: usize, tested: &Tested) -> Result<Map<String, Value>, Halt> {
+    async fn green(
+        &self,
+        phase: Phase,
+        round: usize,
+        tested: &TestReport,
+    ) -> Result<Map<String, Value>, Halt> {
         let changed = self.oracle()?.changes(self.root());
         if !changed.is_empty() {
             return Err(Halt::not_verified(
@@ -170,7 +175,7 @@ impl Pipeline {
         what: &str,
         failures: &str,
         again: &str,
-    ) -> Result<Said, Halt> {
+    ) -> Result<AgentReport, Halt> {
         let text = fill(
             include_str!("../../prompts/debug.md"),
             &[("what", what), ("failures", failures), ("before", again), ("goal", self.goal())],
@@ -181,7 +186,7 @@ impl Pipeline {
             role: Role::Debugger,
             model: ModelChoice::Plan,
             text,
-            may: May::Work(code_scope()),
+            may: TaskAccess::Work(code_scope()),
             schema: None,
             commitments: Vec::new(),
         };
@@ -190,7 +195,7 @@ impl Pipeline {
 }
 
 /// What is wrong with an attempt at the code.
-fn wrong(said: &Said) -> Vec<String> {
+fn wrong(said: &AgentReport) -> Vec<String> {
     let mut problems = Vec::new();
     if !said.tampered.is_empty() {
         problems.push(format!(
@@ -204,12 +209,12 @@ fn wrong(said: &Said) -> Vec<String> {
     problems
 }
 
-fn failures(tested: &Tested) -> String {
+fn failures(tested: &TestReport) -> String {
     let names: String = tested.failing.iter().take(30).map(|name| format!("- {name}\n")).collect();
-    format!("{names}\nWhat the runner said:\n{}", truncate::middle(tested.text.trim(), SHOWN))
+    format!("{names}\nWhat the runner said:\n{}", truncate::middle(tested.text.trim(), MAX_TEST_OUTPUT_BYTES))
 }
 
-fn red(tested: &Tested, why: &str) -> Halt {
+fn red(tested: &TestReport, why: &str) -> Halt {
     let names: String = tested.failing.iter().take(20).map(|name| format!("\n- {name}")).collect();
     Halt::not_verified(
         "tests_red",

@@ -4,7 +4,7 @@ use super::{ATTEMPTS, before, fill, texts};
 use crate::documents::Document;
 use crate::halt::Halt;
 use crate::phase::Phase;
-use crate::pipeline::{May, Pipeline, Task};
+use crate::pipeline::{Pipeline, Task, TaskAccess};
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::roles::Role;
 use serde_json::{Map, Value, json};
@@ -29,7 +29,7 @@ fn what(document: Document) -> &'static str {
 impl Pipeline {
     pub(super) async fn write_documents(&self, phase: Phase) -> Result<Map<String, Value>, Halt> {
         let mut facts = Map::new();
-        for document in Document::of(phase) {
+        for document in Document::for_phase(phase) {
             let attempts = self.write_document(phase, *document).await?;
             let bytes = std::fs::metadata(self.root().join(document.path())).map_or(0, |facts| facts.len());
             facts.insert(document.name().into(), json!({"attempts": attempts, "bytes": bytes}));
@@ -71,7 +71,7 @@ impl Pipeline {
                 role: Role::Planner,
                 model: ModelChoice::PlanGen,
                 text,
-                may: May::Write(vec![document.path().into()], &TOOLS),
+                may: TaskAccess::Write(vec![document.path().into()], &TOOLS),
                 schema: None,
                 commitments: Vec::new(),
             };

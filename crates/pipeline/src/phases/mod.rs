@@ -11,8 +11,8 @@ use crate::files;
 use crate::finding::{self, Finding, Review};
 use crate::halt::Halt;
 use crate::phase::Phase;
-use crate::pipeline::{May, Pipeline, Task};
-use crate::tested::{self, Tested};
+use crate::pipeline::{Pipeline, Task, TaskAccess};
+use crate::tested::{self, TestReport};
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::roles::Role;
 use marvin_base::settings::table;
@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 /// How often a document, tests or a review are asked for.
 const ATTEMPTS: usize = 3;
 /// Characters of what the tests said that are told to whoever mends them.
-const SHOWN: usize = 6_000;
+const MAX_TEST_OUTPUT_BYTES: usize = 6_000;
 
 impl Pipeline {
     /// What is done in a phase; gives the facts that are written down of it.
@@ -56,7 +56,7 @@ impl Pipeline {
             role: Role::Reviewer,
             model,
             text,
-            may: May::Read,
+            may: TaskAccess::Read,
             schema: Some(finding::schema(shown)),
             commitments: Vec::new(),
         };
@@ -70,14 +70,15 @@ impl Pipeline {
 
     /// Runs the project's own tests: as the settings say, or as they are found. `all`: also those beside files that cannot be
     /// loaded yet, where pytest would stop.
-    pub(crate) async fn run_tests(&self, all: bool) -> Result<Tested, Halt> {
+    pub(crate) async fn run_tests(&self, all: bool) -> Result<TestReport, Halt> {
         tested::run(&self.context(None), all).await
     }
 
     /// The same, once under a name.
-    pub(crate) async fn tested(&self, phase: Phase, name: &str) -> Result<Tested, Halt> {
+    pub(crate) async fn tested(&self, phase: Phase, name: &str) -> Result<TestReport, Halt> {
         let value = self.once(phase, name, async || Ok(json!(self.run_tests(false).await?))).await?;
-        let tested: Tested = serde_json::from_value(value).map_err(|error| Halt::Tool(error.to_string()))?;
+        let tested: TestReport =
+            serde_json::from_value(value).map_err(|error| Halt::Tool(error.to_string()))?;
         let facts = json!({"phase": phase.name(), "step_id": name, "green": tested.green, "command": tested.command, "counted": tested.words(),
             "failing": tested.failing.iter().take(20).collect::<Vec<_>>()});
         self.trace.event("tests.counted", facts)?;

@@ -5,7 +5,7 @@ use crate::documents::Document;
 use crate::finding::{Finding, Review, Severity};
 use crate::halt::Halt;
 use crate::phase::Phase;
-use crate::pipeline::{May, Pipeline, Task};
+use crate::pipeline::{Pipeline, Task, TaskAccess};
 use futures_util::future::join_all;
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::roles::Role;
@@ -37,7 +37,7 @@ pub(super) struct Subject {
     /// The first goes on alone after the first round.
     pub(super) reviewers: Vec<Reviewer>,
     pub(super) fixer: Role,
-    pub(super) may: May,
+    pub(super) may: TaskAccess,
     /// How it is mended.
     pub(super) how: &'static str,
     /// Whether the tests were written before the code.
@@ -45,14 +45,14 @@ pub(super) struct Subject {
 }
 
 /// What the shell itself finds before reviewers are asked, in a round.
-pub(super) trait Own: AsyncFn(usize) -> Result<Vec<Finding>, Halt> {}
-impl<F: AsyncFn(usize) -> Result<Vec<Finding>, Halt>> Own for F {}
+pub(super) trait BuiltinCheck: AsyncFn(usize) -> Result<Vec<Finding>, Halt> {}
+impl<F: AsyncFn(usize) -> Result<Vec<Finding>, Halt>> BuiltinCheck for F {}
 
 impl Pipeline {
     /// Phases 1a_review and 1b_review.
     pub(super) async fn review_documents(&self, phase: Phase) -> Result<Map<String, Value>, Halt> {
         let mut facts = Map::new();
-        for document in Document::of(phase) {
+        for document in Document::for_phase(phase) {
             let subject = Subject {
                 phase,
                 name: document.name(),
@@ -76,7 +76,7 @@ impl Pipeline {
                     },
                 ],
                 fixer: Role::Implementer,
-                may: May::Write(vec![document.path().into()], &MENDING),
+                may: TaskAccess::Write(vec![document.path().into()], &MENDING),
                 how: "You may write only this document. Keep its headings.",
                 tdd: false,
             };
@@ -100,7 +100,7 @@ impl Pipeline {
     pub(super) async fn review(
         &self,
         subject: &Subject,
-        own: &impl Own,
+        own: &impl BuiltinCheck,
     ) -> Result<(usize, Vec<Finding>), Halt> {
         let (phase, name) = (subject.phase, subject.name);
         let mut history: Vec<Vec<Finding>> = Vec::new();
@@ -205,7 +205,7 @@ impl Pipeline {
     async fn mend(&self, subject: &Subject, round: usize, open: &[Finding]) -> Result<(), Halt> {
         let phase = subject.phase;
         let step = format!("{phase}.{}.fix{round}", subject.name);
-        let document = Document::of(phase).iter().find(|document| document.name() == subject.name);
+        let document = Document::for_phase(phase).iter().find(|document| document.name() == subject.name);
         let kept = match document {
             Some(document) => {
                 let path = self.root().join(document.path());
@@ -252,7 +252,7 @@ impl Pipeline {
     }
 
     fn write_history(&self, subject: &Subject, history: &[Vec<Finding>]) -> Result<(), Halt> {
-        let name = if Document::of(subject.phase).is_empty() {
+        let name = if Document::for_phase(subject.phase).is_empty() {
             format!("{}-{}", subject.phase, subject.name)
         } else {
             subject.name.to_string()

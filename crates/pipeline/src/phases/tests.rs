@@ -7,8 +7,8 @@ use crate::finding::{Finding, Severity};
 use crate::halt::Halt;
 use crate::oracle::PLAN;
 use crate::phase::Phase;
-use crate::pipeline::{May, Pipeline, Said, Task};
-use crate::tested::Tested;
+use crate::pipeline::{AgentReport, Pipeline, Task, TaskAccess};
+use crate::tested::TestReport;
 use crate::{files, red, stand_ins};
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::roles::Role;
@@ -41,7 +41,7 @@ impl Pipeline {
 
     async fn red_facts(&self, phase: Phase, rounds: usize, minor: usize) -> Result<Map<String, Value>, Halt> {
         // As it was counted last.
-        let tested: Tested = self
+        let tested: TestReport = self
             .crew
             .kept(&self.key(phase, &format!("{phase}.{RED}")))?
             .and_then(|kept| serde_json::from_value(kept).ok())
@@ -68,7 +68,7 @@ impl Pipeline {
                 role: Role::TestWriter,
                 model: ModelChoice::TestWriter,
                 text,
-                may: May::Work(test_scope()),
+                may: TaskAccess::Work(test_scope()),
                 schema: None,
                 commitments: Vec::new(),
             };
@@ -97,7 +97,12 @@ impl Pipeline {
     }
 
     /// Everything that is wrong with the tests as they are now.
-    async fn wrong_with_tests(&self, phase: Phase, there: usize, said: &Said) -> Result<Vec<String>, Halt> {
+    async fn wrong_with_tests(
+        &self,
+        phase: Phase,
+        there: usize,
+        said: &AgentReport,
+    ) -> Result<Vec<String>, Halt> {
         let mut problems: Vec<String> =
             self.own_findings(phase).await?.into_iter().map(|finding| finding.to_string()).collect();
         if red::written(self.root()) <= there
@@ -165,7 +170,7 @@ impl Pipeline {
                 },
             ],
             fixer: Role::TestWriter,
-            may: May::Work(test_scope()),
+            may: TaskAccess::Work(test_scope()),
             how: "You may write tests and manifests only. The tests stay red, since there is no code yet.",
             tdd: true,
         };
@@ -191,7 +196,7 @@ impl Pipeline {
                 role: Role::TestWriter,
                 model: ModelChoice::TestWriter,
                 text,
-                may: May::Write(vec![PLAN.into()], &["create_file"]),
+                may: TaskAccess::Write(vec![PLAN.into()], &["create_file"]),
                 schema: None,
                 commitments: Vec::new(),
             };

@@ -5,7 +5,7 @@ use crate::halt::{Halt, Stop};
 use crate::phase::Phase;
 use crate::{files, oracle};
 use marvin_agent::compose::Extra;
-use marvin_agent::crew::{Done, Job, Rights};
+use marvin_agent::crew::{Job, JobResult, Rights};
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::outcome::Status;
 use marvin_agent::protocol;
@@ -20,16 +20,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// How often an agent is asked again after it needed a person.
-const MOST_BLOCKED: usize = 20;
+const MAX_BLOCKED_RETRIES: usize = 20;
 /// Bytes of what is kept of the files before an agent's work.
-const LARGEST: u64 = 128 * 1024 * 1024;
+const MAX_BASELINE_BYTES: u64 = 128 * 1024 * 1024;
 /// Reads, and nothing else.
 const READ: [&str; 8] =
     ["read_file", "tree", "list_files", "code_grep", "git_status", "git_diff", "git_log", "get_usage"];
 
 /// What an agent may do.
 #[derive(Debug, Clone)]
-pub(crate) enum May {
+pub(crate) enum TaskAccess {
     /// Look.
     Read,
     /// Look, and write these files with these tools.
@@ -47,14 +47,14 @@ pub(crate) struct Task {
     pub(crate) role: Role,
     pub(crate) model: ModelChoice,
     pub(crate) text: String,
-    pub(crate) may: May,
+    pub(crate) may: TaskAccess,
     pub(crate) schema: Option<Value>,
     pub(crate) commitments: Vec<String>,
 }
 
 /// What came of an agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Said {
+pub(crate) struct AgentReport {
     /// How its turn ended.
     pub(crate) status: String,
     /// What it said, and what the shell found.
@@ -72,13 +72,13 @@ pub(crate) struct Said {
 
 /// How the files stood when an agent began.
 #[derive(Debug, Serialize, Deserialize)]
-struct Before {
+struct FileBaseline {
     marks: Snapshot,
     /// What it may not write, as hexadecimal digits.
     contents: BTreeMap<String, String>,
 }
 
-impl Said {
+impl AgentReport {
     pub(crate) fn succeeded(&self) -> bool {
         self.status == Status::Success.name()
     }
@@ -86,11 +86,11 @@ impl Said {
 
 impl Pipeline {
     /// Lets an agent work, or gives what it did already.
-    pub(crate) async fn work(&self, task: &Task) -> Result<Said, Halt> {
+    pub(crate) async fn work(&self, task: &Task) -> Result<AgentReport, Halt> {
         let mut key = self.key(task.phase, &task.step);
-        for number in 2..=MOST_BLOCKED {
+        for number in 2..=MAX_BLOCKED_RETRIES {
             let Some(kept) = self.crew.kept(&key)? else { break };
-            let said: Said = serde_json::from_value(kept)
+            let said: AgentReport = serde_json::from_value(kept)
                 .map_err(|error| Halt::Tool(format!("the record of {key}: {error}")))?;
             if said.status != Status::Blocked.name() {
                 return Ok(said);
@@ -152,12 +152,12 @@ impl Pipeline {
 
     fn job(&self, task: &Task, key: &str, duty: &Arc<Duty>) -> Job {
         let (access, tools) = match &task.may {
-            May::Read => (Access::Readonly, None),
-            May::Write(files, tools) => {
+            TaskAccess::Read => (Access::Readonly, None),
+            TaskAccess::Write(files, tools) => {
                 let names = READ.iter().chain(tools.iter()).map(|name| (*name).to_string()).collect();
                 (Access::writable(files.iter().cloned()), Some(names))
             }
-            May::Work(scope) => (Access::Scoped(scope.clone()), None),
+            TaskAccess::Work(scope) => (Access::Scoped(scope.clone()), None),
         };
         Job {
             key: key.to_string(),
@@ -167,7 +167,7 @@ impl Pipeline {
             call_id: format!("call-{}", task.step),
             task: task.text.clone(),
             workspace: None,
-            readonly: matches!(task.may, May::Read),
+            readonly: matches!(task.may, TaskAccess::Read),
             commitments: task.commitments.clone(),
             outputs_schema: task.schema.clone(),
             extras: [self.policy(), self.listing()].into_iter().chain(self.extras.iter().cloned()).collect(),
@@ -209,7 +209,7 @@ impl Pipeline {
 
     /// The ticket that it works on, and what an earlier process had done about it: the children that were not there before.
     fn duty(&self, task: &Task, key: &str, ticket: &str) -> Result<Arc<Duty>, Halt> {
-        let works = matches!(task.may, May::Work(_));
+        let works = matches!(task.may, TaskAccess::Work(_));
         let duty = Arc::new(Duty::new(works.then_some(ticket)));
         if !works {
             return Ok(duty);
@@ -232,26 +232,33 @@ impl Pipeline {
     }
 
     /// How the files stood when it began, also if that was in another process; only where its scope names what is open.
-    fn snapshot(&self, task: &Task, key: &str) -> Result<Option<Before>, Halt> {
-        let May::Work(scope) = &task.may else { return Ok(None) };
+    fn snapshot(&self, task: &Task, key: &str) -> Result<Option<FileBaseline>, Halt> {
+        let TaskAccess::Work(scope) = &task.may else { return Ok(None) };
         if scope.open.is_empty() {
             return Ok(None);
         }
         let path = self.crew.beside(key, "before.json");
-        let read = bounded::read_text(&path, LARGEST, Links::Refuse).ok();
+        let read = bounded::read_text(&path, MAX_BASELINE_BYTES, Links::Refuse).ok();
         if let Some(before) = read.and_then(|text| serde_json::from_str(&text).ok()) {
             return Ok(Some(before));
         }
         let closed = files::all(self.root()).into_iter().filter(|path| !scope.allows(path));
-        let before =
-            Before { marks: Snapshot::take(self.root()), contents: oracle::contents(self.root(), closed) };
+        let before = FileBaseline {
+            marks: Snapshot::take(self.root()),
+            contents: oracle::contents(self.root(), closed),
+        };
         atomic::replace(&path, json!(before).to_string().as_bytes())?;
         Ok(Some(before))
     }
 
     /// Puts back what an agent should not have changed: commands can write where the file tools refuse to.
-    fn look_after(&self, task: &Task, before: Option<&Before>, said: &mut Said) -> Result<(), Halt> {
-        if let (Some(before), May::Work(scope)) = (before, &task.may) {
+    fn look_after(
+        &self,
+        task: &Task,
+        before: Option<&FileBaseline>,
+        said: &mut AgentReport,
+    ) -> Result<(), Halt> {
+        if let (Some(before), TaskAccess::Work(scope)) = (before, &task.may) {
             let after = Snapshot::take(self.root());
             let touched = before.marks.touched(&after).into_iter().filter(|path| !scope.allows(path));
             for path in touched {
@@ -271,7 +278,7 @@ impl Pipeline {
 }
 
 /// What a turn gives.
-fn said(done: &Done) -> Said {
+fn said(done: &JobResult) -> AgentReport {
     let outcome = &done.outcome;
     let mut summary = outcome.text.trim().to_string();
     if let Some(text) =
@@ -286,7 +293,7 @@ fn said(done: &Done) -> Said {
         let found = outcome.verification.last().map(|proved| proved.summary.clone()).unwrap_or_default();
         summary = format!("not verified ({found}); it had said: {summary}");
     }
-    Said {
+    AgentReport {
         status: outcome.status.name().into(),
         summary: truncate::head(&summary, 6_000),
         outputs: protocol::outputs(&outcome.data),
@@ -295,7 +302,7 @@ fn said(done: &Done) -> Said {
     }
 }
 
-fn budget(done: &Done) -> Halt {
+fn budget(done: &JobResult) -> Halt {
     let message = done.outcome.error.clone().unwrap_or_else(|| "the budget is spent".into());
     let message = format!("{message}\n  hint: raise it with --max-cost; the same command goes on from here");
     Halt::Stop(Stop { status: Status::Budget, reason: "max_cost", message })

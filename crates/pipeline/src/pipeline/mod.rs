@@ -3,19 +3,19 @@
 mod agent;
 mod open;
 
-pub(crate) use agent::{May, Said, Task};
+pub(crate) use agent::{AgentReport, Task, TaskAccess};
 pub use open::{Options, Trust, last_run};
 
 use crate::halt::{Halt, Stop};
-use crate::journal::{Journal, Known};
+use crate::journal::{Journal, PhaseHistory};
 use crate::oracle::Oracle;
 use crate::phase::Phase;
 use crate::report;
 use crate::state::StateFile;
 use crate::surroundings::{self, Tickets};
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_agent::compose::Extra;
-use marvin_agent::crew::Crew;
+use marvin_agent::crew::StepAgents;
 use marvin_agent::outcome::Status;
 use marvin_agent::trace::Trace;
 use marvin_base::atomic;
@@ -35,21 +35,21 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 /// Bytes of the kept oracle.
-const LARGEST: u64 = 80 * 1024 * 1024;
+const MAX_KEPT_ORACLE_BYTES: u64 = 80 * 1024 * 1024;
 
 /// A pipeline on a run.
 #[derive(Debug)]
 pub struct Pipeline {
-    pub(crate) ground: Arc<Ground>,
+    pub(crate) ground: Arc<ProjectContext>,
     pub(crate) run: RunDirectory,
-    pub(crate) crew: Crew,
+    pub(crate) crew: StepAgents,
     pub(crate) trace: Arc<Trace>,
     pub(crate) cancel: CancellationToken,
     pub(crate) goal: String,
     root: PathBuf,
     state: StateFile,
     journal: Journal,
-    known: Known,
+    known: PhaseHistory,
     ntfy: Option<String>,
     facts: Map<String, Value>,
     opened: Instant,
@@ -62,7 +62,7 @@ pub struct Pipeline {
 
 /// How a pipeline ended.
 #[derive(Debug, Clone)]
-pub struct Ended {
+pub struct PipelineOutcome {
     /// How.
     pub status: Status,
     /// Why, in one word.
@@ -82,7 +82,7 @@ impl Pipeline {
     ///
     /// # Errors
     /// When the record cannot be written. Everything else is an [`Ended`].
-    pub async fn go(mut self) -> Result<Ended, Halt> {
+    pub async fn go(mut self) -> Result<PipelineOutcome, Halt> {
         let kind = if self.resumed { "run.resumed" } else { "run.started" };
         let facts = json!({"run_id": self.run.id(), "run_path": self.run.path().display().to_string(), "manner": "pipeline",
             "goal": self.trace.within(&json!(self.goal), 2_000), "after": self.state.read().ok().flatten().map(Phase::name)});
@@ -214,7 +214,7 @@ impl Pipeline {
         Ok(())
     }
 
-    async fn close(self, stop: &Stop) -> Result<Ended, Halt> {
+    async fn close(self, stop: &Stop) -> Result<PipelineOutcome, Halt> {
         let totals = self.crew.cost().tree()?;
         let known = Journal::known(self.run.path())?;
         let report = report::write(&self, &known, stop)?;
@@ -252,7 +252,7 @@ impl Pipeline {
         self.trace.sync()?;
         self.push(stop.status.name(), &stop.message).await;
         let run = self.run.path().to_path_buf();
-        Ok(Ended {
+        Ok(PipelineOutcome {
             status: stop.status,
             reason: stop.reason,
             message: stop.message.clone(),
@@ -331,7 +331,7 @@ impl Pipeline {
     /// What everything is judged by, once the tests are written.
     pub(crate) fn oracle(&self) -> Result<Oracle, Halt> {
         let path = self.crew.beside("oracle", "files.json");
-        let read = files::read_text(&path, LARGEST, Links::Refuse).ok();
+        let read = files::read_text(&path, MAX_KEPT_ORACLE_BYTES, Links::Refuse).ok();
         read.and_then(|text| serde_json::from_str(&text).ok()).ok_or_else(|| {
             Halt::Tool(format!("{} is gone or damaged: nobody knows how the tests were\n  hint: `marvin pipeline resume --trust 2a` writes the integration tests again", path.display()))
         })

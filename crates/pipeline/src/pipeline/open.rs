@@ -3,15 +3,15 @@
 use super::Pipeline;
 use crate::documents::Document;
 use crate::halt::Halt;
-use crate::journal::{Journal, Known};
+use crate::journal::{Journal, PhaseHistory};
 use crate::oracle::Oracle;
 use crate::phase::Phase;
 use crate::state::{StateError, StateFile};
 use crate::{files, oracle};
 use marvin_agent::compose::Extra;
-use marvin_agent::crew::Crew;
+use marvin_agent::crew::StepAgents;
 use marvin_agent::trace::{Listener, Trace};
-use marvin_agent::{Ground, SessionError};
+use marvin_agent::{ProjectContext, SessionError};
 use marvin_base::files::{self as bounded, Links};
 use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
 use marvin_base::run::RunDirectory;
@@ -26,12 +26,12 @@ use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 /// Runs that are looked at.
-const MOST: usize = 10_000;
+const MAX_SCANNED_RUNS: usize = 10_000;
 
 /// How a pipeline is to be opened.
 pub struct Options {
     /// Settings, workspace and directories.
-    pub ground: Ground,
+    pub ground: ProjectContext,
     /// What is to be built; none: what the last run was for.
     pub prompt: Option<String>,
     /// Told of every event.
@@ -74,7 +74,7 @@ pub fn last_run(runs: &Path) -> Option<(String, String)> {
         .into_iter()
         .flatten()
         .flatten()
-        .take(MOST)
+        .take(MAX_SCANNED_RUNS)
         .filter_map(|entry| entry.file_name().into_string().ok())
         .filter(|name| name.starts_with("run_"))
         .collect();
@@ -124,7 +124,7 @@ impl Pipeline {
             return Err(SessionError::from(Refusal::new(RefusalKind::Access, why, mend)).into());
         }
         let root = workspace.root().to_path_buf();
-        let state = StateFile::of(path);
+        let state = StateFile::new(path);
         let found = last_run(&ground.layout.runs()).filter(|_| !begins_anew(&state, &root));
         let (run, goal, resumed) = match found {
             Some((id, goal)) => {
@@ -163,7 +163,7 @@ impl Pipeline {
         } else {
             Vec::new()
         };
-        let journal = Journal::of(&run, ground.redactor.clone(), durability);
+        let journal = Journal::for_run(&run, ground.redactor.clone(), durability);
         let mut known = Journal::known(run.path())?;
         // Whoever worked on it before was killed, and could not say for how long it had worked.
         if let Some((phase, worked)) = known.under_way(&before) {
@@ -172,7 +172,7 @@ impl Pipeline {
         }
         let trace_ledger = Ledger::open_chained(&run.trace(), durability, ground.redactor.clone())?;
         let trace = Arc::new(Trace::going_on(trace_ledger, listener, &before));
-        let crew = Crew::open(&ground, &run, &trace, &cancel)?;
+        let crew = StepAgents::open(&ground, &run, &trace, &cancel)?;
         let mut pipeline = Pipeline {
             ground,
             run,
@@ -211,7 +211,7 @@ impl Pipeline {
             None => {}
         }
         let says = self.state.read()?;
-        let Known { closed, closing, .. } = self.known;
+        let PhaseHistory { closed, closing, .. } = self.known;
         if says == closed {
             return Ok(());
         }
@@ -230,7 +230,9 @@ impl Pipeline {
     fn adopt(&mut self, phase: Phase) -> Result<(), Halt> {
         let mut missing: Vec<String> = Vec::new();
         for written in [Phase::Specification, Phase::Design].into_iter().filter(|written| *written <= phase) {
-            missing.extend(Document::of(written).iter().flat_map(|document| document.problems(&self.root)));
+            missing.extend(
+                Document::for_phase(written).iter().flat_map(|document| document.problems(&self.root)),
+            );
         }
         if phase >= Phase::FunctionalTests && files::tests(&self.root).is_empty() {
             missing.push("there are no tests".into());
@@ -271,7 +273,7 @@ impl Pipeline {
         }
         for written in [Phase::Specification, Phase::Design].into_iter().filter(|written| Some(*written) > to)
         {
-            for document in Document::of(written) {
+            for document in Document::for_phase(written) {
                 std::fs::remove_file(self.root.join(document.path())).ok();
             }
         }

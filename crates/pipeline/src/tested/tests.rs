@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::{oracle::Oracle, red};
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_base::environment::Environment;
 use std::path::PathBuf;
 use std::process::Command;
@@ -27,7 +27,8 @@ impl Project {
             ("HOME", root.path().join("home").display().to_string()),
             ("PATH", std::env::var("PATH").unwrap_or_default()),
         ]);
-        let ground = Ground::find(environment, project.clone(), Some(&project), true, Vec::new()).unwrap();
+        let ground =
+            ProjectContext::find(environment, project.clone(), Some(&project), true, Vec::new()).unwrap();
         let context = ground.tool_context(CancellationToken::new(), None);
         let made = Project { root, context };
         files.iter().for_each(|(path, text)| made.write(path, text));
@@ -44,7 +45,7 @@ impl Project {
         std::fs::write(path, text).unwrap();
     }
 
-    async fn tested(&self) -> Tested {
+    async fn tested(&self) -> TestReport {
         run(&self.context, true).await.unwrap()
     }
 
@@ -53,7 +54,7 @@ impl Project {
         self.wrong_with(&self.tested().await)
     }
 
-    fn wrong_with(&self, tested: &Tested) -> String {
+    fn wrong_with(&self, tested: &TestReport) -> String {
         let root = self.context.workspace().unwrap().root();
         red::problems(root, &tested.counts, &tested.text, DESIGN).join("\n")
     }

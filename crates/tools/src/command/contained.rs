@@ -6,7 +6,7 @@ use crate::result::ToolError;
 use marvin_base::child::{self, Child, Ending, Limits, Outcome};
 use marvin_base::environment::{self, Environment};
 use marvin_base::settings::table;
-use marvin_gate::sandbox::{self, Level, Policy, Wanted};
+use marvin_gate::sandbox::{self, Level, Policy, SandboxMode};
 use marvin_gate::{secrets, steering};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,20 +14,20 @@ use std::time::Duration;
 /// Variables that name the directory in which cargo builds.
 const BUILD_DIRECTORIES: [&str; 2] = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"];
 /// The longest that a call may ask for.
-const LONGEST: u64 = 86_400;
+const MAX_TIMEOUT_SECONDS: u64 = 86_400;
 
 /// A private temporary directory for one program. It goes with this value.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct PrivateTempDir {
     directory: tempfile::TempDir,
 }
 
-impl Room {
+impl PrivateTempDir {
     /// An empty one.
     pub(crate) fn new() -> Result<Self, ToolError> {
         let directory = tempfile::Builder::new().prefix("marvin-").tempdir();
         directory
-            .map(|directory| Room { directory })
+            .map(|directory| PrivateTempDir { directory })
             .map_err(|error| ToolError::Failed(format!("cannot make a temporary directory: {error}")))
     }
 
@@ -77,7 +77,7 @@ fn closed_files(root: &Path, context: &ToolContext) -> Vec<PathBuf> {
 
 /// What came of a program.
 #[derive(Debug)]
-pub(crate) struct Done {
+pub(crate) struct ContainedRun {
     /// How it ended and what it said.
     pub(crate) outcome: Outcome,
     /// What contained it.
@@ -90,7 +90,7 @@ pub(crate) struct Done {
     processes: u32,
 }
 
-impl Done {
+impl ContainedRun {
     /// Its exit code; none when it was ended.
     pub(crate) fn code(&self) -> Option<i32> {
         match self.outcome.ending {
@@ -131,7 +131,7 @@ impl Done {
 /// How long a program may take: what the call asks for within bounds, else the setting.
 pub(crate) fn seconds(asked: Option<u64>, context: &ToolContext) -> Duration {
     match asked {
-        Some(seconds) => Duration::from_secs(seconds.clamp(1, LONGEST)),
+        Some(seconds) => Duration::from_secs(seconds.clamp(1, MAX_TIMEOUT_SECONDS)),
         None => context.settings.seconds(&table::COMMAND_TIMEOUT),
     }
 }
@@ -142,7 +142,7 @@ pub(crate) async fn contained(
     mut child: Child,
     policy: Policy,
     context: &ToolContext,
-) -> Result<Done, ToolError> {
+) -> Result<ContainedRun, ToolError> {
     let root = context.workspace()?.root().to_path_buf();
     let processes = bound(&mut child, &root, context);
     let run = context.artifacts.as_ref().and_then(|artifacts| artifacts.path().parent());
@@ -153,7 +153,7 @@ pub(crate) async fn contained(
         child::run(child, &context.cancel).await.map_err(|error| ToolError::Failed(error.to_string()))?;
     let quarantine = run.map(|run| run.join("artifacts/tampered"));
     let tampered = guard.map(|guard| guard.finish(quarantine.as_deref())).unwrap_or_default();
-    Ok(Done { outcome, sandbox, tampered, deadline, processes })
+    Ok(ContainedRun { outcome, sandbox, tampered, deadline, processes })
 }
 
 /// Says to the child whose it is: what an agent starts is an agent's, and decides nothing that a person decides.
@@ -197,8 +197,8 @@ pub(crate) async fn contain(
     policy: Policy,
     context: &ToolContext,
 ) -> Result<&'static str, ToolError> {
-    let wanted = Wanted::from_setting(context.settings.text(&table::CONTAINMENT));
-    if wanted != Wanted::Off {
+    let wanted = SandboxMode::from_setting(context.settings.text(&table::CONTAINMENT));
+    if wanted != SandboxMode::Off {
         // Tried once for each process, which takes a moment.
         tokio::task::spawn_blocking(sandbox::support).await.ok();
     }
@@ -208,7 +208,8 @@ pub(crate) async fn contain(
 /// A notice for the person when commands have less than the full sandbox here, the first time and whenever that changes.
 pub(crate) fn level_notice(context: &ToolContext) -> Option<String> {
     let level = sandbox::support().level?;
-    let is_weaker = Wanted::from_setting(context.settings.text(&table::CONTAINMENT)) == Wanted::Auto
+    let is_weaker = SandboxMode::from_setting(context.settings.text(&table::CONTAINMENT))
+        == SandboxMode::Auto
         && level == Level::Landlock;
     let told = context.layout.state().join("sandbox-level");
     let word = level.word();

@@ -32,13 +32,13 @@ const REGENERATED: [&str; 7] = [".git", "node_modules", "target", ".venv", "venv
 pub(super) struct Guard {
     root: PathBuf,
     places: Vec<PathBuf>,
-    files: BTreeMap<PathBuf, Saved>,
+    files: BTreeMap<PathBuf, FileSnapshot>,
     repositories: BTreeSet<PathBuf>,
 }
 
 /// What is known of one file.
 #[derive(Debug)]
-struct Saved {
+struct FileSnapshot {
     mark: Mark,
     mode: u32,
     /// Its content, or where its link led; none when it is too large.
@@ -155,7 +155,7 @@ fn mark(facts: &std::fs::Metadata) -> Mark {
     Mark { inode: facts.ino(), size: facts.size(), changed: (facts.ctime(), facts.ctime_nsec()) }
 }
 
-fn save(path: &Path, facts: &std::fs::Metadata) -> Saved {
+fn save(path: &Path, facts: &std::fs::Metadata) -> FileSnapshot {
     let content = if facts.is_symlink() {
         std::fs::read_link(path).ok().map(Content::Link)
     } else if facts.is_file() && facts.size() <= MAX_FILE_BYTES {
@@ -163,7 +163,7 @@ fn save(path: &Path, facts: &std::fs::Metadata) -> Saved {
     } else {
         None
     };
-    Saved { mark: mark(facts), mode: facts.mode(), content }
+    FileSnapshot { mark: mark(facts), mode: facts.mode(), content }
 }
 
 /// Moves a file out of the workspace, into `to` where that is possible.
@@ -178,7 +178,7 @@ fn remove(path: &Path, to: Option<&Path>) {
     std::fs::remove_file(path).ok();
 }
 
-fn restore(path: &Path, saved: &Saved) {
+fn restore(path: &Path, saved: &FileSnapshot) {
     match &saved.content {
         Some(Content::Bytes(bytes)) => {
             path.parent().map(std::fs::create_dir_all);

@@ -4,34 +4,34 @@
 //!
 //! Limits: what it says is kept by its last 64 KB. Where the kernel cannot open one port alone, it is not started.
 
-use super::contained::{Room, bound, contain};
+use super::contained::{PrivateTempDir, bound, contain};
 use super::run::shell;
 use crate::context::ToolContext;
 use crate::result::ToolError;
-use marvin_base::child::{self, Kept};
+use marvin_base::child::{self, ChildHandle};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// Bytes of what it says that are kept.
-const KEEP: usize = 64 * 1024;
+const MAX_OUTPUT_BYTES: usize = 64 * 1024;
 
 /// A running application.
 #[derive(Debug)]
-pub struct Hosted {
-    process: Kept,
+pub struct HostedApplication {
+    process: ChildHandle,
     said: Arc<Mutex<Vec<u8>>>,
     over: Arc<Mutex<u32>>,
     /// What contains it.
     pub sandbox: &'static str,
-    _room: Room,
+    _room: PrivateTempDir,
 }
 
 /// Starts a line in the workspace that listens on a port, which it finds in `PORT`. The gate was asked before.
 ///
 /// # Errors
 /// When it cannot be started or contained.
-pub async fn host(line: &str, port: u16, context: &ToolContext) -> Result<Hosted, ToolError> {
-    let room = Room::new()?;
+pub async fn host(line: &str, port: u16, context: &ToolContext) -> Result<HostedApplication, ToolError> {
+    let room = PrivateTempDir::new()?;
     let root = context.workspace()?.root().to_path_buf();
     let mut policy = room.policy(context)?;
     policy.listen = Some(port);
@@ -48,7 +48,7 @@ pub async fn host(line: &str, port: u16, context: &ToolContext) -> Result<Hosted
     let (said, over) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Mutex::new(0)));
     tokio::spawn(listen(stdout, said.clone(), over.clone()));
     tokio::spawn(listen(stderr, said.clone(), over.clone()));
-    Ok(Hosted { process, said, over, sandbox, _room: room })
+    Ok(HostedApplication { process, said, over, sandbox, _room: room })
 }
 
 /// Takes what it says, the last of it.
@@ -58,13 +58,13 @@ async fn listen(mut stream: impl AsyncRead + Unpin, said: Arc<Mutex<Vec<u8>>>, o
         let Some(piece) = buffer.get(..read).filter(|piece| !piece.is_empty()) else { break };
         let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
         said.extend_from_slice(piece);
-        let spare = said.len().saturating_sub(KEEP);
+        let spare = said.len().saturating_sub(MAX_OUTPUT_BYTES);
         said.drain(..spare);
     }
     *over.lock().unwrap_or_else(PoisonError::into_inner) += 1;
 }
 
-impl Hosted {
+impl HostedApplication {
     /// What it said so far, the last of it.
     #[must_use]
     pub fn said(&self) -> String {

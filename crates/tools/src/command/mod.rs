@@ -11,10 +11,10 @@ mod run;
 mod sandbox_hint;
 mod testing;
 
-pub(crate) use contained::{Done, Room, contain, contained, level_notice};
-pub use host::{Hosted, host};
+pub(crate) use contained::{ContainedRun, PrivateTempDir, contain, contained, level_notice};
+pub use host::{HostedApplication, host};
 pub use install::{Ecosystem, InstallPackages, Manager};
-pub use run::{Kept, Ran, RunCommand, run_kept, run_line};
+pub use run::{LineOutcome, OutputFiles, RunCommand, run_kept, run_line};
 pub(crate) use testing::RUN_TESTS;
 pub use testing::{
     BaselineTree, RunTests, Runner, TestSeal, TestsCheck, TestsData, TestsInput, TestsVerdict, verified_line,

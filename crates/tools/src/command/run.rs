@@ -2,7 +2,7 @@
 //!
 //! The verdict comes from the registry, which puts the line to the gate before this tool is called.
 
-use super::contained::{Done, Room, contained, seconds};
+use super::contained::{ContainedRun, PrivateTempDir, contained, seconds};
 use super::sandbox_hint;
 use crate::context::ToolContext;
 use crate::result::{Confidence, Output, ToolError};
@@ -78,7 +78,7 @@ impl Tool for RunCommand {
         if input.command.trim().is_empty() {
             return Err(ToolError::Usage("run_command needs `command`: the line to run.".into()));
         }
-        let room = Room::new()?;
+        let room = PrivateTempDir::new()?;
         let mut child = shell(&input.command);
         child.deadline = seconds(input.timeout, context);
         let done = contained(child, room.policy(context)?, context).await?;
@@ -92,7 +92,7 @@ impl Tool for RunCommand {
 
 /// What came of a line that the shell ran for itself.
 #[derive(Debug)]
-pub struct Ran {
+pub struct LineOutcome {
     /// How it ended.
     pub ending: Ending,
     /// What went wrong, unless it exited with 0.
@@ -109,15 +109,19 @@ pub struct Ran {
 ///
 /// # Errors
 /// When it cannot be started or contained.
-pub async fn run_line(line: &str, deadline: Duration, context: &ToolContext) -> Result<Ran, ToolError> {
-    let room = Room::new()?;
+pub async fn run_line(
+    line: &str,
+    deadline: Duration,
+    context: &ToolContext,
+) -> Result<LineOutcome, ToolError> {
+    let room = PrivateTempDir::new()?;
     let mut child = shell(line);
     child.deadline = deadline;
     let done = contained(child, room.policy(context)?, context).await?;
-    Ok(Ran {
+    Ok(LineOutcome {
         ending: done.outcome.ending,
         error: done.error(),
-        text: Said::of(&done).text,
+        text: OutputText::from_run(&done).text,
         sandbox: done.sandbox,
         tampered: done.tampered,
     })
@@ -125,7 +129,7 @@ pub async fn run_line(line: &str, deadline: Duration, context: &ToolContext) -> 
 
 /// Where a line leaves what it said and how it ended, so that this is known also when whoever ran it is gone.
 #[derive(Debug, Clone)]
-pub struct Kept {
+pub struct OutputFiles {
     /// The directory, and the beginning of the names of the files in it.
     pub place: PathBuf,
     /// Variables for the line.
@@ -133,9 +137,9 @@ pub struct Kept {
 }
 
 /// Bytes of each stream that are kept of a line that left them in files.
-const KEPT: u64 = 1024 * 1024;
+const MAX_OUTPUT_FILE_BYTES: u64 = 1024 * 1024;
 
-impl Kept {
+impl OutputFiles {
     fn file(&self, ending: &str) -> PathBuf {
         let mut name = self.place.as_os_str().to_owned();
         name.push(ending);
@@ -151,7 +155,7 @@ impl Kept {
     /// What the line said so far, on one of its streams (`.out`, `.err`).
     #[must_use]
     pub fn said(&self, ending: &str) -> String {
-        let bytes = files::read(&self.file(ending), KEPT, Links::Refuse).unwrap_or_default();
+        let bytes = files::read(&self.file(ending), MAX_OUTPUT_FILE_BYTES, Links::Refuse).unwrap_or_default();
         visible(String::from_utf8_lossy(&bytes).into_owned())
     }
 
@@ -178,10 +182,10 @@ impl Kept {
 pub async fn run_kept(
     line: &str,
     deadline: Duration,
-    kept: &Kept,
+    kept: &OutputFiles,
     context: &ToolContext,
-) -> Result<(Ran, String, String), ToolError> {
-    let room = Room::new()?;
+) -> Result<(LineOutcome, String, String), ToolError> {
+    let room = PrivateTempDir::new()?;
     kept.clear();
     let mut child = shell(line);
     child.output_files = Some((kept.file(".out"), kept.file(".err")));
@@ -189,7 +193,7 @@ pub async fn run_kept(
     child.deadline = deadline;
     child.set.extend(kept.variables.clone());
     let done = contained(child, room.policy(context)?, context).await?;
-    let ran = Ran {
+    let ran = LineOutcome {
         ending: done.outcome.ending,
         error: done.error(),
         text: String::new(),
@@ -204,8 +208,8 @@ pub(super) fn shell(line: &str) -> Child {
     Child::new("bash").args(["-o", "pipefail", "-c", line])
 }
 
-fn describe(input: &CommandInput, done: &Done) -> Output<CommandData> {
-    let said = Said::of(done);
+fn describe(input: &CommandInput, done: &ContainedRun) -> Output<CommandData> {
+    let said = OutputText::from_run(done);
     let data = CommandData {
         command: input.command.clone(),
         exit_code: done.code(),
@@ -220,20 +224,20 @@ fn describe(input: &CommandInput, done: &Done) -> Output<CommandData> {
 
 /// What a program said, for the model: both streams within bounds, and how it ended.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct OutputText {
     /// The text for the model.
     pub(crate) text: String,
     /// Everything that was kept, where that is more.
     pub(crate) whole: Option<String>,
 }
 
-impl Said {
-    pub(crate) fn of(done: &Done) -> Said {
-        Said::of_text(done.outcome.stdout.text(), done)
+impl OutputText {
+    pub(crate) fn from_run(done: &ContainedRun) -> OutputText {
+        OutputText::from_run_with_stdout(done.outcome.stdout.text(), done)
     }
 
     /// The same with another text in place of the standard output.
-    pub(crate) fn of_text(stdout: String, done: &Done) -> Said {
+    pub(crate) fn from_run_with_stdout(stdout: String, done: &ContainedRun) -> OutputText {
         let outcome = &done.outcome;
         let (stdout, stderr) = (visible(stdout), visible(outcome.stderr.text()));
         let dropped = outcome.stdout.dropped + outcome.stderr.dropped;
@@ -263,7 +267,7 @@ impl Said {
         }
         let whole =
             cut.then(|| if stderr.is_empty() { stdout } else { format!("{stdout}\nSTDERR:\n{stderr}") });
-        Said { text, whole }
+        OutputText { text, whole }
     }
 }
 

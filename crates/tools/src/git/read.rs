@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Commits that one call shows at most.
-const MOST_COMMITS: u64 = 200;
+const MAX_COMMITS: u64 = 200;
 /// Files of each kind that the facts list.
-const MOST_FILES: usize = 500;
+const MAX_LISTED_FILES: usize = 500;
 /// What stands between the fields of a commit.
 const FIELD: char = '\u{1f}';
 
@@ -68,7 +68,7 @@ impl Tool for GitStatus {
         let status = status(&repository, "normal", context).await?;
         let list = |wanted: fn(&Change) -> bool| -> Vec<String> {
             let found = status.changes.iter().filter(|change| wanted(change));
-            found.take(MOST_FILES).map(|change| change.path.clone()).collect()
+            found.take(MAX_LISTED_FILES).map(|change| change.path.clone()).collect()
         };
         let data = StatusData {
             branch: status.branch.clone(),
@@ -294,7 +294,7 @@ impl Tool for GitLog {
         if head.code() != Some(0) {
             return Ok(Output::line("no commits yet", LogData { commits: Vec::new() }));
         }
-        let count = format!("--max-count={}", input.max_count.clamp(1, MOST_COMMITS));
+        let count = format!("--max-count={}", input.max_count.clamp(1, MAX_COMMITS));
         let format = format!("--format=%h{FIELD}%an{FIELD}%aI{FIELD}%s{FIELD}%b");
         let words = ["log", "-z", "--no-show-signature", "--no-decorate", "--no-patch", &count, &format];
         let answer = repository.ask(&words, context).await?;

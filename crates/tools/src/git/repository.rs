@@ -1,6 +1,6 @@
 //! The workspace's own repository, and how git is called on it.
 
-use crate::command::{Done, Room, contained};
+use crate::command::{ContainedRun, PrivateTempDir, contained};
 use crate::context::ToolContext;
 use crate::result::ToolError;
 use marvin_base::child::Child;
@@ -15,7 +15,7 @@ use std::time::Duration;
 const READING: Duration = Duration::from_secs(60);
 const CHANGING: Duration = Duration::from_secs(600);
 /// Bytes of an answer that are kept.
-const KEEP: usize = 4 * 1024 * 1024;
+const MAX_OUTPUT_BYTES: usize = 4 * 1024 * 1024;
 
 /// Configuration that overrules the repository's own, whatever is done.
 const ALWAYS: [(&str, &str); 12] = [
@@ -49,7 +49,7 @@ pub(super) struct Repository {
     root: PathBuf,
     git: PathBuf,
     /// Where its files lie; a linked worktree's lie in the repository that it belongs to.
-    directories: Directories,
+    directories: GitDirectories,
     /// Filters that the configuration names; they are programs.
     filters: Vec<String>,
 }
@@ -72,8 +72,12 @@ impl Repository {
     }
 
     /// Runs git for an answer: it can write nothing, and starts nothing of the project.
-    pub(super) async fn show(&self, words: &[&str], context: &ToolContext) -> Result<Done, ToolError> {
-        let room = Room::new()?;
+    pub(super) async fn show(
+        &self,
+        words: &[&str],
+        context: &ToolContext,
+    ) -> Result<ContainedRun, ToolError> {
+        let room = PrivateTempDir::new()?;
         let mut policy = room.policy(context)?;
         policy.readonly = true;
         let mut overrules: Vec<(String, String)> = Vec::new();
@@ -97,8 +101,8 @@ impl Repository {
         input: Vec<u8>,
         more: &[(&str, &str)],
         context: &ToolContext,
-    ) -> Result<Done, ToolError> {
-        let room = Room::new()?;
+    ) -> Result<ContainedRun, ToolError> {
+        let room = PrivateTempDir::new()?;
         let mut policy = room.policy(context)?;
         if self.directories.common.as_path() != self.root.join(".git") {
             policy.writable.push(self.directories.common.clone());
@@ -124,7 +128,7 @@ impl Repository {
         // A person pointed the shell at this directory, whoever owns it.
         overrules.push(("safe.directory".to_string(), self.root.display().to_string()));
         let mut child = Child::new(&self.git).args(["--no-pager"]);
-        child.keep = KEEP;
+        child.keep = MAX_OUTPUT_BYTES;
         let mut set = BTreeMap::from([("GIT_CONFIG_COUNT".to_string(), overrules.len().to_string())]);
         for (number, (key, value)) in overrules.into_iter().enumerate() {
             set.insert(format!("GIT_CONFIG_KEY_{number}"), key);
@@ -161,7 +165,7 @@ impl Repository {
 }
 
 /// What git said when it failed.
-pub(super) fn complaint(done: &Done) -> ToolError {
+pub(super) fn complaint(done: &ContainedRun) -> ToolError {
     let said = done.outcome.stderr.text() + &done.outcome.stdout.text();
     let said = truncate::middle_whole(said.trim(), 4000);
     let ended = done.error().unwrap_or_else(|| "it failed".to_string());
@@ -188,7 +192,7 @@ fn find_git(root: &Path, environment: &Environment) -> Result<PathBuf, ToolError
 
 /// Where git's own files lie.
 #[derive(Debug)]
-struct Directories {
+struct GitDirectories {
     /// Those of this working directory.
     own: PathBuf,
     /// Those of the repository; the same unless this is a linked worktree.
@@ -196,7 +200,7 @@ struct Directories {
 }
 
 /// Is there a repository in the workspace, and where?
-fn check(root: &Path) -> Result<Directories, String> {
+fn check(root: &Path) -> Result<GitDirectories, String> {
     let git = root.join(".git");
     let facts = git.symlink_metadata().map_err(|_| {
         "there is no git repository in the working directory; one further up is not used. Ask the person to run `git init` \
@@ -204,7 +208,7 @@ fn check(root: &Path) -> Result<Directories, String> {
             .to_string()
     })?;
     if facts.is_dir() {
-        return Ok(Directories { own: git.clone(), common: git });
+        return Ok(GitDirectories { own: git.clone(), common: git });
     }
     if facts.is_symlink() {
         return Err(
@@ -233,7 +237,7 @@ fn check(root: &Path) -> Result<Directories, String> {
     if back != git.canonicalize().map_err(|_| wrong())? || !named || !apart || !whole {
         return Err(wrong());
     }
-    Ok(Directories { own: place, common })
+    Ok(GitDirectories { own: place, common })
 }
 
 /// The one line of a small file, read as git reads it: only the end of the line is taken off. Blanks at either end are

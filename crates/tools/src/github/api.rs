@@ -4,7 +4,7 @@ use super::{Repository, below};
 use crate::context::ToolContext;
 use crate::result::{Confidence, FROM_WEB, Output, ToolError};
 use crate::tool::Tool;
-use crate::web::get::{self, Page, Wanted};
+use crate::web::get::{self, FetchRequest, Page};
 use async_trait::async_trait;
 use marvin_base::settings::table;
 use marvin_base::truncate;
@@ -18,7 +18,7 @@ use serde_json::Value;
 use std::time::Duration;
 
 /// Bytes of an answer at most.
-const LARGEST: u64 = 5_000_000;
+const MAX_RESPONSE_BYTES: u64 = 5_000_000;
 /// How long an answer may take.
 const DEADLINE: Duration = Duration::from_secs(30);
 
@@ -326,11 +326,11 @@ async fn ask(url: &Url, accept: &'static str, context: &ToolContext) -> Result<P
         }
         secret_headers.push((AUTHORIZATION, format!("Bearer {}", token.trim())));
     }
-    let wanted = Wanted {
+    let wanted = FetchRequest {
         service: Some(Service::GithubApi),
         accept,
         secret_headers,
-        ..Wanted::page(url.as_str(), LARGEST, DEADLINE)
+        ..FetchRequest::page(url.as_str(), MAX_RESPONSE_BYTES, DEADLINE)
     };
     let page = get::page(wanted, context).await?;
     let Some(error) = &page.error else { return Ok(page) };

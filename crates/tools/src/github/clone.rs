@@ -165,7 +165,7 @@ fn shown(directory: &Path, context: &ToolContext) -> String {
 }
 
 /// Bytes of a file of references.
-const LARGEST_REFERENCES: u64 = 16 * 1024 * 1024;
+const MAX_REFS_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// A directory that does not stay behind.
 struct Part(PathBuf);
@@ -337,7 +337,7 @@ fn size(directory: &Path, limit: u64) -> u64 {
 fn commit_of(owner: &Workspace, name: &str) -> String {
     let read = |inner: &str| {
         let path = owner.path(&format!("{name}/.git/{inner}")).ok()?;
-        owner.read_to_string(&path, LARGEST_REFERENCES).ok().map(|text| text.trim().to_string())
+        owner.read_to_string(&path, MAX_REFS_FILE_BYTES).ok().map(|text| text.trim().to_string())
     };
     let named = |reference: &str| {
         let packed = || {

@@ -3,7 +3,7 @@
 use super::blocks;
 use super::{existing, folder, project_note};
 use crate::context::ToolContext;
-use crate::files::{LARGEST, Range, numbered};
+use crate::files::{MAX_FILE_BYTES, Range, numbered};
 use crate::patch;
 use crate::result::{Output, ToolError};
 use crate::tool::Tool;
@@ -70,9 +70,10 @@ impl Tool for FileReadLines {
     ) -> Result<Output<ReadLinesData>, ToolError> {
         let notes = folder(context, false)?;
         let path = existing(&notes, &input.path)?;
-        let text = notes.read_to_string(&path, LARGEST)?;
-        let range = Range::of(&text, input.start, if input.end == 0 { usize::MAX } else { input.end })
-            .map_err(|error| ToolError::Usage(format!("`{path}` {error}.")))?;
+        let text = notes.read_to_string(&path, MAX_FILE_BYTES)?;
+        let range =
+            Range::clamp_to_text(&text, input.start, if input.end == 0 { usize::MAX } else { input.end })
+                .map_err(|error| ToolError::Usage(format!("`{path}` {error}.")))?;
         let Range { total, first, last } = range;
         let head = format!("{path} ({total} lines) [showing {first}-{last}]");
         let data = ReadLinesData { path: path.to_string(), lines: total, start: first, end: last };
@@ -141,7 +142,7 @@ impl Tool for FileApplyPatch {
         }
         let notes = folder(context, false)?;
         let path = existing(&notes, &input.path)?;
-        let old = notes.read_to_string(&path, LARGEST)?;
+        let old = notes.read_to_string(&path, MAX_FILE_BYTES)?;
         let new = if blocks::are(&input.patch) {
             blocks::apply(&old, &input.patch).map_err(|error| ToolError::Usage(format!("{error}.")))?
         } else {

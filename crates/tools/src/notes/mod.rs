@@ -9,7 +9,7 @@ mod folders;
 mod lines;
 
 use crate::context::ToolContext;
-use crate::files::LARGEST;
+use crate::files::MAX_FILE_BYTES;
 use crate::registry::Mode;
 use crate::result::{Output, ToolError};
 use crate::tool::{DynTool, Tool};
@@ -156,7 +156,7 @@ impl Tool for ReadNote {
     ) -> Result<Output<ReadNoteData>, ToolError> {
         let folder = folder(context, false)?;
         let path = existing(&folder, &input.path)?;
-        let text = folder.read_to_string(&path, LARGEST)?;
+        let text = folder.read_to_string(&path, MAX_FILE_BYTES)?;
         let data = ReadNoteData { path: path.to_string(), bytes: text.len() };
         Ok(Output::new(format!("Read note {path}"), text, data).of_file())
     }

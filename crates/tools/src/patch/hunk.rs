@@ -153,13 +153,13 @@ fn put<'a>(hunk: &'a Hunk, window: &[Line<'a>], place: &Place, windows: bool) ->
 }
 
 /// How two lines are compared: to the letter, or but for carriage returns. Both are relations of equivalence.
-type Same = fn(&str, &str) -> bool;
-const LETTER: Same = |line, wanted| line == wanted;
-const LOOSE: Same = |line, wanted| plain(line) == plain(wanted);
+type LineEquality = fn(&str, &str) -> bool;
+const LETTER: LineEquality = |line, wanted| line == wanted;
+const LOOSE: LineEquality = |line, wanted| plain(line) == plain(wanted);
 
 /// Every place from `start` at which these lines stand. Each line of the file is looked at about twice, however much the
 /// lines repeat themselves (the way of Knuth, Morris and Pratt).
-fn places(lines: &[Line<'_>], old: &[&str], start: usize, same: Same) -> Vec<usize> {
+fn places(lines: &[Line<'_>], old: &[&str], start: usize, same: LineEquality) -> Vec<usize> {
     let matches = |text: &str, at: usize| old.get(at).is_some_and(|wanted| same(text, wanted));
     // For so many lines that fit: how many of the first ones are also their last ones.
     let mut shorter: Vec<usize> = vec![0, 0];
@@ -198,7 +198,7 @@ fn find(lines: &[Line<'_>], hunk: &Hunk, cursor: usize, shift: isize) -> Result<
         return Ok(Place { at: insertion(lines, hunk, start, shift), exact: true });
     }
     let wanted = hunk.line.map(|line| line.saturating_sub(1).saturating_add_signed(shift));
-    let fits = |at: usize, same: Same| {
+    let fits = |at: usize, same: LineEquality| {
         // A patch may say any number.
         let Some(end) = at.checked_add(old.len()) else { return false };
         (!hunk.at_end || end == lines.len())

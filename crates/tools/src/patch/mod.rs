@@ -11,7 +11,7 @@ mod parse;
 mod unified;
 
 use crate::context::ToolContext;
-use crate::files::LARGEST;
+use crate::files::MAX_FILE_BYTES;
 use crate::registry::{Mode, coding};
 use crate::result::{Output, ToolError};
 use crate::tool::{DynTool, Tool};
@@ -57,12 +57,12 @@ pub struct PatchInput {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PatchData {
     /// File by file.
-    files: Vec<Changed>,
+    files: Vec<FileChange>,
 }
 
 /// What was changed in one file.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Changed {
+pub struct FileChange {
     /// The file.
     path: String,
     /// Whether it was not there before.
@@ -103,9 +103,9 @@ impl Edit {
         }
     }
 
-    fn fact(&self) -> Changed {
+    fn fact(&self) -> FileChange {
         let lines = |text: &Option<String>| text.as_deref().unwrap_or_default().lines().count();
-        Changed {
+        FileChange {
             path: self.path.to_string(),
             new_file: self.old.is_none(),
             deleted: self.new.is_none(),
@@ -218,7 +218,7 @@ fn edit(file: &FilePatch, workspace: &Workspace, context: &ToolContext) -> Resul
             Ok(Edit { path, old: None, new: Some(content.clone()), moved: None })
         }
         FilePatch::Update { hunks, moved, .. } => {
-            let old = workspace.read_to_string(&path, LARGEST)?;
+            let old = workspace.read_to_string(&path, MAX_FILE_BYTES)?;
             let new = if hunks.is_empty() { old.clone() } else { apply(&old, hunks)? };
             let moved = moved.as_deref().map(|to| open(to, workspace, context)).transpose()?;
             match &moved {
@@ -230,7 +230,7 @@ fn edit(file: &FilePatch, workspace: &Workspace, context: &ToolContext) -> Resul
             }
         }
         FilePatch::Delete { hunks, .. } => {
-            let old = workspace.read_to_string(&path, LARGEST)?;
+            let old = workspace.read_to_string(&path, MAX_FILE_BYTES)?;
             // A diff shows all that goes; a file that holds more than that is not the one that was meant.
             if !hunks.is_empty() && !apply(&old, hunks)?.is_empty() {
                 return Err(ToolError::Failed(format!(
@@ -251,7 +251,7 @@ fn replacement(input: &PatchInput, workspace: &Workspace, context: &ToolContext)
         ));
     }
     let path = open(&input.path, workspace, context)?;
-    let old = workspace.read_to_string(&path, LARGEST)?;
+    let old = workspace.read_to_string(&path, MAX_FILE_BYTES)?;
     let (mut wanted, mut fresh) = (input.old_str.clone(), input.new_str.clone());
     // Models write plain line feeds; a file from Windows is met on its own terms.
     if !old.contains(&wanted) && old.contains("\r\n") {

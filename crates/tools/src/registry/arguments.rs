@@ -3,7 +3,7 @@
 use super::Slot;
 use crate::context::ToolContext;
 use crate::patch;
-use crate::tool::{DynTool, Prepared};
+use crate::tool::{DynTool, PreparedCall};
 use jsonschema::error::ValidationErrorKind;
 use marvin_base::settings::nearest_of;
 use marvin_base::truncate;
@@ -16,7 +16,11 @@ pub(super) fn with_example(tool: &dyn DynTool, error: &str) -> String {
 }
 
 /// Understands the arguments, or says what is wrong and shows a correct call.
-pub(super) fn prepare(slot: &Slot, arguments: &Arguments, context: &ToolContext) -> Result<Prepared, String> {
+pub(super) fn prepare(
+    slot: &Slot,
+    arguments: &Arguments,
+    context: &ToolContext,
+) -> Result<PreparedCall, String> {
     let tool = slot.tool.as_ref();
     let map = match arguments {
         Arguments::Object(map) => map.clone(),

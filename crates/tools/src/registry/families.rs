@@ -6,7 +6,7 @@ use crate::{command, convert, files, git, github, here, notes, patch, search, ti
 use std::sync::Arc;
 
 /// Every tool of a mode, whatever the access.
-pub(super) fn of(mode: Mode) -> Vec<Arc<dyn DynTool>> {
+pub(super) fn tools_for_mode(mode: Mode) -> Vec<Arc<dyn DynTool>> {
     let families = [
         command::tools,
         convert::tools,

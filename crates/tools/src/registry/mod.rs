@@ -10,10 +10,10 @@ mod families;
 
 pub(crate) use families::coding;
 
-use crate::approval::{self, Question, Said};
+use crate::approval::{self, ApprovalAnswer, Question};
 use crate::context::ToolContext;
 use crate::result::{Confidence, ToolError, ToolResult};
-use crate::tool::{DynTool, Prepared};
+use crate::tool::{DynTool, PreparedCall};
 use crate::{artifact, log, turbotime};
 use futures_util::FutureExt;
 use marvin_base::settings::nearest_of;
@@ -44,7 +44,7 @@ pub enum Mode {
 
 /// A call that was made, or refused.
 #[derive(Debug, Clone)]
-pub struct Called {
+pub struct CallOutcome {
     /// The tool, by its own name; as the model wrote it when there is none.
     pub tool: String,
     /// What the gate said.
@@ -85,7 +85,7 @@ impl Toolbox {
     #[must_use]
     pub fn new(mode: Mode, access: &Access) -> Self {
         let mut toolbox = Toolbox { slots: BTreeMap::new() };
-        for tool in families::of(mode).into_iter().filter(|tool| access.offers(tool.touches())) {
+        for tool in families::tools_for_mode(mode).into_iter().filter(|tool| access.offers(tool.touches())) {
             toolbox.add(tool);
         }
         toolbox
@@ -172,12 +172,17 @@ impl Toolbox {
     }
 
     /// Makes a call. A verdict of ask means that it was not made; when a person agrees, use [`Toolbox::call_approved`].
-    pub async fn call(&self, name: &str, arguments: &Arguments, context: &ToolContext) -> Called {
+    pub async fn call(&self, name: &str, arguments: &Arguments, context: &ToolContext) -> CallOutcome {
         self.call_with(name, arguments, context, false).await
     }
 
     /// Makes a call that a person approved: a verdict of ask no longer stops it, a denial does.
-    pub async fn call_approved(&self, name: &str, arguments: &Arguments, context: &ToolContext) -> Called {
+    pub async fn call_approved(
+        &self,
+        name: &str,
+        arguments: &Arguments,
+        context: &ToolContext,
+    ) -> CallOutcome {
         self.call_with(name, arguments, context, true).await
     }
 
@@ -187,7 +192,7 @@ impl Toolbox {
         arguments: &Arguments,
         context: &ToolContext,
         approved: bool,
-    ) -> Called {
+    ) -> CallOutcome {
         let started = Instant::now();
         let arguments = &*aliases::settled(name, arguments);
         let mut granted = false;
@@ -220,7 +225,7 @@ impl Toolbox {
                     } else {
                         (ToolResult::failed(verdict.for_model(), 0), None)
                     };
-                    Called { tool: slot.tool.name().to_string(), verdict, result, notice }
+                    CallOutcome { tool: slot.tool.name().to_string(), verdict, result, notice }
                 }
             },
         };
@@ -251,7 +256,7 @@ fn reads_granted(intents: &[Intent], answered: bool, context: &ToolContext) -> b
     })
 }
 
-fn verdict(slot: &Slot, prepared: &Prepared, context: &ToolContext) -> Verdict {
+fn verdict(slot: &Slot, prepared: &PreparedCall, context: &ToolContext) -> Verdict {
     let circumstances = context.gate();
     let tool = Intent::Tool { name: slot.tool.name().to_string(), touches: slot.tool.touches() };
     let verdicts = prepared.intents.iter().map(|intent| judge(intent, &circumstances));
@@ -315,9 +320,9 @@ async fn asked(
     let question = Question::new(slot.tool.name(), &what, context.agent.as_deref(), &verdict);
     let said = tokio::select! {
         said = approver.ask(question) => said,
-        () = context.cancel.cancelled() => Said::No("it was broken off before anybody answered".into()),
+        () = context.cancel.cancelled() => ApprovalAnswer::No("it was broken off before anybody answered".into()),
     };
-    let yes = said == Said::Yes;
+    let yes = said == ApprovalAnswer::Yes;
     (approval::settled(verdict, &said), yes)
 }
 
@@ -360,8 +365,8 @@ fn misunderstood(error: &str, context: &ToolContext) -> Verdict {
     Verdict::deny(MISUNDERSTOOD, reason, "Send the call again in the correct form.")
 }
 
-fn refused(tool: &str, error: &str, context: &ToolContext) -> Called {
-    Called {
+fn refused(tool: &str, error: &str, context: &ToolContext) -> CallOutcome {
+    CallOutcome {
         tool: tool.to_string(),
         verdict: misunderstood(error, context),
         result: ToolResult::failed(error, 0),
@@ -372,7 +377,7 @@ fn refused(tool: &str, error: &str, context: &ToolContext) -> Called {
 /// Runs the tool so that a panic is an error and not the end.
 async fn start(
     tool: &dyn DynTool,
-    prepared: Prepared,
+    prepared: PreparedCall,
     context: &ToolContext,
 ) -> (ToolResult, Option<String>) {
     // What the tool held is dropped with it; what is shared says itself what holds after a panic.

@@ -4,13 +4,13 @@
 //! put together in that same order. So the outcome does not depend on who was faster, and the search can end as soon as
 //! the first matches fill the answer. What is under way at once is bounded, and with it the memory.
 
-use super::hits::{Collector, Counts, Found, Hits};
-use crate::walk::{self, Met, Walk};
+use super::hits::{Collector, Counts, Hits, MergedHits};
+use crate::walk::{self, Walk, WalkItem};
 use globset::GlobMatcher;
 use grep_regex::RegexMatcher;
 use grep_searcher::{Searcher, SearcherBuilder};
 use marvin_base::redact::Redactor;
-use marvin_gate::{ListedKind, Workspace, secrets};
+use marvin_gate::{DirectoryEntryKind, Workspace, secrets};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -26,7 +26,7 @@ const BATCH: usize = 32;
 /// Batches under way or waiting for an earlier one.
 const WINDOW: usize = 64;
 /// Bytes of the largest file that is searched; larger ones are counted.
-const LARGEST: u64 = 10 * 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
 /// Bytes up to which a file is read at once instead of through the searcher's buffer.
 const AT_ONCE: usize = 256 * 1024;
 
@@ -108,8 +108,8 @@ impl Progress {
 }
 
 /// Searches.
-pub(super) fn run(finder: &Finder<'_>, files: &Files) -> Found {
-    let mut found = Found::default();
+pub(super) fn run(finder: &Finder<'_>, files: &Files) -> MergedHits {
+    let mut found = MergedHits::default();
     if files.single {
         let mut worker = Worker::new(finder);
         let batch = Batch { files: vec![files.start.clone()], ..Batch::default() };
@@ -158,8 +158,8 @@ fn walk(finder: &Finder<'_>, files: &Files, progress: &Progress, give: &SyncSend
             return;
         }
         match met {
-            Met::Unreadable => batch.counts.unreadable += 1,
-            Met::Entry(entry) if entry.kind == ListedKind::File => {
+            WalkItem::Unreadable => batch.counts.unreadable += 1,
+            WalkItem::Entry(entry) if entry.kind == DirectoryEntryKind::File => {
                 if !files.wants(&entry.path) {
                     continue;
                 }
@@ -177,7 +177,7 @@ fn walk(finder: &Finder<'_>, files: &Files, progress: &Progress, give: &SyncSend
                     }
                 }
             }
-            Met::Entry(_) => {}
+            WalkItem::Entry(_) => {}
         }
     }
     progress.wait_for(batch.number);
@@ -257,7 +257,7 @@ fn search_file(
         hits.counts.secret += 1;
         return Ok(true);
     }
-    if size > LARGEST {
+    if size > MAX_FILE_BYTES {
         return Ok(false);
     }
     let shown = walk::shown(path.as_os_str());

@@ -127,7 +127,7 @@ impl Sink for Collector<'_> {
 
 /// What was found so far, in the order of paths.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct MergedHits {
     pub(super) output: String,
     pub(super) record: String,
     pub(super) matches: usize,
@@ -137,7 +137,7 @@ pub(super) struct Found {
     pub(super) truncated: bool,
 }
 
-impl Found {
+impl MergedHits {
     /// Adds what the next files gave, as far as there is room.
     pub(super) fn add(&mut self, hits: Hits, most: usize, limit: usize) {
         self.counts.add(hits.counts);

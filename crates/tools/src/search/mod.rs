@@ -19,7 +19,7 @@ use engine::{Files, Finder};
 use globset::GlobBuilder;
 use grep_regex::RegexMatcherBuilder;
 use grep_searcher::{BinaryDetection, SearcherBuilder};
-use hits::Found;
+use hits::MergedHits;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::table;
 use marvin_base::truncate;
@@ -201,7 +201,7 @@ fn search(
     Ok(output(found, input, redactor))
 }
 
-fn output(found: Found, input: &GrepInput, redactor: &Redactor) -> Output<GrepData> {
+fn output(found: MergedHits, input: &GrepInput, redactor: &Redactor) -> Output<GrepData> {
     let mut text = found.output;
     if found.matches == 0 {
         text = format!("No matches for `{}`.", input.pattern);

@@ -8,7 +8,7 @@
 //! Limits: what a program loads besides the files on its command line is its own affair: packages that `npx` or `uvx` fetch,
 //! modules that a script imports from its own directory.
 
-use super::{Definition, Server, Whose};
+use super::{Definition, Server, ServerOwner};
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ impl Server {
     /// When its program is not found or lies in the project, or its directory cannot be used.
     pub fn launch(&self, layout: &Layout, environment: &Environment) -> Result<Launch, String> {
         let (directory, neutral) = match starts_in(&self.definition, layout) {
-            Some(directory) if self.whose == Whose::Project => {
+            Some(directory) if self.whose == ServerOwner::Project => {
                 return Err(format!(
                     "cannot start in {}: a server that a project names starts in an empty directory\n  hint: take `cwd` out of its definition",
                     directory.display()
@@ -97,7 +97,7 @@ impl Server {
     ) -> Result<PathBuf, String> {
         let path = safe_path(environment.get("PATH").unwrap_or_default(), layout.project());
         let command = self.definition.command.as_deref().unwrap_or_default();
-        let in_project = self.whose == Whose::Project || starts_in(&self.definition, layout).is_some();
+        let in_project = self.whose == ServerOwner::Project || starts_in(&self.definition, layout).is_some();
         let given = Path::new(command);
         let found = if given.is_absolute() {
             given.to_path_buf()
@@ -127,7 +127,7 @@ impl Server {
     /// The arguments; files of a project that its own server names are given in full.
     fn arguments(&self, layout: &Layout) -> Vec<String> {
         let full = |word: &String| {
-            let project = layout.project().filter(|_| self.whose == Whose::Project)?;
+            let project = layout.project().filter(|_| self.whose == ServerOwner::Project)?;
             let path = project.join(word);
             (!word.starts_with('-') && path.is_file()).then(|| path.display().to_string())
         };

@@ -5,7 +5,7 @@
 //! nobody else) are left to the system's package manager.
 
 use super::launch::{is_inside, starts_in};
-use super::{Definition, Server, Whose};
+use super::{Definition, Server, ServerOwner};
 use marvin_base::environment::Environment;
 use marvin_base::files::{self, Links};
 use marvin_base::layout::Layout;
@@ -46,7 +46,7 @@ pub(super) fn pin(
             }
             None => notes.push(format!("{} cannot be read, so it is not pinned", real.display())),
         }
-        if server.whose == Whose::Person && is_inside(&real, layout.project()) {
+        if server.whose == ServerOwner::Person && is_inside(&real, layout.project()) {
             notes.push(format!("{} lies inside the project, where agents write", real.display()));
         }
     }
@@ -62,10 +62,10 @@ pub(super) fn pin(
 }
 
 /// Files that the arguments name.
-fn scripts(definition: &Definition, whose: Whose, layout: &Layout) -> Vec<PathBuf> {
+fn scripts(definition: &Definition, whose: ServerOwner, layout: &Layout) -> Vec<PathBuf> {
     let base = match whose {
-        Whose::Project => layout.project().map(Path::to_path_buf),
-        Whose::Person => starts_in(definition, layout),
+        ServerOwner::Project => layout.project().map(Path::to_path_buf),
+        ServerOwner::Person => starts_in(definition, layout),
     };
     let full = |word: &String| {
         // `--config=FILE` names one too.
@@ -87,7 +87,7 @@ fn content(path: &Path) -> Option<String> {
     if facts.len() <= MAX_HASHED_BYTES {
         return files::read(path, MAX_HASHED_BYTES, Links::Refuse)
             .ok()
-            .map(|bytes| signature::of_bytes(&bytes));
+            .map(|bytes| signature::hash_bytes(&bytes));
     }
     // The change time is left out: another hard link changes it.
     let file = std::fs::File::open(path).ok()?;
@@ -99,7 +99,7 @@ fn content(path: &Path) -> Option<String> {
         sample.extend_from_slice(piece.get(..read)?);
     }
     let (inode, size, seconds, nanos) = (facts.ino(), facts.size(), facts.mtime(), facts.mtime_nsec());
-    Some(format!("{inode}:{size}:{seconds}.{nanos}:{}", signature::of_bytes(&sample)))
+    Some(format!("{inode}:{size}:{seconds}.{nanos}:{}", signature::hash_bytes(&sample)))
 }
 
 /// What is to be said of a program that fetches a package.

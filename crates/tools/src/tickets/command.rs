@@ -136,7 +136,7 @@ impl Command {
 
 /// A command, and the form in which its result is wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parsed {
+pub struct ParsedCommand {
     /// The command.
     pub command: Command,
     /// As JSON.
@@ -148,17 +148,17 @@ pub struct Parsed {
 ///
 /// # Errors
 /// A sentence with the usage of the command.
-pub fn parse(words: &[String]) -> Result<Parsed, TicketError> {
+pub fn parse(words: &[String]) -> Result<ParsedCommand, TicketError> {
     let words = match words {
         [first, rest @ ..] if first == "super" => rest,
         all => all,
     };
     let Some((name, rest)) = words.split_first() else {
-        return Ok(Parsed { command: Command::Help, json: false });
+        return Ok(ParsedCommand { command: Command::Help, json: false });
     };
     let help = |word: &String| matches!(word.as_str(), "--help" | "-h");
     if name == "help" || help(name) || (!usage(name).is_empty() && rest.first().is_some_and(help)) {
-        return Ok(Parsed { command: Command::Help, json: false });
+        return Ok(ParsedCommand { command: Command::Help, json: false });
     }
     let (name, rest) = match (name.as_str(), rest) {
         ("dep", [second, rest @ ..]) if second == "tree" => ("dep tree", rest),
@@ -167,7 +167,7 @@ pub fn parse(words: &[String]) -> Result<Parsed, TicketError> {
     };
     let mut line = Line { name, rest: rest.iter().cloned().collect(), plain: Vec::new(), json: false };
     let command = line.command()?;
-    Ok(Parsed { command, json: line.json })
+    Ok(ParsedCommand { command, json: line.json })
 }
 
 /// The words of one command while they are read.

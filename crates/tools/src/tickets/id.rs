@@ -14,7 +14,7 @@ impl Prefix {
     /// The prefix for a directory: `my-big-project` gives `mbp`, `plan` gives `pla`. Only plain letters and digits count,
     /// so that an id is always a visible file and a single word.
     #[must_use]
-    pub(super) fn of(directory: &Path) -> Prefix {
+    pub(super) fn for_directory(directory: &Path) -> Prefix {
         let name = directory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let plain = |word: &str, most| -> String {
             word.chars().filter(char::is_ascii_alphanumeric).take(most).collect()
@@ -98,7 +98,7 @@ mod tests {
             ("/", "tk"),
             ("/a/-x-", "x"),
         ] {
-            assert_eq!(Prefix::of(Path::new(directory)).text(), prefix, "{directory}");
+            assert_eq!(Prefix::for_directory(Path::new(directory)).text(), prefix, "{directory}");
         }
     }
 

@@ -15,7 +15,7 @@ pub mod store;
 pub mod tool;
 mod words;
 
-pub use command::{Command, Parsed, parse};
+pub use command::{Command, ParsedCommand, parse};
 pub use draft::Draft;
 pub use format::{Damage, Ticket};
 pub use help::{HELP, usage};

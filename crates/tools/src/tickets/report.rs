@@ -46,7 +46,7 @@ pub struct Facts {
 impl Facts {
     /// The facts of a ticket by itself.
     #[must_use]
-    pub fn of(id: &str, ticket: &Ticket) -> Facts {
+    pub fn from_ticket(id: &str, ticket: &Ticket) -> Facts {
         let priority = ticket.value("priority");
         Facts {
             id: id.to_string(),
@@ -93,7 +93,7 @@ impl Shelf {
     /// The facts of every ticket that the filter keeps, in order of ids, with what blocks them.
     #[must_use]
     pub fn facts(&self, filter: &Filter) -> Vec<Facts> {
-        let all = self.tickets.iter().map(|(id, ticket)| Facts::of(id, ticket));
+        let all = self.tickets.iter().map(|(id, ticket)| Facts::from_ticket(id, ticket));
         let mut kept: Vec<Facts> = all.filter(|facts| filter.keeps(facts)).collect();
         for facts in &mut kept {
             facts.blocked_by = self.open_among(&facts.deps);

@@ -26,7 +26,7 @@ pub struct Reply {
 #[serde(untagged)]
 pub enum Data {
     /// A ticket that was made, changed or shown.
-    Ticket(Box<Shown>),
+    Ticket(Box<TicketDetails>),
     /// Several tickets.
     Tickets(Vec<Facts>),
     /// What a ticket depends on.
@@ -63,7 +63,7 @@ impl Data {
 
 /// A ticket, and what hangs together with it where that was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Shown {
+pub struct TicketDetails {
     /// Its facts.
     #[serde(flatten)]
     pub facts: Facts,
@@ -98,7 +98,7 @@ pub fn run(command: Command, surroundings: &Surroundings, open: Open<'_>) -> Res
             draft.clone().checked()?;
             draft.assignee = draft.assignee.or_else(|| surroundings.assignee.clone());
             let (id, ticket) = open(true)?.create(*draft)?;
-            Ok(reply(format!("{id}\n"), about(Facts::of(&id, &ticket))))
+            Ok(reply(format!("{id}\n"), about(Facts::from_ticket(&id, &ticket))))
         }
         Command::Status { id, status } => {
             let store = open(false)?;
@@ -126,7 +126,7 @@ pub fn run(command: Command, surroundings: &Surroundings, open: Open<'_>) -> Res
                 0 => "All links already exist\n".to_string(),
                 _ => format!("Added {added} link(s) between {} tickets\n", ids.len()),
             };
-            let facts = |id: &String| Ok(Facts::of(id, &store.read(id)?));
+            let facts = |id: &String| Ok(Facts::from_ticket(id, &store.read(id)?));
             let facts: Result<Vec<Facts>, TicketError> = ids.iter().map(facts).collect();
             Ok(reply(text, Data::Tickets(facts?)))
         }
@@ -168,8 +168,8 @@ pub fn run(command: Command, surroundings: &Surroundings, open: Open<'_>) -> Res
         Command::Show { id } => looking(open, |store, shelf| {
             let id = store.resolve(&id)?;
             let ticket = store.read(&id)?;
-            let shown = Shown {
-                facts: Facts::of(&id, &ticket),
+            let shown = TicketDetails {
+                facts: Facts::from_ticket(&id, &ticket),
                 relations: Some(shelf.relations(&id, &ticket)),
                 body: Some(ticket.body().into_owned()),
             };
@@ -213,11 +213,11 @@ fn reply(text: String, data: Data) -> Reply {
 }
 
 fn about(facts: Facts) -> Data {
-    Data::Ticket(Box::new(Shown { facts, ..Shown::default() }))
+    Data::Ticket(Box::new(TicketDetails { facts, ..TicketDetails::default() }))
 }
 
 fn changed(store: &Store, id: &str, text: String) -> Result<Reply, TicketError> {
-    Ok(reply(text, about(Facts::of(id, &store.read(id)?))))
+    Ok(reply(text, about(Facts::from_ticket(id, &store.read(id)?))))
 }
 
 /// A status that nobody has and that none can have is a mistake, not an empty list.

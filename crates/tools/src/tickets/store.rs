@@ -12,7 +12,7 @@ use marvin_base::clock;
 use marvin_base::environment::Environment;
 use marvin_base::layout::{self, TICKETS};
 use marvin_base::redact::Redactor;
-use marvin_gate::{Held, RefusalKind, Workspace, WorkspacePath};
+use marvin_gate::{DirectoryLock, RefusalKind, Workspace, WorkspacePath};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -21,9 +21,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 /// How long others may hold the directory.
-const PATIENCE: Duration = Duration::from_secs(30);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes of a file that is read as a ticket.
-const LARGEST: u64 = 8 * 1024 * 1024;
+const MAX_TICKET_BYTES: u64 = 8 * 1024 * 1024;
 /// How often another id is tried.
 const ATTEMPTS: usize = 1000;
 /// What the files of interrupted writes begin with.
@@ -90,7 +90,7 @@ impl Store {
         let directory = Workspace::open(&place, home)?;
         // Ids are called after the project; a directory named by the person may lie anywhere.
         let project = if named.is_some() { from } else { directory.root().parent().unwrap_or(from) };
-        let prefix = Prefix::of(project);
+        let prefix = Prefix::for_directory(project);
         let redactor = Arc::new(Redactor::new(&Environment::of_process(), []));
         Ok(Store { directory, prefix, redactor })
     }
@@ -102,7 +102,7 @@ impl Store {
     pub fn of_workspace(workspace: &Workspace, make: bool) -> Result<Store, TicketError> {
         let directory = workspace.tickets(make)?.ok_or_else(|| TicketError::Failed(NONE_HERE.into()))?;
         let redactor = Arc::new(Redactor::patterns_only());
-        Ok(Store { directory, prefix: Prefix::of(workspace.root()), redactor })
+        Ok(Store { directory, prefix: Prefix::for_directory(workspace.root()), redactor })
     }
 
     /// The same tickets, written without the secrets that this redactor knows.
@@ -352,8 +352,8 @@ impl Store {
     }
 
     /// Keeps other writers out, and clears away what a killed one left.
-    fn hold(&self) -> Result<Held, TicketError> {
-        let held = self.directory.hold(PATIENCE)?;
+    fn hold(&self) -> Result<DirectoryLock, TicketError> {
+        let held = self.directory.hold(LOCK_TIMEOUT)?;
         for entry in self.directory.read_dir(&self.directory.path(".")?)? {
             if entry.name.starts_with(LEFTOVER) && !entry.directory {
                 // It is only untidy; whoever cannot delete it can still work.
@@ -371,14 +371,14 @@ impl Store {
         let path = self.file(id)?;
         let mut bytes = Vec::new();
         let file = self.directory.open_read(&path)?;
-        file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|error| {
+        file.take(MAX_TICKET_BYTES + 1).read_to_end(&mut bytes).map_err(|error| {
             TicketError::Failed(format!(
                 "cannot read {}: {error}",
                 self.place().join(path.as_path()).display()
             ))
         })?;
-        if bytes.len() as u64 > LARGEST {
-            return Err(TicketError::Failed(format!("{id} is larger than {LARGEST} bytes")));
+        if bytes.len() as u64 > MAX_TICKET_BYTES {
+            return Err(TicketError::Failed(format!("{id} is larger than {MAX_TICKET_BYTES} bytes")));
         }
         Ok(bytes)
     }
@@ -394,11 +394,11 @@ fn damaged(id: &str, damage: &Damage) -> TicketError {
 
 /// What is written must be read again.
 fn fits(id: &str, bytes: &[u8]) -> Result<(), TicketError> {
-    if bytes.len() as u64 <= LARGEST {
+    if bytes.len() as u64 <= MAX_TICKET_BYTES {
         return Ok(());
     }
     Err(TicketError::Failed(format!(
-        "{id} would be larger than {LARGEST} bytes, and could not be read any more; keep long texts in a file of their own"
+        "{id} would be larger than {MAX_TICKET_BYTES} bytes, and could not be read any more; keep long texts in a file of their own"
     )))
 }
 

@@ -70,13 +70,13 @@ macro_rules! ticket_tool {
 }
 
 /// An input that says what is to be done.
-trait Says {
+trait CommandSource {
     /// The command; the tool's name tells apart those that take the same fields.
-    fn says(&self, tool: &str) -> Result<Command, TicketError>;
+    fn to_command(&self, tool: &str) -> Result<Command, TicketError>;
 }
 
-fn command(input: &impl Says, tool: &str) -> Result<Command, ToolError> {
-    input.says(tool).map_err(ToolError::from)
+fn command(input: &impl CommandSource, tool: &str) -> Result<Command, ToolError> {
+    input.to_command(tool).map_err(ToolError::from)
 }
 
 impl From<TicketError> for ToolError {
@@ -100,8 +100,8 @@ pub struct TkInput {
     args: String,
 }
 
-impl Says for TkInput {
-    fn says(&self, _: &str) -> Result<Command, TicketError> {
+impl CommandSource for TkInput {
+    fn to_command(&self, _: &str) -> Result<Command, TicketError> {
         let unclosed = || TicketError::Usage("a quote in `args` is not closed".into());
         let mut words = words::split(&self.args).ok_or_else(unclosed)?;
         if matches!(words.first().map(String::as_str), Some("tk" | "ticket")) {
@@ -159,8 +159,8 @@ fn middle() -> i64 {
     2
 }
 
-impl Says for CreateTicketInput {
-    fn says(&self, _: &str) -> Result<Command, TicketError> {
+impl CommandSource for CreateTicketInput {
+    fn to_command(&self, _: &str) -> Result<Command, TicketError> {
         if self.title.trim().is_empty() {
             return Err(TicketError::Usage(
                 "a ticket needs a `title`: one line that says what it is about".into(),
@@ -198,8 +198,8 @@ pub struct AddDepInput {
     depends_on: String,
 }
 
-impl Says for AddDepInput {
-    fn says(&self, _: &str) -> Result<Command, TicketError> {
+impl CommandSource for AddDepInput {
+    fn to_command(&self, _: &str) -> Result<Command, TicketError> {
         Ok(Command::Dep { id: self.ticket_id.clone(), on: self.depends_on.clone() })
     }
 }
@@ -222,8 +222,8 @@ pub struct TicketInput {
     ticket_id: String,
 }
 
-impl Says for TicketInput {
-    fn says(&self, tool: &str) -> Result<Command, TicketError> {
+impl CommandSource for TicketInput {
+    fn to_command(&self, tool: &str) -> Result<Command, TicketError> {
         let id = self.ticket_id.clone();
         Ok(match tool {
             "ticket_start" => Command::Status { id, status: "in_progress".into() },
@@ -284,8 +284,8 @@ pub struct AddNoteInput {
     note: String,
 }
 
-impl Says for AddNoteInput {
-    fn says(&self, _: &str) -> Result<Command, TicketError> {
+impl CommandSource for AddNoteInput {
+    fn to_command(&self, _: &str) -> Result<Command, TicketError> {
         Ok(Command::AddNote { id: self.ticket_id.clone(), text: Some(self.note.clone()) })
     }
 }
@@ -312,8 +312,8 @@ pub struct ListInput {
     tags: String,
 }
 
-impl Says for ListInput {
-    fn says(&self, _: &str) -> Result<Command, TicketError> {
+impl CommandSource for ListInput {
+    fn to_command(&self, _: &str) -> Result<Command, TicketError> {
         let tags = self.tags.split(',').map(str::trim).filter(|tag| !tag.is_empty());
         Ok(Command::List(Filter {
             status: self.status.trim().to_string(),

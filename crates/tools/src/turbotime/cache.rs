@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// Bytes of one file that are read, and files of one kind.
-const LARGEST: u64 = 4 * 1024 * 1024;
-const MOST: usize = 500;
+const MAX_ENTRY_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_ENTRIES: usize = 500;
 
 /// The replies of one service.
 #[derive(Debug)]
@@ -26,12 +26,12 @@ impl Cache {
     }
 
     fn file(&self, asked: &str) -> PathBuf {
-        self.directory.join(format!("{}.json", signature::of_bytes(asked.as_bytes())))
+        self.directory.join(format!("{}.json", signature::hash_bytes(asked.as_bytes())))
     }
 
     /// What was answered to this, if that is not too long ago.
     pub(super) fn get(&self, asked: &str) -> Option<Value> {
-        let text = files::read_text(&self.file(asked), LARGEST, Links::Refuse).ok()?;
+        let text = files::read_text(&self.file(asked), MAX_ENTRY_BYTES, Links::Refuse).ok()?;
         let mut kept: Value = serde_json::from_str(&text).ok()?;
         let age = clock::now().as_second() - kept.get("fetched_at")?.as_i64()?;
         let fits = kept.get("asked")?.as_str()? == asked && (0..self.seconds).contains(&age);
@@ -54,7 +54,7 @@ impl Cache {
             .map(|entry| entry.path())
             .filter(|path| path.extension().is_some_and(|it| it == "json"))
             .collect();
-        if files.len() < MOST {
+        if files.len() < MAX_ENTRIES {
             return;
         }
         for file in files {

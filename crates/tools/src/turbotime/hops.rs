@@ -9,8 +9,8 @@ use std::fs::File;
 use std::path::PathBuf;
 
 /// Bytes of the file that are read, ways that are kept, and seconds that one is good for.
-const LARGEST: u64 = 1024 * 1024;
-const MOST: usize = 400;
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
+const MAX_HOPS: usize = 400;
 const FRESH: i64 = 24 * 3_600;
 
 /// Where a way leads.
@@ -33,7 +33,7 @@ impl Hops {
     }
 
     fn read(&self) -> BTreeMap<String, Hop> {
-        let text = files::read_text(&self.path, LARGEST, Links::Refuse).unwrap_or_default();
+        let text = files::read_text(&self.path, MAX_FILE_BYTES, Links::Refuse).unwrap_or_default();
         let mut hops: BTreeMap<String, Hop> = serde_json::from_str(&text).unwrap_or_default();
         let now = clock::now().as_second();
         hops.retain(|_, hop| (0..FRESH).contains(&(now - hop.made_at)));
@@ -64,7 +64,7 @@ impl Hops {
                 hops.insert(name.clone(), Hop { url: url.clone(), title: title.clone(), made_at });
                 names.push(name);
             }
-            while hops.len() > MOST {
+            while hops.len() > MAX_HOPS {
                 let oldest = hops.iter().min_by_key(|(_, hop)| hop.made_at).map(|(name, _)| name.clone());
                 oldest.and_then(|name| hops.remove(&name));
             }

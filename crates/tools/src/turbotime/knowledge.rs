@@ -4,7 +4,7 @@ use super::{FOREIGN, asks};
 use crate::context::ToolContext;
 use crate::result::{Confidence, FROM_WEB, Output, ToolError};
 use crate::tool::Tool;
-use crate::web::search::{Found, find};
+use crate::web::search::{SearchResult, find};
 use async_trait::async_trait;
 use marvin_gate::network::Service;
 use marvin_gate::{Intent, Touches};
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 pub(super) const NAME: &str = "game.knowledge_search";
 /// Places that one search can be kept to.
-const MOST_SOURCES: usize = 5;
+const MAX_SOURCES: usize = 5;
 
 /// Searches for what players say.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +48,7 @@ pub(super) struct KnowledgeData {
     /// The words.
     query: String,
     /// The results, best first.
-    results: Vec<Found>,
+    results: Vec<SearchResult>,
 }
 
 impl KnowledgeInput {
@@ -64,7 +64,7 @@ impl KnowledgeInput {
             return Err(ToolError::Usage("`sources` are host names, such as \"reddit.com\".".into()));
         }
         let sites: Vec<String> =
-            self.sources.iter().take(MOST_SOURCES).map(|host| format!("site:{host}")).collect();
+            self.sources.iter().take(MAX_SOURCES).map(|host| format!("site:{host}")).collect();
         let words =
             if sites.is_empty() { words.to_string() } else { format!("{words} {}", sites.join(" OR ")) };
         let setting = Service::Knowledge.setting();

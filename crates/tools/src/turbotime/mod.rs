@@ -14,7 +14,7 @@ mod steam;
 use crate::context::ToolContext;
 use crate::result::ToolError;
 use crate::tool::DynTool;
-use crate::web::get::{self, Page, Wanted};
+use crate::web::get::{self, FetchRequest, Page};
 use marvin_base::settings::{Setting, nearest_of, table};
 use marvin_gate::Intent;
 use marvin_gate::network::Service;
@@ -32,7 +32,7 @@ pub const TOOLS: [(&str, &str); 4] = [
     (news::NAME, "news"),
 ];
 /// Bytes of one reply.
-const LARGEST: u64 = 2_000_000;
+const MAX_RESPONSE_BYTES: u64 = 2_000_000;
 
 /// The tools that a person switched on for a session; perhaps none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -134,11 +134,15 @@ fn asks(url: Result<Url, ToolError>, service: Service) -> Vec<Intent> {
 async fn ask(url: &Url, service: Service, context: &ToolContext) -> Result<Page, ToolError> {
     let deadline = context.settings.seconds(&table::TURBOTIME_TIMEOUT);
     let accept = "application/json;q=0.9,*/*;q=0.8";
-    let wanted = Wanted { service: Some(service), accept, ..Wanted::page(url.as_str(), LARGEST, deadline) };
+    let wanted = FetchRequest {
+        service: Some(service),
+        accept,
+        ..FetchRequest::page(url.as_str(), MAX_RESPONSE_BYTES, deadline)
+    };
     let page = get::page(wanted, context).await?;
     if page.truncated {
         return Err(ToolError::Failed(format!(
-            "{} answered with more than {LARGEST} bytes, so it was not read",
+            "{} answered with more than {MAX_RESPONSE_BYTES} bytes, so it was not read",
             url.host_str().unwrap_or("the service")
         )));
     }

@@ -18,7 +18,7 @@ pub(super) const NAME: &str = "steam.game_lookup";
 /// A day.
 const FRESH: i64 = 24 * 3_600;
 /// Games whose details are asked for besides a search.
-const MOST_DETAILS: usize = 3;
+const MAX_DETAIL_REQUESTS: usize = 3;
 
 /// Looks a game up.
 #[derive(Debug, Clone, Copy)]
@@ -132,7 +132,7 @@ impl Tool for GameLookup {
             }
         };
         if input.include_details && input.app_id.is_none() {
-            for game in games.iter_mut().take(MOST_DETAILS) {
+            for game in games.iter_mut().take(MAX_DETAIL_REQUESTS) {
                 let Some(id) = game.get("app_id").and_then(Value::as_u64) else { continue };
                 if let Some(whole) = details(&input, id, &cache, &mut kept, context).await? {
                     *game = whole;

@@ -1,7 +1,7 @@
 //! Reading pages: their text, their links, or a list of things with prices.
 
-use super::fetch::{Read, read};
-use super::get::{self, Wanted};
+use super::fetch::{DecodedPage, read};
+use super::get::{self, FetchRequest};
 use super::html::{Document, Selector, Style, links, text, title};
 use crate::context::ToolContext;
 use crate::result::{Confidence, FROM_WEB, Output, ToolError};
@@ -19,9 +19,9 @@ const PAGE: u64 = 2_000_000;
 /// How long a page may take.
 const DEADLINE: Duration = Duration::from_secs(30);
 /// Characters that a call may ask for.
-const LONGEST: usize = 8_000;
+const MAX_TEXT_CHARS: usize = 8_000;
 /// Links that are listed.
-const MOST_LINKS: usize = 200;
+const MAX_LINKS: usize = 200;
 
 /// What is taken from a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
@@ -116,7 +116,7 @@ impl Tool for ScrapePage {
                 ToolError::Usage(format!("the css_selector cannot be understood: {error}."))
             })?),
         };
-        let read = read(get::page(Wanted::page(&input.url, PAGE, DEADLINE), context).await?).await?;
+        let read = read(get::page(FetchRequest::page(&input.url, PAGE, DEADLINE), context).await?).await?;
         let work = move || scrape(&read, input.extract, selector.as_ref(), input.max_length);
         on_another_thread(work).await
     }
@@ -154,7 +154,7 @@ impl Tool for BrowseWeb {
     }
 
     async fn call(&self, input: BrowseInput, context: &ToolContext) -> Result<Output<PageData>, ToolError> {
-        let read = read(get::page(Wanted::page(&input.url, PAGE, DEADLINE), context).await?).await?;
+        let read = read(get::page(FetchRequest::page(&input.url, PAGE, DEADLINE), context).await?).await?;
         on_another_thread(move || {
             let base = read.base()?;
             let words = match &read.document {
@@ -176,7 +176,7 @@ async fn on_another_thread(
 }
 
 fn scrape(
-    read: &Read,
+    read: &DecodedPage,
     extract: Extract,
     selector: Option<&Selector>,
     longest: usize,
@@ -203,7 +203,7 @@ fn scrape(
     };
     let count = selected.as_ref().map(Vec::len);
     if extract == Extract::Links {
-        let found: Vec<Link> = links(document, &tops, &base, MOST_LINKS)
+        let found: Vec<Link> = links(document, &tops, &base, MAX_LINKS)
             .into_iter()
             .map(|(text, url)| Link { text: truncate::line(&text, 200), url })
             .collect();
@@ -265,13 +265,13 @@ fn has_price(line: &str) -> bool {
 }
 
 fn describe(
-    read: &Read,
+    read: &DecodedPage,
     words: String,
     links: Vec<Link>,
     selected: Option<usize>,
     longest: usize,
 ) -> Output<PageData> {
-    let longest = longest.clamp(1, LONGEST);
+    let longest = longest.clamp(1, MAX_TEXT_CHARS);
     let shown = truncate::head_whole(&words, longest);
     let cut = shown != words || read.page.truncated || read.document.as_ref().is_some_and(|page| page.cut);
     let empty = match selected {

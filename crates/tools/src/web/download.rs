@@ -3,7 +3,7 @@
 //! In conversation it goes to the person's downloads; while coding, into the working directory, judged like any other
 //! write. The file appears whole or not at all, and never in the place of another.
 
-use super::get::{self, Wanted};
+use super::get::{self, FetchRequest};
 use crate::context::ToolContext;
 use crate::result::{FROM_WEB, Output, ToolError};
 use crate::tool::Tool;
@@ -18,7 +18,7 @@ use std::io::{Seek, Write};
 use std::sync::Arc;
 
 /// Bytes of a file's name at most.
-const LONGEST_NAME: usize = 150;
+const MAX_FILE_NAME_BYTES: usize = 150;
 
 /// Downloads a file.
 #[derive(Debug, Clone, Copy)]
@@ -92,7 +92,7 @@ impl Tool for DownloadFile {
         }
         let limit = context.settings.count(&table::WEB_DOWNLOAD_BYTES) as u64;
         let deadline = context.settings.seconds(&table::WEB_DOWNLOAD_TIMEOUT);
-        let mut answer = get::open(Wanted::page(&input.url, limit, deadline), context).await?;
+        let mut answer = get::open(FetchRequest::page(&input.url, limit, deadline), context).await?;
         if let Some(error) = answer.error() {
             return Err(ToolError::Failed(format!("{error}; nothing was kept")));
         }
@@ -178,7 +178,7 @@ fn name_of(input: &DownloadInput) -> String {
         Some((stem, extension)) if extension.len() <= 16 => (stem, format!(".{extension}")),
         _ => (plain, String::new()),
     };
-    let end = stem.floor_char_boundary(LONGEST_NAME.saturating_sub(extension.len()));
+    let end = stem.floor_char_boundary(MAX_FILE_NAME_BYTES.saturating_sub(extension.len()));
     let name = format!("{}{extension}", stem.split_at(end).0);
     if name.is_empty() { "download".into() } else { name }
 }
@@ -219,6 +219,6 @@ mod tests {
         let long =
             DownloadInput { url: "https://h/x".into(), filename: format!("{}.tar.gz", "é".repeat(400)) };
         let name = name_of(&long);
-        assert!(name.len() <= LONGEST_NAME && name.ends_with(".gz"), "{name}");
+        assert!(name.len() <= MAX_FILE_NAME_BYTES && name.ends_with(".gz"), "{name}");
     }
 }

@@ -1,6 +1,6 @@
 //! Feeds: RSS, Atom and JSON Feed.
 
-use super::get::{self, Wanted};
+use super::get::{self, FetchRequest};
 use super::html::{Document, Style, text};
 use crate::context::ToolContext;
 use crate::result::{Confidence, FROM_WEB, Output, ToolError};
@@ -86,9 +86,9 @@ impl Tool for ReadRss {
     }
 
     async fn call(&self, input: FeedInput, context: &ToolContext) -> Result<Output<FeedData>, ToolError> {
-        let wanted = Wanted {
+        let wanted = FetchRequest {
             accept: "application/rss+xml, application/atom+xml, application/feed+json, application/xml, */*",
-            ..Wanted::page(&input.url, FEED, DEADLINE)
+            ..FetchRequest::page(&input.url, FEED, DEADLINE)
         };
         let page = get::page(wanted, context).await?;
         if let Some(error) = page.error {
@@ -157,7 +157,7 @@ fn understand(url: String, bytes: &[u8], most: usize) -> Result<Output<FeedData>
 /// Does it open far more elements than it closes? The reader of feeds goes down with every one. What counts is what that
 /// reader takes for an element, so the same parser counts.
 fn is_too_deep(bytes: &[u8]) -> bool {
-    const DEEPEST: usize = 500;
+    const MAX_ELEMENT_DEPTH: usize = 500;
     let mut reader = Reader::from_reader(DecodingReader::new(bytes));
     reader.config_mut().trim_markup_names_in_closing_tags = true;
     let mut depth = 0usize;
@@ -175,7 +175,7 @@ fn is_too_deep(bytes: &[u8]) -> bool {
             Ok(Event::Eof) | Err(_) => return false,
             Ok(_) => {}
         }
-        if depth > DEEPEST {
+        if depth > MAX_ELEMENT_DEPTH {
             return true;
         }
         buffer.clear();

@@ -23,13 +23,13 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 /// Redirects that are followed.
-const MOST_HOPS: usize = 5;
+const MAX_REDIRECTS: usize = 5;
 /// How long connecting to one host may take.
 const CONNECT: Duration = Duration::from_secs(10);
 
 /// What is wanted, and within which bounds.
 #[derive(Debug)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct FetchRequest<'a> {
     /// The address.
     pub(crate) url: &'a str,
     /// The service that the tool stands for.
@@ -44,10 +44,10 @@ pub(crate) struct Wanted<'a> {
     pub(crate) deadline: Duration,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> FetchRequest<'a> {
     /// A page that anybody may have.
     pub(crate) fn page(url: &'a str, limit: u64, deadline: Duration) -> Self {
-        Wanted { url, service: None, accept: "*/*", secret_headers: Vec::new(), limit, deadline }
+        FetchRequest { url, service: None, accept: "*/*", secret_headers: Vec::new(), limit, deadline }
     }
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct Page {
 ///
 /// # Errors
 /// A refusal of the gate, or why nothing came.
-pub(crate) async fn page(wanted: Wanted<'_>, context: &ToolContext) -> Result<Page, ToolError> {
+pub(crate) async fn page(wanted: FetchRequest<'_>, context: &ToolContext) -> Result<Page, ToolError> {
     let mut answer = open(wanted, context).await?;
     let mut bytes = Vec::new();
     while let Some(piece) = answer.next().await? {
@@ -113,7 +113,7 @@ pub(crate) async fn page(wanted: Wanted<'_>, context: &ToolContext) -> Result<Pa
 ///
 /// # Errors
 /// A refusal of the gate, or why nothing came.
-pub(crate) async fn open(wanted: Wanted<'_>, context: &ToolContext) -> Result<Answer, ToolError> {
+pub(crate) async fn open(wanted: FetchRequest<'_>, context: &ToolContext) -> Result<Answer, ToolError> {
     let guard = Guard::new(&context.settings, &context.redactor)?;
     let deadline = Instant::now() + wanted.deadline;
     let first = Destination::understand(wanted.url)?;
@@ -129,18 +129,18 @@ pub(crate) async fn open(wanted: Wanted<'_>, context: &ToolContext) -> Result<An
     let mut needles = Needles::default();
     let work = async {
         let mut to = first.clone();
-        for hop in 0..=MOST_HOPS {
+        for hop in 0..=MAX_REDIRECTS {
             let response = send(&guard, &wanted, &first, &to, context, &mut needles).await?;
             let location = response.headers().get(LOCATION).filter(|_| response.status().is_redirection());
             let Some(location) = location else { return Ok((to, response)) };
             let location = needles.clean(&String::from_utf8_lossy(location.as_bytes()));
-            if hop < MOST_HOPS {
+            if hop < MAX_REDIRECTS {
                 to = guard.redirect(&first, &to, &location, wanted.service)?;
             }
         }
         Err(ToolError::Refused(Refusal::new(
             RefusalKind::Redirect,
-            format!("{} redirects more than {MOST_HOPS} times", first.place()),
+            format!("{} redirects more than {MAX_REDIRECTS} times", first.place()),
             "Try another address of the same page.",
         )))
     };
@@ -177,7 +177,7 @@ pub(crate) async fn open(wanted: Wanted<'_>, context: &ToolContext) -> Result<An
 /// One hop: looked up, checked, connected to a checked address, asked.
 async fn send(
     guard: &Guard<'_>,
-    wanted: &Wanted<'_>,
+    wanted: &FetchRequest<'_>,
     first: &Destination,
     to: &Destination,
     context: &ToolContext,
@@ -212,7 +212,7 @@ async fn send(
 }
 
 fn add_secret_headers(
-    wanted: &Wanted<'_>,
+    wanted: &FetchRequest<'_>,
     headers: &mut HeaderMap,
     needles: &mut Needles,
 ) -> Result<(), ToolError> {
@@ -257,12 +257,12 @@ pub(crate) async fn resolve(
 }
 
 /// Knows one host and its checked addresses, and nothing else.
-struct Pinned {
+struct PinnedResolver {
     host: String,
     addresses: Vec<SocketAddr>,
 }
 
-impl Resolve for Pinned {
+impl Resolve for PinnedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let known = name.as_str().eq_ignore_ascii_case(&self.host);
         let addresses: Vec<SocketAddr> = if known { self.addresses.clone() } else { Vec::new() };
@@ -277,7 +277,7 @@ impl Resolve for Pinned {
 
 /// A client for one host, which connects only to these addresses.
 fn client(to: &Destination, addresses: &[SocketAddr]) -> Result<Client, reqwest::Error> {
-    let pinned = Pinned { host: to.host().to_string(), addresses: addresses.to_vec() };
+    let pinned = PinnedResolver { host: to.host().to_string(), addresses: addresses.to_vec() };
     web_builder(!to.is_https(), CONNECT)
         .no_proxy()
         .referer(false)

@@ -4,7 +4,7 @@
 //! refusal names the path, the working directory and a mend.
 
 use crate::support;
-use marvin_tools::Called;
+use marvin_tools::CallOutcome;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -51,7 +51,7 @@ fn house() -> House {
 }
 
 impl House {
-    async fn call(&self, tool: &str, arguments: Value) -> Called {
+    async fn call(&self, tool: &str, arguments: Value) -> CallOutcome {
         let called = self.inner.call(tool, arguments);
         tokio::time::timeout(Duration::from_secs(20), called).await.unwrap_or_else(|_| panic!("{tool} hangs"))
     }
@@ -117,12 +117,12 @@ fn calls(path: &str) -> Vec<(&'static str, Value, bool)> {
     ]
 }
 
-fn shown(called: &Called) -> String {
+fn shown(called: &CallOutcome) -> String {
     format!("{} {:?} {}", called.result.for_model(), called.verdict, json!(called.result))
 }
 
 /// Is it said what was wrong, where, and what to do?
-fn assert_actionable(house: &House, path: &str, called: &Called, what: &str) {
+fn assert_actionable(house: &House, path: &str, called: &CallOutcome, what: &str) {
     let text = called.result.for_model();
     let named = path.chars().take(20).collect::<String>();
     let named = [named.clone(), format!("{named:?}").trim_matches('"').to_string()];

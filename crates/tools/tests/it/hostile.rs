@@ -23,7 +23,7 @@ fn pretend_pytest(house: &House, body: &str) {
     house.write("test_a.py", "def test_a(): pass\n");
 }
 
-async fn within(limit: Duration, house: &House, tool: &str, arguments: Value) -> marvin_tools::Called {
+async fn within(limit: Duration, house: &House, tool: &str, arguments: Value) -> marvin_tools::CallOutcome {
     let started = Instant::now();
     let called = house.call(tool, arguments).await;
     assert!(started.elapsed() < limit, "{tool}: {:?}", started.elapsed());

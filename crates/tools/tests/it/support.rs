@@ -1,14 +1,14 @@
 //! What the tests share.
 
 use marvin_base::environment::Environment;
-use marvin_base::held::Held;
+use marvin_base::held::OpenDir;
 use marvin_base::layout::Layout;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::{Settings, Sources};
 use marvin_gate::layers::Log;
 use marvin_gate::{Access, Duty, Layers, Workspace};
 use marvin_model::Arguments;
-use marvin_tools::{Called, Mode, ToolContext, Toolbox};
+use marvin_tools::{CallOutcome, Mode, ToolContext, Toolbox};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -64,11 +64,11 @@ impl House {
     pub(crate) fn with_run(mut self) -> Self {
         let run = self.root.join(".marvin/runs/run_1");
         std::fs::create_dir_all(&run).unwrap();
-        self.context.artifacts = Some(Held::create(&run.join("artifacts")).unwrap());
+        self.context.artifacts = Some(OpenDir::create(&run.join("artifacts")).unwrap());
         self
     }
 
-    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> Called {
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> CallOutcome {
         self.toolbox.call(tool, &Arguments::from_value(arguments), &self.context).await
     }
 

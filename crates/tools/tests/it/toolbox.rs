@@ -4,7 +4,7 @@ use crate::support::House;
 use async_trait::async_trait;
 use marvin_gate::{Access, Decision, Touches};
 use marvin_model::Arguments;
-use marvin_tools::{Called, Mode, Output, Tool, ToolContext, ToolError, Toolbox};
+use marvin_tools::{CallOutcome, Mode, Output, Tool, ToolContext, ToolError, Toolbox};
 use serde_json::{Value, json};
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
@@ -622,7 +622,7 @@ async fn files_of_secrets_are_closed_to_every_reader() {
 async fn a_secret_at_a_cut_is_not_recorded_in_half() {
     const SECRET: &str = "sk-proj-Zk3vQ9xLm2Tn8RbW5yHd7JcP4sGf6AeU";
     let house = House::new();
-    let check = |what: &str, called: &Called| {
+    let check = |what: &str, called: &CallOutcome| {
         let record =
             serde_json::to_string(&called.result).unwrap() + &serde_json::to_string(&called.verdict).unwrap();
         for piece in ["Zk3vQ9", "2Tn8Rb", "d7JcP4"] {

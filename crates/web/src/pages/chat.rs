@@ -1,20 +1,20 @@
 //! The conversation: what was said, what waits for the person, and what they say.
 
-use super::{House, LARGEST_NUMBER, LONGEST_TEXT, Query, within};
+use super::{MAX_SAFE_INTEGER, MAX_TEXT_CHARS, PageHandler, Query, within};
 use crate::answer::{Answer, Refusal};
 use axum::http::StatusCode;
-use marvin_agent::chat::{self, ChatError, Sent};
+use marvin_agent::chat::{self, ChatError, Submission};
 use marvin_tools::turbotime::TOOLS;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Bytes of messages that are given at once; at least one is.
-const MOST_BYTES: usize = 2 * 1024 * 1024;
+const MAX_MESSAGES_BYTES: usize = 2 * 1024 * 1024;
 
 /// A body that says nothing.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Nothing {}
+pub(super) struct EmptyBody {}
 
 /// The code of a link.
 #[derive(Debug, Deserialize)]
@@ -41,20 +41,20 @@ pub(super) struct Line {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Word {
-    answer: Said,
+    answer: ApprovalDecision,
     #[serde(default)]
     text: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Said {
+enum ApprovalDecision {
     Yes,
     No,
     Edit,
 }
 
-impl House {
+impl PageHandler {
     /// How the conversation stands, and which tools TURBOTIME has.
     pub(super) fn status(&self) -> Value {
         let mut status = json!(self.chat.status());
@@ -67,14 +67,14 @@ impl House {
     /// The last messages before a number, oldest first.
     pub(super) fn messages(&self, query: &Query) -> Answer {
         let most = query.number("limit", 200, 1, 1_000)?;
-        let before = query.number("before", LARGEST_NUMBER, 0, LARGEST_NUMBER)?;
+        let before = query.number("before", MAX_SAFE_INTEGER, 0, MAX_SAFE_INTEGER)?;
         let all = self.chat.messages();
         let total = all.len();
         let mut bytes = 0;
         let mut chosen = Vec::new();
         for message in all.into_iter().rev().filter(|message| message.number < before) {
             bytes += message.text.len();
-            if chosen.len() as u64 == most || (bytes > MOST_BYTES && !chosen.is_empty()) {
+            if chosen.len() as u64 == most || (bytes > MAX_MESSAGES_BYTES && !chosen.is_empty()) {
                 break;
             }
             chosen.push(message);
@@ -85,20 +85,20 @@ impl House {
 
     /// Hands a prompt over; what comes of it is told as events.
     pub(super) fn prompt(&self, prompt: &Prompt) -> Answer {
-        within(&prompt.text, LONGEST_TEXT)?;
+        within(&prompt.text, MAX_TEXT_CHARS)?;
         if prompt.text.trim().is_empty() {
             return Err(Refusal::bad("there is nothing to answer"));
         }
         match self.chat.send(&prompt.text) {
-            Ok(Sent::Started(turn)) => Ok(json!({ "started": true, "turn": turn })),
-            Ok(Sent::Queued) => Ok(json!({ "started": false, "turn": null })),
+            Ok(Submission::Started(turn)) => Ok(json!({ "started": true, "turn": turn })),
+            Ok(Submission::Queued) => Ok(json!({ "started": false, "turn": null })),
             Err(refusal) => Err(Refusal::conflict(refusal.to_string())),
         }
     }
 
     /// Does what a command says, as in the terminal; of a line that is none it says so.
     pub(super) async fn command(&self, line: &Line) -> Answer {
-        within(&line.line, LONGEST_TEXT)?;
+        within(&line.line, MAX_TEXT_CHARS)?;
         match self.chat.command(&line.line).await {
             Some(reply) => Ok(json!(reply)),
             None => Ok(json!({ "reply": "none" })),
@@ -115,10 +115,10 @@ impl House {
     /// Hands the person's word over.
     pub(super) fn approve(&self, id: &str, word: Word) -> Answer {
         let answer = match (word.answer, word.text) {
-            (Said::Yes, None) => chat::Answer::Yes,
-            (Said::No, None) => chat::Answer::No,
-            (Said::Edit, Some(text)) => chat::Answer::Edit(text),
-            (Said::Edit, None) => return Err(Refusal::bad("an edit needs a text")),
+            (ApprovalDecision::Yes, None) => chat::Answer::Yes,
+            (ApprovalDecision::No, None) => chat::Answer::No,
+            (ApprovalDecision::Edit, Some(text)) => chat::Answer::Edit(text),
+            (ApprovalDecision::Edit, None) => return Err(Refusal::bad("an edit needs a text")),
             (_, Some(_)) => return Err(Refusal::bad("only an edit has a text")),
         };
         self.chat.answer(id, &answer).map_err(|error| match error {

@@ -2,7 +2,7 @@
 
 use super::runs;
 use crate::answer::{Answer, Refusal};
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use serde_json::{Value, json};
 use std::io::Read;
@@ -11,10 +11,10 @@ use std::path::Path;
 /// Directories of a run whose files are shown.
 const DIRECTORIES: [&str; 4] = ["artifacts", "lessons", "reports", "logs"];
 /// Files that are listed, and how deep.
-const MOST: usize = 1_000;
-const DEEPEST: usize = 8;
+const MAX_LISTED_FILES: usize = 1_000;
+const MAX_DIRECTORY_DEPTH: usize = 8;
 /// Bytes of a file that are shown.
-const LARGEST: u64 = 512 * 1024;
+const MAX_DISPLAYED_BYTES: u64 = 512 * 1024;
 
 /// The files of a run.
 pub(super) fn list(run: &Path) -> Vec<Value> {
@@ -26,17 +26,17 @@ pub(super) fn list(run: &Path) -> Vec<Value> {
 }
 
 fn walk(directory: &Path, below: &str, depth: usize, found: &mut Vec<Value>) {
-    if depth > DEEPEST || directory.is_symlink() {
+    if depth > MAX_DIRECTORY_DEPTH || directory.is_symlink() {
         return;
     }
     let mut entries: Vec<std::fs::DirEntry> =
-        std::fs::read_dir(directory).into_iter().flatten().flatten().take(MOST).collect();
+        std::fs::read_dir(directory).into_iter().flatten().flatten().take(MAX_LISTED_FILES).collect();
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
         // A name that is no text cannot be asked for.
         let Ok(name) = entry.file_name().into_string() else { continue };
         let (Ok(facts), path) = (entry.metadata(), format!("{below}/{name}")) else { continue };
-        if found.len() >= MOST {
+        if found.len() >= MAX_LISTED_FILES {
             return;
         }
         if facts.is_dir() {
@@ -48,7 +48,7 @@ fn walk(directory: &Path, below: &str, depth: usize, found: &mut Vec<Value>) {
 }
 
 /// The text of a file.
-pub(super) fn show(ground: &Ground, run: &str, path: &str) -> Answer {
+pub(super) fn show(ground: &ProjectContext, run: &str, path: &str) -> Answer {
     let directory = runs::directory(ground, run)?;
     let absent =
         || Refusal::absent(format!("the run has no such file: {}", marvin_base::truncate::line(path, 200)));
@@ -74,12 +74,12 @@ pub(super) fn show(ground: &Ground, run: &str, path: &str) -> Answer {
         return Err(absent());
     }
     let mut bytes = Vec::new();
-    file.take(LARGEST)
+    file.take(MAX_DISPLAYED_BYTES)
         .read_to_end(&mut bytes)
         .map_err(|error| Refusal::broken(format!("it cannot be read: {error}")))?;
     let is_text = !bytes.contains(&0);
     let text = is_text.then(|| ground.redactor.text(&String::from_utf8_lossy(&bytes)).into_owned());
-    Ok(json!({ "path": path, "bytes": facts.len(), "cut": facts.len() > LARGEST, "text": text }))
+    Ok(json!({ "path": path, "bytes": facts.len(), "cut": facts.len() > MAX_DISPLAYED_BYTES, "text": text }))
 }
 
 #[cfg(test)]
@@ -104,7 +104,8 @@ mod tests {
         std::fs::write(run.join("artifacts/b.bin"), b"\0\x01").unwrap();
         std::os::unix::fs::symlink(home.join("secret"), run.join("artifacts/link")).unwrap();
         std::os::unix::fs::symlink(&home, run.join("artifacts/directory")).unwrap();
-        let ground = Ground::find(environment, project.clone(), Some(&project), true, Vec::new()).unwrap();
+        let ground =
+            ProjectContext::find(environment, project.clone(), Some(&project), true, Vec::new()).unwrap();
         let paths: Vec<Value> = list(&run).iter().map(|file| file["path"].clone()).collect();
         assert_eq!(paths, [json!("artifacts/b.bin"), json!("artifacts/deep/a.txt")]);
         assert_eq!(show(&ground, name, "artifacts/deep/a.txt").unwrap()["text"], "hello \u{fffd}");

@@ -2,7 +2,7 @@
 
 use crate::answer::{Answer, Refusal};
 use marvin_agent::commitments::Store;
-use marvin_agent::{Ground, servitors};
+use marvin_agent::{ProjectContext, servitors};
 use marvin_base::settings;
 use marvin_gate::layers::{Place, Stats, decisions as log};
 use marvin_gate::meaning::Grounds;
@@ -12,20 +12,20 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Lessons of one pack, and of the memory, that are shown.
-const MOST_LESSONS: usize = 500;
+const MAX_LISTED_LESSONS: usize = 500;
 /// Characters of a command line.
-const LONGEST: usize = 16_000;
+const MAX_COMMAND_LINE_CHARS: usize = 16_000;
 
 /// A command line to explain.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Asked {
+pub(super) struct ExplainRequest {
     command: String,
 }
 
 /// Who there is, what they promised, and what the project promised.
-pub(super) fn servitors(ground: &Ground) -> Answer {
-    let Some(store) = Store::of(&ground.layout) else {
+pub(super) fn servitors(ground: &ProjectContext) -> Answer {
+    let Some(store) = Store::from_layout(&ground.layout) else {
         return Ok(json!({ "servitors": [], "documents": [], "problems": [] }));
     };
     let (bodies, errors) = servitors::bodies(ground).map_err(|error| Refusal::broken(error.to_string()))?;
@@ -58,7 +58,7 @@ pub(super) fn servitors(ground: &Ground) -> Answer {
 }
 
 /// The last decisions, and figures of all.
-pub(super) fn decisions(ground: &Ground, most: u64) -> Answer {
+pub(super) fn decisions(ground: &ProjectContext, most: u64) -> Answer {
     let directory = ground.layout.security();
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let last = log::last(&directory, most)
@@ -68,8 +68,8 @@ pub(super) fn decisions(ground: &Ground, most: u64) -> Answer {
 }
 
 /// What the gate would say; nothing is run, and nothing recorded.
-pub(super) fn explain(ground: &Ground, asked: &Asked) -> Answer {
-    super::within(&asked.command, LONGEST)?;
+pub(super) fn explain(ground: &ProjectContext, asked: &ExplainRequest) -> Answer {
+    super::within(&asked.command, MAX_COMMAND_LINE_CHARS)?;
     let root = ground
         .workspace
         .as_ref()
@@ -81,7 +81,7 @@ pub(super) fn explain(ground: &Ground, asked: &Asked) -> Answer {
 }
 
 /// Packs with their lessons and guardrails.
-pub(super) fn packs(ground: &Ground) -> Value {
+pub(super) fn packs(ground: &ProjectContext) -> Value {
     let packs = Packs::load(&ground.layout.packs());
     let all: Vec<Value> = packs
         .all()
@@ -91,7 +91,7 @@ pub(super) fn packs(ground: &Ground) -> Value {
             let lessons: Vec<Value> = pack
                 .lessons
                 .iter()
-                .take(MOST_LESSONS)
+                .take(MAX_LISTED_LESSONS)
                 .map(|lesson| json!({ "title": lesson.title, "actionable": lesson.actionable, "category": lesson.category, "utility": lesson.utility }))
                 .collect();
             if let Value::Object(map) = &mut facts {
@@ -109,14 +109,14 @@ pub(super) fn packs(ground: &Ground) -> Value {
 }
 
 /// What failures of runs taught, newest first.
-pub(super) fn lessons(ground: &Ground) -> Value {
-    let places = Places::of(&ground.layout, &ground.settings);
+pub(super) fn lessons(ground: &ProjectContext) -> Value {
+    let places = Places::from_settings(&ground.layout, &ground.settings);
     let mut all =
         Lessons::open(&places.lessons, &places.index, ground.redactor.clone()).all().unwrap_or_default();
     all.sort_by(|one, two| two.header.timestamp.cmp(&one.header.timestamp));
     let shown: Vec<Value> = all
         .iter()
-        .take(MOST_LESSONS)
+        .take(MAX_LISTED_LESSONS)
         .map(|lesson| json!({ "header": lesson.header, "body": lesson.body }))
         .collect();
     let mut value = json!({ "lessons": shown, "total": all.len() });
@@ -125,7 +125,7 @@ pub(super) fn lessons(ground: &Ground) -> Value {
 }
 
 /// Every setting with its value and where it came from.
-pub(super) fn settings(ground: &Ground) -> Value {
+pub(super) fn settings(ground: &ProjectContext) -> Value {
     let rows: Vec<Value> =
         ground.settings.iter().map(|(setting, value)| settings::row(setting, value)).collect();
     let mut value = json!({ "settings": rows });

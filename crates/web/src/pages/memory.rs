@@ -2,7 +2,7 @@
 
 use crate::answer::{Answer, Refusal};
 use axum::http::StatusCode;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_memory::candidate::Candidate;
 use marvin_memory::memory::{Decision, Memory};
 use marvin_memory::{MemoryError, Person, Places};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Word {
-    decision: Said,
+    decision: CandidateDecision,
     #[serde(default)]
     text: Option<String>,
     #[serde(default)]
@@ -28,7 +28,7 @@ pub(super) struct Word {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Said {
+enum CandidateDecision {
     Approve,
     Reject,
     Edit,
@@ -65,21 +65,21 @@ fn named(error: &MemoryError) -> Refusal {
     }
 }
 
-fn open(ground: &Ground) -> Memory {
-    Memory::open(Places::of(&ground.layout, &ground.settings), ground.redactor.clone())
+fn open(ground: &ProjectContext) -> Memory {
+    Memory::open(Places::from_settings(&ground.layout, &ground.settings), ground.redactor.clone())
 }
 
 /// What waits, and what is remembered.
-pub(super) fn show(ground: &Ground) -> Answer {
+pub(super) fn show(ground: &ProjectContext) -> Answer {
     let memory = open(ground);
     let pending = memory.pending().map_err(|error| refused(&error))?;
     let mut remembered = memory.list().map_err(|error| refused(&error))?;
-    remembered.retain(marvin_memory::memory::Remembered::is_active);
+    remembered.retain(marvin_memory::memory::MemoryRecord::is_active);
     Ok(json!({ "pending": pending, "remembered": remembered }))
 }
 
 /// Decides about a memory. The request carries the token that the server gave to the person who started it.
-pub(super) fn decide(ground: &Ground, person: Option<Person>, id: &str, word: Word) -> Answer {
+pub(super) fn decide(ground: &ProjectContext, person: Option<Person>, id: &str, word: Word) -> Answer {
     let person = person.ok_or_else(|| {
         Refusal::new(
             StatusCode::FORBIDDEN,
@@ -87,19 +87,20 @@ pub(super) fn decide(ground: &Ground, person: Option<Person>, id: &str, word: Wo
         )
     })?;
     let mut memory = open(ground);
-    if word.decision != Said::Edit && (word.text.is_some() || word.tags.is_some() || word.ttl_days.is_some())
+    if word.decision != CandidateDecision::Edit
+        && (word.text.is_some() || word.tags.is_some() || word.ttl_days.is_some())
     {
         return Err(Refusal::bad("only an edit changes what is remembered"));
     }
-    if word.decision == Said::Forget {
+    if word.decision == CandidateDecision::Forget {
         let id = memory.remembered(id).map_err(|error| named(&error))?;
         memory.forget(&id, &word.note, &person).map_err(|error| refused(&error))?;
         return Ok(json!({ "id": id }));
     }
     let proposal = memory.waiting(id).map_err(|error| named(&error))?;
     let decision = match word.decision {
-        Said::Approve => Decision::Approve,
-        Said::Edit => {
+        CandidateDecision::Approve => Decision::Approve,
+        CandidateDecision::Edit => {
             let mut value = serde_json::to_value(&proposal.candidate).unwrap_or_default();
             let mut set = |key: &str, to: Option<Value>| {
                 if let (Some(to), Value::Object(value)) = (to, &mut value) {
@@ -111,7 +112,7 @@ pub(super) fn decide(ground: &Ground, person: Option<Person>, id: &str, word: Wo
             set("ttl_days", word.ttl_days.map(|days| if days == 0 { Value::Null } else { json!(days) }));
             Decision::Edit(Box::new(Candidate::read(&value, &ground.redactor).map_err(Refusal::bad)?))
         }
-        Said::Reject | Said::Forget => Decision::Reject,
+        CandidateDecision::Reject | CandidateDecision::Forget => Decision::Reject,
     };
     let decided =
         memory.decide(&proposal, decision, None, &word.note, &person).map_err(|error| refused(&error))?;

@@ -9,13 +9,13 @@ mod send;
 mod stream;
 
 use crate::answer::{Answer, Refusal, json_response, typed};
-use crate::routes::{Act, Found};
+use crate::routes::{Act, RouteMatch};
 use crate::session::Sessions;
 use crate::{assets, service};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_agent::chat::Chat;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -24,18 +24,18 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 /// Streams of events at the same time.
-const MOST_STREAMS: usize = 640;
+const MAX_EVENT_STREAMS: usize = 640;
 /// Records that are read at the same time.
-const MOST_READS: usize = 4;
+const MAX_CONCURRENT_READS: usize = 4;
 /// Characters that a person says at once.
-const LONGEST_TEXT: usize = 200_000;
+const MAX_TEXT_CHARS: usize = 200_000;
 /// The largest number that every reader of JSON knows.
-const LARGEST_NUMBER: u64 = (1 << 53) - 1;
+const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
 /// What the pages stand on.
 #[derive(Debug)]
-pub(crate) struct House {
-    ground: Arc<Ground>,
+pub(crate) struct PageHandler {
+    ground: Arc<ProjectContext>,
     chat: Chat,
     sessions: Arc<Sessions>,
     cancel: CancellationToken,
@@ -45,26 +45,27 @@ pub(crate) struct House {
     alone: tokio::sync::Mutex<()>,
 }
 
-impl House {
+impl PageHandler {
     pub(crate) fn new(
-        ground: Arc<Ground>,
+        ground: Arc<ProjectContext>,
         chat: Chat,
         sessions: Arc<Sessions>,
         cancel: CancellationToken,
     ) -> Self {
-        let (streams, reads) = (Arc::new(Semaphore::new(MOST_STREAMS)), Semaphore::new(MOST_READS));
-        House { ground, chat, sessions, cancel, streams, reads, alone: tokio::sync::Mutex::default() }
+        let (streams, reads) =
+            (Arc::new(Semaphore::new(MAX_EVENT_STREAMS)), Semaphore::new(MAX_CONCURRENT_READS));
+        PageHandler { ground, chat, sessions, cancel, streams, reads, alone: tokio::sync::Mutex::default() }
     }
 
     /// Answers a request that was let in.
     pub(crate) async fn answer(
         &self,
-        found: Found,
+        found: RouteMatch,
         query: &str,
         headers: &HeaderMap,
         body: &Bytes,
     ) -> Result<Response, Refusal> {
-        let Found { route, part } = found;
+        let RouteMatch { route, part } = found;
         let query = Query::read(query);
         let value = match route.act {
             Act::Page => return Ok(service::file(&assets::PAGE)),
@@ -85,7 +86,7 @@ impl House {
             Act::Prompt => self.prompt(&read(body)?)?,
             Act::Send => self.send(read(body)?).await?,
             Act::Cancel => {
-                let chat::Nothing {} = read(body)?;
+                let chat::EmptyBody {} = read(body)?;
                 json!({ "cancelled": self.chat.cancel() })
             }
             Act::Command => self.command(&read(body)?).await?,
@@ -104,12 +105,12 @@ impl House {
             Act::Run => self.reading(move |ground| runs::show(ground, &part)).await?,
             Act::Timeline => {
                 let (most, after) =
-                    (query.number("limit", 500, 1, 5_000)?, query.number("after", 0, 0, LARGEST_NUMBER)?);
+                    (query.number("limit", 500, 1, 5_000)?, query.number("after", 0, 0, MAX_SAFE_INTEGER)?);
                 self.reading(move |ground| runs::timeline(ground, &part, after, most)).await?
             }
             Act::Trace => {
                 let (most, from) =
-                    (query.number("limit", 100, 1, 500)?, query.number("from", 0, 0, LARGEST_NUMBER)?);
+                    (query.number("limit", 100, 1, 500)?, query.number("from", 0, 0, MAX_SAFE_INTEGER)?);
                 self.reading(move |ground| runs::trace(ground, &part, from, most)).await?
             }
             Act::File => {
@@ -133,7 +134,7 @@ impl House {
     }
 
     /// Reads what is stored, on a thread of its own; only a few at a time.
-    async fn reading(&self, read: impl FnOnce(&Ground) -> Answer + Send + 'static) -> Answer {
+    async fn reading(&self, read: impl FnOnce(&ProjectContext) -> Answer + Send + 'static) -> Answer {
         let _place = self.reads.acquire().await.map_err(|_| Refusal::broken("the server ends"))?;
         let ground = self.ground.clone();
         let read = tokio::task::spawn_blocking(move || read(&ground)).await;

@@ -2,7 +2,7 @@
 
 use super::files;
 use crate::answer::{Answer, Refusal};
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_base::files::Links;
 use marvin_base::ids;
 use marvin_flow::view::{self, View};
@@ -12,13 +12,13 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 /// Bytes of one line of a trace that is shown, and of one page of lines.
-const LONGEST_LINE: usize = 256 * 1024;
-const LARGEST_PAGE: usize = 2 * 1024 * 1024;
+const MAX_TRACE_LINE_BYTES: usize = 256 * 1024;
+const MAX_TRACE_PAGE_BYTES: usize = 2 * 1024 * 1024;
 /// Steps, retries and refusals of one run that are shown.
-const MOST: usize = 2_000;
+const MAX_LISTED_ROWS: usize = 2_000;
 
 /// The directory of a run: of this project, or of no project.
-pub(super) fn directory(ground: &Ground, run: &str) -> Result<PathBuf, Refusal> {
+pub(super) fn directory(ground: &ProjectContext, run: &str) -> Result<PathBuf, Refusal> {
     let absent = || Refusal::absent(format!("there is no run `{}`", marvin_base::truncate::line(run, 80)));
     if ids::run_started(run).is_none() {
         return Err(absent());
@@ -29,7 +29,7 @@ pub(super) fn directory(ground: &Ground, run: &str) -> Result<PathBuf, Refusal> 
 }
 
 /// Runs, newest first, at most so many, those before one.
-pub(super) fn list(ground: &Ground, most: u64, before: Option<&str>) -> Value {
+pub(super) fn list(ground: &ProjectContext, most: u64, before: Option<&str>) -> Value {
     let mut all: Vec<PathBuf> = view::runs(&ground.layout.runs());
     if ground.layout.user_runs() != ground.layout.runs() {
         all.extend(view::runs(&ground.layout.user_runs()));
@@ -64,7 +64,7 @@ fn cost_of(facts: &Value) -> Value {
 }
 
 /// One run.
-pub(super) fn show(ground: &Ground, run: &str) -> Answer {
+pub(super) fn show(ground: &ProjectContext, run: &str) -> Answer {
     let path = directory(ground, run)?;
     let inspection = inspect::read(&path);
     let workflow = match view::is_workflow(&path) {
@@ -82,7 +82,7 @@ pub(super) fn show(ground: &Ground, run: &str) -> Answer {
         (None, false) => "session",
     };
     let mut refused = inspection.refused.clone();
-    refused.truncate(MOST);
+    refused.truncate(MAX_LISTED_ROWS);
     let mut value = json!({
         "run_id": inspection.run, "run_path": path.display().to_string(), "kind": kind,
         "status": view::status(&inspection.facts, held), "facts": inspection.facts, "seconds": inspection.seconds,
@@ -102,14 +102,14 @@ fn costs(trace: &[Value]) -> Vec<Value> {
         let usage = item.get("usage").cloned().unwrap_or(Value::Null);
         Some(json!({ "timestamp": event.get("timestamp"), "model": item.get("model"), "usd": usd, "usage": usage }))
     });
-    costs.take(MOST).collect()
+    costs.take(MAX_LISTED_ROWS).collect()
 }
 
 fn workflow(view: &View) -> Value {
     let steps: Vec<Value> = view
         .steps
         .iter()
-        .take(MOST)
+        .take(MAX_LISTED_ROWS)
         .map(|step| {
             let mut value = json!(step);
             if let (Value::Object(map), word) = (&mut value, step.status.word()) {
@@ -118,7 +118,7 @@ fn workflow(view: &View) -> Value {
             value
         })
         .collect();
-    let retries: Vec<Value> = view.retries.iter().take(MOST).map(|retry| json!(retry)).collect();
+    let retries: Vec<Value> = view.retries.iter().take(MAX_LISTED_ROWS).map(|retry| json!(retry)).collect();
     json!({
         "workflow_id": view.workflow_id, "goal": view.goal, "counts": view.counts, "steps": steps, "retries": retries,
         "artifacts": view.artifacts, "picture": view.picture, "transitions": view.timeline.len(),
@@ -126,7 +126,7 @@ fn workflow(view: &View) -> Value {
 }
 
 /// The transitions of a workflow after one of them.
-pub(super) fn timeline(ground: &Ground, run: &str, after: u64, most: u64) -> Answer {
+pub(super) fn timeline(ground: &ProjectContext, run: &str, after: u64, most: u64) -> Answer {
     let path = directory(ground, run)?;
     if !view::is_workflow(&path) {
         return Ok(json!({ "moments": [] }));
@@ -151,7 +151,7 @@ pub(super) fn timeline(ground: &Ground, run: &str, after: u64, most: u64) -> Ans
 }
 
 /// Lines of the trace from a place in the file on, and the place after them.
-pub(super) fn trace(ground: &Ground, run: &str, from: u64, most: u64) -> Answer {
+pub(super) fn trace(ground: &ProjectContext, run: &str, from: u64, most: u64) -> Answer {
     let path = directory(ground, run)?.join("trace.jsonl");
     let broken = |error: std::io::Error| Refusal::broken(format!("the trace cannot be read: {error}"));
     let mut file = match marvin_base::files::open(&path, Links::Refuse) {
@@ -162,21 +162,21 @@ pub(super) fn trace(ground: &Ground, run: &str, from: u64, most: u64) -> Answer 
     };
     let length = file.metadata().map_err(broken)?.len();
     file.seek(SeekFrom::Start(from.min(length))).map_err(broken)?;
-    let mut reader = BufReader::new(file.take(LARGEST_PAGE as u64));
+    let mut reader = BufReader::new(file.take(MAX_TRACE_PAGE_BYTES as u64));
     let (mut events, mut next, mut line) = (Vec::new(), from.min(length), Vec::new());
     while (events.len() as u64) < most {
         line.clear();
         let read = reader.read_until(b'\n', &mut line).map_err(broken)? as u64;
         if line.pop() != Some(b'\n') {
             // Not whole: still being written, or the page is full. A line that no page can hold is passed over.
-            if read == LARGEST_PAGE as u64 {
+            if read == MAX_TRACE_PAGE_BYTES as u64 {
                 events.push(json!({ "type": "unreadable", "why": "this line is too long to be shown" }));
                 next += read;
             }
             break;
         }
         next += read;
-        events.push(match line.len() > LONGEST_LINE {
+        events.push(match line.len() > MAX_TRACE_LINE_BYTES {
             true => json!({ "type": "unreadable", "why": format!("a line of {} bytes", line.len()) }),
             false => serde_json::from_slice(&line)
                 .unwrap_or_else(|_| json!({ "type": "unreadable", "why": "this line is damaged" })),

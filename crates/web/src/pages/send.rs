@@ -4,39 +4,39 @@
 //! conversation is the caller's: it is answered in a run of its own, nothing of it is kept in the chat log, and nobody can be
 //! asked, so that a question of the gate is a no.
 
-use super::{House, LONGEST_TEXT, within};
+use super::{MAX_TEXT_CHARS, PageHandler, within};
 use crate::answer::{Answer, Refusal};
-use marvin_agent::chat::Sent;
+use marvin_agent::chat::Submission;
 use marvin_agent::session::Manner;
 use marvin_agent::{Session, SessionError, SessionOptions};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 /// Things said before that are told to the model, and characters of each.
-const MOST_BEFORE: usize = 20;
-const LONGEST_BEFORE: usize = 20_000;
+const MAX_HISTORY_MESSAGES: usize = 20;
+const MAX_HISTORY_MESSAGE_CHARS: usize = 20_000;
 
 /// A message.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Asked {
+pub(super) struct SendRequest {
     message: String,
     #[serde(default)]
-    history: Option<Vec<Before>>,
+    history: Option<Vec<HistoryMessage>>,
 }
 
 /// Something that was said before.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Before {
+struct HistoryMessage {
     role: String,
     content: String,
 }
 
-impl House {
+impl PageHandler {
     /// Answers a message.
-    pub(super) async fn send(&self, asked: Asked) -> Answer {
-        within(&asked.message, LONGEST_TEXT)?;
+    pub(super) async fn send(&self, asked: SendRequest) -> Answer {
+        within(&asked.message, MAX_TEXT_CHARS)?;
         if asked.message.trim().is_empty() {
             return Err(Refusal::bad("the message is empty"));
         }
@@ -51,7 +51,7 @@ impl House {
         let mut events = self.chat.events(None);
         let sent = self.chat.send(message).map_err(|refusal| Refusal::conflict(refusal.to_string()))?;
         // A prompt that waits is answered after the one before it.
-        let mut before = usize::from(matches!(sent, Sent::Queued));
+        let mut before = usize::from(matches!(sent, Submission::Queued));
         let mut notice = String::new();
         loop {
             let next = tokio::select! {
@@ -78,7 +78,7 @@ impl House {
     }
 
     /// Answers it in a run of its own.
-    async fn beside(&self, message: &str, history: &[Before]) -> Answer {
+    async fn beside(&self, message: &str, history: &[HistoryMessage]) -> Answer {
         let _turn = self.alone.lock().await;
         let (sender, mut told) = tokio::sync::mpsc::unbounded_channel::<Value>();
         let listener = move |notice: marvin_agent::Notice<'_>| {
@@ -114,11 +114,11 @@ impl House {
 }
 
 /// The message with what was said before it.
-fn prompt(message: &str, history: &[Before]) -> String {
-    let skip = history.len().saturating_sub(MOST_BEFORE);
+fn prompt(message: &str, history: &[HistoryMessage]) -> String {
+    let skip = history.len().saturating_sub(MAX_HISTORY_MESSAGES);
     let said = history.iter().skip(skip).map(|before| {
         let who = if before.role == "user" || before.role == "you" { "User" } else { "Marvin" };
-        format!("{who}: {}\n\n", marvin_base::truncate::head(&before.content, LONGEST_BEFORE))
+        format!("{who}: {}\n\n", marvin_base::truncate::head(&before.content, MAX_HISTORY_MESSAGE_CHARS))
     });
     let said: String = said.collect();
     if said.is_empty() { message.to_string() } else { format!("{said}User: {message}") }
@@ -159,11 +159,12 @@ mod tests {
 
     #[test]
     fn what_was_said_before_goes_before() {
-        let before = |role: &str, content: &str| Before { role: role.into(), content: content.into() };
+        let before =
+            |role: &str, content: &str| HistoryMessage { role: role.into(), content: content.into() };
         assert_eq!(prompt("hi", &[]), "hi");
         let history = [before("user", "a"), before("assistant", "b")];
         assert_eq!(prompt("c", &history), "User: a\n\nMarvin: b\n\nUser: c");
-        let long: Vec<Before> = (0..50).map(|n| before("user", &n.to_string())).collect();
+        let long: Vec<HistoryMessage> = (0..50).map(|n| before("user", &n.to_string())).collect();
         assert!(prompt("x", &long).starts_with("User: 30\n"));
     }
 

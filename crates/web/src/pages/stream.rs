@@ -1,6 +1,6 @@
 //! What happens, as it happens: server-sent events. A reader that lost its connection goes on with `Last-Event-ID` or `?after=`.
 
-use super::{House, Query};
+use super::{PageHandler, Query};
 use crate::answer::{Refusal, typed};
 use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode};
@@ -26,7 +26,7 @@ struct Stream {
     _place: OwnedSemaphorePermit,
 }
 
-impl House {
+impl PageHandler {
     /// A stream of everything after an event; without a number, of what happens from now on.
     pub(super) fn events(&self, query: &Query, headers: &HeaderMap) -> Result<Response, Refusal> {
         let resumed = headers
@@ -34,7 +34,7 @@ impl House {
             .and_then(|value| value.to_str().ok())
             .and_then(|text| text.parse().ok());
         let after = match query.text("after") {
-            Some(_) => Some(query.number("after", 0, 0, super::LARGEST_NUMBER)?),
+            Some(_) => Some(query.number("after", 0, 0, super::MAX_SAFE_INTEGER)?),
             None => resumed,
         };
         let place = self.streams.clone().try_acquire_owned();

@@ -19,7 +19,7 @@ const MESSAGES: usize = 5_000;
 const IDLE: Duration = Duration::from_secs(5);
 const TARGET_FIRST_MS: f64 = 30.0;
 const TARGET_KEY_MS: f64 = 16.0;
-const PATIENCE: Duration = Duration::from_secs(60);
+const OUTPUT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Measures.
 pub(super) fn run() -> Result<Value, String> {
@@ -140,7 +140,7 @@ impl Screen {
                 self.heard.clear();
                 return Ok(());
             }
-            if !self.read(PATIENCE)? || began.elapsed() > PATIENCE {
+            if !self.read(OUTPUT_TIMEOUT)? || began.elapsed() > OUTPUT_TIMEOUT {
                 return Err(format!("`{text}` never came: {}", String::from_utf8_lossy(&self.heard)));
             }
         }

@@ -1,7 +1,7 @@
 //! What the options of a command add to its judgement.
 
-use super::parse::{Found, Parsed, parse};
-use super::{Effect, Rest, Signature, of};
+use super::parse::{ParsedArguments, ParsedOption, parse};
+use super::{Effect, Rest, Signature, find_signature};
 use crate::meaning::facts::{Class, Facts};
 use crate::meaning::{Act, Look, Place, network};
 use crate::shell::{self, Word, base_name, pattern};
@@ -44,10 +44,10 @@ pub(in crate::meaning) fn judge(look: &mut Look<'_>, base: &str, facts: Option<&
 
 fn judge_words(look: &mut Look<'_>, base: &str, facts: Option<&Facts>, words: &[Word], depth: usize) {
     if let Some((module, rest)) = module(base, words) {
-        let facts = crate::meaning::facts::of(&module);
+        let facts = crate::meaning::facts::find(&module);
         return judge_words(look, &module, facts, rest, depth + 1);
     }
-    let Some(signature) = of(base) else {
+    let Some(signature) = find_signature(base) else {
         if let Some(facts) = facts {
             unlisted(look, base, facts, words);
         }
@@ -66,10 +66,10 @@ fn judge_words(look: &mut Look<'_>, base: &str, facts: Option<&Facts>, words: &[
         && let Some(name) = program.text()
         && name != base
         && !parsed.operands.first().is_some_and(|verb| verb.is("run") || verb.is("run-script"))
-        && of(&name).is_some_and(|inner| !inner.options.text().is_empty())
+        && find_signature(&name).is_some_and(|inner| !inner.options.text().is_empty())
         && depth < MAX_PASSES
     {
-        judge_words(look, &name, crate::meaning::facts::of(&name), words, depth + 1);
+        judge_words(look, &name, crate::meaning::facts::find(&name), words, depth + 1);
     }
 }
 
@@ -98,11 +98,11 @@ fn module<'a>(base: &str, words: &'a [Word]) -> Option<(String, &'a [Word])> {
     }
     let at = words.iter().take(6).position(|word| word.is("-m"))?;
     let name = words.get(at + 1)?.text()?.into_owned();
-    of(&name).map(|_| (name, words.get(at + 2..).unwrap_or_default()))
+    find_signature(&name).map(|_| (name, words.get(at + 2..).unwrap_or_default()))
 }
 
 /// Does the option act on what its value names?
-fn effect(look: &mut Look<'_>, base: &str, option: &Found<'_>) {
+fn effect(look: &mut Look<'_>, base: &str, option: &ParsedOption<'_>) {
     let name = &option.name;
     let value = option.value.as_deref();
     match option.effect {
@@ -172,7 +172,7 @@ fn load(look: &mut Look<'_>, base: &str, name: &str, value: &Word) {
 }
 
 /// What operands mean beyond what the class of the program says.
-fn rest(look: &mut Look<'_>, base: &str, signature: &Signature, parsed: &Parsed<'_>) {
+fn rest(look: &mut Look<'_>, base: &str, signature: &Signature, parsed: &ParsedArguments<'_>) {
     if signature.response
         && let Some(file) = parsed.operands.iter().find(|word| word.beginning().starts_with('@'))
     {

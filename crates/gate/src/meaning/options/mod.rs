@@ -158,7 +158,7 @@ fn numbered(number: &str) -> Option<&'static Signature> {
 }
 
 /// The options of a program, where they are listed.
-fn of(name: &str) -> Option<&'static Signature> {
+fn find_signature(name: &str) -> Option<&'static Signature> {
     let named = |name: &str| NAMES.find(name).and_then(numbered);
     named(name).or_else(|| {
         // `gcc-13`, `pip3.12`.

@@ -6,7 +6,7 @@ use crate::shell::Word;
 use std::borrow::Cow;
 
 /// An option that was found.
-pub(super) struct Found<'a> {
+pub(super) struct ParsedOption<'a> {
     /// As it is listed.
     pub(super) name: String,
     pub(super) effect: Effect,
@@ -15,8 +15,8 @@ pub(super) struct Found<'a> {
 
 /// The words of a command.
 #[derive(Default)]
-pub(super) struct Parsed<'a> {
-    pub(super) found: Vec<Found<'a>>,
+pub(super) struct ParsedArguments<'a> {
+    pub(super) found: Vec<ParsedOption<'a>>,
     pub(super) operands: Vec<&'a Word>,
     /// Options that are not listed, as they were written.
     pub(super) unknown: Vec<String>,
@@ -41,7 +41,7 @@ impl Scope {
     }
 
     /// Do all further words belong to what the program starts?
-    fn passes(&self, parsed: &Parsed<'_>) -> bool {
+    fn passes(&self, parsed: &ParsedArguments<'_>) -> bool {
         self.own.passes.is_some_and(|count| parsed.operands.len() == self.phrase + usize::from(count))
     }
 
@@ -88,8 +88,8 @@ impl Scope {
 }
 
 /// Sorts the words behind a program's name.
-pub(super) fn parse<'a>(program: &'static Signature, words: &'a [Word]) -> Parsed<'a> {
-    let mut parsed = Parsed::default();
+pub(super) fn parse<'a>(program: &'static Signature, words: &'a [Word]) -> ParsedArguments<'a> {
+    let mut parsed = ParsedArguments::default();
     let mut scope = Scope { own: program, program, phrase: 0 };
     let mut phrase = String::new();
     let mut index = 0;
@@ -137,7 +137,7 @@ pub(super) fn parse<'a>(program: &'static Signature, words: &'a [Word]) -> Parse
 }
 
 /// An operand: perhaps the next word of a subcommand.
-fn operand<'a>(parsed: &mut Parsed<'a>, scope: &mut Scope, phrase: &mut String, word: &'a Word) {
+fn operand<'a>(parsed: &mut ParsedArguments<'a>, scope: &mut Scope, phrase: &mut String, word: &'a Word) {
     parsed.operands.push(word);
     if scope.program.subs.text().is_empty() || parsed.operands.len() > 4 {
         return;
@@ -169,7 +169,13 @@ fn next<'a>(scope: &Scope, words: &'a [Word], index: &mut usize) -> Option<Cow<'
     Some(Cow::Borrowed(value))
 }
 
-fn long<'a>(parsed: &mut Parsed<'a>, scope: &Scope, word: &'a Word, words: &'a [Word], index: &mut usize) {
+fn long<'a>(
+    parsed: &mut ParsedArguments<'a>,
+    scope: &Scope,
+    word: &'a Word,
+    words: &'a [Word],
+    index: &mut usize,
+) {
     let text = word.beginning();
     let (name, attached) = match text.split_once('=') {
         Some((name, _)) => (name, Some(Cow::Owned(tail(word, name.len() + 1)))),
@@ -183,13 +189,19 @@ fn long<'a>(parsed: &mut Parsed<'a>, scope: &Scope, word: &'a Word, words: &'a [
                 None if effect.takes_next() => next(scope, words, index),
                 attached => attached,
             };
-            parsed.found.push(Found { name, effect, value });
+            parsed.found.push(ParsedOption { name, effect, value });
         }
         None => parsed.unknown.push(word.shown()),
     }
 }
 
-fn cluster<'a>(parsed: &mut Parsed<'a>, scope: &Scope, word: &'a Word, words: &'a [Word], index: &mut usize) {
+fn cluster<'a>(
+    parsed: &mut ParsedArguments<'a>,
+    scope: &Scope,
+    word: &'a Word,
+    words: &'a [Word],
+    index: &mut usize,
+) {
     let text = word.beginning();
     let numeric = scope.lists().any(|list| list.numeric);
     let digits = text.chars().skip(1).take_while(char::is_ascii_digit).count();
@@ -198,12 +210,12 @@ fn cluster<'a>(parsed: &mut Parsed<'a>, scope: &Scope, word: &'a Word, words: &'
     }
     if let Some(effect) = scope.exact(&text).filter(|_| word.text().is_some()) {
         let value = effect.takes_next().then(|| next(scope, words, index)).flatten();
-        parsed.found.push(Found { name: text.into_owned(), effect, value });
+        parsed.found.push(ParsedOption { name: text.into_owned(), effect, value });
         return;
     }
     if let Some((start, effect)) = scope.prefix(&text) {
         let value = Some(Cow::Owned(tail(word, start.len()))).filter(|_| effect.takes_next());
-        parsed.found.push(Found { name: text.into_owned(), effect, value });
+        parsed.found.push(ParsedOption { name: text.into_owned(), effect, value });
         return;
     }
     let mut at = if numeric { digits + 1 } else { 1 };
@@ -223,9 +235,9 @@ fn cluster<'a>(parsed: &mut Parsed<'a>, scope: &Scope, word: &'a Word, words: &'
             } else {
                 None
             };
-            return parsed.found.push(Found { name, effect, value });
+            return parsed.found.push(ParsedOption { name, effect, value });
         }
-        parsed.found.push(Found { name, effect, value: None });
+        parsed.found.push(ParsedOption { name, effect, value: None });
     }
     if word.text().is_none() {
         parsed.unknown.push(word.shown());
@@ -233,14 +245,20 @@ fn cluster<'a>(parsed: &mut Parsed<'a>, scope: &Scope, word: &'a Word, words: &'
 }
 
 /// `tar xzf FILE`: letters without a dash, whose values follow in their order.
-fn bundled<'a>(parsed: &mut Parsed<'a>, scope: &Scope, word: &'a Word, words: &'a [Word], index: &mut usize) {
+fn bundled<'a>(
+    parsed: &mut ParsedArguments<'a>,
+    scope: &Scope,
+    word: &'a Word,
+    words: &'a [Word],
+    index: &mut usize,
+) {
     let text = word.beginning().into_owned();
     for letter in text.chars() {
         let name = format!("-{letter}");
         match scope.exact(&name) {
             Some(effect) => {
                 let value = effect.takes_next().then(|| next(scope, words, index)).flatten();
-                parsed.found.push(Found { name, effect, value });
+                parsed.found.push(ParsedOption { name, effect, value });
             }
             None => return parsed.unknown.push(word.shown()),
         }
@@ -250,7 +268,13 @@ fn bundled<'a>(parsed: &mut Parsed<'a>, scope: &Scope, word: &'a Word, words: &'
     }
 }
 
-fn single<'a>(parsed: &mut Parsed<'a>, scope: &Scope, word: &'a Word, words: &'a [Word], index: &mut usize) {
+fn single<'a>(
+    parsed: &mut ParsedArguments<'a>,
+    scope: &Scope,
+    word: &'a Word,
+    words: &'a [Word],
+    index: &mut usize,
+) {
     let text = word.beginning();
     let (head, attached) = match text.split_once('=') {
         Some((name, _)) => (name, Some(Cow::Owned(tail(word, name.len() + 1)))),
@@ -264,7 +288,7 @@ fn single<'a>(parsed: &mut Parsed<'a>, scope: &Scope, word: &'a Word, words: &'a
             None if effect.takes_next() => next(scope, words, index),
             attached => attached,
         };
-        return parsed.found.push(Found { name, effect, value });
+        return parsed.found.push(ParsedOption { name, effect, value });
     }
     if text.get(1..).is_some_and(|rest| rest.chars().all(|char| char.is_ascii_digit()))
         && scope.lists().any(|list| list.numeric)
@@ -274,7 +298,7 @@ fn single<'a>(parsed: &mut Parsed<'a>, scope: &Scope, word: &'a Word, words: &'a
     match scope.prefix(&text) {
         Some((start, effect)) => {
             let value = Some(Cow::Owned(tail(word, start.len()))).filter(|_| effect.takes_next());
-            parsed.found.push(Found { name: text.into_owned(), effect, value });
+            parsed.found.push(ParsedOption { name: text.into_owned(), effect, value });
         }
         None => parsed.unknown.push(word.shown()),
     }

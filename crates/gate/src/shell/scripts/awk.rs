@@ -1,6 +1,6 @@
 //! Programs of `awk`: `system`, pipes and `getline` run commands, `print >` writes files.
 
-use super::super::run::Around;
+use super::super::run::InheritedIo;
 use super::super::state::Shell;
 use super::super::value::Word;
 use super::{Effect, Options};
@@ -16,7 +16,7 @@ const OPTIONS: Options = Options {
 };
 
 impl Shell<'_> {
-    pub(super) fn awk(&mut self, base: &str, words: &[Word], around: &Around) {
+    pub(super) fn awk(&mut self, base: &str, words: &[Word], around: &InheritedIo) {
         let found = OPTIONS.read(words);
         found.doubts.iter().for_each(|doubt| self.doubt(*doubt));
         let mut programs: Vec<String> = Vec::new();

@@ -1,6 +1,6 @@
 //! Options and words by which programs load code or start commands, as data.
 
-use super::super::run::Around;
+use super::super::run::InheritedIo;
 use super::super::state::Shell;
 use super::super::value::Word;
 use std::collections::BTreeMap;
@@ -330,7 +330,7 @@ fn is_found(row: &Row, words: &[Word]) -> bool {
 
 impl Shell<'_> {
     /// Doubts words by which a program of the table loads or runs something.
-    pub(super) fn doubted_words(&mut self, base: &str, rest: &[Word], around: &Around) {
+    pub(super) fn doubted_words(&mut self, base: &str, rest: &[Word], around: &InheritedIo) {
         let Some(row) = find(base) else { return };
         let input = around.input.as_ref().and_then(|stream| stream.text.as_deref()).unwrap_or_default();
         let lines: Vec<Word> = if row.inside.is_empty() {

@@ -11,7 +11,7 @@ mod flags;
 mod sed;
 mod small;
 
-use super::run::Around;
+use super::run::InheritedIo;
 use super::state::{Redirect, RedirectKind, Shell};
 use super::value::{Piece, Word};
 
@@ -137,7 +137,7 @@ impl Options {
 
 impl Shell<'_> {
     /// Reads the script of a tool that has one.
-    pub(super) fn tool_script(&mut self, base: &str, words: &[Word], around: &Around) {
+    pub(super) fn tool_script(&mut self, base: &str, words: &[Word], around: &InheritedIo) {
         let rest = words.get(1..).unwrap_or_default();
         let looks = |word: &Word| matches!(word.text().as_deref(), Some("--version" | "--help"));
         if rest.first().is_some_and(looks) && rest.iter().all(looks) {
@@ -167,7 +167,7 @@ impl Shell<'_> {
                     self.doubt("a script of a tool that runs commands");
                     if !command.trim().is_empty() {
                         self.through.push(base.to_string());
-                        self.apart(|shell| shell.script(&command, &Around::default()));
+                        self.apart(|shell| shell.script(&command, &InheritedIo::default()));
                         self.through.pop();
                     }
                 }
@@ -179,7 +179,7 @@ impl Shell<'_> {
 
     /// Notes a file that a command reads or writes by a word of its own.
     pub(super) fn touch(&mut self, kind: RedirectKind, target: Word) {
-        let alone = Around { input: None, redirects: vec![Redirect { kind, target }] };
+        let alone = InheritedIo { input: None, redirects: vec![Redirect { kind, target }] };
         self.emit(Vec::new(), Vec::new(), &alone);
     }
 
@@ -202,7 +202,7 @@ impl Shell<'_> {
     }
 
     /// The text of a file with a script, if this line wrote it.
-    fn script_in(&mut self, file: &Word, around: &Around) -> Option<String> {
+    fn script_in(&mut self, file: &Word, around: &InheritedIo) -> Option<String> {
         let content = self.script_file(file, around).and_then(|stream| stream.text);
         if content.is_none() {
             self.doubt("a script of a tool in a file");

@@ -1,6 +1,6 @@
 //! Scripts of `sed`: `e` and `s///e` run commands, `w` and `r` write and read files.
 
-use super::super::run::Around;
+use super::super::run::InheritedIo;
 use super::super::state::Shell;
 use super::super::value::Word;
 use super::{Effect, Options};
@@ -19,7 +19,7 @@ const OPTIONS: Options = Options {
 const PLAIN: &str = "=dDgGhHnNpPxzF";
 
 impl Shell<'_> {
-    pub(super) fn sed(&mut self, base: &str, words: &[Word], around: &Around) {
+    pub(super) fn sed(&mut self, base: &str, words: &[Word], around: &InheritedIo) {
         let found = OPTIONS.read(words);
         found.doubts.iter().for_each(|doubt| self.doubt(*doubt));
         let mut lines: Vec<String> = Vec::new();

@@ -1,6 +1,6 @@
 //! Scripts of smaller tools: `jq` reads the environment and other modules, `dc` runs what stands behind `!`.
 
-use super::super::run::Around;
+use super::super::run::InheritedIo;
 use super::super::state::Shell;
 use super::super::value::Word;
 use super::{Effect, Options};
@@ -71,7 +71,7 @@ impl Shell<'_> {
         }
     }
 
-    pub(super) fn dc(&mut self, base: &str, words: &[Word], around: &Around) {
+    pub(super) fn dc(&mut self, base: &str, words: &[Word], around: &InheritedIo) {
         let found = DC.read(words);
         found.doubts.iter().for_each(|doubt| self.doubt(*doubt));
         let mut programs: Vec<String> = Vec::new();
@@ -101,7 +101,7 @@ impl Shell<'_> {
     }
 
     /// Interpreters without a language of their own here: what they load is not read.
-    pub(super) fn program_file(&mut self, base: &str, words: &[Word], around: &Around) {
+    pub(super) fn program_file(&mut self, base: &str, words: &[Word], around: &InheritedIo) {
         let loads = words.iter().any(|word| {
             let text = word.beginning();
             LOADS.iter().any(|flag| text == *flag || text.starts_with(&format!("{flag}=")))

@@ -9,11 +9,11 @@ fn packs_and_rules_that_are_there_are_never_overwritten_and_stay() {
     project.put(places::DENYLIST, "{\"rules\": []}");
     project.put(".marvin/packs/own/pack.json", "own");
     let plan = project.init();
-    assert_eq!(state(&plan, ".marvin/packs/testing/pack.json"), Some(State::Kept));
-    assert_eq!(state(&plan, places::DENYLIST), Some(State::Kept));
+    assert_eq!(state(&plan, ".marvin/packs/testing/pack.json"), Some(FileOutcome::Kept));
+    assert_eq!(state(&plan, places::DENYLIST), Some(FileOutcome::Kept));
     let plan = project.remove();
     for name in [".marvin/packs/testing", ".marvin/packs/own", places::DENYLIST] {
-        assert_eq!(state(&plan, name), Some(State::Kept), "{name}");
+        assert_eq!(state(&plan, name), Some(FileOutcome::Kept), "{name}");
     }
     assert_eq!(
         (project.text(".marvin/packs/testing/pack.json"), project.text(".marvin/packs/own/pack.json")),
@@ -29,7 +29,7 @@ fn a_pack_with_a_lesson_in_it_stays_whole() {
     project.put(".marvin/packs/testing/lessons.jsonl", "{\"title\": \"x\"}\n");
     project.put(".marvin/runs/run_20260101_000000_abcd/run.json", "{}");
     let plan = project.remove();
-    assert_eq!(state(&plan, ".marvin/packs/testing"), Some(State::Kept));
+    assert_eq!(state(&plan, ".marvin/packs/testing"), Some(FileOutcome::Kept));
     assert!(project.get(".marvin/packs/testing/pack.json").is_some());
     assert!(project.get(".marvin/runs/run_20260101_000000_abcd/run.json").is_some(), "the record stays");
     assert_eq!(project.get(places::RECEIPT), None);
@@ -77,11 +77,11 @@ fn skills_follow_the_open_format_and_changed_ones_stay() {
     let project = Project::new();
     project.put(".claude/skills/marvin-teach/SKILL.md", "mine");
     let plan = project.init();
-    assert_eq!(state(&plan, ".claude/skills/marvin-teach/SKILL.md"), Some(State::Kept));
+    assert_eq!(state(&plan, ".claude/skills/marvin-teach/SKILL.md"), Some(FileOutcome::Kept));
     project.put(".claude/skills/marvin-health/SKILL.md", "changed");
     let plan = project.remove();
-    assert_eq!(state(&plan, ".claude/skills/marvin-health/SKILL.md"), Some(State::Kept));
-    assert_eq!(state(&plan, ".claude/skills/marvin-reflect/SKILL.md"), Some(State::Deleted));
+    assert_eq!(state(&plan, ".claude/skills/marvin-health/SKILL.md"), Some(FileOutcome::Kept));
+    assert_eq!(state(&plan, ".claude/skills/marvin-reflect/SKILL.md"), Some(FileOutcome::Deleted));
     assert_eq!(project.text(".claude/skills/marvin-teach/SKILL.md"), "mine");
 }
 
@@ -94,7 +94,7 @@ fn a_skill_of_an_older_version_that_nobody_changed_is_renewed() {
     receipt.made(name, b"older");
     project.put(places::RECEIPT, receipt.written().unwrap());
     project.put(name, "older");
-    assert_eq!(state(&project.init(), name), Some(State::Merged));
+    assert_eq!(state(&project.init(), name), Some(FileOutcome::Merged));
     assert_eq!(project.text(name), words::SKILLS[3].1);
 }
 
@@ -147,7 +147,7 @@ fn a_mark_without_partner_is_a_problem_of_that_file_only() {
     let project = Project::new();
     project.put("CLAUDE.md", "<!-- marvin: begin -->\n");
     let plan = project.init();
-    assert_eq!(state(&plan, "CLAUDE.md"), Some(State::Left));
+    assert_eq!(state(&plan, "CLAUDE.md"), Some(FileOutcome::Left));
     assert!(plan.problems[0].contains("without its partner"));
     assert_eq!(project.text("CLAUDE.md"), "<!-- marvin: begin -->\n");
 }

@@ -18,7 +18,7 @@ fn a_bare_project_gets_everything_and_is_bare_again_afterwards() {
         ".marvin/packs/_pack.schema.json",
         ".claude/skills/marvin-teach/SKILL.md",
     ] {
-        assert_eq!(state(&plan, name), Some(State::Made), "{name}");
+        assert_eq!(state(&plan, name), Some(FileOutcome::Made), "{name}");
         assert!(project.get(name).is_some(), "{name}");
     }
     assert_eq!(project.get(".marvin/packs/rust/pack.json"), None, "there is no Rust here");
@@ -37,7 +37,7 @@ fn a_second_run_changes_nothing() {
     let plan = project.init();
     assert!(!plan.changes_anything(), "{:#?}", plan.changes);
     assert_eq!(project.everything(), after);
-    assert!(plan.changes.iter().all(|change| change.state == State::Unchanged), "{:#?}", plan.changes);
+    assert!(plan.changes.iter().all(|change| change.state == FileOutcome::Unchanged), "{:#?}", plan.changes);
     project.remove();
     assert!(!project.plan(true).unwrap().changes_anything(), "nor does a second removal");
 }

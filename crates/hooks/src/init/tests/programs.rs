@@ -17,8 +17,8 @@ fn a_program_that_is_not_on_the_path_goes_into_the_persons_own_settings() {
     assert!(!project.plan_with("", &Client::ALL, at, false).unwrap().changes_anything());
     // When it has come onto the PATH, the hooks move.
     let plan = project.init();
-    assert_eq!(state(&plan, places::CLAUDE_LOCAL_SETTINGS), Some(State::Deleted));
-    assert_eq!(state(&plan, places::CLAUDE_SETTINGS), Some(State::Made));
+    assert_eq!(state(&plan, places::CLAUDE_LOCAL_SETTINGS), Some(FileOutcome::Deleted));
+    assert_eq!(state(&plan, places::CLAUDE_SETTINGS), Some(FileOutcome::Made));
     assert!(!project.text(".gitignore").contains("settings.local.json"));
     assert_eq!(
         project.json(places::CODEX_HOOKS)["hooks"]["Stop"][0]["hooks"][0]["command"],

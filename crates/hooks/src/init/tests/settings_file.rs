@@ -55,7 +55,12 @@ fn a_hook_that_a_person_changed_is_kept_and_named() {
     project.put(".claude/settings.json", &text);
     let plan = project.init();
     let change = plan.changes.iter().find(|change| change.name == places::CLAUDE_SETTINGS).unwrap();
-    assert_eq!((change.state, change.note.contains("Stop")), (State::Unchanged, true), "{}", change.note);
+    assert_eq!(
+        (change.state, change.note.contains("Stop")),
+        (FileOutcome::Unchanged, true),
+        "{}",
+        change.note
+    );
     assert_eq!(project.text(".claude/settings.json"), text);
     project.remove();
     assert_eq!(project.get(".claude/settings.json"), None, "it starts Marvin all the same");
@@ -69,7 +74,7 @@ fn a_hook_that_was_taken_out_by_hand_comes_back() {
     value["hooks"].as_object_mut().unwrap().shift_remove("PreToolUse");
     project.put(".claude/settings.json", format!("{value:#}"));
     let plan = project.init();
-    assert_eq!(state(&plan, places::CLAUDE_SETTINGS), Some(State::Merged));
+    assert_eq!(state(&plan, places::CLAUDE_SETTINGS), Some(FileOutcome::Merged));
     assert!(project.json(".claude/settings.json")["hooks"]["PreToolUse"].is_array());
 }
 
@@ -136,11 +141,11 @@ fn unusual_shapes_are_reported_and_left() {
         let project = Project::new();
         project.put(places::CLAUDE_SETTINGS, text);
         let plan = project.init();
-        assert_eq!(state(&plan, places::CLAUDE_SETTINGS), Some(State::Left), "{text}");
+        assert_eq!(state(&plan, places::CLAUDE_SETTINGS), Some(FileOutcome::Left), "{text}");
         assert!(plan.problems[0].contains(word), "{:?}", plan.problems);
         assert_eq!(project.text(places::CLAUDE_SETTINGS), text);
         assert!(project.get(places::CODEX_HOOKS).is_some(), "the rest is done");
-        assert_eq!(state(&project.remove(), places::CLAUDE_SETTINGS), Some(State::Left));
+        assert_eq!(state(&project.remove(), places::CLAUDE_SETTINGS), Some(FileOutcome::Left));
         assert_eq!(project.text(places::CLAUDE_SETTINGS), text);
     }
 }

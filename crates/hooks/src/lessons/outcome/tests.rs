@@ -48,7 +48,7 @@ impl Scene {
         self.runs().join("run_1")
     }
 
-    fn settle(&self) -> Settled {
+    fn settle(&self) -> Settlement {
         let redactor = Arc::new(Redactor::patterns_only());
         settle(&self.run(), &self.packs(), &redactor).unwrap()
     }
@@ -93,7 +93,7 @@ fn a_run_is_counted_once_also_when_it_goes_on() {
     assert_eq!((a.utility_score, a.injection_count, a.correction_count), (Some(0.833), 2, 0));
     assert_eq!(a.last_injected.as_deref(), Some("2026-02-03T10:02:00.000Z"));
     let text = scene.text("packs/api/lessons.jsonl");
-    assert_eq!(scene.settle(), Settled::default());
+    assert_eq!(scene.settle(), Settlement::default());
     assert_eq!(scene.text("packs/api/lessons.jsonl"), text);
     // Later a correction about y.rs comes: it counts against the telling that was counted already.
     scene.add("runs/run_1/guidance.jsonl", &[said(9, "correction", "no", None, Some("/home/me/p/src/y.rs"))]);
@@ -102,7 +102,7 @@ fn a_run_is_counted_once_also_when_it_goes_on() {
     assert_eq!((later.outcomes[0].injected, later.outcomes[0].followed_by_correction), (0, 1));
     let a = scene.lesson("a");
     assert_eq!((a.utility_score, a.injection_count, a.correction_count), (Some(0.333), 2, 1));
-    assert_eq!(scene.settle(), Settled::default());
+    assert_eq!(scene.settle(), Settlement::default());
     scene.add("runs/run_1/injections.jsonl", &[injected(40, "src/x.rs", &["a"])]);
     assert_eq!(scene.settle().outcomes[0].injected, 1);
     assert_eq!(scene.lesson("a").injection_count, 3);
@@ -159,11 +159,14 @@ fn lines_that_are_strange_and_lessons_that_are_gone_are_survived() {
     let settled = scene.settle();
     assert_eq!((settled.outcomes.len(), settled.written), (2, 1));
     assert!(scene.text("packs/api/lessons.jsonl").starts_with(strange));
-    assert_eq!(scene.settle(), Settled::default());
+    assert_eq!(scene.settle(), Settlement::default());
     // A run without anything leaves nothing.
     std::fs::create_dir_all(scene.runs().join("run_2")).unwrap();
     let redactor = Arc::new(Redactor::patterns_only());
-    assert_eq!(settle(&scene.runs().join("run_2"), &scene.packs(), &redactor).unwrap(), Settled::default());
+    assert_eq!(
+        settle(&scene.runs().join("run_2"), &scene.packs(), &redactor).unwrap(),
+        Settlement::default()
+    );
     assert!(!scene.runs().join("run_2").join(OUTCOMES).exists());
 }
 
@@ -211,12 +214,12 @@ fn teaching_checks_for_what_is_there() {
     );
     let redactor = Redactor::patterns_only();
     let taught = |title: &str, actionable: &str, force: bool| {
-        let taught = teach::Taught {
+        let taught = teach::NewLesson {
             pack: "api".into(),
             title: title.into(),
             actionable: actionable.into(),
             force,
-            ..teach::Taught::default()
+            ..teach::NewLesson::default()
         };
         teach::teach(&taught, &scene.packs(), &redactor)
     };
@@ -226,7 +229,7 @@ fn teaching_checks_for_what_is_there() {
     );
     assert!(taught("More", "use POST for every write to a resource.", true).is_ok());
     assert!(taught(" ", "x", false).is_err() && taught("x", "", false).is_err());
-    let wrong = teach::Taught { pack: "apj".into(), ..teach::Taught::default() };
+    let wrong = teach::NewLesson { pack: "apj".into(), ..teach::NewLesson::default() };
     assert!(teach::teach(&wrong, &scene.packs(), &redactor).unwrap_err().contains("did you mean `api`"));
     let change = taught("Key", "never print AKIAIOSFODNN7EXAMPLE", false).unwrap();
     assert!(!String::from_utf8_lossy(&change.after).contains("AKIAIOSFODNN7EXAMPLE"));

@@ -5,15 +5,15 @@ mod plain;
 use super::{chat_ui, lend, packs, turn, welcome};
 use crate::cli::{OutputFormat, TurnArguments};
 use crate::failure::Failure;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_agent::chat::{Chat, ChatOptions};
 use marvin_base::environment::Environment;
-use marvin_base::person::{Person, Via};
+use marvin_base::person::{DecisionChannel, Person};
 use marvin_base::settings::table;
 use marvin_base::{Exit, names};
 use marvin_mcp::client::Servers;
 use marvin_tools::turbotime::Selection;
-use marvin_tui::{Opened, Options};
+use marvin_tui::{OpenedChat, Options};
 use std::io::IsTerminal;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -60,7 +60,7 @@ pub(super) fn run(arguments: TurnArguments) -> Result<Exit, Failure> {
             Ok(link) => format!("In the browser: {link}"),
             Err(error) => format!("not in the browser: {error}"),
         });
-        Ok(Opened { chat, welcome, note, held: Box::new(servers) })
+        Ok(OpenedChat { chat, welcome, note, held: Box::new(servers) })
     };
     marvin_tui::run(&options, open).map_err(Failure::failed)?;
     Ok(Exit::Success)
@@ -77,13 +77,13 @@ fn editor(environment: &Environment) -> String {
 /// Opens the conversation, with the servers of others that the settings name.
 async fn open(
     arguments: &TurnArguments,
-    mut ground: Ground,
+    mut ground: ProjectContext,
     at_terminal: bool,
 ) -> Result<(Chat, Servers), Failure> {
     names::prepare();
     let servers = lend(&mut ground, &CancellationToken::new()).await;
     // Who is not at a terminal cannot be asked: then a question of the gate is a refusal.
-    let found = at_terminal.then(|| Person::identify(&ground.environment, Via::Screen, None));
+    let found = at_terminal.then(|| Person::identify(&ground.environment, DecisionChannel::Screen, None));
     let person = found.and_then(Result::ok);
     let chat = Chat::open(ChatOptions { ground, person, brings: Some(Arc::new(packs::brought)) }).await?;
     if let Some(words) = &arguments.turbotime {

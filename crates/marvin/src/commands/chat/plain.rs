@@ -6,7 +6,7 @@ use crate::cli::TurnArguments;
 use crate::commands::{runtime, turn, welcome};
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::chat::{Answer, Approval, Chat, Event, Kind, Reply, Typed};
+use marvin_agent::chat::{Answer, Approval, Chat, Event, InputHistory, Kind, Reply};
 use marvin_base::{Exit, truncate};
 use rustyline::completion::Completer;
 use rustyline::error::ReadlineError;
@@ -21,7 +21,7 @@ use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// A line longer than this is not a prompt.
-const LONGEST: u64 = 16 * 1024 * 1024;
+const MAX_LINE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Talks until the lines end or the person leaves.
 pub(super) fn run(arguments: &TurnArguments, at_terminal: bool) -> Result<Exit, Failure> {
@@ -36,18 +36,23 @@ pub(super) fn run(arguments: &TurnArguments, at_terminal: bool) -> Result<Exit, 
     let ground = turn::ground(arguments, false)?;
     let runtime = runtime()?;
     let (chat, servers) = runtime.block_on(open(arguments, ground, at_terminal))?;
-    let mut plain =
-        Plain { lines: Lines::new(at_terminal, &chat)?, chat, runtime, at_terminal, exit: Exit::Success };
+    let mut plain = PlainFrontEnd {
+        lines: Lines::new(at_terminal, &chat)?,
+        chat,
+        runtime,
+        at_terminal,
+        exit: Exit::Success,
+    };
     plain.greet();
     let ended = plain.live(first);
-    let Plain { runtime, exit, .. } = plain;
+    let PlainFrontEnd { runtime, exit, .. } = plain;
     runtime.block_on(servers.end());
     ended.map(|()| exit)
 }
 
 /// The next line that is not blank, where nobody sits at a terminal; none at the end.
 fn piped() -> Result<Option<String>, Failure> {
-    let mut input = std::io::Read::take(std::io::stdin().lock(), LONGEST);
+    let mut input = std::io::Read::take(std::io::stdin().lock(), MAX_LINE_BYTES);
     loop {
         let mut bytes = Vec::new();
         let read = input.read_until(b'\n', &mut bytes);
@@ -65,7 +70,7 @@ fn piped() -> Result<Option<String>, Failure> {
 
 /// Where lines come from.
 enum Lines {
-    Terminal(Box<Editor<Words, DefaultHistory>>, Typed),
+    Terminal(Box<Editor<Words, DefaultHistory>>, InputHistory),
     Piped,
 }
 
@@ -97,7 +102,7 @@ impl Lines {
         let mut editor: Editor<Words, DefaultHistory> =
             Editor::with_config(Config::default()).map_err(cannot)?;
         editor.set_helper(Some(Words(chat.clone())));
-        let typed = Typed::read(&chat.ground().layout.typed(&chat.status().profile));
+        let typed = InputHistory::read(&chat.ground().layout.typed(&chat.status().profile));
         for line in typed.lines() {
             editor.add_history_entry(line).map_err(cannot)?;
         }
@@ -153,7 +158,7 @@ impl Lines {
     }
 }
 
-struct Plain {
+struct PlainFrontEnd {
     chat: Chat,
     runtime: Runtime,
     lines: Lines,
@@ -161,7 +166,7 @@ struct Plain {
     exit: Exit,
 }
 
-impl Plain {
+impl PlainFrontEnd {
     fn greet(&self) {
         let status = self.chat.status();
         if self.at_terminal {
@@ -257,7 +262,7 @@ impl Plain {
     /// Shows what happens until nothing is being answered.
     fn follow(&mut self, after: u64) -> Result<(), Failure> {
         let mut events = self.chat.events(Some(after));
-        let mut telling = Telling { at_line_start: true };
+        let mut telling = AnswerWriter { at_line_start: true };
         let handle = self.runtime.handle().clone();
         let mut interrupt = {
             let _entered = handle.enter();
@@ -286,7 +291,7 @@ impl Plain {
         }
     }
 
-    fn tell(&mut self, event: &Event, telling: &mut Telling) -> Result<(), Failure> {
+    fn tell(&mut self, event: &Event, telling: &mut AnswerWriter) -> Result<(), Failure> {
         let text = |path: &str| event.data.pointer(path).and_then(Value::as_str).unwrap_or_default();
         match event.kind.as_str() {
             "item.updated" => telling.piece(text("/item/delta"))?,
@@ -357,11 +362,11 @@ async fn pressed(interrupt: Option<&mut tokio::signal::unix::Signal>) {
 }
 
 /// The answer on standard output.
-struct Telling {
+struct AnswerWriter {
     at_line_start: bool,
 }
 
-impl Telling {
+impl AnswerWriter {
     fn piece(&mut self, text: &str) -> Result<(), Failure> {
         if text.is_empty() {
             return Ok(());

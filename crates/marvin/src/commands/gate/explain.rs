@@ -8,12 +8,12 @@ use marvin_base::environment::Environment;
 use marvin_base::settings::{Settings, Sources, table};
 use marvin_gate::Decision;
 use marvin_gate::layers::Ruling;
-use marvin_gate::meaning::{Judged, Place};
+use marvin_gate::meaning::{Place, SegmentJudgement};
 use marvin_hooks::desk::explain_answer;
 use marvin_hooks::event::Client;
 
 /// How deep commands are shown below what starts them.
-const DEEPEST: usize = 8;
+const MAX_DISPLAY_DEPTH: usize = 8;
 
 /// Explains a line.
 pub(super) fn run(line: &str, scene: &Scene, as_json: bool, exit_code: bool) -> Result<Exit, Failure> {
@@ -102,13 +102,13 @@ fn text(line: &str, ruling: &Ruling) -> String {
 }
 
 /// How deep each command is shown: below the one that starts it, where that is shown itself.
-fn depths(segments: &[Judged]) -> Vec<usize> {
+fn depths(segments: &[SegmentJudgement]) -> Vec<usize> {
     let mut depths: Vec<usize> = Vec::with_capacity(segments.len());
     for (at, segment) in segments.iter().enumerate() {
-        let starts = |(before, depth): (&Judged, &usize)| {
+        let starts = |(before, depth): (&SegmentJudgement, &usize)| {
             let name = before.words.first().map(|name| name.rsplit('/').next().unwrap_or(name));
             let inside = segment.through.get(before.through.len()).map(String::as_str);
-            (inside.is_some() && name == inside).then_some((depth + 1).min(DEEPEST))
+            (inside.is_some() && name == inside).then_some((depth + 1).min(MAX_DISPLAY_DEPTH))
         };
         // Only what comes right before it can start it; what it starts besides comes between.
         let found = segments.iter().zip(&depths).take(at).rev().take(16).find_map(starts);
@@ -117,7 +117,7 @@ fn depths(segments: &[Judged]) -> Vec<usize> {
     depths
 }
 
-fn branch(text: &mut String, segment: &Judged, bars: &[bool], more: bool) {
+fn branch(text: &mut String, segment: &SegmentJudgement, bars: &[bool], more: bool) {
     let stem: String = bars.iter().map(|bar| if *bar { "│  " } else { "   " }).collect();
     let (fork, bar) = if more { ("├─", "│ ") } else { ("└─", "  ") };
     let words = one_line(&segment.words.join(" "));

@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read};
 
 /// Bytes of a line. A longer one is not a command for a shell.
-const LONGEST: u64 = 8 * 1024 * 1024;
+const MAX_LINE_BYTES: u64 = 8 * 1024 * 1024;
 /// Bytes that are gathered before they are written.
 const GATHERED: usize = 64 * 1024;
 
 #[derive(Deserialize)]
-struct Asked {
+struct JudgeRequest {
     #[serde(default)]
     id: Value,
     command: String,
@@ -27,13 +27,13 @@ pub(super) fn run(scene: &Scene) -> Result<Exit, Failure> {
     let (mut line, mut number, mut bad) = (Vec::new(), 0u64, false);
     loop {
         line.clear();
-        let read = input.by_ref().take(LONGEST).read_until(b'\n', &mut line);
+        let read = input.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line);
         let read = read.map_err(|error| Failure::failed(format!("cannot read standard input: {error}")))?;
         if read == 0 {
             break;
         }
         number += 1;
-        let whole = line.last() == Some(&b'\n') || (read as u64) < LONGEST;
+        let whole = line.last() == Some(&b'\n') || (read as u64) < MAX_LINE_BYTES;
         if !whole {
             skip(&mut input)?;
         }
@@ -57,7 +57,7 @@ pub(super) fn run(scene: &Scene) -> Result<Exit, Failure> {
 }
 
 fn answer(line: &[u8], scene: &Scene) -> Result<Value, String> {
-    let asked: Asked = serde_json::from_slice(line)
+    let asked: JudgeRequest = serde_json::from_slice(line)
         .map_err(|error| format!("it is not an object with id and command: {error}"))?;
     let verdict = scene.layers.judge(&asked.command, scene.place()).verdict;
     Ok(json!({

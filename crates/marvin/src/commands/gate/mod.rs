@@ -22,9 +22,9 @@ use std::path::{Path, PathBuf};
 /// Runs one of the gate's commands.
 pub(crate) fn run(command: GateCommand) -> Result<Exit, Failure> {
     match command {
-        GateCommand::Judge { place, .. } => judge::run(&Scene::of(&place)?),
+        GateCommand::Judge { place, .. } => judge::run(&Scene::from_arguments(&place)?),
         GateCommand::Explain { command, place, json, exit_code, client } => {
-            let scene = Scene::of(&place)?;
+            let scene = Scene::from_arguments(&place)?;
             match client.as_deref().and_then(Client::read) {
                 Some(client) => explain::for_client(&command, &scene, client, json, exit_code),
                 None => explain::run(&command, &scene, json, exit_code),
@@ -52,7 +52,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn of(place: &GatePlace) -> Result<Self, Failure> {
+    fn from_arguments(place: &GatePlace) -> Result<Self, Failure> {
         Scene::find(place.working_dir.as_deref(), place.no_rules)
     }
 

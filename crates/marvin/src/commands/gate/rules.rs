@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::output;
 use marvin_base::Exit;
 use marvin_base::settings::nearest_of;
-use marvin_gate::layers::{List, Problem, Rule, Status, Trust, Whose, starter, test_file};
+use marvin_gate::layers::{List, Problem, Rule, RuleFileOwner, Status, Trust, starter, test_file};
 use serde_json::json;
 use std::path::Path;
 
@@ -152,7 +152,10 @@ pub(super) fn trust(remove: bool, working_dir: Option<&Path>, as_json: bool) -> 
     let list = scene.layout.trusted();
     let mut rows = Vec::new();
     for status in scene.layers.status() {
-        if status.source.whose != Whose::Project || status.source.list == List::Denylist || !status.exists {
+        if status.source.whose != RuleFileOwner::Project
+            || status.source.list == List::Denylist
+            || !status.exists
+        {
             continue;
         }
         let path = &status.source.path;

@@ -6,7 +6,7 @@ use crate::cli::{McpArguments, McpCommand};
 use crate::commands::{cancel_on_signal, directory, project, runtime};
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_base::environment::Environment;
 use marvin_base::settings::table;
 use marvin_base::{Exit, ids};
@@ -24,9 +24,9 @@ pub(super) fn run(arguments: &McpArguments) -> Result<Exit, Failure> {
 }
 
 /// The project around the directory, else the directory itself.
-fn ground(working_dir: Option<&Path>) -> Result<Ground, Failure> {
+fn ground(working_dir: Option<&Path>) -> Result<ProjectContext, Failure> {
     let project = project(working_dir)?;
-    Ok(Ground::find(Environment::of_process(), directory()?, project.as_deref(), true, Vec::new())?)
+    Ok(ProjectContext::find(Environment::of_process(), directory()?, project.as_deref(), true, Vec::new())?)
 }
 
 fn serve(arguments: &McpArguments) -> Result<Exit, Failure> {

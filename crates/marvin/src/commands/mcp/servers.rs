@@ -4,10 +4,10 @@ use crate::cli::{ServersCommand, ServersPlace};
 use crate::commands::{cancel_on_signal, deciding, runtime};
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_base::{Exit, truncate};
 use marvin_mcp::client;
-use marvin_tools::servers::{self, Server, State, Whose};
+use marvin_tools::servers::{self, Server, ServerOwner, ServerState};
 use serde_json::{Value, json};
 use std::io::IsTerminal;
 
@@ -20,7 +20,7 @@ pub(super) fn run(command: &ServersCommand) -> Result<Exit, Failure> {
     }
 }
 
-fn read(place: &ServersPlace) -> Result<(Ground, Vec<Server>, Vec<String>), Failure> {
+fn read(place: &ServersPlace) -> Result<(ProjectContext, Vec<Server>, Vec<String>), Failure> {
     let ground = super::ground(place.working_dir.as_deref())?;
     let (servers, problems) = servers::read(&ground.settings, &ground.layout, &ground.environment);
     Ok((ground, servers, problems))
@@ -37,12 +37,12 @@ fn find(servers: Vec<Server>, name: &str) -> Result<Server, Failure> {
     })
 }
 
-fn word(state: State) -> &'static str {
+fn word(state: ServerState) -> &'static str {
     match state {
-        State::Ready => "ready",
-        State::Untrusted => "not trusted",
-        State::Changed => "changed",
-        State::Off => "off",
+        ServerState::Ready => "ready",
+        ServerState::Untrusted => "not trusted",
+        ServerState::Changed => "changed",
+        ServerState::Off => "off",
     }
 }
 
@@ -66,7 +66,7 @@ fn list(place: &ServersPlace) -> Result<Exit, Failure> {
     }
     let mut text = String::new();
     for server in &servers {
-        let whose = if server.whose == Whose::Project { "project" } else { "person" };
+        let whose = if server.whose == ServerOwner::Project { "project" } else { "person" };
         let shown = output::visible(&truncate::line(&server.definition.shown(), 100));
         text.push_str(&format!("{:24}  {:11}  {whose:7}  {shown}\n", server.name, word(server.state)));
         for note in &server.notes {
@@ -86,10 +86,10 @@ fn check(name: Option<&str>, place: &ServersPlace) -> Result<Exit, Failure> {
     let (ground, servers, _) = read(place)?;
     if let Some(name) = name {
         let server = find(servers, name)?;
-        if server.state == State::Untrusted {
+        if server.state == ServerState::Untrusted {
             return Err(Failure { exit: Exit::Blocked, ..Failure::failed(client::untrusted(&server)) });
         }
-        if server.state == State::Changed {
+        if server.state == ServerState::Changed {
             return Err(Failure { exit: Exit::Blocked, ..Failure::failed(client::changed(&server)) });
         }
     }
@@ -142,7 +142,7 @@ fn trust(name: &str, remove: bool, yes: bool, place: &ServersPlace) -> Result<Ex
     let server = find(servers, name)?;
     let shown = output::visible(&server.definition.shown());
     let person = deciding::person(None)?;
-    if !remove && !yes && (server.whose == Whose::Project || server.state == State::Changed) {
+    if !remove && !yes && (server.whose == ServerOwner::Project || server.state == ServerState::Changed) {
         if !std::io::stdin().is_terminal() {
             return Err(Failure {
                 exit: Exit::Blocked,

@@ -7,7 +7,7 @@ use super::{deciding, directory, packs, project};
 use crate::cli::{CommitmentsPlace, MemoryChange, MemoryCommand, MemoryQuestion, Reviewer};
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_agent::session::artifacts;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
@@ -15,7 +15,7 @@ use marvin_base::settings::table;
 use marvin_memory::candidate::Candidate;
 use marvin_memory::embed::{Bert, Embedder};
 use marvin_memory::index::Kind;
-use marvin_memory::memory::{Decision, From, Memory, Proposed, Recall};
+use marvin_memory::memory::{CandidateOrigin, Decision, Memory, ProposalOutcome, Recall};
 use marvin_memory::proposal::{Origin, Proposal};
 use marvin_memory::{MemoryError, Person, Places, eval, practice};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ use std::io::Read;
 use std::path::Path;
 
 /// Bytes of a file that is imported.
-const LARGEST: u64 = 64 * 1024 * 1024;
+const MAX_IMPORT_BYTES: u64 = 64 * 1024 * 1024;
 
 impl std::convert::From<MemoryError> for Failure {
     fn from(error: MemoryError) -> Self {
@@ -65,11 +65,11 @@ pub(super) fn run(command: MemoryCommand) -> Result<Exit, Failure> {
 }
 
 /// The memory of the project around the directory; else the person's own.
-fn memory(place: &CommitmentsPlace) -> Result<(Memory, Ground), Failure> {
+fn memory(place: &CommitmentsPlace) -> Result<(Memory, ProjectContext), Failure> {
     let project = project(place.working_dir.as_deref())?;
     let ground =
-        Ground::find(Environment::of_process(), directory()?, project.as_deref(), false, Vec::new())?;
-    let places = Places::of(&ground.layout, &ground.settings);
+        ProjectContext::find(Environment::of_process(), directory()?, project.as_deref(), false, Vec::new())?;
+    let places = Places::from_settings(&ground.layout, &ground.settings);
     Ok((Memory::open(places, ground.redactor.clone()), ground))
 }
 
@@ -189,16 +189,16 @@ fn import(file: &Path, place: &CommitmentsPlace) -> Result<Exit, Failure> {
     let bytes = if file == Path::new("-") {
         let mut bytes = Vec::new();
         std::io::stdin()
-            .take(LARGEST + 1)
+            .take(MAX_IMPORT_BYTES + 1)
             .read_to_end(&mut bytes)
             .map_err(|error| Failure::usage(format!("cannot read standard input: {error}")))?;
         bytes
     } else {
-        marvin_base::files::read(file, LARGEST, marvin_base::files::Links::Follow)
+        marvin_base::files::read(file, MAX_IMPORT_BYTES, marvin_base::files::Links::Follow)
             .map_err(|error| Failure::usage(format!("cannot read {name}: {error}")))?
     };
-    if bytes.len() as u64 > LARGEST {
-        return Err(Failure::usage(format!("{name} is larger than {LARGEST} bytes")));
+    if bytes.len() as u64 > MAX_IMPORT_BYTES {
+        return Err(Failure::usage(format!("{name} is larger than {MAX_IMPORT_BYTES} bytes")));
     }
     let mut candidates = Vec::new();
     for (number, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
@@ -216,23 +216,24 @@ fn import(file: &Path, place: &CommitmentsPlace) -> Result<Exit, Failure> {
         let candidate = value.get("candidate").unwrap_or(&value);
         candidates.push(Candidate::read(candidate, &ground.redactor).map_err(wrong)?);
     }
-    let outcomes = memory.propose(candidates.clone(), Origin::Import, &From::default())?;
-    let proposed: Vec<(Candidate, Proposed)> = candidates.into_iter().zip(outcomes).collect();
+    let outcomes = memory.propose(candidates.clone(), Origin::Import, &CandidateOrigin::default())?;
+    let proposed: Vec<(Candidate, ProposalOutcome)> = candidates.into_iter().zip(outcomes).collect();
     told(&proposed, place.json)
 }
 
 /// What became of proposals.
-fn told(proposed: &[(Candidate, Proposed)], as_json: bool) -> Result<Exit, Failure> {
+fn told(proposed: &[(Candidate, ProposalOutcome)], as_json: bool) -> Result<Exit, Failure> {
     if as_json {
-        let row = |(candidate, outcome): &(Candidate, Proposed)| json!({"fingerprint": candidate.fingerprint(), "text": candidate.text, "outcome": outcome});
+        let row = |(candidate, outcome): &(Candidate, ProposalOutcome)| json!({"fingerprint": candidate.fingerprint(), "text": candidate.text, "outcome": outcome});
         return output::json(&proposed.iter().map(row).collect());
     }
-    let pending = proposed.iter().filter(|(_, outcome)| matches!(outcome, Proposed::Pending(_))).count();
+    let pending =
+        proposed.iter().filter(|(_, outcome)| matches!(outcome, ProposalOutcome::Pending(_))).count();
     let mut text = String::new();
     for (candidate, outcome) in proposed {
         let word = match outcome {
-            Proposed::Pending(_) => "waits",
-            Proposed::Skipped(why) => why,
+            ProposalOutcome::Pending(_) => "waits",
+            ProposalOutcome::Skipped(why) => why,
         };
         text.push_str(&format!("{}  ({word})\n", show::row(&candidate.fingerprint(), candidate)));
     }
@@ -279,7 +280,7 @@ fn evaluate(
     as_json: bool,
 ) -> Result<Exit, Failure> {
     let labelled = eval::read(file, format).map_err(Failure::usage)?;
-    let ground = Ground::find(Environment::of_process(), directory()?, None, false, Vec::new())?;
+    let ground = ProjectContext::find(Environment::of_process(), directory()?, None, false, Vec::new())?;
     let named = embedder.map(Path::to_path_buf).or(ground.settings.given(&table::EMBEDDER).map(Into::into));
     let model = named.map(|directory| Bert::read(&directory)).transpose().map_err(Failure::usage)?;
     let scratch = tempfile::Builder::new()

@@ -123,7 +123,7 @@ mod tests {
     use marvin_base::redact::Redactor;
     use marvin_memory::Places;
     use marvin_memory::candidate::{Source, Type};
-    use marvin_memory::memory::From;
+    use marvin_memory::memory::CandidateOrigin;
     use marvin_memory::proposal::Origin;
     use std::sync::Arc;
 
@@ -143,7 +143,7 @@ mod tests {
             why_store: "test".into(),
         };
         let all = ["one", "two", "three", "four", "five"].map(|text| candidate(&format!("fact {text}")));
-        memory.propose(all.to_vec(), Origin::Think, &From::default()).unwrap();
+        memory.propose(all.to_vec(), Origin::Think, &CandidateOrigin::default()).unwrap();
         let waiting = memory.pending().unwrap();
         let person = marvin_base::person::testing::person("ann", directory.path()).unwrap();
         let answers = "y\nwhat?\nn\ne\nfact 3\nnumbers, odd\n10\ns\n";

@@ -5,7 +5,7 @@ use crate::output;
 use marvin_base::{Exit, truncate};
 use marvin_memory::candidate::Candidate;
 use marvin_memory::decision::Fate;
-use marvin_memory::memory::{Memory, Recalled, Remembered};
+use marvin_memory::memory::{Memory, MemoryRecord, RecalledMemory};
 use marvin_memory::proposal::Proposal;
 use marvin_memory::turns::Turns;
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ pub(super) fn whole(proposal: &Proposal) -> String {
     output::visible(&text)
 }
 
-fn state(remembered: &Remembered) -> String {
+fn state(remembered: &MemoryRecord) -> String {
     match &remembered.approval.fate {
         _ if remembered.expired => "over".into(),
         Fate::Active => "active".into(),
@@ -63,7 +63,7 @@ fn state(remembered: &Remembered) -> String {
 
 /// Shows what is remembered.
 pub(super) fn list(memory: &Memory, all: bool, as_json: bool) -> Result<Exit, Failure> {
-    let remembered: Vec<Remembered> =
+    let remembered: Vec<MemoryRecord> =
         memory.list()?.into_iter().filter(|remembered| all || remembered.is_active()).collect();
     if as_json {
         return output::json(&json!(remembered));
@@ -83,7 +83,7 @@ pub(super) fn list(memory: &Memory, all: bool, as_json: bool) -> Result<Exit, Fa
 }
 
 /// Shows what was found.
-pub(super) fn found(found: &[Recalled]) -> Result<Exit, Failure> {
+pub(super) fn found(found: &[RecalledMemory]) -> Result<Exit, Failure> {
     if found.is_empty() {
         return output::line("Nothing of that is remembered.");
     }

@@ -10,7 +10,7 @@ use marvin_gate::layers::learn;
 use marvin_hooks::lessons::evolve::{self, Fate, Plan};
 use marvin_hooks::lessons::health::{self, Health};
 use marvin_hooks::lessons::reflect::{self, Candidate, Edit};
-use marvin_hooks::lessons::teach::{self, Taught};
+use marvin_hooks::lessons::teach::{self, NewLesson};
 use marvin_hooks::lessons::{Change, LESSONS};
 use serde_json::{Value, json};
 use std::io::{BufRead, IsTerminal};
@@ -28,7 +28,7 @@ pub(in crate::commands) fn run(command: LessonsCommand) -> Result<Exit, Failure>
             evolve(pack.as_deref(), &Shelf::find(consent.working_dir.as_deref())?, &consent)
         }
         LessonsCommand::Teach { pack, title, actionable, description, category, force, consent } => {
-            let taught = Taught { pack, title, actionable, description, category, force };
+            let taught = NewLesson { pack, title, actionable, description, category, force };
             let shelf = Shelf::find(consent.working_dir.as_deref())?;
             let change = teach::teach(&taught, &shelf.packs, &output::environment_redactor());
             let change = change.map_err(Failure::usage)?;

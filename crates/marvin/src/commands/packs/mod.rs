@@ -10,9 +10,9 @@ use crate::cli::PacksCommand;
 use crate::commands::directory;
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::Ground;
+use marvin_agent::ProjectContext;
 use marvin_agent::compose::{Extra, FROM_REPOSITORY};
-use marvin_agent::session::{Brought, Offer};
+use marvin_agent::session::{ExtraContext, Offer};
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use marvin_base::settings::table;
@@ -40,7 +40,7 @@ pub(super) fn run(command: PacksCommand) -> Result<Exit, Failure> {
 }
 
 /// What packs tell an agent of ours when it begins, where it has file tools.
-pub(super) fn for_agents(ground: &Ground) -> Option<Extra> {
+pub(super) fn for_agents(ground: &ProjectContext) -> Option<Extra> {
     let cap = ground.settings.count(&table::PACKS_TOKENS);
     let mut text = ground.coding.then(|| packs::at_start(&ground.layout, cap)).flatten()?;
     let trust = Trust::read(&ground.layout.trusted());
@@ -51,8 +51,8 @@ pub(super) fn for_agents(ground: &Ground) -> Option<Extra> {
 }
 
 /// What packs bring into a session of ours: what is told when it begins, and what is found where it fits.
-pub(super) fn brought(ground: &Ground) -> Brought {
-    Brought { told: for_agents(ground).into_iter().collect(), offered: vec![offered(&ground.layout)] }
+pub(super) fn brought(ground: &ProjectContext) -> ExtraContext {
+    ExtraContext { told: for_agents(ground).into_iter().collect(), offered: vec![offered(&ground.layout)] }
 }
 
 /// What packs teach, to be found like everything else that is remembered.
@@ -72,7 +72,7 @@ pub(super) fn offered(layout: &Layout) -> Offer {
         }
     }
     let all: Vec<(&str, &str)> = documents.iter().map(|one| (one.id.as_str(), one.text.as_str())).collect();
-    Offer { kind: Kind::PackLesson, stamp: signature::of(&json!(all)), documents }
+    Offer { kind: Kind::PackLesson, stamp: signature::hash(&json!(all)), documents }
 }
 
 /// A project and its packs.

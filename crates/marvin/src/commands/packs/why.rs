@@ -7,15 +7,15 @@ use marvin_base::Exit;
 use marvin_base::clock;
 use marvin_base::environment::Environment;
 use marvin_base::settings::{Settings, table};
-use marvin_hooks::packs::score::{MOST_PACKS, STRONG, WEAK};
-use marvin_hooks::packs::{Reach, Recent, Scored, Told, relative, tell};
+use marvin_hooks::packs::score::{MAX_INJECTED_PACKS, STRONG, WEAK};
+use marvin_hooks::packs::{InjectionHistory, Reach, RecentGuidance, ScoredPack, relative, tell};
 use serde_json::{Value, json};
 use std::path::{Component, Path, PathBuf};
 
 pub(super) fn run(file: &Path, corrected: &[String], shelf: &Shelf, as_json: bool) -> Result<Exit, Failure> {
     let file = relative(&resolve(&shelf.here.join(file)), &shelf.project);
     let now = clock::now();
-    let recent = Recent {
+    let recent = RecentGuidance {
         corrections: corrected.iter().map(|category| (category.clone(), now)).collect(),
         categories: Vec::new(),
     };
@@ -26,8 +26,8 @@ pub(super) fn run(file: &Path, corrected: &[String], shelf: &Shelf, as_json: boo
     }
     let all = shelf.packs.score_all(&file, &recent, now);
     let chosen = shelf.packs.score(&file, &recent);
-    let telling = tell(&chosen, &file, &mut Told::default(), cap(shelf)?);
-    let is_told = |scored: &Scored| chosen.iter().any(|one| one.pack.name() == scored.pack.name());
+    let telling = tell(&chosen, &file, &mut InjectionHistory::default(), cap(shelf)?);
+    let is_told = |scored: &ScoredPack| chosen.iter().any(|one| one.pack.name() == scored.pack.name());
     if as_json {
         let packs: Vec<Value> = all
             .iter()
@@ -69,12 +69,13 @@ pub(super) fn run(file: &Path, corrected: &[String], shelf: &Shelf, as_json: boo
 /// The settings of the project say how much is told.
 fn cap(shelf: &Shelf) -> Result<usize, Failure> {
     let environment = Environment::of_process();
-    let ground = marvin_agent::Ground::find(environment, shelf.here.clone(), None, false, Vec::new())?;
+    let ground =
+        marvin_agent::ProjectContext::find(environment, shelf.here.clone(), None, false, Vec::new())?;
     let settings: &Settings = &ground.settings;
     Ok(settings.count(&table::PACKS_TOKENS))
 }
 
-fn verdict(scored: &Scored, told: bool) -> String {
+fn verdict(scored: &ScoredPack, told: bool) -> String {
     if let Some(pattern) = &scored.excluded {
         return format!("silent: excludes_paths has {pattern}");
     }
@@ -89,7 +90,7 @@ fn verdict(scored: &Scored, told: bool) -> String {
         }
         (Reach::Silent, _) if scored.score > 0 => format!("silent: {needs} needed, {kind}"),
         (Reach::Silent, _) => "silent: nothing speaks for it".to_string(),
-        (_, false) => format!("not told: {MOST_PACKS} packs come before it"),
+        (_, false) => format!("not told: {MAX_INJECTED_PACKS} packs come before it"),
     }
 }
 

@@ -8,7 +8,7 @@ use marvin_flow::view::{StepView, View};
 use std::path::Path;
 
 /// Rows that are shown; the rest is counted.
-const MOST: usize = 200;
+const MAX_LISTED_ROWS: usize = 200;
 
 /// Shows a run of a workflow.
 pub(in super::super) fn inspect(path: &Path, timeline: bool, as_json: bool) -> Result<Exit, Failure> {
@@ -45,20 +45,32 @@ fn took(step: &StepView) -> String {
 
 fn table(view: &View) -> String {
     let mut text = head(view);
-    let wide =
-        view.steps.iter().take(MOST).map(|step| step.step_id.chars().count()).max().unwrap_or(4).clamp(4, 32);
-    let workers =
-        view.steps.iter().take(MOST).map(|step| step.worker.chars().count()).max().unwrap_or(6).clamp(6, 20);
+    let wide = view
+        .steps
+        .iter()
+        .take(MAX_LISTED_ROWS)
+        .map(|step| step.step_id.chars().count())
+        .max()
+        .unwrap_or(4)
+        .clamp(4, 32);
+    let workers = view
+        .steps
+        .iter()
+        .take(MAX_LISTED_ROWS)
+        .map(|step| step.worker.chars().count())
+        .max()
+        .unwrap_or(6)
+        .clamp(6, 20);
     text.push_str(&format!(
         "\n{:13}  {:wide$}  {:workers$}  {:>5}  {:>8}  detail\n",
         "status", "step", "worker", "tries", "took"
     ));
     // What a person looks for first: what is not over.
     let mut steps: Vec<&StepView> = view.steps.iter().collect();
-    if steps.len() > MOST {
+    if steps.len() > MAX_LISTED_ROWS {
         steps.sort_by_key(|step| step.status.lets_go_on());
     }
-    for step in steps.iter().take(MOST) {
+    for step in steps.iter().take(MAX_LISTED_ROWS) {
         let line = format!(
             "{:13}  {:wide$}  {:workers$}  {:>5}  {:>8}  {}",
             step.status.word(),
@@ -71,13 +83,13 @@ fn table(view: &View) -> String {
         text.push_str(line.trim_end());
         text.push('\n');
     }
-    if view.steps.len() > MOST {
-        text.push_str(&format!("… and {} more (--json shows all)\n", view.steps.len() - MOST));
+    if view.steps.len() > MAX_LISTED_ROWS {
+        text.push_str(&format!("… and {} more (--json shows all)\n", view.steps.len() - MAX_LISTED_ROWS));
     }
     if !view.retries.is_empty() {
         text.push_str("\nretries\n");
     }
-    for retry in view.retries.iter().take(MOST) {
+    for retry in view.retries.iter().take(MAX_LISTED_ROWS) {
         let verdict = if retry.allowed { "allowed" } else { "refused" };
         let how = retry.strategy.as_ref().map(|strategy| format!(" → {strategy}")).unwrap_or_default();
         let code = retry.code.as_ref().map(|code| format!(" [{code}]")).unwrap_or_default();
@@ -94,14 +106,14 @@ fn table(view: &View) -> String {
     if !waiting.is_empty() {
         text.push_str("\nwaiting for a person\n");
     }
-    for step in waiting.iter().take(MOST) {
+    for step in waiting.iter().take(MAX_LISTED_ROWS) {
         let kind = step.blocked.as_deref().unwrap_or_default();
         text.push_str(&format!("{kind:13}  {}: {}\n", step.step_id, truncate::line(&step.detail, 200)));
     }
     if !view.artifacts.is_empty() {
         text.push_str("\nartifacts\n");
     }
-    for artifact in view.artifacts.iter().take(MOST) {
+    for artifact in view.artifacts.iter().take(MAX_LISTED_ROWS) {
         let word = |key: &str| artifact.get(key).and_then(|value| value.as_str()).unwrap_or_default();
         text.push_str(&format!(
             "{:13}  {}  {}\n",

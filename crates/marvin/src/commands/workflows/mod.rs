@@ -17,7 +17,7 @@ use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use marvin_flow::drive::DriveError;
-use marvin_flow::engine::{self, EngineError, Said};
+use marvin_flow::engine::{self, EngineError, PersonDecision};
 use marvin_flow::spec::{self, SpecError, Workflow};
 use marvin_flow::{draw, view, workers};
 use marvin_hooks::inspect as runs;
@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long a run may take to stop once it was told to.
-const PATIENCE: Duration = Duration::from_secs(30);
+const STOP_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
@@ -56,7 +56,7 @@ pub(super) fn about(command: WorkflowCommand) -> Result<Exit, Failure> {
         WorkflowCommand::Graph { file, dot, svg, json } => graph(&file, dot, svg, json),
         WorkflowCommand::Approve { step, reject, reason } => {
             let word = if reject { "workflow approve --reject" } else { "workflow approve" };
-            say(&step, &Said::Approve { yes: !reject, reason }, word)
+            say(&step, &PersonDecision::Approve { yes: !reject, reason }, word)
         }
         WorkflowCommand::Answer { step, text, value } => {
             let answer = match (text, value) {
@@ -65,12 +65,12 @@ pub(super) fn about(command: WorkflowCommand) -> Result<Exit, Failure> {
                 })?,
                 (text, None) => Value::from(text.unwrap_or_default()),
             };
-            say(&step, &Said::Answer(answer), "workflow answer")
+            say(&step, &PersonDecision::Answer(answer), "workflow answer")
         }
         WorkflowCommand::Settle { step, outcome, outputs } => {
             let outputs = serde_json::from_str(&outputs)
                 .map_err(|error| Failure::usage(format!("--outputs is no JSON object: {error}")))?;
-            say(&step, &Said::Settle { word: outcome, outputs }, "workflow settle")
+            say(&step, &PersonDecision::Settle { word: outcome, outputs }, "workflow settle")
         }
     }
 }
@@ -178,7 +178,7 @@ fn find(which: &WhichRun) -> Result<PathBuf, Failure> {
     Ok(path)
 }
 
-fn say(step: &WhichStep, said: &Said, command: &str) -> Result<Exit, Failure> {
+fn say(step: &WhichStep, said: &PersonDecision, command: &str) -> Result<Exit, Failure> {
     let person = deciding::person(None)?;
     let path = find(&step.which)?;
     person.record(command, &format!("{} {}", path.display(), step.step))?;
@@ -212,7 +212,7 @@ pub(super) fn stop(which: &WhichRun) -> Result<Exit, Failure> {
     };
     rustix::process::kill_process(process, rustix::process::Signal::TERM)
         .map_err(|error| Failure::failed(format!("cannot stop {holder}: {error}")))?;
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + STOP_TIMEOUT;
     while engine::holder(&path).is_some() {
         if Instant::now() > until {
             return Err(Failure::failed(format!("{holder} was told to stop, and does not")));

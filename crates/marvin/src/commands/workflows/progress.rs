@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Running steps that are shown at a time.
-const MOST: usize = 8;
+const MAX_DISPLAYED_STEPS: usize = 8;
 /// The pictures of a second.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -135,10 +135,10 @@ impl Board {
         let mut lines: Vec<String> = self
             .running
             .iter()
-            .take(MOST)
+            .take(MAX_DISPLAYED_STEPS)
             .map(|(step, (since, what))| format!("  · {step}  {what}  {} s", since.elapsed().as_secs()))
             .collect();
-        if let Some(more) = self.running.len().checked_sub(MOST).filter(|more| *more > 0) {
+        if let Some(more) = self.running.len().checked_sub(MAX_DISPLAYED_STEPS).filter(|more| *more > 0) {
             lines.push(format!("  · and {more} more"));
         }
         lines.push(format!("  {} of {} steps over", self.over, self.all));

@@ -5,13 +5,13 @@ use super::progress::{self, Progress};
 use crate::cli::{FlowArguments, ResumeRunArguments, RunWorkflowArguments};
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::Ground;
-use marvin_agent::crew::Crew;
+use marvin_agent::ProjectContext;
+use marvin_agent::crew::StepAgents;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use marvin_flow::drive::{drive, needs_model};
-use marvin_flow::engine::{self, Options, Outcome, Prepared, Run, RunStatus};
+use marvin_flow::engine::{self, Options, Outcome, PreparedRun, Run, RunStatus};
 use marvin_flow::manager;
 use marvin_flow::record::Sync;
 use marvin_flow::spec::{self, Workflow};
@@ -53,15 +53,15 @@ pub(in super::super) fn run(arguments: &RunWorkflowArguments) -> Result<Exit, Fa
 
 /// Makes a goal into a workflow, and runs it.
 async fn reach(
-    ground: &Arc<Ground>,
+    ground: &Arc<ProjectContext>,
     goal: &str,
     commitments: &[String],
     options: Options,
     cancel: CancellationToken,
     progress: &Progress,
 ) -> Result<Outcome, Failure> {
-    let prepared = Prepared::new(ground, goal, options)?;
-    let crew = Arc::new(Crew::open(ground, prepared.directory(), prepared.trace(), &cancel)?);
+    let prepared = PreparedRun::new(ground, goal, options)?;
+    let crew = Arc::new(StepAgents::open(ground, prepared.directory(), prepared.trace(), &cancel)?);
     let Some(workflow) = planned(&crew, goal, commitments, &cancel).await? else {
         let path = prepared.directory().path().display().to_string();
         prepared.abandon(ground, goal)?;
@@ -75,7 +75,7 @@ async fn reach(
 
 /// The workflow that the Planner makes of a goal, or the one step that it is without a plan.
 async fn planned(
-    crew: &Crew,
+    crew: &StepAgents,
     goal: &str,
     commitments: &[String],
     cancel: &CancellationToken,
@@ -95,7 +95,7 @@ async fn planned(
 }
 
 /// Why there is no plan.
-fn unplanned(crew: &Crew, run: &str) -> Failure {
+fn unplanned(crew: &StepAgents, run: &str) -> Failure {
     let spent = crew.cost().is_spent().unwrap_or(false);
     let (exit, why) = match spent {
         true => {
@@ -122,7 +122,7 @@ pub(in super::super) fn resume(arguments: &ResumeRunArguments) -> Result<Exit, F
 
 /// Runs it to its end, with the tools of others where somebody thinks.
 async fn go(
-    mut ground: Ground,
+    mut ground: ProjectContext,
     run: Run,
     cancel: CancellationToken,
     progress: &Progress,
@@ -139,8 +139,8 @@ async fn go(
     Ok(outcome?)
 }
 
-fn ground(working_dir: Option<&Path>, flow: &FlowArguments) -> Result<Ground, Failure> {
-    Ok(Ground::find(Environment::of_process(), directory()?, working_dir, true, flow.model.flags())?)
+fn ground(working_dir: Option<&Path>, flow: &FlowArguments) -> Result<ProjectContext, Failure> {
+    Ok(ProjectContext::find(Environment::of_process(), directory()?, working_dir, true, flow.model.flags())?)
 }
 
 fn options(flow: &FlowArguments, listener: marvin_agent::trace::Listener) -> Options {

@@ -5,7 +5,7 @@ mod server;
 mod servitors;
 mod work;
 
-use crate::support::{Running, World};
+use crate::support::{RunningProgram, World};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;
@@ -14,7 +14,7 @@ use std::process::ChildStdin;
 
 /// A client that speaks line by line.
 struct Pipe {
-    running: Running,
+    running: RunningProgram,
     stdin: Option<ChildStdin>,
     next: u64,
     /// What it was told beside answers.

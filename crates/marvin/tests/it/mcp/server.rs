@@ -177,7 +177,7 @@ fn discover() -> ClientLifecycleMode {
 }
 
 /// Starts the server over HTTP; gives it, its address and its token.
-pub(super) fn served(world: &World, more: &[&str]) -> (crate::support::Running, String) {
+pub(super) fn served(world: &World, more: &[&str]) -> (crate::support::RunningProgram, String) {
     let mut running =
         world.marvin(["mcp", "--http"]).args(more).env("MARVIN_MCP_TOKEN", "secret-token-1").start();
     let line: Value = serde_json::from_str(&running.line().unwrap()).unwrap();

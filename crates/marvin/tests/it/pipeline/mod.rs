@@ -11,7 +11,7 @@ mod depth;
 #[cfg(test)]
 mod time;
 
-use crate::support::{Ended, Marvin, World, json_file, ledger};
+use crate::support::{Marvin, ProgramOutput, World, json_file, ledger};
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -60,7 +60,7 @@ fn begin(world: &World, path: &str, script: &str, goal: &str) -> Marvin {
     with_rust(world.marvin(words)).env("PATH", path)
 }
 
-fn build(world: &World, path: &str, name: &str) -> Ended {
+fn build(world: &World, path: &str, name: &str) -> ProgramOutput {
     begin(world, path, &script(name), "Build it").env("MARVIN_VERIFY_ROUNDS", "1").run()
 }
 
@@ -78,7 +78,7 @@ fn git(world: &World, words: &[&str]) -> String {
 }
 
 /// What every project has at its end.
-fn is_whole(world: &World, ended: &Ended) -> Vec<Value> {
+fn is_whole(world: &World, ended: &ProgramOutput) -> Vec<Value> {
     assert_eq!(ended.code, Some(0), "{}\n{}", ended.stderr, String::from_utf8_lossy(&ended.stdout));
     assert_eq!(state(world), "5");
     for document in [
@@ -134,7 +134,7 @@ fn sent_back(trace: &[Value]) -> Vec<&str> {
 }
 
 /// What the Python project shows on its way.
-fn is_the_python_program(world: &World, path: &str, ended: &Ended) {
+fn is_the_python_program(world: &World, path: &str, ended: &ProgramOutput) {
     let trace = is_whole(world, ended);
     // The stub, and the test that mocked, did not get through.
     assert_eq!(sent_back(&trace), ["1a.spec.1", "2a.tests.1"]);
@@ -296,7 +296,7 @@ fn kill_now_and_then(
     kills: u64,
     killed: &mut u64,
     dice: &mut Dice,
-) -> Ended {
+) -> ProgramOutput {
     loop {
         let marvin = begin(world, path, &script("python_cli"), "Build it").env("MARVIN_VERIFY_ROUNDS", "1");
         if *killed == kills {
@@ -315,7 +315,7 @@ fn kill_now_and_then(
     }
 }
 
-fn ends_as(quiet: &World, world: &World, ended: &Ended, killed: u64) {
+fn ends_as(quiet: &World, world: &World, ended: &ProgramOutput, killed: u64) {
     assert_eq!(
         ended.code,
         Some(0),

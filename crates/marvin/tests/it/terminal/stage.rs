@@ -1,6 +1,6 @@
 //! A real terminal: tmux with a socket of its own, and the program in it.
 
-use crate::support::{PATIENCE, PROGRAM, World};
+use crate::support::{PROGRAM, PROGRAM_TIMEOUT, World};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -123,7 +123,7 @@ impl Screen {
                 let later = self.text();
                 return if so(&later) { later } else { text };
             }
-            assert!(began.elapsed() < PATIENCE, "`{what}` never came:\n{text}");
+            assert!(began.elapsed() < PROGRAM_TIMEOUT, "`{what}` never came:\n{text}");
             std::thread::sleep(Duration::from_millis(30));
         }
     }
@@ -163,7 +163,7 @@ impl Screen {
             if let Some(code) = dead.trim().strip_prefix("1 ") {
                 return code.to_string();
             }
-            assert!(began.elapsed() < PATIENCE, "it never ended:\n{}", self.text());
+            assert!(began.elapsed() < PROGRAM_TIMEOUT, "it never ended:\n{}", self.text());
             std::thread::sleep(Duration::from_millis(30));
             // Now and then tmux is not told of a child that ended while it was busy; then it looks once more.
             if began.elapsed() > Duration::from_secs(1) {

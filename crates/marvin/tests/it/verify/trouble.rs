@@ -120,7 +120,7 @@ fn statuses(world: &World) -> Vec<Value> {
     listed["commitments"].as_array().unwrap().iter().map(|one| one["status"].clone()).collect()
 }
 
-fn long(world: &World) -> (String, crate::support::Running) {
+fn long(world: &World) -> (String, crate::support::RunningProgram) {
     world.write("a.txt", "");
     let name = world.root().file_name().unwrap().to_string_lossy().into_owned();
     let seconds = name.bytes().fold(0u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
@@ -223,7 +223,8 @@ fn another_directory_can_be_named_and_home_is_none() {
     world.write("a.txt", "");
     add(&world, "file_exists:a.txt", &[]);
     let project = world.project().display().to_string();
-    let elsewhere = |arguments: &[&str]| -> Ended { world.marvin(arguments).directory(world.root()).run() };
+    let elsewhere =
+        |arguments: &[&str]| -> ProgramOutput { world.marvin(arguments).directory(world.root()).run() };
     assert_eq!(elsewhere(&["verify", "--json", "--working-dir", &project]).exits(0).json()["passed"], 1);
     assert!(elsewhere(&["verify"]).exits(0).text().contains("nothing to verify"));
     elsewhere(&["verify", "--working-dir", "nowhere"]).exits(2);

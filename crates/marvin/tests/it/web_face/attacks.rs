@@ -1,6 +1,6 @@
 //! What somebody else on this machine, or a page in the same browser, could try. All of it is refused, and the server lives.
 
-use super::client::Face;
+use super::client::WebFrontEnd;
 use crate::support::{World, put, say};
 use serde_json::json;
 use std::io::{Read, Write};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// A raw request: its name, its bytes, and the codes that refuse it. No code: the connection is closed, which is a refusal too.
 type Attack = (&'static str, Vec<u8>, &'static [u16]);
 
-fn attacks(face: &Face, run: &str) -> Vec<Attack> {
+fn attacks(face: &WebFrontEnd, run: &str) -> Vec<Attack> {
     let (host, bearer) = (face.address.as_str(), face.bearer());
     let port = host.rsplit(':').next().unwrap();
     let request = |method: &str, path: &str, headers: &[&str], body: &str| {
@@ -189,7 +189,7 @@ fn all_are_refused_and_the_server_lives() {
     put(&world.home().join("secret"), "the secret");
     symlink(world.home().join("secret"), directory.join("artifacts/link")).unwrap();
     symlink(world.home(), directory.join("artifacts/directory")).unwrap();
-    let face = Face::start(&world, &[say("fine")]);
+    let face = WebFrontEnd::start(&world, &[say("fine")]);
     assert_eq!(face.get(&format!("/api/runs/{run}/file?path=artifacts/a.txt")).ok()["text"], "hello");
     let attacks = attacks(&face, run);
     assert!(attacks.len() >= 30, "{}", attacks.len());
@@ -218,7 +218,7 @@ fn all_are_refused_and_the_server_lives() {
 #[test]
 fn every_answer_forbids_what_is_not_ours() {
     let world = World::new();
-    let face = Face::start(&world, &[]);
+    let face = WebFrontEnd::start(&world, &[]);
     for path in ["/", "/assets/main.js", "/healthz", "/openapi.json", "/api/status", "/nothing"] {
         let answer = face.open("GET", path);
         let policy = answer.header("content-security-policy").unwrap_or_default();
@@ -246,7 +246,7 @@ fn every_answer_forbids_what_is_not_ours() {
 #[test]
 fn whoever_is_slow_is_not_waited_for() {
     let world = World::new();
-    let face = Face::start(&world, &[]);
+    let face = WebFrontEnd::start(&world, &[]);
     let begun = Instant::now();
     // A head that never ends, a body that never comes, and one that comes a byte at a time.
     let mut head = face.connect();
@@ -289,7 +289,7 @@ fn whoever_is_slow_is_not_waited_for() {
 #[test]
 fn many_at_once_do_not_bring_it_down() {
     let world = World::new();
-    let face = Face::start(&world, &[]);
+    let face = WebFrontEnd::start(&world, &[]);
     // Far more requests than the server takes in a second: those beyond are told so, and after a while all is well.
     let path = "/healthz";
     let codes: Vec<u16> = std::thread::scope(|scope| {

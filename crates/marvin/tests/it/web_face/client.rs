@@ -1,13 +1,13 @@
 //! A running `marvin chat-ui`, and the smallest client that can ask it anything, rightly or wrongly.
 
-use crate::support::{Marvin, Running, World};
+use crate::support::{Marvin, RunningProgram, World};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-pub(super) struct Face {
-    pub(super) running: Running,
+pub(super) struct WebFrontEnd {
+    pub(super) running: RunningProgram,
     /// `127.0.0.1:PORT`
     pub(super) address: String,
     pub(super) url: String,
@@ -41,12 +41,16 @@ impl Answer {
     }
 }
 
-impl Face {
-    pub(super) fn start(world: &World, script: &[Value]) -> Face {
-        Face::start_with(world, script, |marvin| marvin)
+impl WebFrontEnd {
+    pub(super) fn start(world: &World, script: &[Value]) -> WebFrontEnd {
+        WebFrontEnd::start_with(world, script, |marvin| marvin)
     }
 
-    pub(super) fn start_with(world: &World, script: &[Value], with: impl FnOnce(Marvin) -> Marvin) -> Face {
+    pub(super) fn start_with(
+        world: &World,
+        script: &[Value],
+        with: impl FnOnce(Marvin) -> Marvin,
+    ) -> WebFrontEnd {
         let script = world.script(script);
         let marvin = world
             .person(["chat-ui", "--port", "0", "--json", "--script", &script])
@@ -57,7 +61,7 @@ impl Face {
         let text = |key: &str| ready[key].as_str().unwrap().to_string();
         let (url, token, link) = (text("url"), text("token"), text("link"));
         let address = url.trim_start_matches("http://").to_string();
-        Face { running, address, url, link, token }
+        WebFrontEnd { running, address, url, link, token }
     }
 
     pub(super) fn connect(&self) -> TcpStream {

@@ -1,12 +1,12 @@
 //! The description at `/openapi.json` is true: every answer of every route fits what is said of it.
 
-use super::client::Face;
+use super::client::WebFrontEnd;
 use crate::support::{World, call, put, say};
 use serde_json::{Value, json};
 
 /// Checks an answer against the description; gives it.
 fn fits(
-    face: &Face,
+    face: &WebFrontEnd,
     described: &Value,
     method: &str,
     path: &str,
@@ -52,7 +52,7 @@ fn every_answer_fits_its_description() {
         call("run_command", json!({"command": "rm -rf /"})),
         say("done"),
     ];
-    let face = Face::start(&world, &script);
+    let face = WebFrontEnd::start(&world, &script);
     let described = face.open("GET", "/openapi.json").json();
     let get = |path: &str, route: &str| fits(&face, &described, "get", path, route, None);
     let post =

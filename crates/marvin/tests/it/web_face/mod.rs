@@ -5,7 +5,7 @@ mod client;
 mod described;
 
 use crate::support::{World, call, json_file, put, say, until};
-use client::Face;
+use client::WebFrontEnd;
 use serde_json::{Value, json};
 
 /// Text in which everything is that a browser, a terminal or a careless program could take for something else.
@@ -15,7 +15,7 @@ const NASTY: &str = "<script>alert(1)</script> <img src=x onerror=alert(1)> \u{1
 #[test]
 fn it_says_where_it_is_and_ends_when_told() {
     let world = World::new();
-    let face = Face::start(&world, &[]);
+    let face = WebFrontEnd::start(&world, &[]);
     assert_eq!(face.url, format!("http://{}", face.address));
     assert_eq!(face.link, format!("http://{}/#token={}", face.address, face.token));
     assert!(face.token.len() >= 32);
@@ -38,7 +38,7 @@ fn what_is_sent_is_answered_in_the_promised_shape() {
     let world = World::new();
     // What is asked beside the conversation plays the script from its beginning.
     let beside = json!({"when": {"contains": "and?"}, "reply": {"text": "And beside."}});
-    let face = Face::start(
+    let face = WebFrontEnd::start(
         &world,
         &[beside, call("create_file", json!({"path": "a.txt", "content": "hi"})), say("It is done.")],
     );
@@ -97,7 +97,7 @@ fn what_is_sent_is_answered_in_the_promised_shape() {
 #[test]
 fn what_is_shown_is_what_is_stored() {
     let world = World::new();
-    let face = Face::start(&world, &[say(NASTY)]);
+    let face = WebFrontEnd::start(&world, &[say(NASTY)]);
     let answer = face.post("/api/send", &json!({"message": NASTY})).ok();
     let stored = json_file(&world.user().join("profiles/default/chat_log.json"));
     let shown = face.get("/api/messages").ok();
@@ -112,7 +112,7 @@ fn what_is_shown_is_what_is_stored() {
 fn everybody_hears_everything_in_order() {
     let world = World::new();
     let reply = json!({"reply": {"text": "one two three four five six seven"}, "chunks": 7});
-    let face = Face::start(&world, &[reply]);
+    let face = WebFrontEnd::start(&world, &[reply]);
     let streams: Vec<_> = (0..8).map(|_| face.stream("/api/events?after=0")).collect();
     face.post("/api/send", &json!({"message": "count"})).ok();
     let mut heard: Vec<Vec<Value>> = Vec::new();
@@ -137,7 +137,7 @@ fn everybody_hears_everything_in_order() {
 fn a_command_waits_for_the_person_and_no_is_no() {
     let world = World::new();
     let ask = |command: &str| call("run_command", json!({"command": command}));
-    let face = Face::start(&world, &[ask("git push x"), ask("git push y"), say("done")]);
+    let face = WebFrontEnd::start(&world, &[ask("git push x"), ask("git push y"), say("done")]);
     face.post("/api/prompt", &json!({"text": "go"})).ok();
     for (at, word) in ["yes", "no"].iter().enumerate() {
         let mut id = String::new();
@@ -169,7 +169,7 @@ fn a_command_waits_for_the_person_and_no_is_no() {
 fn a_prompt_waits_a_third_is_refused_and_stop_stops() {
     let world = World::new();
     let slow = json!({"delay_ms": 60_000, "reply": {"text": "never"}});
-    let face = Face::start(&world, &[slow.clone(), slow]);
+    let face = WebFrontEnd::start(&world, &[slow.clone(), slow]);
     assert_eq!(face.post("/api/prompt", &json!({"text": "one"})).ok()["started"], true);
     assert_eq!(face.post("/api/prompt", &json!({"text": "two"})).ok()["started"], false);
     assert_eq!(face.post("/api/prompt", &json!({"text": "three"})).status, 409);
@@ -183,12 +183,12 @@ fn a_prompt_waits_a_third_is_refused_and_stop_stops() {
 fn killed_in_the_middle_the_question_is_offered_again() {
     let world = World::new();
     let script = [json!({"delay_ms": 60_000, "reply": {"text": "never"}})];
-    let face = Face::start(&world, &script);
+    let face = WebFrontEnd::start(&world, &script);
     face.post("/api/prompt", &json!({"text": "what was it?"})).ok();
     until("it has begun", || face.get("/api/runs").ok()["total"] == 1);
     face.running.signal(rustix::process::Signal::KILL);
     drop(face);
-    let face = Face::start(&world, &[say("played already"), say("It was this.")]);
+    let face = WebFrontEnd::start(&world, &[say("played already"), say("It was this.")]);
     let waiting = face.get("/api/approvals").ok();
     let one = &waiting["approvals"][0];
     assert_eq!(one["kind"], "question", "{waiting}");
@@ -210,7 +210,7 @@ fn what_may_be_remembered_is_decided_by_a_person() {
     std::fs::create_dir_all(world.project().join(".marvin")).unwrap();
     let file = put(&world.root().join("import.jsonl"), &(lines.join("\n") + "\n"));
     world.marvin(["memory", "import", file.to_str().unwrap()]).run().exits(0);
-    let face = Face::start(&world, &[]);
+    let face = WebFrontEnd::start(&world, &[]);
     let pending = face.get("/api/memory").ok()["pending"].clone();
     let id = |at: usize| pending[at]["fingerprint"].as_str().unwrap().to_string();
     assert_eq!(pending.as_array().unwrap().len(), 3, "{pending}");
@@ -239,7 +239,7 @@ fn what_may_be_remembered_is_decided_by_a_person() {
     drop(face);
     world.marvin(["memory", "audit"]).run().exits(0);
     // An agent that starts the server decides nothing through it.
-    let face = Face::start_with(&world, &[], |marvin| marvin.env("CLAUDECODE", "1"));
+    let face = WebFrontEnd::start_with(&world, &[], |marvin| marvin.env("CLAUDECODE", "1"));
     let left = face.get("/api/memory").ok()["remembered"][0]["id"].as_str().unwrap().to_string();
     assert_eq!(face.post(&format!("/api/memory/{left}"), &json!({"decision": "forget"})).status, 403);
 }

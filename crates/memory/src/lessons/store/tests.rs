@@ -32,7 +32,7 @@ fn lesson(id: &str, component: &str, failure: &str, tags: &[&str], body: &str) -
     }
 }
 
-fn ids(found: &[Found]) -> Vec<(&str, u8)> {
+fn ids(found: &[LessonMatch]) -> Vec<(&str, u8)> {
     found.iter().map(|found| (found.lesson.header.id.as_str(), found.stage)).collect()
 }
 

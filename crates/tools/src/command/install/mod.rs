@@ -9,8 +9,8 @@ mod names;
 
 pub use manager::Manager;
 
-use super::contained::{Room, contained, seconds};
-use super::run::{Said, shell};
+use super::contained::{PrivateTempDir, contained, seconds};
+use super::run::{OutputText, shell};
 use crate::context::ToolContext;
 use crate::result::{Confidence, Output, ToolError};
 use crate::tool::Tool;
@@ -117,7 +117,7 @@ impl Tool for InstallPackages {
         context: &ToolContext,
     ) -> Result<Output<InstallData>, ToolError> {
         let Plan { manager, line, notes } = plan(&input, context)?;
-        let room = Room::new()?;
+        let room = PrivateTempDir::new()?;
         let mut policy = room.policy(context)?;
         policy.network = true;
         let mut child = shell(&line);
@@ -128,7 +128,7 @@ impl Tool for InstallPackages {
             child.deadline = child.deadline.max(Duration::from_secs(LEAST));
         }
         let done = contained(child, policy, context).await?;
-        let said = Said::of(&done);
+        let said = OutputText::from_run(&done);
         let error = done.error();
         let shown = truncate::line(&context.redactor.text(&line), 100);
         let summary = format!("`{shown}`: {}", error.as_deref().unwrap_or("installed"));

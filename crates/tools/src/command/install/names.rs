@@ -23,7 +23,7 @@ const ARCHIVES: [&str; 15] = [
     ".crate",
 ];
 /// Longer ones are no names.
-const LONGEST: usize = 200;
+const MAX_PACKAGE_NAME_BYTES: usize = 200;
 
 macro_rules! pattern {
     ($name:ident, $text:expr) => {
@@ -72,7 +72,7 @@ pub(super) fn check(packages: &[String], ecosystem: Ecosystem) -> Result<(), Str
         parts.any(|part| ARCHIVES.iter().any(|ending| part.ends_with(ending)))
     };
     let matches = |name: &str| pattern.as_ref().is_some_and(|pattern| pattern.is_match(name));
-    let fits = |name: &str| name.len() <= LONGEST && matches(name) && !is_file(name);
+    let fits = |name: &str| name.len() <= MAX_PACKAGE_NAME_BYTES && matches(name) && !is_file(name);
     match packages.iter().find(|name| !fits(name)) {
         None => Ok(()),
         Some(name) => Err(format!(

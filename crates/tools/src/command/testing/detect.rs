@@ -10,7 +10,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// Bytes of a `package.json` that are read.
-const LARGEST: u64 = 1024 * 1024;
+const MAX_PACKAGE_JSON_BYTES: u64 = 1024 * 1024;
 /// Flags that would send the report elsewhere.
 const REPORT_FLAGS: [&str; 4] =
     ["--junitxml", "--junit-xml", "--test-reporter", "--test-reporter-destination"];
@@ -162,7 +162,8 @@ fn has_python_tests(directory: &Path) -> bool {
 /// The program that runs the project's own `test` script, if `package.json` has one that is not node's own runner.
 fn script(workspace: &Workspace) -> Option<&'static str> {
     let path = workspace.path("package.json").ok()?;
-    let package: Value = serde_json::from_str(&workspace.read_to_string(&path, LARGEST).ok()?).ok()?;
+    let package: Value =
+        serde_json::from_str(&workspace.read_to_string(&path, MAX_PACKAGE_JSON_BYTES).ok()?).ok()?;
     let script = package.get("scripts")?.get("test")?.as_str()?.trim();
     // What `npm init` writes, and what is better run without npm between.
     if script.is_empty() || script.contains("no test specified") || script == "node --test" {

@@ -12,8 +12,8 @@ mod proof;
 mod summary;
 mod tap;
 
-use super::contained::{Done, Room, contained, line_of, seconds};
-use super::run::{Said, shell};
+use super::contained::{ContainedRun, PrivateTempDir, contained, line_of, seconds};
+use super::run::{OutputText, shell};
 use crate::context::ToolContext;
 use crate::result::{Confidence, Output, ToolError};
 use crate::tool::Tool;
@@ -35,10 +35,10 @@ pub(crate) const RUN_TESTS: &str = "run_tests";
 /// Seconds that tests have when neither the call nor the setting gives them more.
 const LEAST: u64 = 300;
 /// Bytes of each stream that are kept, for counting.
-const KEEP: usize = 8 * 1024 * 1024;
+const MAX_STREAM_BYTES: usize = 8 * 1024 * 1024;
 /// Failing tests that are listed for the model, and in the facts.
-const SHOWN: usize = 50;
-const LISTED: usize = 500;
+const MAX_FAILURES_FOR_MODEL: usize = 50;
+const MAX_LISTED_FAILURES: usize = 500;
 
 /// What runs the tests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -172,13 +172,13 @@ impl Tool for RunTests {
 
     async fn call(&self, input: TestsInput, context: &ToolContext) -> Result<Output<TestsData>, ToolError> {
         let plan = plan(&input, context)?;
-        let room = Room::new()?;
+        let room = PrivateTempDir::new()?;
         let mut child = child(&plan, room.path(), context)?;
         child.deadline = seconds(input.timeout, context);
         if input.timeout.is_none() {
             child.deadline = child.deadline.max(std::time::Duration::from_secs(LEAST));
         }
-        child.keep = KEEP;
+        child.keep = MAX_STREAM_BYTES;
         let done = contained(child, room.policy(context)?, context).await?;
         let (counts, report) = count(&plan, &done, room.path(), context)?;
         Ok(describe(plan, &done, counts.as_ref(), report, context))
@@ -229,20 +229,20 @@ fn child(plan: &Plan, room: &Path, context: &ToolContext) -> Result<Child, ToolE
 }
 
 /// A report of more bytes is no report.
-const LARGEST_REPORT: u64 = 64 * 1024 * 1024;
+const MAX_REPORT_BYTES: u64 = 64 * 1024 * 1024;
 
 /// The figures, and where they come from.
 fn count(
     plan: &Plan,
-    done: &Done,
+    done: &ContainedRun,
     room: &Path,
     context: &ToolContext,
 ) -> Result<(Option<Counts>, &'static str), ToolError> {
     let root = context.workspace()?.root();
     let report = || {
         // The tests could put anything there: a link, a pipe, a report without end.
-        let bytes = files::read(&room.join(REPORT), LARGEST_REPORT, Links::Refuse).ok()?;
-        (bytes.len() as u64 <= LARGEST_REPORT).then_some(bytes)
+        let bytes = files::read(&room.join(REPORT), MAX_REPORT_BYTES, Links::Refuse).ok()?;
+        (bytes.len() as u64 <= MAX_REPORT_BYTES).then_some(bytes)
     };
     let report = || report().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let from_report = match plan.runner {
@@ -273,7 +273,7 @@ fn count(
 }
 
 /// Bytes of a file that is looked at for its tests.
-const LARGEST_FILE: u64 = 4 * 1024 * 1024;
+const MAX_TEST_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Node's report. Node counts a file without tests as one that passed, and so it counts a file that ended the process before
 /// its tests were done. That a file ended well is not a test; where it has some, it is an error that none was reported.
@@ -291,7 +291,8 @@ fn node(text: &str, plan: &Plan, root: &Path) -> Option<Counts> {
     for file in tap::files(text, is_file) {
         counts.passed = counts.passed.saturating_sub(1);
         let has_tests = || {
-            let bytes = files::read(&root.join(&file), LARGEST_FILE, Links::Refuse).unwrap_or_default();
+            let bytes =
+                files::read(&root.join(&file), MAX_TEST_FILE_BYTES, Links::Refuse).unwrap_or_default();
             String::from_utf8_lossy(&bytes).contains("node:test")
         };
         if !picked && is_test(Path::new(&file)) && has_tests() {
@@ -311,7 +312,7 @@ fn is_test(path: &Path) -> bool {
 }
 
 /// Why the run is no success; none when it is one.
-fn verdict(done: &Done, counts: Option<&Counts>) -> Option<String> {
+fn verdict(done: &ContainedRun, counts: Option<&Counts>) -> Option<String> {
     let ended = done.error();
     let Some(counts) = counts else { return ended };
     let wrong = counts.failed + counts.errors > 0;
@@ -333,7 +334,7 @@ fn verdict(done: &Done, counts: Option<&Counts>) -> Option<String> {
 
 fn describe(
     plan: Plan,
-    done: &Done,
+    done: &ContainedRun,
     counts: Option<&Counts>,
     report: &'static str,
     context: &ToolContext,
@@ -354,16 +355,16 @@ fn describe(
     let failing = counts.map(|counts| counts.failing.clone()).unwrap_or_default();
     if !failing.is_empty() {
         text.push_str("failing:\n");
-        for name in failing.iter().take(SHOWN) {
+        for name in failing.iter().take(MAX_FAILURES_FOR_MODEL) {
             text.push_str(&format!("  {name}\n"));
         }
-        if failing.len() > SHOWN {
-            text.push_str(&format!("  … and {} more\n", failing.len() - SHOWN));
+        if failing.len() > MAX_FAILURES_FOR_MODEL {
+            text.push_str(&format!("  … and {} more\n", failing.len() - MAX_FAILURES_FOR_MODEL));
         }
     }
     let said = match plan.runner {
-        Runner::Go => Said::of_text(gotest::text(&done.outcome.stdout.text()), done),
-        _ => Said::of(done),
+        Runner::Go => OutputText::from_run_with_stdout(gotest::text(&done.outcome.stdout.text()), done),
+        _ => OutputText::from_run(done),
     };
     text.push_str(&said.text);
     let number = |pick: fn(&Counts) -> u64| counts.map(pick);
@@ -376,7 +377,7 @@ fn describe(
         skipped: number(|counts| counts.skipped),
         errors: number(|counts| counts.errors),
         collected: number(Counts::collected),
-        failing_tests: failing.into_iter().take(LISTED).collect(),
+        failing_tests: failing.into_iter().take(MAX_LISTED_FAILURES).collect(),
         report,
         duration: done.outcome.elapsed.as_secs_f64(),
         timed_out: done.timed_out(),

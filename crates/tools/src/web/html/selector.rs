@@ -4,7 +4,7 @@
 use super::tree::{Document, NodeId};
 
 /// Steps of comparing that one search may take: a selector must not be able to ask for hours.
-const MOST_STEPS: usize = 20_000_000;
+const MAX_MATCH_STEPS: usize = 20_000_000;
 
 /// How an attribute is compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl Selector {
         if text.len() > 500 {
             return Err("the selector is longer than 500 characters".into());
         }
-        let mut reader = Reader { rest: text.trim() };
+        let mut reader = SelectorParser { rest: text.trim() };
         let mut alternatives = Vec::new();
         loop {
             alternatives.push(reader.alternative()?);
@@ -84,7 +84,7 @@ impl Selector {
                     break;
                 }
             }
-            if steps > MOST_STEPS {
+            if steps > MAX_MATCH_STEPS {
                 return Err("the selector takes too long on this page; use a simpler one".into());
             }
         }
@@ -124,7 +124,7 @@ fn siblings(document: &Document, id: NodeId) -> Vec<NodeId> {
 /// Does something before the element satisfy the rest of the selector?
 fn leads(document: &Document, id: NodeId, before: &[(Relation, Compound)], steps: &mut usize) -> bool {
     let Some(((relation, compound), rest)) = before.split_first() else { return true };
-    if *steps > MOST_STEPS {
+    if *steps > MAX_MATCH_STEPS {
         return false;
     }
     let mut candidates = Vec::new();
@@ -151,11 +151,11 @@ fn leads(document: &Document, id: NodeId, before: &[(Relation, Compound)], steps
     })
 }
 
-struct Reader<'t> {
+struct SelectorParser<'t> {
     rest: &'t str,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> SelectorParser<'t> {
     fn take(&mut self, wanted: char) -> bool {
         match self.rest.strip_prefix(wanted) {
             Some(rest) => {
@@ -186,7 +186,7 @@ impl<'t> Reader<'t> {
     }
 
     fn alternative(&mut self) -> Result<(Compound, Vec<(Relation, Compound)>), String> {
-        const LONGEST: usize = 12;
+        const MAX_COMPOUNDS: usize = 12;
         let mut last = self.compound()?;
         let mut before = Vec::new();
         loop {
@@ -205,8 +205,8 @@ impl<'t> Reader<'t> {
                 self.rest = rest.as_str().trim_start();
             }
             before.insert(0, (relation, std::mem::replace(&mut last, self.compound()?)));
-            if before.len() > LONGEST {
-                return Err(format!("more than {LONGEST} parts in a row"));
+            if before.len() > MAX_COMPOUNDS {
+                return Err(format!("more than {MAX_COMPOUNDS} parts in a row"));
             }
         }
     }

@@ -7,14 +7,14 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 
 /// Elements inside elements at most; what is deeper stands in the deepest that there is.
-pub(super) const DEEPEST: usize = 256;
+pub(super) const MAX_ELEMENT_DEPTH: usize = 256;
 /// Elements and texts at most; what comes after them is left out.
-const MOST_NODES: usize = 300_000;
+const MAX_NODES: usize = 300_000;
 
 /// Attributes of one element at most.
-const MOST_ATTRIBUTES: usize = 200;
+const MAX_ATTRIBUTES: usize = 200;
 /// Words of one tag at most, those inside quotes among them; a longer tag is left out.
-const MOST_WORDS: usize = 2_000;
+const MAX_TAG_WORDS: usize = 2_000;
 
 /// Elements without an end.
 const VOID: [&str; 14] = [
@@ -192,7 +192,7 @@ fn tame(html: &str) -> Cow<'_, str> {
                 (Some(open), _) if open == byte => quote = None,
                 (None, _) if begins => {
                     outside += 1;
-                    if outside > MOST_ATTRIBUTES && cut.is_none() {
+                    if outside > MAX_ATTRIBUTES && cut.is_none() {
                         cut = Some(place);
                     }
                 }
@@ -201,7 +201,7 @@ fn tame(html: &str) -> Cow<'_, str> {
             before = byte;
         }
         // The tokenizer's idea of a quote may differ from this one: then the whole tag goes.
-        if words > MOST_WORDS {
+        if words > MAX_TAG_WORDS {
             cut = Some(at);
             end += 1;
         }
@@ -234,7 +234,7 @@ impl Builder {
     }
 
     fn add(&mut self, kind: Kind) -> Option<NodeId> {
-        if self.document.nodes.len() >= MOST_NODES {
+        if self.document.nodes.len() >= MAX_NODES {
             self.document.cut = true;
             return None;
         }
@@ -310,7 +310,7 @@ impl Builder {
         let ends = VOID.contains(&name.as_str())
             || (tag.self_closing
                 && (1..self.open.len()).any(|at| matches!(self.name_at(at), "svg" | "math")));
-        let deep = self.open.len() > DEEPEST;
+        let deep = self.open.len() > MAX_ELEMENT_DEPTH;
         self.document.cut |= deep;
         if let Some(id) = (!deep).then(|| self.add(Kind::Element { name, attributes })).flatten()
             && !ends

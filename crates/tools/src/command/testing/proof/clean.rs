@@ -89,7 +89,7 @@ const STEERING_NAMES: [&str; 33] = [
     "DENO_DIR",
 ];
 /// Variables of these kinds that say where an installation is, and stay.
-const KEPT: [&str; 9] = [
+const INSTALLATION_VARIABLES: [&str; 9] = [
     "CARGO_HOME",
     "GOROOT",
     "GOPATH",
@@ -104,7 +104,7 @@ const KEPT: [&str; 9] = [
 /// Whether a variable steers a runner.
 fn steers(name: &str) -> bool {
     let has_prefix = STEERING_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-    (has_prefix || STEERING_NAMES.contains(&name)) && !KEPT.contains(&name)
+    (has_prefix || STEERING_NAMES.contains(&name)) && !INSTALLATION_VARIABLES.contains(&name)
 }
 
 /// Whether a directory lies in the workspace, by name or in truth.

@@ -5,7 +5,7 @@
 //! reaches the copy. A project inside a larger repository sees what lies around it through links, as it did before.
 
 use super::seal::TestSeal;
-use super::tree::{self, Visited, Zone};
+use super::tree::{self, ProjectEntry, Zone};
 use globset::GlobSet;
 use marvin_base::signature;
 use std::fs::{self, File};
@@ -111,7 +111,7 @@ struct Copier<'a> {
 }
 
 impl Copier<'_> {
-    fn copy(&mut self, visited: &Visited) -> Result<(), String> {
+    fn copy(&mut self, visited: &ProjectEntry) -> Result<(), String> {
         let path = &visited.path;
         let (from, to) = (self.project.join(path), self.root.join(path));
         let wrong = |error: std::io::Error| format!("cannot copy `{}`: {error}", path.display());
@@ -159,7 +159,7 @@ impl Copier<'_> {
     }
 
     /// Whether a compiled file was not there, or was another, when the tests were sealed.
-    fn is_left_out(&self, visited: &Visited) -> bool {
+    fn is_left_out(&self, visited: &ProjectEntry) -> bool {
         match &visited.zone {
             Zone::Git => false,
             Zone::Dependency(_) => tree::is_bytecode(&visited.path),
@@ -171,7 +171,7 @@ impl Copier<'_> {
                 let key = visited.path.display().to_string();
                 let sealed = self.seal.and_then(|seal| seal.artifacts.get(&key));
                 let now = || {
-                    fs::read(self.project.join(&visited.path)).map(|bytes| signature::of_bytes(&bytes)).ok()
+                    fs::read(self.project.join(&visited.path)).map(|bytes| signature::hash_bytes(&bytes)).ok()
                 };
                 sealed.is_none() || sealed != now().as_ref()
             }
@@ -180,7 +180,7 @@ impl Copier<'_> {
     }
 
     /// Scripts and path files of a virtual environment name its place; in the copy they name the copy's.
-    fn relocate(&self, visited: &Visited, from: &Path, to: &Path) -> std::io::Result<bool> {
+    fn relocate(&self, visited: &ProjectEntry, from: &Path, to: &Path) -> std::io::Result<bool> {
         let name = visited.path.file_name().unwrap_or_default().to_string_lossy();
         let in_bin = visited.path.parent().is_some_and(|parent| parent.ends_with("bin"));
         let names_places = in_bin
@@ -206,7 +206,7 @@ impl Copier<'_> {
     }
 }
 
-fn copy_file(from: &Path, to: &Path, visited: &Visited) -> std::io::Result<()> {
+fn copy_file(from: &Path, to: &Path, visited: &ProjectEntry) -> std::io::Result<()> {
     let mut source =
         File::options().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(from)?;
     let mut target = File::options().write(true).create_new(true).open(to)?;

@@ -13,8 +13,8 @@ mod table;
 mod tree;
 
 use super::detect::{Plan, plan};
-use super::{Counts, KEEP, TestsData, TestsInput, count, describe, report_words};
-use crate::command::contained::{Room, contained, seconds};
+use super::{Counts, MAX_STREAM_BYTES, TestsData, TestsInput, count, describe, report_words};
+use crate::command::contained::{PrivateTempDir, contained, seconds};
 use crate::command::run::shell;
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError};
@@ -190,7 +190,7 @@ async fn run(
     let copy = Workspace::open(root, context.layout.home())
         .map_err(|refusal| ToolError::Failed(format!("cannot open the copy of the project: {refusal}")))?;
     let context = ToolContext { workspace: Some(Arc::new(copy)), ..context.clone() };
-    let room = Room::new()?;
+    let room = PrivateTempDir::new()?;
     let mut words = clean::words(plan);
     report_words(plan.runner, &mut words, room.path());
     let mut child = match words.split_first() {
@@ -199,7 +199,7 @@ async fn run(
     };
     clean::environment(&mut child, room.path(), workspace, root, seal);
     child.deadline = seconds(input.timeout, &context);
-    child.keep = KEEP;
+    child.keep = MAX_STREAM_BYTES;
     let done = contained(child, room.policy(&context)?, &context).await?;
     let (counts, report) = count(plan, &done, room.path(), &context)?;
     Ok((describe(plan.clone(), &done, counts.as_ref(), report, &context), counts))

@@ -11,7 +11,7 @@ use super::super::libtest::SHOULD_PANIC;
 use super::super::{Counts, Runner, TestsInput};
 use super::source::{self, TestFile};
 use super::table::{self, TABLE, Table};
-use super::tree::{self, Visited, Zone};
+use super::tree::{self, ProjectEntry, Zone};
 use crate::context::ToolContext;
 use globset::GlobSet;
 use marvin_base::files::{self, Links};
@@ -182,7 +182,7 @@ impl<'a> Taker<'a> {
             for (top, packages) in std::mem::take(&mut self.packages) {
                 let top = top.display().to_string();
                 if packages.len() > MAX_LISTED_PACKAGES {
-                    dependencies.insert(top, signature::of(&packages));
+                    dependencies.insert(top, signature::hash(&packages));
                 } else {
                     dependencies.extend(packages);
                 }
@@ -197,7 +197,7 @@ impl<'a> Taker<'a> {
         (bytes.len() as u64 <= MAX_SOURCE_BYTES).then_some(bytes)
     }
 
-    fn work(&mut self, visited: &Visited) {
+    fn work(&mut self, visited: &ProjectEntry) {
         let path = &visited.path;
         let stem = path.file_name().unwrap_or_default().to_string_lossy();
         let stem = stem.split('.').next().unwrap_or_default();
@@ -221,7 +221,7 @@ impl<'a> Taker<'a> {
             || self.targets.is_match(path)
             || tree::is_built_program(self.root, visited)
         {
-            if let Some(digest) = self.read(path).map(|bytes| signature::of_bytes(&bytes)) {
+            if let Some(digest) = self.read(path).map(|bytes| signature::hash_bytes(&bytes)) {
                 self.seal.artifacts.insert(key, digest);
             }
             return;
@@ -252,7 +252,7 @@ impl<'a> Taker<'a> {
         }
     }
 
-    fn dependency(&mut self, top: &Path, visited: &Visited) {
+    fn dependency(&mut self, top: &Path, visited: &ProjectEntry) {
         if visited.facts.is_dir() || tree::is_bytecode(&visited.path) || self.seal.dependencies.is_none() {
             return;
         }
@@ -267,7 +267,7 @@ impl<'a> Taker<'a> {
         let package = top.join(package.join("/")).display().to_string().trim_end_matches('/').to_string();
         let mark = format!("{} {}", below.display(), fingerprint(visited));
         let digest = self.packages.entry(top.to_path_buf()).or_default().entry(package).or_default();
-        *digest = signature::of_bytes(format!("{digest}\n{mark}").as_bytes());
+        *digest = signature::hash_bytes(format!("{digest}\n{mark}").as_bytes());
     }
 
     /// Modules in the place of a runner's own, by content.
@@ -286,7 +286,7 @@ impl<'a> Taker<'a> {
                 tree::walk(&self.root.join(&path), &mut |visited| {
                     let inner = path.join(&visited.path);
                     if let Some(bytes) = self.read(&inner).filter(|_| is_source(&inner)) {
-                        contents.insert(visited.path.display().to_string(), signature::of_bytes(&bytes));
+                        contents.insert(visited.path.display().to_string(), signature::hash_bytes(&bytes));
                     }
                     Ok(())
                 })
@@ -295,9 +295,9 @@ impl<'a> Taker<'a> {
                 if contents.is_empty() {
                     continue;
                 }
-                signature::of(&contents)
+                signature::hash(&contents)
             } else {
-                self.read(&path).map(|bytes| signature::of_bytes(&bytes)).unwrap_or_default()
+                self.read(&path).map(|bytes| signature::hash_bytes(&bytes)).unwrap_or_default()
             };
             self.seal.steering.insert(path.display().to_string(), digest);
         }
@@ -318,7 +318,7 @@ impl<'a> Taker<'a> {
                         continue;
                     }
                     let Some(bytes) = self.read(&path) else { continue };
-                    self.seal.steering.insert(key, signature::of_bytes(&bytes));
+                    self.seal.steering.insert(key, signature::hash_bytes(&bytes));
                     if is_script(&path) {
                         further.push((path, String::from_utf8_lossy(&bytes).into_owned()));
                     }
@@ -329,7 +329,7 @@ impl<'a> Taker<'a> {
     }
 }
 
-fn fingerprint(visited: &Visited) -> String {
+fn fingerprint(visited: &ProjectEntry) -> String {
     let facts = &visited.facts;
     let mut text = String::new();
     write!(

@@ -89,7 +89,7 @@ pub(super) fn tests_of(path: &Path, bytes: &[u8]) -> Option<TestFile> {
         return None;
     }
     let text = String::from_utf8_lossy(bytes);
-    let mut file = TestFile { sha256: signature::of_bytes(bytes), ..TestFile::default() };
+    let mut file = TestFile { sha256: signature::hash_bytes(bytes), ..TestFile::default() };
     if let Some(Some((names, skips))) = at.and_then(|at| PATTERNS.get(at)) {
         for found in names.captures_iter(&text).filter_map(|found| found.get(1)) {
             *file.names.entry(found.as_str().to_string()).or_default() += 1;

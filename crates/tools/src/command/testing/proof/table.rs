@@ -152,7 +152,7 @@ impl SourceRow {
             Format::Gomod => Some(parse_gomod(&text)),
         };
         let Some(value) = parsed else {
-            digests.insert(path.to_string(), signature::of_bytes(bytes));
+            digests.insert(path.to_string(), signature::hash_bytes(bytes));
             return;
         };
         // Sections of ini files have dots in their names, which are not parts of a path.
@@ -165,7 +165,7 @@ impl SourceRow {
                 if open {
                     entries(&place, found, digests);
                 } else {
-                    digests.insert(place, signature::of(found));
+                    digests.insert(place, signature::hash(found));
                 }
             });
         }
@@ -196,17 +196,17 @@ fn entries(place: &str, value: &Value, digests: &mut BTreeMap<String, String>) {
     match value {
         Value::Object(map) => {
             for (key, value) in map {
-                digests.insert(format!("{place}{ENTRY}{key}"), signature::of(value));
+                digests.insert(format!("{place}{ENTRY}{key}"), signature::hash(value));
             }
         }
         Value::Array(list) => {
             for value in list {
                 let name = value.as_str().map_or_else(|| value.to_string(), str::to_string);
-                digests.insert(format!("{place}{ENTRY}{name}"), signature::of(value));
+                digests.insert(format!("{place}{ENTRY}{name}"), signature::hash(value));
             }
         }
         other => {
-            digests.insert(place.to_string(), signature::of(other));
+            digests.insert(place.to_string(), signature::hash(other));
         }
     }
 }

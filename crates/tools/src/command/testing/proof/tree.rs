@@ -69,7 +69,7 @@ pub(super) enum Zone {
 
 /// A file or link of the project. Directories are visited too, before what is in them.
 #[derive(Debug)]
-pub(super) struct Visited {
+pub(super) struct ProjectEntry {
     /// Relative to the project.
     pub(super) path: PathBuf,
     pub(super) facts: Metadata,
@@ -80,14 +80,17 @@ pub(super) struct Visited {
 ///
 /// # Errors
 /// When something cannot be read, or there is more than can be visited.
-pub(super) fn walk(root: &Path, visit: &mut dyn FnMut(&Visited) -> Result<(), String>) -> Result<(), String> {
+pub(super) fn walk(
+    root: &Path,
+    visit: &mut dyn FnMut(&ProjectEntry) -> Result<(), String>,
+) -> Result<(), String> {
     let mut walk = Walk { root, visit, files: 0 };
     walk.directory(Path::new(""), &Zone::Work, 0)
 }
 
 struct Walk<'a> {
     root: &'a Path,
-    visit: &'a mut dyn FnMut(&Visited) -> Result<(), String>,
+    visit: &'a mut dyn FnMut(&ProjectEntry) -> Result<(), String>,
     files: usize,
 }
 
@@ -112,7 +115,7 @@ impl Walk<'_> {
             let name = entry.file_name().to_string_lossy().into_owned();
             if facts.is_dir() {
                 let Some(zone) = self.zone_of(&inner, &name, zone) else { continue };
-                (self.visit)(&Visited { path: inner.clone(), facts, zone: zone.clone() })?;
+                (self.visit)(&ProjectEntry { path: inner.clone(), facts, zone: zone.clone() })?;
                 self.directory(&inner, &zone, depth + 1)?;
             } else if facts.is_file() || facts.is_symlink() {
                 let zone = match zone {
@@ -122,7 +125,7 @@ impl Walk<'_> {
                     }
                     zone => zone.clone(),
                 };
-                (self.visit)(&Visited { path: inner, facts, zone })?;
+                (self.visit)(&ProjectEntry { path: inner, facts, zone })?;
             }
         }
         Ok(())
@@ -174,7 +177,7 @@ pub(super) fn is_artifact(path: &Path) -> bool {
 }
 
 /// Whether a file is a program that a build system makes.
-pub(super) fn is_built_program(root: &Path, visited: &Visited) -> bool {
+pub(super) fn is_built_program(root: &Path, visited: &ProjectEntry) -> bool {
     use std::io::Read;
     if visited.facts.mode() & 0o111 == 0 || !visited.facts.is_file() {
         return false;
