@@ -1,8 +1,8 @@
 //! Turns the tables of programs into sorted constants, so that no program that judges one command parses them first.
 
-#[path = "src/meaning/options/row.rs"]
+#[path = "src/effects/options/row.rs"]
 mod option_row;
-#[path = "src/meaning/row.rs"]
+#[path = "src/effects/facts_row.rs"]
 mod row;
 
 use option_row::OptionRow;
@@ -41,15 +41,15 @@ fn phrases(list: &str) -> String {
 
 fn main() -> Result<(), Failure> {
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rerun-if-changed=src/meaning/row.rs");
-    println!("cargo:rerun-if-changed=src/meaning/options/row.rs");
+    println!("cargo:rerun-if-changed=src/effects/facts_row.rs");
+    println!("cargo:rerun-if-changed=src/effects/options/row.rs");
     println!("cargo:rerun-if-changed=data/programs");
     write_facts()?;
     write_options()
 }
 
 fn write_facts() -> Result<(), Failure> {
-    let source = "src/meaning/facts.toml";
+    let source = "src/effects/facts.toml";
     println!("cargo:rerun-if-changed={source}");
     let table: Table = toml::from_str(&fs::read_to_string(source)?)?;
     let mut names: Vec<(&str, usize)> = Vec::new();

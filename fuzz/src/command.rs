@@ -1,7 +1,7 @@
 //! Command lines: whatever comes, it is judged in bounded time, the same way twice, and never allowed unread.
 
 use marvin_gate::Decision;
-use marvin_gate::meaning::{Grounds, Judgement, judge};
+use marvin_gate::effects::{Grounds, Judgement, judge};
 use std::time::Duration;
 
 /// No line may take longer, also under a sanitizer. It is time of the processor, so that a busy machine makes no findings;

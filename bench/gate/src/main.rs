@@ -6,7 +6,7 @@
 mod seeds;
 
 use brush_parser::{Parser, ParserOptions, Token, uncached_tokenize_str, word};
-use marvin_gate::meaning::{Grounds, judge};
+use marvin_gate::effects::{Grounds, judge};
 use serde_json::{Value, json};
 use std::error::Error;
 use std::hint::black_box;

@@ -4,7 +4,7 @@
 //! or misshapen answer is no answer; the gate then leaves the question a question. Money is counted twice: against a cap of
 //! its own, and in the run's ledger, so that `--max-cost` holds for it too.
 
-use crate::ground::ProjectContext;
+use crate::project_context::ProjectContext;
 use marvin_base::files::{self, Links};
 use marvin_base::ledger::{Durability, Ledger};
 use marvin_base::redact::Redactor;

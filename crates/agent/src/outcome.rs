@@ -1,6 +1,6 @@
 //! How a turn ended, and what came of it.
 
-use crate::prove::Verification;
+use crate::verification::Verification;
 use marvin_base::Exit;
 use serde_json::{Map, Value};
 

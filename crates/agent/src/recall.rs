@@ -3,7 +3,7 @@
 //! What is proposed waits for a person. A program cannot say that the person said so: here nobody hears them. What was told from
 //! memory is not proposed again, and which memory was told is on the ledger.
 
-use crate::ground::ProjectContext;
+use crate::project_context::ProjectContext;
 use async_trait::async_trait;
 use marvin_base::ids;
 use marvin_gate::Touches;

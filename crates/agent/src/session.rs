@@ -1,23 +1,23 @@
 //! A session: what every face holds. It opens the record, chooses the model, lays out the tools, runs turns and closes
 //! the record with exactly one `result`.
 
+mod after_turn;
 pub mod artifacts;
-mod closing;
+mod before_turn;
+mod close;
 mod conversation;
 mod error;
-mod household;
-mod keeping;
+mod lazy_session;
 pub(crate) mod model;
-mod quarters;
-mod recollection;
 mod resume;
+mod servitors;
 mod stages;
 
+pub use before_turn::{ExtraContext, Offer, settle_turns};
 pub use error::SessionError;
-pub use household::add as add_tools;
-pub use quarters::{LazySession, SharedListener};
-pub use recollection::{ExtraContext, Offer, settle_turns};
+pub use lazy_session::{LazySession, SharedListener};
 pub use resume::{brought, close_broken, prompt_of};
+pub use servitors::add as add_tools;
 
 use model::{check_budget, choose_client};
 use resume::InterruptedRun;
@@ -27,17 +27,17 @@ use crate::commitments::Draft;
 use crate::compaction::Window;
 use crate::compose::{self, Extra, access_sentence};
 use crate::evaluator;
-use crate::ground::{ProjectContext, usage_reporter};
-use crate::host::{LiveTools, RecordedTools, ToolHost};
 use crate::launch::{self, Launcher};
 use crate::outcome::Outcome;
 use crate::profile::{self, Profile};
-use crate::promises::{self, TurnCommitments};
+use crate::project_context::{ProjectContext, usage_reporter};
 use crate::protocol::{JsonAction, JsonText, Native, ReplyProtocol};
 use crate::roles::Role;
 use crate::servitors::{CoordinatorInbox, Parts, Servitors};
+use crate::tool_host::{LiveTools, RecordedTools, ToolHost};
 use crate::trace::{Listener, Trace};
 use crate::turn::{Bounds, Turn};
+use crate::turn_commitments::{self, TurnCommitments};
 use marvin_base::atomic::WriteError;
 use marvin_base::layout::Layout;
 use marvin_base::ledger::{Durability, Ledger};
@@ -188,7 +188,7 @@ impl Session {
         let limit = settings.amount(&table::MAX_COST).map(price::nanos);
         check_budget(limit, probe.as_ref(), &prices, &layout)?;
         drop(probe);
-        let examined = promises::examine(&ground, &options.commitments)?;
+        let examined = turn_commitments::examine(&ground, &options.commitments)?;
 
         let broken = resume.map(|id| InterruptedRun::find(&layout, id)).transpose()?;
         let run = match &broken {
@@ -209,11 +209,11 @@ impl Session {
         }
         let promised = match &options.replay {
             None if coding && workspace.is_some() => {
-                Some(promises::make(&Arc::new(ground.clone()), &run, &examined)?)
+                Some(turn_commitments::make(&Arc::new(ground.clone()), &run, &examined)?)
             }
             _ => None,
         };
-        let proof = promises::proof(
+        let proof = turn_commitments::proof(
             &Arc::new(ground.clone()),
             promised.as_ref(),
             options.manner == Manner::Unattended,
@@ -244,7 +244,7 @@ impl Session {
             ground.toolbox(if coding { Mode::Coding } else { Mode::Assistant }, &context.access);
         let shared = Arc::new(ground.clone());
         let servitors = options.servitors.unwrap_or_else(|| Servitors::new(shared.clone(), "a turn"));
-        household::add(&mut toolbox, &shared, &servitors, &context.access);
+        servitors::add(&mut toolbox, &shared, &servitors, &context.access);
         let switched = options.turbotime.as_ref().map(Selection::tools).unwrap_or_default();
         switched.into_iter().for_each(|tool| toolbox.add(tool));
         if coding {

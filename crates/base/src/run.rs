@@ -1,8 +1,8 @@
 //! The directory of one run and its `run.json`.
 
 use crate::atomic::{self, WriteError};
-use crate::held::OpenDir;
 use crate::layout::{Layout, migrate};
+use crate::open_dir::OpenDir;
 use crate::{clock, ids};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};

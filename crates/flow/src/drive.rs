@@ -4,7 +4,7 @@ use crate::deterministic::{Command, Echo};
 use crate::engine::{EngineError, MemoryTeacher, Outcome, Run, Teacher, Workers};
 use crate::spec::{Step, Workflow};
 use crate::workers::{ROLES, roles_for};
-use marvin_agent::crew::StepAgents;
+use marvin_agent::step_agents::StepAgents;
 use marvin_agent::{ProjectContext, SessionError};
 use marvin_memory::Places;
 use marvin_memory::lessons::Lessons;

@@ -5,9 +5,9 @@
 //! taken from it: it can promise more than was asked for, but it brings no ladder, no rights and no limits of its own.
 
 use marvin_agent::SessionError;
-use marvin_agent::crew::{Job, JobResult, Rights, StepAgents};
 use marvin_agent::outcome::Status;
 use marvin_agent::roles::Role;
+use marvin_agent::step_agents::{Job, JobResult, Rights, StepAgents};
 use marvin_base::truncate;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;

@@ -3,7 +3,7 @@
 //! A command that needs the network or a place outside the workspace fails in the sandbox whatever the person said. So the
 //! question names what the command needs, and a yes opens exactly that. What the gate cannot name stays closed.
 
-use crate::meaning::{Act, Effect, Judgement, Place};
+use crate::effects::{Act, Effect, Judgement, Place};
 use std::path::{Path, PathBuf};
 
 /// What is opened for one command.
@@ -104,7 +104,7 @@ fn writable(path: &Path, home: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::meaning::{Grounds, judge};
+    use crate::effects::{Grounds, judge};
 
     #[test]
     fn a17_an_approval_names_what_it_opens_and_nothing_else() {

@@ -3,8 +3,8 @@
 use crate::access::Access;
 use crate::agent;
 use crate::command::CommandContext;
+use crate::effects::Grounds;
 use crate::layers::{self, Layers};
-use crate::meaning::Grounds;
 use crate::network::{Guard, Service};
 use crate::path::{self, WorkspacePath};
 use crate::refusal::{Refusal, RefusalKind};
@@ -224,7 +224,7 @@ fn place<'a>(workspace: &'a str, home: &'a str) -> layers::Place<'a> {
 }
 
 /// What the judge finds.
-fn finding(line: &str, place: layers::Place<'_>, context: &Context<'_>) -> crate::meaning::Judgement {
+fn finding(line: &str, place: layers::Place<'_>, context: &Context<'_>) -> crate::effects::Judgement {
     let where_to =
         CommandContext { workspace: place.grounds.workspace.into(), home: place.grounds.home.into() };
     context.layers.finding(line, &where_to)

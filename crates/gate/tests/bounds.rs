@@ -2,7 +2,7 @@
 //! because it could not be read. What is measured is the time of this thread's processor and the peak of the process.
 
 use marvin_gate::Decision;
-use marvin_gate::meaning::{Grounds, Judgement, judge};
+use marvin_gate::effects::{Grounds, Judgement, judge};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

@@ -8,7 +8,7 @@ mod seeds;
 mod transformations;
 
 use marvin_gate::Decision;
-use marvin_gate::meaning::{Grounds, judge};
+use marvin_gate::effects::{Grounds, judge};
 use seeds::{DANGEROUS, SAFE};
 use std::collections::BTreeMap;
 use transformations::{Change, HARMLESS, Law, OF_LINES, OF_WORDS};

@@ -4,8 +4,8 @@
 //! another build, is late or talks nonsense, the answer is made here. Whatever happens, a call that could not be judged
 //! is not allowed: both clients take silence for a yes.
 
-use crate::desk::{self, EventHandler, Reply};
 use crate::event::{self, Client, Event};
+use crate::event_handler::{self, EventHandler, Reply};
 use crate::wire::{self, Place};
 use crate::{daemon, verify};
 use marvin_base::environment::Environment;
@@ -118,7 +118,7 @@ impl Hook {
             return self.doubt("nothing was told");
         }
         if evaluating {
-            return HookOutcome::print(desk::evaluating(self.client, self.event()));
+            return HookOutcome::print(event_handler::evaluating(self.client, self.event()));
         }
         let heard = self.ask(line, &told);
         if !matches!(heard, DaemonReply::Answer(_)) {
@@ -220,7 +220,7 @@ impl Hook {
             Ok(desk) => then(self, &desk),
             Err(why) => {
                 let home = Layout::new(&self.environment, None).home().to_path_buf();
-                HookOutcome::print(desk::without(self.client, self.event(), told, &home, &why))
+                HookOutcome::print(event_handler::without(self.client, self.event(), told, &home, &why))
             }
         }
     }
@@ -239,7 +239,7 @@ impl Hook {
     /// The answer when something does not work that should.
     #[must_use]
     pub fn doubt(&self, why: &str) -> HookOutcome {
-        let text = desk::in_doubt(self.client, self.event(), why);
+        let text = event_handler::in_doubt(self.client, self.event(), why);
         let decides = self.event().is_some_and(Event::decides);
         // An empty answer to a request for permission leaves it to the person; before a tool it would let it through.
         let silent = decides && text == "{}" && self.event() == Some(Event::PreToolUse);

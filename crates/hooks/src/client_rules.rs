@@ -80,8 +80,8 @@ fn base_name(name: &str) -> &str {
 mod tests {
     use super::*;
     use marvin_gate::Layers;
+    use marvin_gate::effects::Grounds;
     use marvin_gate::layers::Place;
-    use marvin_gate::meaning::Grounds;
 
     fn commands(line: &str) -> Vec<SegmentJudgement> {
         let place = Place { directory: "/p", grounds: Grounds { workspace: "/p", home: "/home/a" } };

@@ -5,8 +5,8 @@
 
 mod cli;
 mod commands;
-mod face;
 mod failure;
+mod front_end;
 mod mathematics;
 mod output;
 mod start;

@@ -59,13 +59,13 @@ pub(crate) fn is_terminal() -> bool {
 
 /// JSON in which what a terminal would obey is escaped as JSON does it.
 fn escape_json(text: &str) -> String {
-    if !text.chars().any(marvin_base::visible::is_hidden) {
+    if !text.chars().any(marvin_base::printable::is_hidden) {
         return text.to_string();
     }
     let mut escaped = String::with_capacity(text.len() + 16);
     let mut units = [0; 2];
     for char in text.chars() {
-        if marvin_base::visible::is_hidden(char) {
+        if marvin_base::printable::is_hidden(char) {
             for unit in char.encode_utf16(&mut units) {
                 escaped.push_str(&format!("\\u{unit:04x}"));
             }
@@ -98,7 +98,7 @@ fn write(bytes: &[u8]) -> Result<(), Failure> {
 
 /// Text without what would move a person's cursor or hide something; lines stay lines.
 pub(crate) fn visible(text: &str) -> String {
-    marvin_base::visible::visible(text).into_owned()
+    marvin_base::printable::visible(text).into_owned()
 }
 
 /// Says something to a person.
@@ -132,7 +132,7 @@ mod tests {
     fn json_stays_json() {
         let value = serde_json::json!({"a": "x\u{1b}[31m\u{9b}2J\u{202e}\u{e0041}\r\n\u{7f}é"});
         let text = escape_json(&format!("{value:#}"));
-        assert!(!text.chars().any(marvin_base::visible::is_hidden), "{text}");
+        assert!(!text.chars().any(marvin_base::printable::is_hidden), "{text}");
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
     }
 }

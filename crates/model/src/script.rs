@@ -26,7 +26,7 @@ use std::sync::Mutex;
 #[serde(deny_unknown_fields)]
 pub struct Entry {
     /// When it applies; all of it must match.
-    #[serde(default, skip_serializing_if = "When::is_empty")]
+    #[serde(default, skip_serializing_if = "RequestCondition::is_empty")]
     pub when: RequestCondition,
     /// What the model answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]

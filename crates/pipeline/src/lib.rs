@@ -7,24 +7,24 @@
 //!
 //! It is no engine and no loop of its own: attempts are turns of `agent`, measures of work are those of `flow`.
 
-pub mod asked;
 pub mod documents;
+pub mod failing_tests;
 pub mod files;
 pub mod finding;
-mod halt;
+pub mod http_checks;
 pub mod journal;
+pub mod mock_detection;
 pub mod oracle;
 pub mod phase;
 mod phases;
 mod pipeline;
-pub mod red;
+mod project_setup;
 mod report;
-pub mod stand_ins;
 pub mod state;
-mod steering;
-mod surroundings;
-mod tested;
+mod stop;
+mod test_config;
+mod test_run;
 
-pub use halt::{Halt, Stop};
 pub use phase::Phase;
 pub use pipeline::{Options, Pipeline, PipelineOutcome, Trust, last_run};
+pub use stop::{Halt, Stop};

@@ -1,10 +1,10 @@
 //! What the work is judged by, once it is written: the tests, what decides which of them are run, and what is asked of the
 //! running application. It is kept with the run when the tests are done, compared after every agent, and put back where it was changed.
 
-use crate::{files, steering};
+use crate::{files, test_config};
 use marvin_base::atomic::{self, WriteError};
 use marvin_base::files::{self as bounded, Links};
-use marvin_base::held::OpenDir;
+use marvin_base::open_dir::OpenDir;
 use marvin_base::signature;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -103,7 +103,10 @@ impl Oracle {
             let whole = hex::encode(bytes(root, &path));
             (path, TestConfigFile { part, whole })
         };
-        Oracle { files: taken, steering: steering::find_test_config(root).into_iter().map(steers).collect() }
+        Oracle {
+            files: taken,
+            steering: test_config::find_test_config(root).into_iter().map(steers).collect(),
+        }
     }
 
     /// Its signature: the same files with the same contents have the same.
@@ -135,7 +138,7 @@ impl Oracle {
             .collect();
         changes
             .extend(present(root).into_iter().filter(|path| judges(path) && !self.files.contains_key(path)));
-        let now = steering::find_test_config(root);
+        let now = test_config::find_test_config(root);
         let before = |path: &String| self.steering.get(path).map(|steers| steers.part.as_str());
         let steered = self.steering.keys().chain(now.keys()).filter(|path| {
             before(path).unwrap_or_default() != now.get(*path).map(String::as_str).unwrap_or_default()

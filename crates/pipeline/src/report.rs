@@ -1,9 +1,9 @@
 //! The report of a pipeline, for people: Markdown, and a page that says the same.
 
-use crate::halt::{Halt, Stop};
 use crate::journal::{PhaseHistory, PhaseRecord};
 use crate::phase::Phase;
 use crate::pipeline::Pipeline;
+use crate::stop::{Halt, Stop};
 use marvin_base::atomic::{self, WriteError};
 use marvin_base::truncate;
 use serde_json::Value;

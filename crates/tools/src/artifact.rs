@@ -1,8 +1,8 @@
 //! Results that are too large for a conversation: kept whole in the run's directory, and referred to.
 
 use crate::result::{ToolResult, is_over};
-use marvin_base::held::OpenDir;
 use marvin_base::layout::Layout;
+use marvin_base::open_dir::OpenDir;
 use marvin_base::redact::Redactor;
 use marvin_gate::Workspace;
 use serde::Serialize;

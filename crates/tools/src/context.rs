@@ -2,8 +2,8 @@
 
 use crate::approval::Approver;
 use crate::result::ToolError;
-use marvin_base::held::OpenDir;
 use marvin_base::layout::Layout;
+use marvin_base::open_dir::OpenDir;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::Settings;
 use marvin_gate::{Access, Context, Duty, Grant, Layers, Workspace};

@@ -13,7 +13,6 @@ pub mod explain;
 pub mod files;
 pub mod git;
 mod github;
-pub mod here;
 mod log;
 pub mod notes;
 pub mod notify;
@@ -30,6 +29,7 @@ pub mod turbotime;
 pub mod usage;
 mod walk;
 pub mod web;
+pub mod working_dir;
 
 pub use approval::{ApprovalAnswer, Approver, Question};
 pub use artifact::Artifact;

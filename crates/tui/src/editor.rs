@@ -1,6 +1,6 @@
 //! The line that is being typed; it may have several.
 
-use marvin_base::visible::is_hidden;
+use marvin_base::printable::is_hidden;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 

@@ -5,7 +5,7 @@
 
 use crate::highlight;
 use crate::theme::Theme;
-use marvin_base::visible::is_hidden;
+use marvin_base::printable::is_hidden;
 use ratatui::style::{Modifier, Style};
 
 /// What of the lines before matters for the next.

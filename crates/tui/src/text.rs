@@ -5,7 +5,7 @@
 
 use crate::markdown::{self, MarkdownState};
 use crate::theme::Theme;
-use marvin_base::visible::is_hidden;
+use marvin_base::printable::is_hidden;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
@@ -192,7 +192,7 @@ fn line_of(cells: &[Cell<'_>], indent: usize) -> Line<'static> {
 /// A short text on one line of at most `width` cells; what does not fit is cut, and that is shown.
 pub(crate) fn one_line(text: &str, width: usize) -> String {
     let flat: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let shown = marvin_base::visible::visible(&flat);
+    let shown = marvin_base::printable::visible(&flat);
     if shown.width() <= width {
         return shown.into_owned();
     }
@@ -249,7 +249,7 @@ mod tests {
             assert_eq!(whole.lines(), pieces.lines(), "{width}");
             let shown: String =
                 whole.lines().iter().map(|line| line.to_string().trim_start().to_string()).collect();
-            let wanted = marvin_base::visible::visible(&text).replace(['\n', ' '], "");
+            let wanted = marvin_base::printable::visible(&text).replace(['\n', ' '], "");
             assert_eq!(shown.replace(' ', ""), wanted, "every character is shown");
             assert!(whole.lines().iter().all(|line| line.width() <= width), "none is too wide");
         }

@@ -13,7 +13,7 @@
 use crate::answer::Refusal;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::Response;
-use marvin_base::key::TokenHash;
+use marvin_base::token::TokenHash;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;

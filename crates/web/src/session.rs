@@ -4,7 +4,7 @@
 //! dead, so that it is worth nothing in a history, a screen recording or a list of processes.
 
 use marvin_base::ids;
-use marvin_base::key::TokenHash;
+use marvin_base::token::TokenHash;
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use tokio::sync::Notify;

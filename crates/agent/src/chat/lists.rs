@@ -3,9 +3,9 @@
 use super::approvals::TypedCommandApprover;
 use super::{Answer, Approval, Chat, ChatError, Kind};
 use crate::commitments::Store;
-use crate::desk::ToolCaller;
-use crate::ground::ProjectContext;
+use crate::project_context::ProjectContext;
 use crate::servitors::{self, Registry, Servitor, ServitorState};
+use crate::tool_caller::ToolCaller;
 use marvin_base::files::{self, Links};
 use marvin_base::truncate;
 use marvin_gate::{Access, Workspace};

@@ -28,9 +28,9 @@ pub use reply::Reply;
 pub use status::Status;
 pub use typed::InputHistory;
 
-use crate::ground::ProjectContext;
 use crate::history::History;
 use crate::profile;
+use crate::project_context::ProjectContext;
 use crate::session::{self, ExtraContext, SessionError};
 use approvals::ApprovalQueue;
 use broken::InterruptedPrompt;

@@ -1,7 +1,7 @@
 //! How a conversation stands, for a status line.
 
 use super::{Chat, lists};
-use crate::ground::ProjectContext;
+use crate::project_context::ProjectContext;
 use marvin_base::settings::table;
 use marvin_model::choose;
 use marvin_model::price::dollars;

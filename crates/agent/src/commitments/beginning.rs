@@ -3,7 +3,7 @@
 use super::assertion::Assertion;
 use super::check::{self, Beginning};
 use super::store::{PROJECT, Store};
-use crate::ground::ProjectContext;
+use crate::project_context::ProjectContext;
 use marvin_tools::ToolContext;
 use marvin_tools::command::{BaselineTree, TestSeal};
 use std::collections::BTreeMap;

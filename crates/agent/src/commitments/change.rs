@@ -5,7 +5,7 @@ use super::commitment::{Commitment, Kind, MAX_TIMEOUT_SECS, Oracle, Source, Stat
 use super::document::{self, Document};
 use super::store::{DocumentCommitment, PROJECT, Store, StoreError};
 use super::{check, oracle, seal};
-use crate::ground::ProjectContext;
+use crate::project_context::ProjectContext;
 use marvin_base::{clock, ids};
 use marvin_gate::{Decision, Intent, Verdict, judge};
 use marvin_tools::command::TestSeal;

@@ -7,7 +7,7 @@ use super::{
     AddedCommitment, ChangeError, Commitment, CommitmentResult, Draft, Kind, Report, Source, TurnBaseline,
     add, all, find, verify, verify_documents,
 };
-use crate::ground::ProjectContext;
+use crate::project_context::ProjectContext;
 use async_trait::async_trait;
 use marvin_base::truncate;
 use marvin_gate::Touches;

@@ -9,7 +9,7 @@ use super::commitment::{Commitment, Status};
 use super::report::{CommitmentResult, Report};
 use super::seal::{self, Seals};
 use super::store::{DocumentCommitment, Store, StoreError};
-use crate::ground::ProjectContext;
+use crate::project_context::ProjectContext;
 use marvin_base::clock;
 use marvin_gate::Access;
 use marvin_tools::ToolContext;

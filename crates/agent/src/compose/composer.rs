@@ -2,9 +2,9 @@
 
 use super::{Coding, Extra, PromptInputs, SystemPrompt, access_sentence};
 use crate::commitments::{PROJECT, Status, Store};
-use crate::ground::ProjectContext;
 use crate::history::History;
 use crate::profile::{self, Profile};
+use crate::project_context::ProjectContext;
 use crate::roles::Role;
 use marvin_base::layout::Layout;
 use marvin_base::settings::table;

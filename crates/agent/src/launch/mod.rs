@@ -19,8 +19,8 @@ pub use order::Order;
 pub use report::{SubAgentReport, questions};
 pub use tools::{LaunchAgent, LaunchResearchAgent};
 
-use crate::ground::ProjectContext;
-use marvin_base::held::OpenDir;
+use crate::project_context::ProjectContext;
+use marvin_base::open_dir::OpenDir;
 use marvin_base::settings::{Origin, table};
 use marvin_gate::Access;
 use marvin_model::ModelClient;

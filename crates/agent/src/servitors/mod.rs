@@ -11,23 +11,23 @@
 //! Limits: what a call did between its begin and a crash is not known to the shell, only that it began. In a run that is
 //! recorded everybody asks the same model, whatever its tier.
 
-mod body;
 mod error;
-mod household;
-mod life;
 mod names;
 mod record;
 mod registry;
+mod scheduler;
+mod servitor;
 mod state;
 pub mod tools;
+mod turn_journal;
 mod work;
 
-pub use body::{Budget, Servitor, access_named, access_word};
 pub use error::RegistryError;
-pub(crate) use household::Parts;
-pub use household::{ServitorScheduler, Servitors, WaitResult};
-pub(crate) use life::CoordinatorInbox;
 pub(crate) use record::Entry;
 pub use record::{Record, ResumePoint};
 pub use registry::{Registry, Requester, Summons, bodies, is_held};
+pub(crate) use scheduler::Parts;
+pub use scheduler::{ServitorScheduler, Servitors, WaitResult};
+pub use servitor::{Budget, Servitor, access_named, access_word};
 pub use state::ServitorState;
+pub(crate) use turn_journal::CoordinatorInbox;

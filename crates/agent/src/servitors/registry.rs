@@ -1,13 +1,13 @@
 //! Who there is, and what may become of them. One process at a time may hold the registry of a project.
 
-use super::body::{self, Budget, Servitor};
 use super::error::RegistryError;
 use super::names;
 use super::record::{Entry, Record};
+use super::servitor::{self, Budget, Servitor};
 use super::state::ServitorState;
 use crate::commitments::{self, Commitment, Draft, PROJECT, Store, StoreError};
-use crate::ground::ProjectContext;
 use crate::launch::ModelChoice;
+use crate::project_context::ProjectContext;
 use crate::trace::Trace;
 use marvin_base::ledger::Durability;
 use marvin_base::settings::table;
@@ -367,7 +367,7 @@ impl Registry {
         let (access, tools) =
             above.as_ref().map_or((&self.rights, None), |body| (&body.access, body.tools.as_ref()));
         let wanted = summons.access.clone().unwrap_or_else(|| access.clone());
-        if !body::is_within(&wanted, access) {
+        if !servitor::is_within(&wanted, access) {
             return Err(RegistryError::Refused(format!(
                 "a servitor cannot have more access than whoever summons it: {}",
                 access.describe()

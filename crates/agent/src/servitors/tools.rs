@@ -3,10 +3,10 @@
 //! Who calls is told by the context (`agent`): a servitor may do this for those below it, and whoever speaks for a person for
 //! all.
 
-use super::body::{Budget, Servitor, access_of, access_word};
 use super::error::RegistryError;
-use super::household::{ServitorScheduler, Servitors};
 use super::registry::{self, Requester, Summons};
+use super::scheduler::{ServitorScheduler, Servitors};
+use super::servitor::{Budget, Servitor, access_of, access_word};
 use crate::commitments::Draft;
 use async_trait::async_trait;
 use marvin_base::truncate;

@@ -1,16 +1,16 @@
 //! One servitor at work: turns, until its work is over or it needs somebody.
 
-use super::body::Servitor;
 use super::error::RegistryError;
-use super::household::{ServitorScheduler, ServitorTools};
-use super::life::{ServitorJournal, word};
 use super::record::{Entry, ResumePoint};
+use super::scheduler::{ServitorScheduler, ServitorTools};
+use super::servitor::Servitor;
 use super::state::ServitorState;
+use super::turn_journal::{ServitorJournal, word};
 use crate::compose::{Coding, Composer, access_sentence, budget};
 use crate::outcome::{Outcome, Status};
-use crate::prove::Verifier;
 use crate::roles::Role;
 use crate::turn::Turn;
+use crate::verification::Verifier;
 use marvin_base::settings::table;
 use marvin_base::truncate;
 use marvin_model::Message;

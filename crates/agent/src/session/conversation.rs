@@ -5,7 +5,7 @@ use super::{Manner, Session, SessionError};
 use crate::commitments::{PROJECT, VettedCommitment};
 use crate::compose::{Coding, Composer, Extra, budget};
 use crate::history::History;
-use crate::promises::TurnCommitments;
+use crate::turn_commitments::TurnCommitments;
 use marvin_base::settings::table;
 use marvin_model::Message;
 use serde_json::json;

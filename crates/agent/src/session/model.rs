@@ -1,7 +1,7 @@
 //! The model of a session, and whether its budget can be kept.
 
 use super::{Replay, SessionError};
-use crate::ground::ProjectContext;
+use crate::project_context::ProjectContext;
 use marvin_base::layout::Layout;
 use marvin_gate::Workspace;
 use marvin_model::choose::{self, Choice};

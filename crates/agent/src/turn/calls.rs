@@ -2,12 +2,12 @@
 
 use super::{Course, Halt, Turn};
 use crate::compaction;
-use crate::host::ToolCallResult;
-use crate::life::PriorCall;
 use crate::outcome::Status;
 use crate::progress::{Progress, noted};
 use crate::protocol::Feedback;
+use crate::tool_host::ToolCallResult;
 use crate::trace::Trace;
+use crate::turn_journal::PriorCall;
 use marvin_base::ledger::LedgerError;
 use marvin_base::{signature, truncate};
 use marvin_gate::Verdict;

@@ -5,7 +5,7 @@ use super::{Course, Halt, SCHEMA_TRIES, Turn};
 use crate::commitments::CommitmentResult;
 use crate::outcome::{Outcome, Status};
 use crate::protocol::{ParsedReply, WorkerStatus};
-use crate::prove::{Verification, Verifier};
+use crate::verification::{Verification, Verifier};
 use marvin_model::{Message, Reply};
 use serde_json::{Map, json};
 

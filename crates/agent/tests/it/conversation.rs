@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use marvin_agent::compaction::Window;
-use marvin_agent::host::LiveTools;
 use marvin_agent::protocol::{JsonAction, JsonText, Native, ReplyProtocol};
+use marvin_agent::tool_host::LiveTools;
 use marvin_agent::turn::Bounds;
 use marvin_agent::{ProjectContext, Status, Trace, Turn};
 use marvin_base::environment::Environment;

@@ -197,7 +197,7 @@ pub(super) fn append(
     let mut entry = json!({
         "at": crate::clock::now().to_string(),
         "command": command,
-        "subject": crate::truncate::line(&crate::visible::visible(subject), MAX_SUBJECT_CHARS),
+        "subject": crate::truncate::line(&crate::printable::visible(subject), MAX_SUBJECT_CHARS),
         "decided_by": by,
         "before": before,
     });

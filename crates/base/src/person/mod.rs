@@ -141,7 +141,7 @@ impl Person {
         })?;
         let via = if unattended.is_some() { "unattended" } else { via.word() };
         let by = DecidedBy {
-            name: crate::truncate::line(&crate::visible::visible(&name), MAX_NAME_CHARS),
+            name: crate::truncate::line(&crate::printable::visible(&name), MAX_NAME_CHARS),
             uid: this.users[0],
             tty: terminal_name(this),
             pid: this.pid,

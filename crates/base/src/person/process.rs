@@ -94,7 +94,7 @@ impl Process {
     /// Name and number, for messages.
     #[must_use]
     pub fn shown(&self) -> String {
-        format!("{} (pid {})", crate::truncate::line(&crate::visible::visible(&self.name), 32), self.pid)
+        format!("{} (pid {})", crate::truncate::line(&crate::printable::visible(&self.name), 32), self.pid)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::retry::{Attempt, Progress, call_signature};
 use crate::spec::Workflow;
 use crate::worker::Status;
 use marvin_base::atomic::{self, WriteError};
-use marvin_base::held::OpenDir;
+use marvin_base::open_dir::OpenDir;
 use marvin_base::redact::Redactor;
 use serde_json::{Map, Value, json};
 use std::path::Path;

@@ -9,7 +9,7 @@
 
 use super::execute::AttemptResult;
 use crate::worker::{Order, Report, Status};
-use marvin_agent::{ProjectContext, crew};
+use marvin_agent::{ProjectContext, step_agents};
 use marvin_base::layout::Layout;
 use marvin_tools::git;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ pub(super) async fn merge(ground: &Arc<ProjectContext>, mut done: AttemptResult)
     // Once it is begun it is ended, whatever is stopped.
     let never = CancellationToken::new();
     let result = async {
-        let own = crew::at(ground, Some(&done.order.workspace)).map_err(|error| error.to_string())?;
+        let own = step_agents::at(ground, Some(&done.order.workspace)).map_err(|error| error.to_string())?;
         let patch = git::worktree_patch(&own.tool_context(never.clone(), None))
             .await
             .map_err(|error| error.to_string())?;

@@ -6,14 +6,14 @@
 //! start no agents of their own.
 
 mod measured;
-mod prove;
 mod report;
 mod task;
 #[cfg(test)]
 mod tests;
+mod verification;
 
 pub use measured::{MeasuredAttempt, measured};
-pub use prove::{Verdict, prove};
+pub use verification::{Verdict, prove};
 
 use crate::manager;
 use crate::retry::{self, AttemptCounts, Progress, Snapshot};
@@ -21,9 +21,9 @@ use crate::worker::{Order, Report, Worker};
 use async_trait::async_trait;
 use marvin_agent::SessionError;
 use marvin_agent::compose::Extra;
-use marvin_agent::crew::{Job, JobResult, Rights, StepAgents};
 use marvin_agent::outcome::Status as Ended;
 use marvin_agent::roles::Role;
+use marvin_agent::step_agents::{Job, JobResult, Rights, StepAgents};
 use marvin_base::files::{self, Links};
 use marvin_base::{atomic, truncate};
 use serde_json::{Map, Value, json};

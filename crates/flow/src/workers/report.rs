@@ -2,8 +2,8 @@
 
 use crate::retry::Progress;
 use crate::worker::{Order, Report, Status};
-use marvin_agent::crew::JobResult;
 use marvin_agent::outcome::{self, Outcome};
+use marvin_agent::step_agents::JobResult;
 use marvin_agent::{SessionError, protocol};
 use marvin_base::truncate;
 use serde_json::{Map, Value, json};

@@ -10,7 +10,7 @@ pub(crate) mod reach;
 
 pub(crate) use raw::raw;
 
-use crate::meaning::{self, Grounds, Judgement, MoreFacts};
+use crate::effects::{self, Grounds, Judgement, MoreFacts};
 use std::path::PathBuf;
 
 /// Where a command would run.
@@ -34,7 +34,7 @@ pub fn judge_command_with(line: &str, context: &CommandContext, more: Option<&Mo
     let workspace = context.workspace.to_string_lossy();
     let home = context.home.to_string_lossy();
     let grounds = Grounds { workspace: &workspace, home: &home };
-    meaning::judge_on_disk(line, &workspace, grounds, more)
+    effects::judge_on_disk(line, &workspace, grounds, more)
 }
 
 #[cfg(test)]

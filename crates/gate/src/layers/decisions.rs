@@ -312,8 +312,8 @@ fn logs(directory: &Path) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::effects::Grounds;
     use crate::layers::{Layers, Place};
-    use crate::meaning::Grounds;
 
     fn log(directory: &Path, largest: u64) -> Log {
         Log { largest, ..Log::new(directory, Arc::new(Redactor::patterns_only())) }

@@ -36,7 +36,7 @@ impl Question {
     pub fn new(line: &str, place: Place<'_>, ruling: &Ruling) -> Self {
         let (directory, workspace) = (shell::normal(place.directory), shell::normal(place.grounds.workspace));
         let below = directory.strip_prefix(&workspace).is_some_and(|rest| rest.starts_with('/'));
-        let through = |segment: &crate::meaning::SegmentJudgement| {
+        let through = |segment: &crate::effects::SegmentJudgement| {
             let words = segment.through.iter().chain(&segment.words);
             words.map(String::as_str).collect::<Vec<_>>().join(" ")
         };

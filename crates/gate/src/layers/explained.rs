@@ -1,7 +1,7 @@
 //! A ruling as programs and pages read it.
 
 use super::Ruling;
-use crate::meaning::SegmentJudgement;
+use crate::effects::SegmentJudgement;
 use crate::verdict::Decision;
 use serde_json::{Value, json};
 

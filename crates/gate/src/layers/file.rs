@@ -3,7 +3,7 @@
 use super::form;
 use super::rule::{Fault, List, Problem, Rule};
 use super::set::{RuleQuery, Set};
-use crate::meaning::{self, Grounds, MoreFacts};
+use crate::effects::{self, Grounds, MoreFacts};
 use marvin_base::files::{self, Links};
 use marvin_base::signature;
 use serde::Deserialize;
@@ -181,16 +181,16 @@ fn examples(rule: &Rule, list: List) -> Result<(), Fault> {
 fn finds(set: &Set, line: &str, list: List) -> bool {
     match list {
         List::Denylist => {
-            let judgement = meaning::judge(line, EXAMPLE.workspace, EXAMPLE);
+            let judgement = effects::judge(line, EXAMPLE.workspace, EXAMPLE);
             refuses(set, line, &judgement.segments).is_some()
         }
         List::Allowlist | List::Learned | List::Programs => {
-            let judgement = meaning::judge(line, EXAMPLE.workspace, EXAMPLE);
+            let judgement = effects::judge(line, EXAMPLE.workspace, EXAMPLE);
             let forms = form::read(line, EXAMPLE.workspace, EXAMPLE);
             let found = |form: &form::Form| permits(set, form).is_some();
             let whole = forms.certain && forms.commands.len() == judgement.segments.len();
             let each = forms.commands.iter().zip(&judgement.segments);
-            let known = |segment: &meaning::SegmentJudgement| segment.verdict.is_allowed();
+            let known = |segment: &effects::SegmentJudgement| segment.verdict.is_allowed();
             whole
                 && forms.commands.iter().any(found)
                 && each.into_iter().all(|(form, segment)| known(segment) || found(form))
@@ -202,7 +202,7 @@ fn finds(set: &Set, line: &str, list: List) -> bool {
 pub(super) fn refuses<'a>(
     set: &'a Set,
     line: &str,
-    segments: &[meaning::SegmentJudgement],
+    segments: &[effects::SegmentJudgement],
 ) -> Option<&'a Rule> {
     if set.is_empty() {
         return None;

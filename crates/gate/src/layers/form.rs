@@ -4,7 +4,7 @@
 //! its launchers, variables and redirections, words quoted so that an argument cannot pass for two; and none at all
 //! where a word is not certain.
 
-use crate::meaning::{Act, Grounds, Place, SegmentJudgement, weigh};
+use crate::effects::{Act, Grounds, Place, SegmentJudgement, weigh};
 use crate::shell::{self, RedirectKind, Segment, Taint, Word};
 use crate::verdict::Decision;
 

@@ -30,12 +30,12 @@ pub use rule::{Kind, List, Problem, Rule};
 pub use trust::Trust;
 
 use crate::command::{self, CommandContext};
-use crate::meaning::{self, Grounds, Judgement, MoreFacts};
+use crate::effects::{self, Grounds, Judgement, MoreFacts};
 use crate::verdict::{Decision, Verdict};
 use file::RuleFile;
+use marvin_base::file_stamp::FileStamp;
 use marvin_base::files::Links;
 use marvin_base::layout::Layout;
-use marvin_base::stamp::FileStamp;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -240,8 +240,8 @@ impl Layers {
     #[must_use]
     pub fn judge(&self, line: &str, place: Place<'_>) -> Ruling {
         let judgement = match &self.current().programs {
-            Some(more) => meaning::judge_with(line, place.directory, place.grounds, more),
-            None => meaning::judge(line, place.directory, place.grounds),
+            Some(more) => effects::judge_with(line, place.directory, place.grounds, more),
+            None => effects::judge(line, place.directory, place.grounds),
         };
         self.rule(line, place, judgement)
     }
@@ -249,7 +249,7 @@ impl Layers {
     /// What the judge finds in a directory on the disk as it is.
     #[must_use]
     pub fn look(&self, line: &str, place: Place<'_>) -> Judgement {
-        meaning::judge_on_disk(line, place.directory, place.grounds, self.current().programs.as_ref())
+        effects::judge_on_disk(line, place.directory, place.grounds, self.current().programs.as_ref())
     }
 
     /// What the judge finds on the disk as it is.

@@ -2,7 +2,7 @@
 //! given to them; what is too much is not read, and a person is asked.
 
 use super::Shell;
-use super::recent::ParseCache;
+use super::parse_cache::ParseCache;
 use brush_parser::ast::Program;
 use brush_parser::{Parser, ParserOptions};
 use std::cell::{Cell, RefCell};

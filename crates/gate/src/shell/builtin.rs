@@ -60,7 +60,7 @@ impl Shell<'_> {
                     self.check_name(variable);
                     let plain: Option<Vec<_>> = arguments.iter().map(Word::text).collect();
                     let plain = plain.and_then(|words| {
-                        super::fold::printf(&words.iter().map(|word| &**word).collect::<Vec<_>>())
+                        super::const_eval::printf(&words.iter().map(|word| &**word).collect::<Vec<_>>())
                     });
                     let value = plain
                         .map_or_else(|| Word::unknown(UnknownReason::Variable, Taint::NONE), Word::known);

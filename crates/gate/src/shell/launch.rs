@@ -4,7 +4,7 @@ use super::launchers;
 use super::run::InheritedIo;
 use super::state::{Segment, Shell};
 use super::value::{Piece, Stream, Taint, UnknownReason, Word};
-use super::{base_name, fold};
+use super::{base_name, const_eval};
 use std::borrow::Cow;
 
 /// Shells: what they are given as text is a script.
@@ -50,7 +50,7 @@ impl Shell<'_> {
         if let Some(output) = self.launch(&base, &words, &environment, around) {
             return output;
         }
-        let output = fold::output(self, &base, &words, around.input.as_ref());
+        let output = const_eval::output(self, &base, &words, around.input.as_ref());
         if let (true, Some(output)) = (base == "tee", &output) {
             for target in words.iter().skip(1).filter(|word| !word.beginning().starts_with('-')) {
                 if let Some(path) = self.place(target) {
@@ -271,7 +271,7 @@ impl Shell<'_> {
         let launcher = launchers::find(base)?;
         if base == "command" && rest.first().is_some_and(|word| word.is("-v") || word.is("-V")) {
             self.emit(words.to_vec(), environment.to_vec(), around);
-            return fold::output(self, base, words, None);
+            return const_eval::output(self, base, words, None);
         }
         if base == "exec" && rest.is_empty() {
             // Only its redirections count, and they stay for the rest of the line.

@@ -9,25 +9,25 @@ mod bounds;
 mod braces;
 mod builtin;
 mod choice;
+mod const_eval;
+mod cross_check;
 mod disguise;
 mod evaluated;
 mod expand;
-mod fold;
 mod launch;
 mod launchers;
 mod numbers;
 mod parameter;
+mod parse_cache;
 pub(crate) mod pattern;
 mod peel;
 mod per_item;
-mod plain;
-mod recent;
 mod redirect;
 mod run;
 mod salvage;
 mod scripts;
 mod search_path;
-mod second;
+mod simple_line;
 mod split;
 mod starters;
 mod state;
@@ -183,7 +183,7 @@ pub struct Reading {
     pub doubts: Vec<Cow<'static, str>>,
     /// Whether a function of the line calls itself.
     pub recursion: bool,
-    unread: second::CrossCheckQueue,
+    unread: cross_check::CrossCheckQueue,
 }
 
 impl Reading {
@@ -196,7 +196,7 @@ impl Reading {
 /// Begins a judgement: nothing is known of any text.
 pub(crate) fn begin() {
     bounds::forget();
-    second::forget();
+    cross_check::forget();
 }
 
 /// Reads a line for `bash -c` in a directory.
@@ -269,7 +269,7 @@ pub fn finds_secrets(pattern: &str, home: &str) -> bool {
 /// The text behind base64.
 #[must_use]
 pub fn base64(text: &str) -> Option<String> {
-    fold::base(text, 6)
+    const_eval::base(text, 6)
 }
 
 /// Text with its escapes filled in.
@@ -287,7 +287,7 @@ pub fn is_notable(name: &str) -> bool {
         || name.starts_with("DYLD_")
         || name.starts_with("BASH_FUNC_")
         || name.starts_with("GIT_CONFIG_KEY")
-        || crate::meaning::steers(name)
+        || crate::effects::steers(name)
 }
 
 /// Is the value of this variable a command, or flags of one?

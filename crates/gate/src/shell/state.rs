@@ -1,6 +1,6 @@
 //! What the reader keeps in mind while it walks a line.
 
-use super::second::CrossCheckQueue;
+use super::cross_check::CrossCheckQueue;
 use super::value::{Stream, Taint, Word};
 use super::{MAX_COMMANDS_PER_LINE, MAX_SCRIPT_DEPTH};
 use brush_parser::ast::{ArithmeticExpr, ArithmeticTarget, BinaryOperator, FunctionBody, UnaryOperator};

@@ -12,7 +12,7 @@ mod git_config;
 mod scan;
 
 use crate::command::reach;
-use crate::meaning::{Grounds, Judgement, Place};
+use crate::effects::{Grounds, Judgement, Place};
 use crate::secrets;
 use crate::shell::{self, RedirectKind, Segment, Taint, Word};
 use serde::Deserialize;

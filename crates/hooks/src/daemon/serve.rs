@@ -1,13 +1,13 @@
 //! Serves a project until nobody needs it.
 
 use super::{CONTROL, try_lock};
-use crate::desk::{self, EventHandler, Reply};
 use crate::event::{self, Client, Event};
+use crate::event_handler::{self, EventHandler, Reply};
 use crate::wire::{self, Place, Request};
 use marvin_base::atomic;
 use marvin_base::clock;
 use marvin_base::environment::Environment;
-use marvin_base::memory;
+use marvin_base::trim_memory;
 use serde_json::{Value, json};
 use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -132,7 +132,7 @@ async fn accept(
                 let requests = daemon.requests.load(Ordering::Relaxed);
                 if requests != given_back && (given_back == 0 || quiet > QUIET) {
                     given_back = requests;
-                    memory::give_back();
+                    trim_memory::give_back();
                 }
                 if let Some(due) = daemon.desk.due() {
                     // Forcing something to the disk takes its time, and nobody waits for this.
@@ -203,14 +203,14 @@ impl Daemon {
         let client = Client::read(request.client).unwrap_or(Client::Codex);
         let input: Option<Value> = request.input.and_then(|input| event::parse(input.get().as_bytes()));
         let Some(input) = input else {
-            return desk::in_doubt(client, event, "what was told is not JSON");
+            return event_handler::in_doubt(client, event, "what was told is not JSON");
         };
         let answer = self.desk.answer(client, request.hook, request.attended, &input);
         match tokio::time::timeout(wire::deadline(event), answer).await {
             Ok(Reply::Print(text)) if text.starts_with('{') => text,
             Ok(Reply::Print(text)) => control(&json!({ "text": text })),
             Ok(Reply::Verify(session)) => control(&json!({ "verify": session })),
-            Err(_) => desk::in_doubt(client, event, "it took too long"),
+            Err(_) => event_handler::in_doubt(client, event, "it took too long"),
         }
     }
 

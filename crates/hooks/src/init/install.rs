@@ -4,7 +4,7 @@ use super::clients::{Client, Program};
 use super::place::{self, ProjectFile};
 use super::settings::{self, Trouble};
 use super::text::Edit;
-use super::{FileOutcome, Planner, Refusal, block, starters, words};
+use super::{FileOutcome, Planner, Refusal, block, starters, templates};
 use marvin_base::layout::clients as places;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -165,7 +165,7 @@ impl Planner<'_> {
 
     fn skills(&mut self) {
         let root = self.shared().to_path_buf();
-        for (skill, text) in words::SKILLS {
+        for (skill, text) in templates::SKILLS {
             let relative = format!("{}/{skill}/SKILL.md", places::CLAUDE_SKILLS);
             let name = self.place.name(&root, &relative);
             let found = match place::open(self.within(), &root, &relative) {
@@ -202,7 +202,8 @@ impl Planner<'_> {
             return;
         }
         let top = self.place.top.clone();
-        if let Some(text) = self.block(&top, places::IGNORED, block::IGNORED, &words::ignored(local), true)
+        if let Some(text) =
+            self.block(&top, places::IGNORED, block::IGNORED, &templates::ignored(local), true)
             && let Some(line) = ignores_all(&text)
         {
             self.notes.push(format!(
@@ -221,7 +222,7 @@ impl Planner<'_> {
             let Ok(path) = root.join(relative).canonicalize() else { continue };
             if !seen.contains(&path) {
                 seen.push(path);
-                self.block(&root, relative, block::SECTION, words::SECTION, false);
+                self.block(&root, relative, block::SECTION, templates::SECTION, false);
             }
         }
     }

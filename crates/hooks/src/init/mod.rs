@@ -16,10 +16,10 @@ mod receipt;
 mod remove;
 mod settings;
 mod starters;
+mod templates;
 #[cfg(test)]
 mod tests;
 mod text;
-mod words;
 
 pub use clients::{Client, Program, kebab};
 pub use place::Place;

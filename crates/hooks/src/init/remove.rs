@@ -7,7 +7,7 @@ use super::clients::Client;
 use super::install::{broken, odd, text_of};
 use super::place;
 use super::settings::{self, Trouble};
-use super::{FileOutcome, Planner, Refusal, block, starters, words};
+use super::{FileOutcome, Planner, Refusal, block, starters, templates};
 use marvin_base::layout::clients as places;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -111,7 +111,7 @@ impl Planner<'_> {
     }
 
     fn take_skills(&mut self, root: &Path) {
-        for (skill, text) in words::SKILLS {
+        for (skill, text) in templates::SKILLS {
             let relative = format!("{}/{skill}/SKILL.md", places::CLAUDE_SKILLS);
             let name = self.place.name(root, &relative);
             let Ok(found) = place::open(self.within(), root, &relative) else { continue };

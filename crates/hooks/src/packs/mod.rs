@@ -5,6 +5,7 @@
 //! [`tell`] makes the text of it. A broken pack is a problem that is named, and its last good version stays.
 
 mod facts;
+pub mod injection;
 pub(crate) mod keywords;
 pub mod lesson;
 pub mod pack;
@@ -14,8 +15,8 @@ pub mod sample;
 pub mod score;
 mod start;
 pub mod starter;
-pub mod tell;
 
+pub use injection::{InjectionHistory, PackInjection, clean_line, tell};
 pub use lesson::{Lesson, LessonLine};
 pub use pack::Pack;
 pub use paths::relative;
@@ -23,10 +24,9 @@ pub(crate) use paths::{same_word, words};
 pub use problem::Problem;
 pub use score::{Reach, RecentGuidance, ScoredPack, Signal};
 pub use start::{at_start, extensions_below};
-pub use tell::{InjectionHistory, PackInjection, clean_line, tell};
 
 use keywords::Keywords;
-use marvin_base::stamp::FileStamp;
+use marvin_base::file_stamp::FileStamp;
 use pack::Stamps;
 use score::Matcher;
 use std::collections::{BTreeMap, BTreeSet};

@@ -5,8 +5,8 @@
 use super::facts::{self, Facts};
 use super::lesson::{self, Lesson};
 use super::problem::Problem;
+use marvin_base::file_stamp::FileStamp;
 use marvin_base::files::{self, Links};
-use marvin_base::stamp::FileStamp;
 use std::path::{Path, PathBuf};
 
 /// The three files of a pack.

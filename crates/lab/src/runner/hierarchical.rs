@@ -4,7 +4,7 @@
 use super::{AttemptDirectory, Bench, Runner, RunnerReport, Watcher, flags, prompt};
 use crate::error::LabError;
 use crate::task::Task;
-use marvin_agent::crew::StepAgents;
+use marvin_agent::step_agents::StepAgents;
 use marvin_agent::trace::Listener;
 use marvin_agent::{Notice, ProjectContext};
 use marvin_base::settings::table;

@@ -40,7 +40,7 @@ use marvin_agent::ProjectContext;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
-use marvin_base::names;
+use marvin_base::resolver;
 use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
@@ -116,7 +116,7 @@ fn ground(coding: bool) -> Result<ProjectContext, Failure> {
 
 /// A runtime on this thread. Children are tied to the thread that started them, so it must outlive them.
 fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    names::prepare();
+    resolver::prepare();
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

@@ -2,8 +2,8 @@
 
 use super::{cancel_on_signal, directory, packs, project, prompt, runtime, turn};
 use crate::cli::{OutputFormat, PipelineCommand, PipelinePlace, ResumePipelineArguments, TurnArguments};
-use crate::face::{self, Reader};
 use crate::failure::Failure;
+use crate::front_end::{self, Reader};
 use crate::output;
 use marvin_agent::trace::{Listener, Notice};
 use marvin_agent::{ProjectContext, SessionError};
@@ -120,7 +120,7 @@ fn drive(
         let reader = Arc::new(Reader::default());
         let listener: Listener = match format {
             OutputFormat::Text => Box::new(|notice| said(&notice)),
-            format => face::listener(format, redactor.clone(), false, reader.clone(), cancel.clone()),
+            format => front_end::listener(format, redactor.clone(), false, reader.clone(), cancel.clone()),
         };
         let extras = packs::for_agents(&ground).into_iter().collect();
         let deadline = ground.settings.seconds(&table::DEADLINE);

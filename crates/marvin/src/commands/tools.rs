@@ -4,7 +4,7 @@ use crate::cli::ToolsCommand;
 use crate::commands::{cancel_on_signal, directory, ground, runtime};
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::ground::{ProjectContext, record_call};
+use marvin_agent::project_context::{ProjectContext, record_call};
 use marvin_agent::servitors::Servitors;
 use marvin_agent::{launch, session};
 use marvin_base::Exit;

@@ -2,8 +2,8 @@
 
 use crate::cli::{OutputFormat, TurnArguments};
 use crate::commands::{cancel_on_signal, directory, lend, packs, prompt, runtime};
-use crate::face::{self, Reader};
 use crate::failure::Failure;
+use crate::front_end::{self, Reader};
 use crate::output;
 use marvin_agent::commitments::Draft;
 use marvin_agent::session::{self, Manner};
@@ -185,7 +185,7 @@ impl TurnRunner {
         let cancel = cancel_on_signal();
         let settings = self.ground.settings.clone();
         let reader = Arc::new(Reader::default());
-        let listener = face::listener(
+        let listener = front_end::listener(
             self.format,
             self.ground.redactor.clone(),
             self.response_schema.is_some(),

@@ -26,7 +26,7 @@ macro_rules! fixture {
 
         #[async_trait]
         impl Tool for $type {
-            type Input = Nothing;
+            type Input = EmptyInput;
             type Data = NoFacts;
             const NAME: &'static str = $name;
             const DESCRIPTION: &'static str = "A tool of the suite.";
@@ -36,7 +36,7 @@ macro_rules! fixture {
                 Touches::NOTHING
             }
 
-            async fn call(&self, _: Nothing, $context: &ToolContext) -> Result<Output<NoFacts>, ToolError> {
+            async fn call(&self, _: EmptyInput, $context: &ToolContext) -> Result<Output<NoFacts>, ToolError> {
                 $call
             }
         }

@@ -8,15 +8,15 @@
 //! that it runs at all is the person's decision. A server that dies is not started again in the same turn.
 
 mod connection;
-mod foreign;
+mod remote_tool;
 mod schema;
 
 use connection::Connection;
 use marvin_agent::ProjectContext;
-use marvin_agent::ground::ExternalTools;
+use marvin_agent::project_context::ExternalTools;
 use marvin_base::truncate;
+use marvin_gate::effects::Grounds;
 use marvin_gate::layers::Place;
-use marvin_gate::meaning::Grounds;
 use marvin_gate::{Access, Decision};
 use marvin_tools::DynTool;
 use marvin_tools::servers::{self, Server, ServerState};
@@ -158,7 +158,7 @@ async fn one(ground: &ProjectContext, server: Server, cancel: &CancellationToken
             (ServerStartReport { name, tools: Vec::new(), left_out: 0, problem, took_ms }, None, Vec::new())
         }
         Ok((connection, listed)) => {
-            let (tools, left_out) = foreign::tools(&server, &connection, listed);
+            let (tools, left_out) = remote_tool::tools(&server, &connection, listed);
             let names = tools.iter().map(|tool| tool.name().to_string()).collect();
             (
                 ServerStartReport { name, tools: names, left_out, problem: None, took_ms },

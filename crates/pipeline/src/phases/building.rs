@@ -3,11 +3,11 @@
 use super::review::{CODE_ROUNDS, Reviewer, Subject};
 use super::{ATTEMPTS, MAX_TEST_OUTPUT_BYTES, before, code_scope, fill};
 use crate::finding::{Finding, Severity};
-use crate::halt::Halt;
 use crate::phase::Phase;
 use crate::pipeline::{AgentReport, Pipeline, Task, TaskAccess};
-use crate::tested::TestReport;
-use crate::{files, red};
+use crate::stop::Halt;
+use crate::test_run::TestReport;
+use crate::{failing_tests, files};
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::roles::Role;
 use marvin_base::settings::table;
@@ -60,7 +60,8 @@ impl Pipeline {
     fn has_code(&self) -> bool {
         let manifests = files::patterns(&[&files::TESTS, &files::MANIFESTS]);
         let all = files::all(self.root());
-        let bare = |path: &str| path.ends_with(".rs") && red::is_bare(&files::text(self.root(), path));
+        let bare =
+            |path: &str| path.ends_with(".rs") && failing_tests::is_bare(&files::text(self.root(), path));
         let entry = |path: &str| matches!(path, "src/lib.rs" | "src/main.rs");
         all.iter().any(|path| {
             let counts = entry(path) || !marvin_gate::Scope::covers(&manifests, path);

@@ -2,9 +2,9 @@
 
 use super::{ATTEMPTS, before, fill, texts};
 use crate::documents::Document;
-use crate::halt::Halt;
 use crate::phase::Phase;
 use crate::pipeline::{Pipeline, Task, TaskAccess};
+use crate::stop::Halt;
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::roles::Role;
 use serde_json::{Map, Value, json};

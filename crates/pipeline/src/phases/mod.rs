@@ -9,10 +9,10 @@ mod tests;
 
 use crate::files;
 use crate::finding::{self, Finding, Review};
-use crate::halt::Halt;
 use crate::phase::Phase;
 use crate::pipeline::{Pipeline, Task, TaskAccess};
-use crate::tested::{self, TestReport};
+use crate::stop::Halt;
+use crate::test_run::{self, TestReport};
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::roles::Role;
 use marvin_base::settings::table;
@@ -71,7 +71,7 @@ impl Pipeline {
     /// Runs the project's own tests: as the settings say, or as they are found. `all`: also those beside files that cannot be
     /// loaded yet, where pytest would stop.
     pub(crate) async fn run_tests(&self, all: bool) -> Result<TestReport, Halt> {
-        tested::run(&self.context(None), all).await
+        test_run::run(&self.context(None), all).await
     }
 
     /// The same, once under a name.

@@ -2,13 +2,13 @@
 //! once more.
 
 use super::{ATTEMPTS, before, fill};
-use crate::asked::{self, Check, Command, Plan, Request};
 use crate::documents::Document;
 use crate::finding::{Finding, Review, Severity};
-use crate::halt::Halt;
+use crate::http_checks::{self, Check, Command, Plan, Request};
+use crate::mock_detection;
 use crate::phase::Phase;
 use crate::pipeline::Pipeline;
-use crate::stand_ins;
+use crate::stop::Halt;
 use futures_util::future::join_all;
 use marvin_agent::launch::ModelChoice;
 use marvin_base::atomic;
@@ -192,13 +192,13 @@ impl Pipeline {
         let context = self.context(None);
         if let Some(request) = repro.get("request") {
             return match serde_json::from_value::<Request>(request.clone()) {
-                Ok(request) => asked::ask_one(Some(plan), &request, &context).await,
+                Ok(request) => http_checks::ask_one(Some(plan), &request, &context).await,
                 Err(error) => none(&format!("its request cannot be understood: {error}")),
             };
         }
         match serde_json::from_value::<Command>(repro.clone()) {
             Ok(command) => {
-                let check = asked::run(&command, &context).await;
+                let check = http_checks::run(&command, &context).await;
                 // What may not be run shows nothing.
                 if check.detail.starts_with("the gate does not allow") { none(&check.detail) } else { check }
             }
@@ -230,8 +230,8 @@ impl Pipeline {
             detail: tested.words(),
         });
         let context = self.context(None);
-        checks.extend(asked::ask(plan, &context).await);
-        checks.extend(asked::browse(plan, &context).await.unwrap_or_default());
+        checks.extend(http_checks::ask(plan, &context).await);
+        checks.extend(http_checks::browse(plan, &context).await.unwrap_or_default());
         for finding in mended {
             let check = self.shows(finding, plan).await;
             checks.push(Check { name: format!("mended: {}", finding.place), ..check });
@@ -243,7 +243,7 @@ impl Pipeline {
             detail: changed.join(", "),
         });
         let doubles: Vec<String> =
-            stand_ins::find(self.root()).into_iter().map(|finding| finding.place).collect();
+            mock_detection::find(self.root()).into_iter().map(|finding| finding.place).collect();
         checks.push(Check {
             name: "no test uses a stand-in".into(),
             ok: doubles.is_empty(),
@@ -258,7 +258,7 @@ impl Pipeline {
             });
         }
         self.trace.event("proved", json!({"checks": checks}))?;
-        let wrong = asked::failures(&checks);
+        let wrong = http_checks::failures(&checks);
         match wrong.is_empty() {
             true => Ok(checks),
             false => Err(Halt::not_verified(

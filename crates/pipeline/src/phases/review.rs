@@ -3,9 +3,9 @@
 use super::{ATTEMPTS, before, fill, listed, texts};
 use crate::documents::Document;
 use crate::finding::{Finding, Review, Severity};
-use crate::halt::Halt;
 use crate::phase::Phase;
 use crate::pipeline::{Pipeline, Task, TaskAccess};
+use crate::stop::Halt;
 use futures_util::future::join_all;
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::roles::Role;

@@ -1,10 +1,10 @@
 //! Phases 4b and 4c: the application is started and asked, and what it serves to a browser is fetched.
 
-use crate::asked::{self, Check, Plan};
-use crate::halt::Halt;
+use crate::http_checks::{self, Check, Plan};
 use crate::oracle::PLAN;
 use crate::phase::Phase;
 use crate::pipeline::Pipeline;
+use crate::stop::Halt;
 use marvin_base::settings::table;
 use serde_json::{Map, Value, json};
 
@@ -19,7 +19,7 @@ impl Pipeline {
         let phase = Phase::EndToEnd;
         let plan = self.plan()?;
         let rounds = self.ground.settings.count(&table::E2E_ROUNDS);
-        let ask = async || Ok(asked::ask(&plan, &self.context(None)).await);
+        let ask = async || Ok(http_checks::ask(&plan, &self.context(None)).await);
         let (round, checks) = self.until_right(phase, rounds, "MARVIN_E2E_ROUNDS", &ask).await?;
         let facts = json!({"rounds": round, "checks": checks.len(), "asked": checks});
         Ok(facts.as_object().cloned().unwrap_or_default())
@@ -31,7 +31,7 @@ impl Pipeline {
         // Whether anything is served is found out once; afterwards it must be right.
         let first = self
             .once(phase, "4c.served", async || {
-                Ok(match asked::browse(&plan, &self.context(None)).await {
+                Ok(match http_checks::browse(&plan, &self.context(None)).await {
                     Ok(_) => Value::Null,
                     Err(reason) => json!(reason),
                 })
@@ -45,7 +45,7 @@ impl Pipeline {
         let browse = async || {
             let gone =
                 |reason: &str| vec![Check { name: "pages".into(), ok: false, detail: reason.to_string() }];
-            Ok(asked::browse(&plan, &self.context(None)).await.unwrap_or_else(gone))
+            Ok(http_checks::browse(&plan, &self.context(None)).await.unwrap_or_else(gone))
         };
         let (round, checks) = self.until_right(phase, rounds, "MARVIN_FE_ROUNDS", &browse).await?;
         let facts = json!({"rounds": round, "checks": checks.len(), "asked": checks});
@@ -78,7 +78,7 @@ impl Pipeline {
                 "application.asked",
                 json!({"phase": phase.name(), "round": round, "checks": checks}),
             )?;
-            let before = std::mem::replace(&mut wrong, asked::failures(&checks));
+            let before = std::mem::replace(&mut wrong, http_checks::failures(&checks));
             if wrong.is_empty() {
                 return Ok((round, checks));
             }

@@ -2,14 +2,14 @@
 
 use super::review::{CODE_ROUNDS, Reviewer, Subject};
 use super::{ATTEMPTS, before, fill, test_scope, texts};
-use crate::asked::Plan;
 use crate::finding::{Finding, Severity};
-use crate::halt::Halt;
+use crate::http_checks::Plan;
 use crate::oracle::PLAN;
 use crate::phase::Phase;
 use crate::pipeline::{AgentReport, Pipeline, Task, TaskAccess};
-use crate::tested::TestReport;
-use crate::{files, red, stand_ins};
+use crate::stop::Halt;
+use crate::test_run::TestReport;
+use crate::{failing_tests, files, mock_detection};
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::roles::Role;
 use serde_json::{Map, Value, json};
@@ -46,13 +46,13 @@ impl Pipeline {
             .kept(&self.key(phase, &format!("{phase}.{RED}")))?
             .and_then(|kept| serde_json::from_value(kept).ok())
             .unwrap_or_default();
-        let facts = json!({"tests": red::written(self.root()), "red": tested.words(), "command": tested.command, "rounds": rounds, "minor": minor});
+        let facts = json!({"tests": failing_tests::written(self.root()), "red": tested.words(), "command": tested.command, "rounds": rounds, "minor": minor});
         Ok(facts.as_object().cloned().unwrap_or_default())
     }
 
     async fn write_tests(&self, phase: Phase, kind: &str, what: &str) -> Result<(), Halt> {
         let there = self
-            .once(phase, &format!("{phase}.written"), async || Ok(json!(red::written(self.root()))))
+            .once(phase, &format!("{phase}.written"), async || Ok(json!(failing_tests::written(self.root()))))
             .await?;
         let there = usize::try_from(there.as_u64().unwrap_or(0)).unwrap_or(0);
         let mut problems: Vec<String> = Vec::new();
@@ -105,7 +105,7 @@ impl Pipeline {
     ) -> Result<Vec<String>, Halt> {
         let mut problems: Vec<String> =
             self.own_findings(phase).await?.into_iter().map(|finding| finding.to_string()).collect();
-        if red::written(self.root()) <= there
+        if failing_tests::written(self.root()) <= there
             && !problems.iter().any(|problem| problem.contains("no test was written"))
         {
             problems.push("no test was added".into());
@@ -129,10 +129,10 @@ impl Pipeline {
             repro: None,
         };
         let root = self.root();
-        let mut findings = stand_ins::find(root);
+        let mut findings = mock_detection::find(root);
         for path in ["src/lib.rs", "src/main.rs"] {
             let text = files::text(root, path);
-            if !red::is_bare(&text) {
+            if !failing_tests::is_bare(&text) {
                 findings.push(critical(
                     path,
                     "there is code in it already; before the code is written it holds nothing but remarks"
@@ -144,7 +144,7 @@ impl Pipeline {
         self.crew.keep(&self.key(phase, &format!("{phase}.{RED}")), &json!(tested))?;
         let design = files::text(root, ".marvin/design.md");
         findings.extend(
-            red::problems(root, &tested.counts, &tested.text, &design)
+            failing_tests::problems(root, &tested.counts, &tested.text, &design)
                 .into_iter()
                 .map(|text| critical("", text)),
         );

@@ -1,15 +1,15 @@
 //! One agent of a phase: an attempt of the crew under a key, with its rights, its ticket and its commit.
 
 use super::{Pipeline, interrupted};
-use crate::halt::{Halt, Stop};
 use crate::phase::Phase;
+use crate::stop::{Halt, Stop};
 use crate::{files, oracle};
 use marvin_agent::compose::Extra;
-use marvin_agent::crew::{Job, JobResult, Rights};
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::outcome::Status;
 use marvin_agent::protocol;
 use marvin_agent::roles::Role;
+use marvin_agent::step_agents::{Job, JobResult, Rights};
 use marvin_base::files::{self as bounded, Links};
 use marvin_base::{atomic, truncate};
 use marvin_flow::retry::Snapshot;

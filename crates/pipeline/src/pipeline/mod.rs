@@ -6,17 +6,17 @@ mod open;
 pub(crate) use agent::{AgentReport, Task, TaskAccess};
 pub use open::{Options, Trust, last_run};
 
-use crate::halt::{Halt, Stop};
 use crate::journal::{Journal, PhaseHistory};
 use crate::oracle::Oracle;
 use crate::phase::Phase;
+use crate::project_setup::{self, Tickets};
 use crate::report;
 use crate::state::StateFile;
-use crate::surroundings::{self, Tickets};
+use crate::stop::{Halt, Stop};
 use marvin_agent::ProjectContext;
 use marvin_agent::compose::Extra;
-use marvin_agent::crew::StepAgents;
 use marvin_agent::outcome::Status;
+use marvin_agent::step_agents::StepAgents;
 use marvin_agent::trace::Trace;
 use marvin_base::atomic;
 use marvin_base::files::{self, Links};
@@ -142,8 +142,8 @@ impl Pipeline {
 
     /// The repository, the tickets and the documents of the project around.
     async fn prepare(&mut self) -> Result<(), Halt> {
-        surroundings::repository(&self.root, self.resumed, &self.cancel).await?;
-        let copied = surroundings::upstream(&self.ground)?;
+        project_setup::repository(&self.root, self.resumed, &self.cancel).await?;
+        let copied = project_setup::upstream(&self.ground)?;
         if !copied.is_empty() {
             self.trace.event("notice", json!({"text": format!("documents of the project around, for reading: {}", copied.join(", "))}))?;
         }
@@ -284,7 +284,7 @@ impl Pipeline {
         let mut context = self.context(Some(ticket));
         context.duty.made(ticket);
         context.artifacts = None;
-        if let Err(why) = surroundings::commit(message, &context).await {
+        if let Err(why) = project_setup::commit(message, &context).await {
             self.trace.event(
                 "notice",
                 json!({"text": format!("nothing was committed: {}", truncate::line(&why, 300))}),

@@ -2,14 +2,14 @@
 
 use super::Pipeline;
 use crate::documents::Document;
-use crate::halt::Halt;
 use crate::journal::{Journal, PhaseHistory};
 use crate::oracle::Oracle;
 use crate::phase::Phase;
 use crate::state::{StateError, StateFile};
+use crate::stop::Halt;
 use crate::{files, oracle};
 use marvin_agent::compose::Extra;
-use marvin_agent::crew::StepAgents;
+use marvin_agent::step_agents::StepAgents;
 use marvin_agent::trace::{Listener, Trace};
 use marvin_agent::{ProjectContext, SessionError};
 use marvin_base::files::{self as bounded, Links};

@@ -2,7 +2,9 @@
 
 use super::Mode;
 use crate::tool::DynTool;
-use crate::{command, convert, files, git, github, here, notes, patch, search, tickets, tree, usage, web};
+use crate::{
+    command, convert, files, git, github, notes, patch, search, tickets, tree, usage, web, working_dir,
+};
 use std::sync::Arc;
 
 /// Every tool of a mode, whatever the access.
@@ -13,7 +15,7 @@ pub(super) fn tools_for_mode(mode: Mode) -> Vec<Arc<dyn DynTool>> {
         files::tools,
         git::tools,
         github::tools,
-        here::tools,
+        working_dir::tools,
         notes::tools,
         patch::tools,
         search::tools,

@@ -1,8 +1,8 @@
 //! What the tests share.
 
 use marvin_base::environment::Environment;
-use marvin_base::held::OpenDir;
 use marvin_base::layout::Layout;
+use marvin_base::open_dir::OpenDir;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::{Settings, Sources};
 use marvin_gate::layers::Log;

@@ -2,11 +2,11 @@
 
 mod chat;
 mod files;
-mod house;
 mod memory;
 mod runs;
 mod send;
 mod stream;
+mod workspace;
 
 use crate::answer::{Answer, Refusal, json_response, typed};
 use crate::routes::{Act, RouteMatch};
@@ -117,18 +117,18 @@ impl PageHandler {
                 let path = query.text("path").ok_or_else(|| Refusal::bad("say which file: ?path=…"))?;
                 self.reading(move |ground| files::show(ground, &part, &path)).await?
             }
-            Act::Servitors => self.reading(house::servitors).await?,
+            Act::Servitors => self.reading(workspace::servitors).await?,
             Act::Decisions => {
                 let most = query.number("limit", 200, 1, 2_000)?;
-                self.reading(move |ground| house::decisions(ground, most)).await?
+                self.reading(move |ground| workspace::decisions(ground, most)).await?
             }
             Act::Explain => {
                 let asked = read(body)?;
-                self.reading(move |ground| house::explain(ground, &asked)).await?
+                self.reading(move |ground| workspace::explain(ground, &asked)).await?
             }
-            Act::Packs => self.reading(|ground| Ok(house::packs(ground))).await?,
-            Act::Lessons => self.reading(|ground| Ok(house::lessons(ground))).await?,
-            Act::Settings => house::settings(&self.ground),
+            Act::Packs => self.reading(|ground| Ok(workspace::packs(ground))).await?,
+            Act::Lessons => self.reading(|ground| Ok(workspace::lessons(ground))).await?,
+            Act::Settings => workspace::settings(&self.ground),
         };
         Ok(json_response(StatusCode::OK, &value))
     }

@@ -35,7 +35,7 @@ mod table;
 mod tests;
 mod word;
 
-use super::{bounds, second};
+use super::{bounds, cross_check};
 use brush_parser::ast::Program;
 use files::WrittenFile;
 use std::collections::BTreeMap;
@@ -191,7 +191,7 @@ impl Checker {
             return Err(AssertionRefusal::new(text, reason, "type it again with plain letters"));
         }
         match bounds::parse(text) {
-            Some(program) if second::agrees(text, &program) => Ok(program),
+            Some(program) if cross_check::agrees(text, &program) => Ok(program),
             Some(_) => {
                 Err(AssertionRefusal::beyond(text, "cannot be parsed: two parsers understand it differently"))
             }

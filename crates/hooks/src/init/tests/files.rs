@@ -65,7 +65,7 @@ fn no_rule_that_allows_is_written() {
 
 #[test]
 fn skills_follow_the_open_format_and_changed_ones_stay() {
-    for (name, text) in words::SKILLS {
+    for (name, text) in templates::SKILLS {
         let mut parts = text.split("---\n");
         assert_eq!(parts.next(), Some(""), "{name}");
         let head = parts.next().unwrap();
@@ -95,7 +95,7 @@ fn a_skill_of_an_older_version_that_nobody_changed_is_renewed() {
     project.put(places::RECEIPT, receipt.written().unwrap());
     project.put(name, "older");
     assert_eq!(state(&project.init(), name), Some(FileOutcome::Merged));
-    assert_eq!(project.text(name), words::SKILLS[3].1);
+    assert_eq!(project.text(name), templates::SKILLS[3].1);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use marvin_agent::chat::{Chat, ChatOptions};
 use marvin_base::environment::Environment;
 use marvin_base::person::{DecisionChannel, Person};
 use marvin_base::settings::table;
-use marvin_base::{Exit, names};
+use marvin_base::{Exit, resolver};
 use marvin_mcp::client::Servers;
 use marvin_tools::turbotime::Selection;
 use marvin_tui::{OpenedChat, Options};
@@ -80,7 +80,7 @@ async fn open(
     mut ground: ProjectContext,
     at_terminal: bool,
 ) -> Result<(Chat, Servers), Failure> {
-    names::prepare();
+    resolver::prepare();
     let servers = lend(&mut ground, &CancellationToken::new()).await;
     // Who is not at a terminal cannot be asked: then a question of the gate is a refusal.
     let found = at_terminal.then(|| Person::identify(&ground.environment, DecisionChannel::Screen, None));

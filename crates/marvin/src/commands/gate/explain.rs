@@ -7,10 +7,10 @@ use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::settings::{Settings, Sources, table};
 use marvin_gate::Decision;
+use marvin_gate::effects::{Place, SegmentJudgement};
 use marvin_gate::layers::Ruling;
-use marvin_gate::meaning::{Place, SegmentJudgement};
-use marvin_hooks::desk::explain_answer;
 use marvin_hooks::event::Client;
+use marvin_hooks::event_handler::explain_answer;
 
 /// How deep commands are shown below what starts them.
 const MAX_DISPLAY_DEPTH: usize = 8;

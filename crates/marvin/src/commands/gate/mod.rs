@@ -14,8 +14,8 @@ use crate::output;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
+use marvin_gate::effects::Grounds;
 use marvin_gate::layers::{Layers, Place, Stats};
-use marvin_gate::meaning::Grounds;
 use marvin_hooks::event::Client;
 use std::path::{Path, PathBuf};
 

@@ -6,7 +6,7 @@ use crate::cli::{FlowArguments, ResumeRunArguments, RunWorkflowArguments};
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::ProjectContext;
-use marvin_agent::crew::StepAgents;
+use marvin_agent::step_agents::StepAgents;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;

@@ -1,0 +1,265 @@
+//! What is kept of a person's turn: what the model proposes to remember, a trace, what is going on now, and the whole turn.
+//!
+//! The line of the turn is written before the state is; whoever finds a turn without its end finishes it (`marvin_memory::open_turns`).
+//! Nothing here can undo a turn: what goes wrong becomes a notice.
+
+use super::before_turn::{GOING_ON, Recollection};
+use super::{Session, SessionError};
+use crate::outcome::{Outcome, Status};
+use crate::stages::{Notes, Thought};
+use marvin_base::layout::Layout;
+use marvin_base::run::RunDirectory;
+use marvin_base::{clock, ledger, truncate};
+use marvin_memory::memory::CandidateOrigin;
+use marvin_memory::open_turns::{PartialTurn, TurnStart};
+use marvin_memory::proposal::{Origin, TurnSources};
+use marvin_memory::stm::{Trace, TraceOutcome};
+use marvin_memory::turns::Turn;
+use marvin_memory::{Candidate, MemoryError};
+use marvin_model::Message;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Tool calls that a turn's record names, and names in a trace.
+const MAX_RECORDED_CALLS: usize = 50;
+const MAX_TRACE_NAMES: usize = 10;
+/// Characters of what was said that the account of a turn is made from.
+const SAID: usize = 6_000;
+
+impl Session {
+    /// Asks what is going on now, after a turn in which the model thought; none when nobody is to be asked.
+    pub(super) async fn account(
+        &self,
+        prompt: &str,
+        outcome: &Outcome,
+    ) -> Result<Option<String>, SessionError> {
+        let thought = self.turn.stages.as_ref().is_some_and(|stages| stages.has_thought());
+        if !thought || outcome.status != Status::Success {
+            return Ok(None);
+        }
+        let before = self.extras.iter().find(|extra| extra.name == GOING_ON);
+        let before = before.map_or("nothing was noted yet", |extra| extra.text.trim());
+        let question = format!(
+            "# {GOING_ON}\n{before}\n\n# What the person said now\n{}\n\n# What was answered\n{}",
+            truncate::middle(prompt, SAID),
+            truncate::middle(&outcome.text, SAID)
+        );
+        let messages = vec![Message::system(include_str!("../../prompts/state.md")), Message::user(question)];
+        Ok(self.turn.aside("state", messages).await?)
+    }
+
+    /// Keeps the whole turn, and a trace of one that went well.
+    pub(super) fn keep(
+        &self,
+        recollection: &mut Recollection,
+        prompt: &str,
+        outcome: &Outcome,
+        account: Option<&str>,
+    ) {
+        if let Err(error) = self.kept(recollection, prompt, outcome, account) {
+            self.notice(&format!("the turn was not kept in memory: {error}"));
+        }
+    }
+
+    fn kept(
+        &self,
+        recollection: &mut Recollection,
+        prompt: &str,
+        outcome: &Outcome,
+        account: Option<&str>,
+    ) -> Result<(), MemoryError> {
+        // Before anything is cut out of them: a part of a secret no longer looks like one.
+        let (prompt, answer) = (&self.redacted(prompt), self.redacted(&outcome.text));
+        let thought = self.turn.stages.as_ref().map(|stages| stages.so_far()).unwrap_or_default();
+        let calls =
+            calls(&ledger::read(&self.run.trace()).map(|contents| contents.entries).unwrap_or_default());
+        let names: Vec<String> =
+            calls.iter().filter_map(|call| call.get("tool_name")?.as_str().map(str::to_string)).collect();
+        let trace = Trace {
+            intent: prompt.clone(),
+            resolution: answer.clone(),
+            open_questions: questions(&answer),
+            tools_used: names,
+            entities: names_in(prompt),
+        };
+        let went_wrong = outcome.status != Status::Success;
+        let written = match recollection.stm.write(
+            &trace,
+            &recollection.session_id,
+            recollection.turn_number,
+            went_wrong,
+        )? {
+            TraceOutcome::Kept(id) => json!({"status": "ok", "stm_id": id, "backend": "jsonl"}),
+            TraceOutcome::Skipped(why) => json!({"status": "skipped", "reason": why, "backend": "jsonl"}),
+        };
+        let written = json!({"tool_name": "STM_WRITE", "status": written.get("status"), "output": written});
+        recollection.entries.push(written);
+        let proposed = self.propose(recollection, prompt, &thought, went_wrong)?;
+        if !proposed.is_empty() {
+            self.trace.event("memory.proposed", json!({ "candidates": proposed })).ok();
+        }
+        if !thought.problems.is_empty() {
+            let problems = json!({"tool_name": "THINK", "status": "error", "error": thought.problems});
+            recollection.entries.push(problems);
+        }
+        let turn = Turn {
+            ts_utc: clock::now_stamp(),
+            session_id: recollection.session_id.clone(),
+            turn_number: recollection.turn_number,
+            user_input: prompt.clone(),
+            final_output: answer,
+            think: self.redacted(&thought.think),
+            tools: calls.into_iter().chain(recollection.entries.iter().cloned()).collect(),
+            memory_candidates: proposed,
+            state_before: recollection.state.clone(),
+            state_after: recollection.state.clone(),
+            error: went_wrong.then(|| outcome.error.clone().unwrap_or_else(|| outcome.reason.to_string())),
+        };
+        let before = recollection.state.clone();
+        let account = account.map(|account| self.redacted(crate::protocol::unfenced(account)));
+        let after = recollection.memory.finish(turn, account.as_deref(), recollection.open.take())?;
+        if after != before {
+            self.trace.event("state.committed", json!({"before": before, "after": after})).ok();
+        }
+        Ok(())
+    }
+
+    /// Proposes what the model thinks is worth remembering, and what was needed again and again. A turn that went wrong proposes
+    /// nothing that was thought in it.
+    fn propose(
+        &self,
+        recollection: &mut Recollection,
+        prompt: &str,
+        thought: &Thought,
+        went_wrong: bool,
+    ) -> Result<Vec<Value>, MemoryError> {
+        let mut proposed = Vec::new();
+        let heard: Vec<String> = thought.heard.iter().map(|text| self.redacted(text)).collect();
+        let Recollection { memory, stm, session_id, turn_number, told, .. } = recollection;
+        let from = CandidateOrigin {
+            session_id: Some(session_id),
+            turn_number: Some(*turn_number),
+            heard: TurnSources { person: prompt, tools: &heard, injected: told },
+        };
+        for value in &thought.candidates {
+            let outcome = match Candidate::read(value, &self.redactor) {
+                Err(problem) => {
+                    let problem = problem.lines().next().unwrap_or_default().to_string();
+                    vec![json!({"status": "skipped", "reason": problem})]
+                }
+                Ok(_) if went_wrong => vec![json!({"status": "skipped", "reason": "the turn went wrong"})],
+                Ok(candidate) => {
+                    let outcomes = memory.propose(vec![candidate.clone()], Origin::Think, &from)?;
+                    let source = from.heard.source_of(&candidate);
+                    outcomes.into_iter().map(|outcome| said(json!(outcome), source.word())).collect()
+                }
+            };
+            let candidate = self.trace.within(value, 2_000);
+            proposed.push(json!({"candidate": candidate, "origin": "think", "outcome": outcome}));
+        }
+        for (_, candidate) in stm.promote(clock::now())? {
+            let outcome = memory.propose(vec![candidate.clone()], Origin::StmPromotion, &from)?;
+            proposed.push(json!({"candidate": candidate, "origin": "stm_promotion", "outcome": outcome}));
+        }
+        Ok(proposed)
+    }
+
+    pub(super) fn notice(&self, text: &str) {
+        // A record that broke is told of by whoever writes to it next.
+        self.trace.event("notice", json!({ "text": text })).ok();
+    }
+}
+
+/// What became of a candidate, with the source that was found for it.
+fn said(mut outcome: Value, source: &str) -> Value {
+    if let Some(map) = outcome.as_object_mut() {
+        map.insert("source".into(), source.into());
+    }
+    outcome
+}
+
+/// What the record of a run knows of a turn whose process died.
+pub(super) fn known_of(layout: &Layout, begun: &TurnStart) -> PartialTurn {
+    let Ok(run) = RunDirectory::open(&layout.runs(), &begun.session_id) else {
+        return PartialTurn::default();
+    };
+    let events = ledger::read(&run.trace()).map(|contents| contents.entries).unwrap_or_default();
+    let text = |event: &Value, kind: &str| {
+        let item = event.get("item").filter(|item| item.get("type") == Some(&json!(kind)))?;
+        Some(item.get("text")?.as_str()?.to_string())
+    };
+    let notes = |event: &Value| Some(Notes::read(&text(event, "model_call")?, false)?.whole);
+    let think: Vec<String> = events.iter().filter_map(notes).collect();
+    let said = events.iter().rev().find_map(|event| text(event, "message")).unwrap_or_default();
+    PartialTurn { think: think.join("\n\n"), tools: calls(&events), said }
+}
+
+/// The calls that events tell of.
+fn calls(events: &[Value]) -> Vec<Value> {
+    let mut arguments: BTreeMap<String, Value> = BTreeMap::new();
+    let mut calls = Vec::new();
+    for event in events {
+        let Some(item) = event.get("item").filter(|item| item.get("type") == Some(&json!("tool_call")))
+        else {
+            continue;
+        };
+        let id = item.get("id").and_then(Value::as_str).unwrap_or_default().to_string();
+        match event.get("type").and_then(Value::as_str) {
+            Some("item.started") => {
+                arguments.insert(id, item.get("arguments").cloned().unwrap_or_default());
+            }
+            Some("item.completed") if calls.len() < MAX_RECORDED_CALLS => {
+                let ok = item.get("ok").and_then(Value::as_bool) == Some(true);
+                let status = if ok { "ok" } else { "error" };
+                let result = item.get("result");
+                let of =
+                    |key: &str| result.and_then(|result| result.get(key)).filter(|value| !value.is_null());
+                let fact = |key: &str| of("data").and_then(|data| data.get(key));
+                let mut call = json!({
+                    "tool_name": item.get("tool").or(item.get("name")), "args": arguments.remove(&id), "status": status,
+                    "output": {
+                        "status": status, "source": "tool_output",
+                        "confidence": of("confidence").unwrap_or(&json!("verbatim")),
+                        "provider": fact("provider"), "cache": fact("cache"), "data": result, "error": of("error"),
+                    },
+                    "error": item.get("why"),
+                });
+                // Where the whole is, when the model got a part of it.
+                let place = of("artifact").and_then(|artifact| artifact.get("path"));
+                if let (Some(call), Some(place)) = (call.as_object_mut(), place) {
+                    call.insert("result_ref".into(), place.clone());
+                }
+                calls.push(call);
+            }
+            _ => {}
+        }
+    }
+    calls
+}
+
+/// What an answer asks.
+fn questions(text: &str) -> Vec<String> {
+    let sentences = text.split_inclusive(['?', '.', '!', '\n']).map(str::trim);
+    sentences.filter(|sentence| sentence.ends_with('?')).take(3).map(str::to_string).collect()
+}
+
+/// Words that look like names of files or of things in programs.
+fn names_in(text: &str) -> Vec<String> {
+    let trimmed = text.split_whitespace().map(|word| word.trim_matches(|char: char| !char.is_alphanumeric()));
+    let named = |word: &&str| {
+        word.len() > 3 && (word.contains(['/', '_', '.']) || !marvin_memory::words::parts(word).is_empty())
+    };
+    trimmed.filter(named).take(MAX_TRACE_NAMES).map(str::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn names_and_questions() {
+        assert_eq!(
+            super::names_in("look at src/main.rs, please, and parseHeader. ok e.g"),
+            ["src/main.rs", "parseHeader"]
+        );
+        assert_eq!(super::questions("Done. Shall I go on? Yes!\nWhy?"), ["Shall I go on?", "Why?"]);
+    }
+}

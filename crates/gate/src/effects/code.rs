@@ -1,0 +1,534 @@
+//! Interpreters: programs given as text, and what such a text starts, reads and sends.
+
+mod languages;
+mod options;
+
+use super::arguments::Arguments;
+use super::{Act, Look, Place};
+use crate::shell::{Taint, Word};
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// Judges the program if it is an interpreter.
+pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
+    let plain = base.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.' || char == 'w');
+    let (flags, values): (&[&str], &[&str]) = match plain {
+        "python" | "pypy" | "ipython" | "jython" => (&["-c"], &["-W", "-X", "-m", "-c", "-Q"]),
+        "node" | "nodejs" | "deno" | "bun" | "tsx" | "ts-node" => (
+            &["-e", "-p", "--eval", "--print", "-pe", "eval", "-ep"],
+            &["-e", "-p", "-pe", "-r", "--require", "--eval", "--print", "--import", "--loader"],
+        ),
+        "perl" => (&["-e", "-E"], &["-e", "-E", "-I", "-M", "-m", "-F"]),
+        "ruby" | "irb" | "jruby" => (&["-e"], &["-e", "-I", "-r", "-C", "-E"]),
+        "php" => (&["-r"], &["-r", "-d", "-c", "-S", "-t", "-f", "-B", "-R", "-E"]),
+        "lua" | "luajit" | "texlua" => (&["-e"], &["-e", "-l"]),
+        "R" | "Rscript" => (&["-e"], &["-e"]),
+        "awk" | "gawk" | "mawk" | "nawk" => return awk(look),
+        "osascript" | "julia" | "guile" | "racket" | "scheme" | "csi" | "sbcl" | "clisp" | "ecl"
+        | "emacs" | "octave" | "gnuplot" | "tclsh" | "wish" | "expect" | "elixir" | "iex" | "erl"
+        | "groovy" | "scala" | "kotlin" | "jshell" | "jrunscript" | "swipl" | "gprolog" | "maxima" | "gp"
+        | "sage" | "ghci" | "runghc" | "ocaml" | "dotnet-script" | "pwsh" | "powershell" | "nu" | "xonsh"
+        | "rlwrap" | "jjs" | "ghc" | "clojure" | "clj" | "scala-cli" | "janet" | "fennel" | "crystal"
+        | "kotlinc" => (
+            &[
+                "-e",
+                "-E",
+                "--eval",
+                "-c",
+                "-x",
+                "--execute",
+                "-eval",
+                "-g",
+                "-s",
+                "-C",
+                "--command",
+                "-Command",
+                "--load",
+                "-L",
+                "-l",
+            ],
+            &[
+                "-e",
+                "-E",
+                "--eval",
+                "-c",
+                "-x",
+                "--execute",
+                "-eval",
+                "-g",
+                "-s",
+                "-C",
+                "--command",
+                "-Command",
+                "--load",
+                "-L",
+                "-l",
+            ],
+        ),
+        _ => return false,
+    };
+    // These have verbs of their own too.
+    if matches!(base, "bun" | "deno")
+        && !look.rest().iter().any(|word| flags.contains(&word.shown().as_str()))
+    {
+        return runtime(look, base);
+    }
+    let arguments = Arguments::new(look.rest(), values);
+    served(look, plain, &arguments);
+    // Behind a module or a script the words belong to it.
+    let of_module = |word: &Word| {
+        let text = word.beginning();
+        text.starts_with('-') && !text.starts_with("--") && text.contains('m') && !text.contains('c')
+    };
+    let module_first = matches!(plain, "python" | "pypy")
+        && look.rest().iter().take_while(|word| word.beginning().starts_with('-')).any(of_module);
+    let mut texts: Vec<Word> =
+        if module_first { Vec::new() } else { arguments.values(flags).cloned().collect() };
+    if base == "deno" && arguments.operands.first().is_some_and(|word| word.is("eval")) {
+        texts.extend(arguments.operands.get(1).cloned());
+    }
+    for text in &texts {
+        source(look, text, plain);
+    }
+    super::argument_scan::generic(look, true);
+    options::judge(look, plain);
+    if !texts.is_empty() {
+        // `perl -ne`, `ruby -pe`: the operands are files.
+        let changes = arguments.has(&["-i"]);
+        if matches!(plain, "perl" | "ruby") {
+            for word in arguments.operands.iter() {
+                look.act(if changes { Act::Change } else { Act::Read }, word);
+            }
+        }
+        return true;
+    }
+    if matches!(plain, "perl" | "ruby") && arguments.has(&["-n", "-p"]) {
+        arguments.operands.iter().for_each(|word| look.act(Act::Read, word));
+    }
+    if let Some(module) = arguments.values(&["-m"]).next() {
+        let module = module.shown();
+        let behind =
+            look.rest().iter().position(|word| word.shown().ends_with(&module)).map_or(0, |at| at + 1);
+        let words = look.rest().get(behind..).unwrap_or_default().to_vec();
+        options::module(look, &module, &words, source);
+        super::common_flags::tested(look, &module);
+        match module.as_str() {
+            "pytest" | "unittest" | "doctest" | "compileall" | "py_compile" | "json.tool" | "timeit"
+            | "cProfile" | "venv" | "virtualenv" | "build" | "mypy" | "black" | "ruff" | "isort"
+            | "flake8" | "pylint" | "coverage" | "tox" | "nox" | "this" | "calendar" | "site"
+            | "sysconfig" | "platform" | "ast" | "dis" | "tokenize" | "pydoc" | "zipfile" | "tarfile"
+            | "trace" | "pyflakes" | "behave" => {}
+            "pip" | "ensurepip" | "pipx" | "easy_install" => {
+                let looks = arguments.operands.first().is_some_and(|word| {
+                    matches!(
+                        word.text().as_deref(),
+                        Some(
+                            "list" | "show" | "freeze" | "check" | "--version" | "debug" | "index" | "config"
+                        )
+                    )
+                });
+                if !looks {
+                    look.ask("package", "it changes installed packages");
+                }
+            }
+            module => look.ask("module", format!("what the module `{module}` does is not known")),
+        }
+        return true;
+    }
+    match arguments.operands.first().cloned() {
+        Some(script) => {
+            let place = look.place(&script);
+            let name = script.shown();
+            let base = crate::shell::base_name(&name);
+            let goal = arguments.operands.get(1).map(Word::shown).unwrap_or_default();
+            if super::program::reaching(base)
+                || base == "setup.py"
+                    && matches!(goal.as_str(), "install" | "upload" | "register" | "develop")
+            {
+                look.ask("script", format!("by its name, `{name} {goal}` reaches beyond the project"));
+            }
+            if super::security_tools::is_attack(base) {
+                look.deny("attack", format!("`{name}` is made to attack or to take credentials"));
+            }
+            if matches!(
+                base,
+                "artisan" | "manage.py" | "rails" | "console" | "rake" | "alembic" | "drush" | "wp-cli.phar"
+            ) {
+                let rest: Vec<String> = arguments.operands.iter().skip(1).map(Word::shown).collect();
+                let all: Vec<String> = look.rest().iter().skip(1).map(Word::shown).collect();
+                super::database::framework(look, &all, rest.first().map_or("", String::as_str));
+            }
+            match place {
+                Place::Inside | Place::Regenerable | Place::Workspace => {}
+                Place::Sink => {}
+                place => look.act_at(Act::Run, place, &script.shown()),
+            }
+            if look.segment.input.as_ref().is_some_and(|stream| stream.taint.has(Taint::NETWORK))
+                && script.is("-")
+            {
+                look.deny("code.network", "it runs what came from the network");
+            }
+            if script.is("-") || script.is("/dev/stdin") {
+                from_input(look, plain);
+            } else if name.starts_with("/dev/fd/") || name.starts_with("/proc/") {
+                look.ask("code.unknown", "it runs a program that cannot be seen");
+            }
+            let network = arguments
+                .operands
+                .iter()
+                .skip(1)
+                .any(|word| word.beginning().contains("://") || is_address(&word.beginning()));
+            if network {
+                look.ask("script.network", "the script is given an address of another machine");
+            }
+        }
+        None if look.segment.input.is_some() => from_input(look, plain),
+        None if arguments.flags.is_empty() => look.ask("interactive", "it opens an interpreter"),
+        None => {
+            let harmless =
+                arguments.has(&["--version", "-V", "-v", "--help", "-h", "--check", "--test", "--run", "-l"])
+                    || look.rest().iter().any(|word| word.beginning().starts_with("--test"));
+            if !harmless {
+                look.ask("interpreter", "what the interpreter is to do is not known");
+            }
+        }
+    }
+    true
+}
+
+/// A server that shows files to whoever asks.
+fn served(look: &mut Look<'_>, language: &str, arguments: &Arguments) {
+    let php = language == "php" && arguments.has(&["-S"]);
+    let module = arguments.values(&["-m", "-run"]).any(|value| {
+        matches!(
+            value.text().as_deref(),
+            Some("http.server" | "SimpleHTTPServer" | "pyftpdlib" | "uploadserver")
+        )
+    });
+    let ruby = language == "ruby" && look.rest().iter().any(|word| word.is("-run"));
+    if !(php || module || ruby) {
+        return;
+    }
+    let whole = look.rest().iter().any(|word| {
+        matches!(look.place(word), Place::Root | Place::Home | Place::Secret | Place::Vital)
+            && word.beginning().starts_with(['/', '~', '.'])
+    });
+    let local = look
+        .rest()
+        .iter()
+        .any(|word| word.beginning().starts_with("127.0.0.1") || word.beginning().starts_with("localhost"));
+    if whole {
+        look.deny("send.serve", "it shows whole directories to other machines");
+    } else if !local {
+        look.ask("send.serve", "it shows files to other machines");
+    }
+}
+
+fn is_address(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('.').collect();
+    parts.len() == 4 && parts.iter().all(|part| part.parse::<u8>().is_ok())
+}
+
+fn runtime(look: &mut Look<'_>, base: &str) -> bool {
+    let words: Vec<String> = look.rest().iter().map(Word::shown).collect();
+    match words.first().map(String::as_str) {
+        Some(
+            "test" | "run" | "check" | "lint" | "fmt" | "bench" | "build" | "dev" | "start" | "doc" | "info"
+            | "types" | "outdated" | "why" | "task",
+        ) => {
+            let plain = words.iter().any(|word| word.contains("http://") && !word.contains("localhost"));
+            if plain {
+                return {
+                    look.deny("code.network", "it runs code from an address that nobody vouches for");
+                    true
+                };
+            }
+            let outside = look.rest().iter().skip(1).find(|word| {
+                word.shown().contains('/')
+                    && !word.beginning().starts_with('-')
+                    && !matches!(look.place(word), Place::Inside | Place::Regenerable | Place::Workspace)
+            });
+            if let Some(script) = outside.cloned() {
+                look.act(Act::Run, &script);
+            }
+            let remote = words.iter().any(|word| word.contains("://"));
+            let permitted = words.iter().any(|word| {
+                word == "-A" || word.starts_with("--allow-all") || word.starts_with("--allow-run")
+            });
+            if remote || permitted && base == "deno" {
+                look.ask("run.remote", "it runs code with rights of its own");
+            }
+        }
+        Some(script)
+            if script.ends_with(".ts")
+                || script.ends_with(".js")
+                || script.ends_with(".tsx")
+                || script.ends_with(".mjs") => {}
+        Some("--version" | "-v" | "--help") => {}
+        Some("pm")
+            if words.get(1).is_some_and(
+                |word| matches!(word.as_str(), "ls" | "bin" | "hash" | "cache" if words.len() < 3),
+            ) => {}
+        _ => look.ask("verb", format!("what `{base}` would do is not known to be harmless")),
+    }
+    true
+}
+
+fn from_input(look: &mut Look<'_>, language: &str) {
+    let Some(stream) = look.segment.input.clone() else { return };
+    match stream.text {
+        Some(text) => source(look, &Word::known(text), language),
+        None if stream.taint.has(Taint::NETWORK) => {
+            look.deny("code.network", "it runs what came from the network");
+        }
+        None if stream.taint.has(Taint::DECODED) => {
+            look.deny("code.hidden", "it runs what was encoded to hide it");
+        }
+        None => look.ask("code.unknown", "it runs a program that cannot be seen"),
+    }
+}
+
+/// What starts a program in a text of some language.
+static RUNS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)\b(system|popen|popen2|popen3|exec[lv]?[pe]*|exec|execfile|execute|spawn\w*|posix_spawn|shell_exec|passthru|proc_open|pcntl_exec|subprocess|child_process|execsync|spawnsync|execfilesync|kernel\.|open3|pty|ioutil|os/exec|runtime|processbuilder|eval|__import__|compile|getattr|importlib|ctypes|cdll|dlopen|loadlibrary|run|call|check_output|check_call|fork|syscall|shell|qx|start-process|invoke-expression|iex|invoke-command|run-shell-command|dup2)\b\s*[\(\s'\x22`\.\{\[/|!:]|%x[\{\(\[]|\|\s*sh\b",
+    )
+    .ok()
+});
+
+/// What reaches other machines.
+static SENDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)(socket|createserver|require\(.net.\)|\.listen\(|invoke-webrequest|webclient|invoke-restmethod|\biwr\b|\birm\b|urllib|urlopen|requests\.|httpx|http\.client|http\.get|https\.get|fetch\(|net\.|Net::|IO::Socket|LWP|open-uri|URI\.open|TCPSocket|curl_|fsockopen|file_get_contents\(.?http|ftplib|smtplib|paramiko|https?://|WebSocket|xmlhttp|/inet/)").ok()
+});
+
+/// What writes or deletes files.
+static CHANGES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"(?i)(rmtree|unlink|os\.remove|rmdir|shutil|writefile|appendfile|createwritestream|fs\.rm|rmsync|unlinksync|file_put_contents|fopen\([^)]*['"][wa]|open\([^)]*['"][wax]b?\+?['"]|write_text|write_bytes|File\.write|FileUtils|IO\.write|chmod|chown|rename|truncate|symlink|setuid|setgid|os\.setuid|makedirs|mkdir|filewriter|out-file|set-content|add-content|remove-item|new-item|fputs|fwrite|\.write\(|writealltext|printwriter|move-item|copy-item|\bwrite\()"#).ok()
+});
+
+/// Quoted texts of a program.
+static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|`([^`]*)`|(?:\bq[qxw]?|%[xqQw])\s*(?:\{([^}]*)\}|\(([^)]*)\)|\[([^\]]*)\]|<([^>]*)>|\|([^|]*)\||/([^/]*)/|!([^!]*)!)"#).ok()
+});
+
+fn found(expression: &LazyLock<Option<Regex>>, text: &str) -> bool {
+    expression.as_ref().is_none_or(|expression| expression.is_match(text))
+}
+
+/// Judges a program given as text.
+fn source(look: &mut Look<'_>, text: &Word, language: &str) {
+    let whole = text.text().is_some();
+    let shown = text.shown();
+    if text.taint().has(Taint::NETWORK) {
+        return look.deny("code.network", "it runs what came from the network");
+    }
+    if text.taint().has(Taint::DECODED) && text.text().is_none() {
+        return look.deny("code.hidden", "it runs what was encoded to hide it");
+    }
+    let (runs, sends, changes) = (found(&RUNS, &shown), found(&SENDS, &shown), found(&CHANGES, &shown));
+    let backquotes = matches!(language, "perl" | "ruby" | "php") && shown.contains('`');
+    let strings = strings(&shown);
+    let lower = shown.to_ascii_lowercase();
+    let decodes = [
+        "b64decode",
+        "base64",
+        "fromhex",
+        "unhexlify",
+        "rot13",
+        "rot_13",
+        "zlib.decompress",
+        "marshal",
+        "frombase64string",
+        "pack('h",
+        "pack(\"h",
+        "atob(",
+    ]
+    .iter()
+    .any(|call| lower.contains(call));
+    if sends && (runs || shown.contains("/bin/sh") || shown.contains("dup2") || shown.contains("/bin/bash")) {
+        return look.deny("code.remote", "the program joins another machine with a shell or with code");
+    }
+    for string in &strings {
+        let word = Word::known(string.clone());
+        let path = string.starts_with(['/', '~', '.']);
+        if path && !string.contains(' ') {
+            let expanded = string
+                .strip_prefix('~')
+                .map_or(string.clone(), |rest| format!("{}{rest}", look.grounds.home));
+            let word = Word::known(expanded);
+            match look.place(&word) {
+                Place::Secret => look.act(Act::Read, &word),
+                Place::StartUp | Place::Vital | Place::Device | Place::Log if changes => {
+                    look.act(Act::Change, &word);
+                }
+                Place::Root
+                | Place::Home
+                | Place::System
+                | Place::Repository
+                | Place::Record
+                | Place::State
+                    if changes =>
+                {
+                    look.act(Act::DeleteTree, &word);
+                }
+                Place::Outside | Place::InHome if changes || shown.contains("connect(") => {
+                    look.act(Act::Write, &word);
+                }
+                _ => {}
+            }
+        }
+        if (runs || backquotes) && string.contains(|char: char| char.is_ascii_alphabetic() || char == '|') {
+            look.nested(word.text().as_deref().unwrap_or_default());
+        }
+    }
+    // Letters by number: `chr(114)`, `[114, 109]`, `\x72`, `pack('H*', …)`.
+    for decoded in decoded(&shown) {
+        look.nested(&decoded);
+    }
+    if runs && decodes {
+        look.deny("code.hidden", "the program runs what was encoded to hide it");
+    }
+    if runs || backquotes {
+        look.ask("code.run", "the program starts other programs");
+    }
+    if sends {
+        look.ask("code.network", "the program talks to other machines");
+    }
+    if changes {
+        look.ask("code.files", "the program changes files");
+    }
+    if look.carries(Taint::SECRET) && sends {
+        look.deny("send.secret", "the program sends secrets to another machine");
+    }
+    if languages::is_doubted(language, &shown) {
+        look.ask("code.doubt", "the program may do more than compute and print");
+    }
+    if !whole {
+        look.ask("code.unknown", "the program's text cannot be known");
+    }
+    if shown.len() > 4_000 {
+        look.ask("code.long", "the program's text is long");
+    }
+}
+
+/// The quoted texts of a program, a list of them also joined as a command.
+fn strings(text: &str) -> Vec<String> {
+    let Some(expression) = QUOTED.as_ref() else { return Vec::new() };
+    let mut found: Vec<String> = expression
+        .captures_iter(text)
+        .take(64)
+        .filter_map(|captures| {
+            captures
+                .iter()
+                .skip(1)
+                .flatten()
+                .next()
+                .map(|text| text.as_str().replace("\\'", "'").replace("\\\"", "\"").replace("\\n", "\n"))
+        })
+        .collect();
+    if found.len() > 1 && found.len() < 16 {
+        let quoted = shlex::try_join(found.iter().map(String::as_str)).unwrap_or_default();
+        let joined = found.concat();
+        found.push(quoted);
+        found.push(joined);
+    }
+    found
+}
+
+/// Texts that are written as numbers.
+fn decoded(text: &str) -> Vec<String> {
+    static NUMBERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?:\b\d{2,3}\b[\s,+.)]*(?:chr\(|String\.fromCharCode\(|\.)?\s*){3,}").ok()
+    });
+    static HEX: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?i)['\x22]([0-9a-f]{8,})['\x22]").ok());
+    static BASE: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"['\x22]([A-Za-z0-9+/]{8,}={0,2})['\x22]").ok());
+    static DIGITS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\d{2,3}").ok());
+    let mut all = Vec::new();
+    if let (Some(numbers), Some(digits)) = (NUMBERS.as_ref(), DIGITS.as_ref()) {
+        for run in numbers.find_iter(text).take(8) {
+            let letters: String = digits
+                .find_iter(run.as_str())
+                .filter_map(|number| number.as_str().parse::<u8>().ok())
+                .filter(|byte| byte.is_ascii_graphic() || *byte == b' ')
+                .map(char::from)
+                .collect();
+            all.push(letters);
+        }
+    }
+    if let Some(hex) = HEX.as_ref() {
+        for captures in hex.captures_iter(text).take(8) {
+            if let Some(bytes) = captures.get(1).and_then(|text| hex::decode(text.as_str()).ok()) {
+                all.push(String::from_utf8_lossy(&bytes).into_owned());
+            }
+        }
+    }
+    if let Some(base) = BASE.as_ref()
+        && text.contains("64")
+    {
+        for captures in base.captures_iter(text).take(8) {
+            all.extend(captures.get(1).and_then(|text| crate::shell::base64(text.as_str())));
+        }
+    }
+    if text.contains("\\x") {
+        all.push(crate::shell::unescaped(text));
+    }
+    all.retain(|text| text.len() > 2 && text.chars().all(|char| !char.is_control() || char == '\n'));
+    all
+}
+
+/// Awk runs commands by `system`, by pipes and by `getline`, and writes by `>`.
+fn awk(look: &mut Look<'_>) -> bool {
+    let arguments = Arguments::new(
+        look.rest(),
+        &["-F", "-v", "-f", "--file", "--field-separator", "--assign", "-i", "-l"],
+    );
+    let from_file = arguments.values(&["-f", "--file"]).next().is_some();
+    for value in arguments.values(&["-f", "--file"]) {
+        look.act(Act::Read, value);
+    }
+    let skip = usize::from(!from_file);
+    if let Some(program) = arguments.operands.first().filter(|_| !from_file) {
+        let text = program.shown();
+        let runs = text.contains("system(")
+            || text.contains("system (")
+            || text.contains("| getline")
+            || text.contains("|getline")
+            || text.contains("|&")
+            || text.contains("| \"")
+            || text.contains("|\"");
+        if text.contains("/inet/") {
+            return {
+                look.deny("reverse-shell", "the program opens a connection to another machine");
+                true
+            };
+        }
+        for string in strings(&text) {
+            if runs {
+                look.nested(&string);
+            }
+            let word = Word::known(string.clone());
+            if string.starts_with('/') && !string.contains(' ') && text.contains('>') {
+                look.act(Act::Write, &word);
+            } else if string.starts_with('/') && text.contains("getline") {
+                look.act(Act::Read, &word);
+            }
+        }
+        if runs && look.privileged() {
+            look.deny("root.shell", "the program starts other programs with root's rights");
+        }
+        if runs {
+            look.ask("code.run", "the program starts other programs");
+        }
+        if program.text().is_none() {
+            look.ask("code.unknown", "the program's text cannot be known");
+        }
+    }
+    let operands: Vec<Word> =
+        arguments.operands.iter().skip(skip).filter(|word| !word.shown().contains('=')).cloned().collect();
+    for word in &operands {
+        look.act(Act::Read, word);
+    }
+    true
+}

@@ -1,0 +1,264 @@
+//! What programs of a kind have in common: flags that write, searches for secrets, builds.
+
+use super::argument_scan::generic;
+use super::arguments::Arguments;
+use super::{Act, Look, Place};
+use crate::shell::{Word, base_name};
+
+/// A file of secrets is read wherever among the words it stands.
+pub(super) fn secrets_by_name(look: &mut Look<'_>) {
+    for word in look.rest().to_vec() {
+        let text = word.shown();
+        if !text.starts_with('-')
+            && !text.contains(' ')
+            && crate::secrets::is_project_secret(base_name(&text))
+        {
+            look.act(Act::Read, &word);
+        }
+    }
+}
+
+/// Programs that run the code of the directories that their words name.
+const TESTERS: [&str; 32] = [
+    "pytest",
+    "py.test",
+    "pytest-3",
+    "tox",
+    "nox",
+    "nose2",
+    "nosetests",
+    "behave",
+    "robot",
+    "jest",
+    "vitest",
+    "mocha",
+    "ava",
+    "tap",
+    "jasmine",
+    "karma",
+    "cypress",
+    "playwright",
+    "rspec",
+    "rake",
+    "phpunit",
+    "prove",
+    "bats",
+    "busted",
+    "ctest",
+    "gradle",
+    "gradlew",
+    "mvn",
+    "mvnw",
+    "ant",
+    "ninja",
+    "just",
+];
+
+/// Code outside the workspace is not the project's own, whatever runs it.
+pub(super) fn tested(look: &mut Look<'_>, base: &str) {
+    if TESTERS.contains(&base) {
+        for word in look.rest().to_vec() {
+            for path in super::argument_scan::candidates(&word) {
+                if path.beginning().starts_with(['/', '~', '.']) {
+                    runs_at(look, &path);
+                }
+            }
+        }
+    }
+}
+
+/// Its recipes, tests or sources lie there.
+pub(super) fn runs_at(look: &mut Look<'_>, word: &Word) {
+    if matches!(
+        look.place(word),
+        Place::Temporary | Place::Outside | Place::InHome | Place::System | Place::Vital
+    ) {
+        look.ask("build.outside", format!("it runs code outside the workspace: `{}`", word.shown()));
+    }
+}
+
+/// Flags that all programs use for a file that they write.
+pub(super) fn written(look: &mut Look<'_>) {
+    let words = look.rest().to_vec();
+    for (at, word) in words.iter().enumerate() {
+        let text = word.beginning();
+        let name = text.split('=').next().unwrap_or_default();
+        let writes = matches!(name, "-o" | "-O")
+            || name.starts_with("--")
+                && [
+                    "--out",
+                    "--log",
+                    "--dump",
+                    "--report",
+                    "--export",
+                    "--save",
+                    "--write",
+                    "--junit",
+                    "--trace",
+                    "--record",
+                    "--cookie-jar",
+                ]
+                .iter()
+                .any(|start| name.starts_with(start));
+        if !writes {
+            continue;
+        }
+        let value = match text.find('=') {
+            Some(at) => Some(super::arguments::tail(word, at + 1)),
+            None => words.get(at + 1).cloned(),
+        };
+        let Some(value) = value.filter(|value| value.beginning().starts_with(['/', '~'])) else { continue };
+        if matches!(
+            look.place(&value),
+            Place::StartUp | Place::Vital | Place::Secret | Place::Device | Place::Root | Place::Log
+        ) {
+            look.act(Act::Write, &value);
+        }
+    }
+}
+
+/// Flags with which formatters and their like change the files that they are given.
+pub(super) fn rewritten(look: &mut Look<'_>) {
+    let words = look.rest().to_vec();
+    let changes = words.iter().any(|word| {
+        let text = word.beginning();
+        matches!(
+            text.split('=').next().unwrap_or_default(),
+            "--write"
+                | "-w"
+                | "--fix"
+                | "-i"
+                | "--in-place"
+                | "--inplace"
+                | "--apply"
+                | "--replace"
+                | "--overwrite"
+        )
+    });
+    let named = words.iter().enumerate().filter(|(at, word)| {
+        let flag = at.checked_sub(1).and_then(|before| words.get(before)).map(Word::beginning);
+        let written = flag.is_some_and(|flag| {
+            matches!(&*flag, "-o" | "--output" | "--out" | "--outfile" | "--output-file")
+        });
+        (changes || written) && !word.beginning().starts_with('-')
+    });
+    for (_, word) in named {
+        if look.place(word).steers() {
+            look.act(Act::Change, word);
+        }
+    }
+}
+
+/// Looks for passwords all over a disk.
+pub(super) fn hunts(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
+    let tree = matches!(base, "rg" | "ag" | "ack" | "rgrep") || arguments.has(&["-r", "-R", "--recursive"]);
+    if !tree || !base.contains('g') && base != "ack" {
+        return;
+    }
+    let pattern = arguments.operands.first().map(Word::shown).unwrap_or_default().to_ascii_lowercase();
+    let words = [
+        "password",
+        "passwd",
+        "secret",
+        "token",
+        "api_key",
+        "apikey",
+        "private key",
+        "credential",
+        "aws_",
+        "begin rsa",
+        "akia",
+    ];
+    if !words.iter().any(|word| pattern.contains(word)) {
+        return;
+    }
+    let outside = arguments.operands.iter().skip(1).any(|word| {
+        !matches!(
+            look.place(word),
+            Place::Inside | Place::Workspace | Place::Regenerable | Place::Unknown | Place::Temporary
+        )
+    });
+    if outside {
+        look.ask("secret.search", "it looks for credentials outside the workspace");
+    }
+}
+
+/// A build runs the project's code. What it names outside is more than that.
+pub(super) fn built(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
+    tested(look, base);
+    generic(look, true);
+    let risky = |word: &&Word| {
+        matches!(
+            word.text().as_deref(),
+            Some(
+                "install"
+                    | "deploy"
+                    | "publish"
+                    | "release"
+                    | "upload"
+                    | "uninstall"
+                    | "push"
+                    | "install-deps"
+                    | "dist-upload"
+                    | "bump"
+            )
+        ) || word.text().is_some_and(|text| {
+            text.starts_with("deploy")
+                || text.starts_with("publish")
+                || text.ends_with(":deploy")
+                || text.ends_with("-deploy")
+        })
+    };
+    if let Some(word) = arguments.operands.iter().find(risky) {
+        look.ask("build.target", format!("`{}` reaches beyond the project", word.shown()));
+    }
+    // A recipe that comes through the pipe.
+    let from_input = matches!(base, "make" | "gmake" | "just" | "rake" | "ninja")
+        && (arguments
+            .values(&["-f", "--file", "--makefile", "--justfile"])
+            .any(|value| value.is("-") || value.is("/dev/stdin")));
+    if from_input {
+        let text = look.segment.input.as_ref().and_then(|stream| stream.text.clone());
+        look.ask("build.input", "its recipes come from the line itself");
+        for line in text.iter().flat_map(|text| text.lines()).filter(|line| line.starts_with(['\t', ' '])) {
+            look.nested(line.trim().trim_start_matches(['@', '-', '+']));
+        }
+        if let Some((_, recipe)) = text.as_deref().and_then(|text| text.split_once(';')) {
+            look.nested(recipe.trim());
+        }
+    }
+    for word in look.rest().to_vec() {
+        let text = word.shown();
+        if let Some(inner) = text.strip_prefix("--eval=").or_else(|| text.strip_prefix("-E=")) {
+            look.ask("build.input", "a recipe stands in its words");
+            look.nested(inner.split_once(':').map_or(inner, |(_, recipe)| recipe).trim());
+        }
+        if let Some((_, inner)) = text.split_once("$(shell ") {
+            look.ask("build.input", "a recipe stands in its words");
+            look.nested(inner.trim_end_matches(')'));
+        }
+        if text.starts_with("SHELL=") {
+            look.ask("build.input", "it changes the shell that runs the recipes");
+        }
+    }
+    if matches!(base, "make" | "gmake") {
+        for value in arguments.values(&["-f", "--file", "--makefile", "-C", "--directory"]) {
+            runs_at(look, value);
+        }
+        for word in &arguments.operands {
+            let text = word.beginning();
+            if text.contains("--eval") {
+                look.ask("build.input", "a recipe stands in its words");
+            }
+            // `CC=/tmp/x`, `ARGS='; x'`: values of variables become parts of the recipes' commands.
+            if let Some((_, value)) = text.split_once('=') {
+                if value.contains([';', '|', '&', '`', '$', '<', '>', '\n']) {
+                    look.ask("build.input", format!("`{}` puts shell code into the recipes", word.shown()));
+                }
+                if value.starts_with(['/', '~', '.']) {
+                    runs_at(look, &Word::known(value));
+                }
+            }
+        }
+    }
+}

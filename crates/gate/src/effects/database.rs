@@ -1,0 +1,229 @@
+//! Databases: what their clients are told to do, and migrations that lose data.
+
+use super::argument_scan::generic;
+use super::arguments::Arguments;
+use super::{Act, Look, Place};
+use crate::shell::Word;
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// What takes data away, or makes a database run something.
+static DROPS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(drop\s+(database|table|schema|user|role|index|view|collection|keyspace|owned)|truncate\s+(table\s+)?\w|delete\s+from\s+[\w.\x22`]+\s*(;|$|\x22|'|where\s+(1|true|'1'\s*=\s*'1'))|update\s+[\w.\x22`]+\s+set\s+[^;]*$|dropdatabase|\.drop\(|deletemany\(\s*\{\s*\}|remove\(\s*\{\s*\}|flushall|flushdb|shutdown|config\s+set|slaveof|replicaof|module\s+load|eval\s+.*(os\.|io\.)|alter\s+system|alter\s+(user|role)|grant\s+(all|super)|create\s+(user|role|function|extension)|copy\s+.*\bprogram\b|xp_cmdshell|into\s+(out|dump)file|load_file|sys_exec|dropuser|lo_export|pg_read_file|load_extension|writefile\()").ok()
+});
+
+/// Commands of the clients themselves that open a shell.
+static ESCAPES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)(\\!|^\s*\.(shell|system)\b|['\x22\s]\.(shell|system)\b|!sh|^\s*system\s|\bedit\(|readfile\()",
+    )
+    .ok()
+});
+
+fn found(expression: &LazyLock<Option<Regex>>, text: &str) -> bool {
+    expression.as_ref().is_none_or(|expression| expression.is_match(text))
+}
+
+/// Judges clients of databases.
+pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
+    match base {
+        "dropdb" | "dropuser" | "mongorestore" | "pg_resetwal" => {
+            look.deny("database", "it deletes a database");
+            return true;
+        }
+        "mysqladmin" | "mariadb-admin" => {
+            let words: Vec<String> = look.rest().iter().map(Word::shown).collect();
+            if words.iter().any(|word| {
+                matches!(word.as_str(), "drop" | "shutdown" | "password" | "flush-privileges" | "kill")
+            }) {
+                look.deny("database", "it deletes a database or stops its server");
+            } else if !words.iter().any(|word| {
+                matches!(
+                    word.as_str(),
+                    "status" | "ping" | "version" | "extended-status" | "processlist" | "variables"
+                )
+            }) {
+                look.ask("database", "it works on a database");
+            }
+            return true;
+        }
+        "psql" | "mysql" | "mariadb" | "sqlite3" | "sqlite" | "mongosh" | "mongo" | "redis-cli"
+        | "valkey-cli" | "clickhouse-client" | "clickhouse" | "duckdb" | "cockroach" | "influx" | "cqlsh"
+        | "sqlcmd" | "sqlplus" | "bcp" | "isql" | "pgcli" | "mycli" | "litecli" | "usql" | "neo4j-admin"
+        | "cypher-shell" | "couchbase-cli" | "cbq" | "arangosh" | "db2" | "trino" | "presto" | "hive"
+        | "beeline" | "spark-sql" | "snowsql" | "turso" => {}
+        _ => return false,
+    }
+    let words: Vec<String> = look.rest().iter().map(Word::shown).collect();
+    let mut text = words.join(" ");
+    if let Some(input) = look.segment.input.as_ref().and_then(|stream| stream.text.clone()) {
+        text.push(' ');
+        text.push_str(&input);
+    }
+    generic(look, true);
+    if found(&DROPS, &text) {
+        look.deny("database", "it deletes data, or makes the database run something");
+        return true;
+    }
+    if found(&ESCAPES, &text) {
+        if look.privileged() {
+            look.deny("root.shell", "it opens a shell with root's rights");
+        }
+        look.ask("database.shell", "it makes the client start a shell or open files");
+        return true;
+    }
+    let local = matches!(base, "sqlite3" | "sqlite" | "duckdb" | "litecli");
+    let lower = text.to_ascii_lowercase();
+    let reads = lower.contains("select ")
+        || lower.contains(".schema")
+        || lower.contains(".tables")
+        || lower.contains("pragma ")
+        || lower.contains(".dump")
+        || lower.contains("explain ");
+    let writes = [
+        ".output", ".once", ".import", ".save", ".backup", ".restore", "insert ", "update ", "delete ",
+        "alter ", "create ", "attach ",
+    ]
+    .iter()
+    .any(|word| lower.contains(word));
+    if local && reads && !writes {
+        let database = look.rest().iter().find(|word| !word.beginning().starts_with('-')).cloned();
+        if let Some(file) = database {
+            look.act(Act::Read, &file);
+            if matches!(look.place(&file), Place::InHome | Place::Outside)
+                && !matches!(look.place(&file), Place::Secret)
+            {
+                look.ask("database", "it reads a database outside the workspace");
+            }
+        }
+        return true;
+    }
+    look.ask("database", "it works on a database");
+    true
+}
+
+/// Migrations and frameworks by their verbs; true when the verb was judged here.
+pub(super) fn verbs(look: &mut Look<'_>, base: &str, arguments: &Arguments) -> bool {
+    if !matches!(
+        base,
+        "rails"
+            | "artisan"
+            | "symfony"
+            | "wp"
+            | "manage.py"
+            | "django-admin"
+            | "prisma"
+            | "sequelize"
+            | "sequelize-cli"
+            | "knex"
+            | "alembic"
+            | "flyway"
+            | "liquibase"
+            | "dbmate"
+            | "migrate"
+            | "diesel"
+            | "sqlx"
+            | "typeorm"
+            | "drizzle-kit"
+            | "atlas"
+            | "goose-migrate"
+            | "drush"
+            | "mikro-orm"
+            | "flask"
+            | "rake"
+    ) {
+        return false;
+    }
+    let all: Vec<String> = look.rest().iter().map(Word::shown).collect();
+    framework(look, &all, arguments.operands.first().map(Word::shown).unwrap_or_default().as_str());
+    true
+}
+
+/// The verbs of a framework, wherever it is started from (`php artisan`, `python manage.py`, `npx prisma`).
+pub(super) fn framework(look: &mut Look<'_>, all: &[String], first: &str) {
+    let text = all.join(" ");
+    let loses = [
+        "flush",
+        "db:drop",
+        "db:reset",
+        "db:wipe",
+        "db:purge",
+        "db:schema:load",
+        "db:rollback",
+        "db:migrate:undo:all",
+        "migrate:fresh",
+        "migrate:reset",
+        "migrate:refresh",
+        "--force-reset",
+        "--accept-data-loss",
+        "migrate reset",
+        "database reset",
+        "database drop",
+        "db push --force",
+        "schema:drop",
+        "drop-all",
+        "db reset",
+        "db clean",
+        "downgrade base",
+        "push --force",
+        "sqlflush",
+        "reset_db",
+        "down --all",
+        "drop -f",
+        "sql:drop",
+        "site delete",
+        "sql-drop",
+    ]
+    .iter()
+    .any(|word| text.contains(word))
+        || matches!(first, "clean" | "drop" | "dropAll" | "drop-all" | "reset");
+    if loses {
+        look.deny("database", "it deletes data");
+    } else if !matches!(
+        first,
+        "test"
+            | "routes"
+            | "about"
+            | "version"
+            | "status"
+            | "current"
+            | "history"
+            | "heads"
+            | "check"
+            | "validate"
+            | "format"
+            | "list"
+            | "info"
+            | "generate"
+            | "lint"
+            | "showmigrations"
+            | "diffsettings"
+            | "-T"
+            | "spec"
+            | "route:list"
+            | "cache:clear"
+            | "config:clear"
+            | "make:model"
+            | "make:controller"
+            | "debug:router"
+            | "debug:container"
+            | "lint:yaml"
+            | "stats"
+            | "notes"
+            | "help"
+            | "server"
+            | "runserver"
+            | "makemigrations"
+            | "build"
+            | "lint:all"
+            | "rubocop"
+            | "default"
+            | ""
+    ) && !first.starts_with("test")
+        && !first.starts_with("lint")
+        && !first.starts_with("spec")
+        && !first.starts_with("make:")
+    {
+        look.ask("database", "it may change data");
+    }
+}

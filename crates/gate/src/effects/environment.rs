@@ -1,0 +1,262 @@
+//! Variables that change what programs do, and where the output of programs comes from.
+
+use super::argument_scan::candidates;
+use super::facts::{self, Class};
+use super::variables::{self, Variable};
+use super::{Act, Grounds, Look, Place, network, options};
+use crate::shell::{self, Taint, Word};
+
+/// Judges the variables that are set for a command, or for all that follow.
+pub(super) fn judge(look: &mut Look<'_>) {
+    for (name, value) in &look.segment.environment {
+        match variables::classify(name) {
+            Variable::Harmless => {}
+            Variable::Written => look.act(Act::Write, value),
+            Variable::Options(program) => options::judge_text(look, program, value),
+            Variable::Only(patterns) => only(look, name, value, patterns),
+            Variable::Address if network::is_local(&value.beginning()) || value.is("") => {}
+            Variable::Address => {
+                look.ask("environment", format!("it sets `{name}`, which chooses to whom programs talk"));
+            }
+            Variable::Steering if shell::is_command_variable(name) => command(look, name, value),
+            Variable::Steering => notable(look, name, value),
+            Variable::Unknown if shell::is_notable(name) => notable(look, name, value),
+            Variable::Unknown => unknown(look, name),
+        }
+    }
+}
+
+/// A variable whose value is a list of options of which only some are harmless.
+fn only(look: &mut Look<'_>, name: &str, value: &Word, patterns: &[&str]) {
+    let known = value.text().is_some_and(|text| {
+        let mut words = text.split_ascii_whitespace();
+        words.all(|word| patterns.iter().any(|own| shell::pattern::matches(own, word)))
+    });
+    if !known {
+        look.ask(
+            "environment",
+            format!("`{name}={}` may make programs run or load something", value.shown()),
+        );
+        look.nested(&value.shown());
+    }
+}
+
+/// A variable of which nothing is known: the project's own code may be told anything, other programs may not.
+fn unknown(look: &mut Look<'_>, variable: &str) {
+    let Some(first) = look.segment.words.first() else { return };
+    let Some(program) = first.text() else { return };
+    let base = shell::base_name(&program);
+    let place = look.place(first);
+    let own = program.contains('/') && matches!(place, Place::Inside | Place::Regenerable);
+    let class = facts::find(base).map(|facts| facts.class);
+    let inert = matches!(class, Some(Class::Ask | Class::Deny) | None);
+    if own
+        || inert
+        || runs_project(base)
+        || super::argument_scan::is_text(base)
+        || class == Some(Class::Build)
+    {
+        return;
+    }
+    if shell::is_shell(base) || shell::is_launcher(base) {
+        return;
+    }
+    look.ask("environment.unknown", format!("what the variable `{variable}` means to `{base}` is not known"));
+}
+
+/// Programs that run the project's own code, beside those of the class `build`.
+fn runs_project(base: &str) -> bool {
+    let plain = base.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.');
+    matches!(
+        plain,
+        "npm"
+            | "npx"
+            | "pnpm"
+            | "pnpx"
+            | "yarn"
+            | "bun"
+            | "bunx"
+            | "deno"
+            | "node"
+            | "tsx"
+            | "ts-node"
+            | "cargo"
+            | "go"
+            | "python"
+            | "pypy"
+            | "uv"
+            | "uvx"
+            | "poetry"
+            | "pdm"
+            | "pipenv"
+            | "hatch"
+            | "rye"
+            | "ruby"
+            | "bundle"
+            | "rails"
+            | "php"
+            | "artisan"
+            | "composer"
+            | "java"
+            | "dotnet"
+            | "swift"
+            | "mix"
+            | "manage.py"
+            | "flask"
+            | "django-admin"
+            | "alembic"
+            | "prisma"
+            | "lein"
+            | "perl"
+    )
+}
+
+/// A variable that holds a command or flags.
+fn command(look: &mut Look<'_>, name: &str, value: &Word) {
+    let text = value.shown();
+    match name {
+        "TAR_OPTIONS" if text.split_whitespace().any(|flag| flag.contains("=") && flag.contains(":/")) => {
+            look.deny("send.file", "it makes `tar` write to another machine");
+        }
+        "TAR_OPTIONS"
+            if text.contains("command")
+                || text.contains("checkpoint")
+                || text.contains("compress-program") =>
+        {
+            look.ask("environment", "it makes `tar` run a program");
+            look.nested(
+                text.rsplit_once("exec=")
+                    .or_else(|| text.rsplit_once('='))
+                    .map_or("", |(_, command)| command),
+            );
+        }
+        "RUSTC_WRAPPER" | "RUSTC_WORKSPACE_WRAPPER" if matches!(text.as_str(), "sccache" | "ccache" | "") => {
+        }
+        "MAKEFLAGS" | "GNUMAKEFLAGS" | "GZIP" | "XZ_OPT" | "MAVEN_OPTS" | "JAVA_OPTS" | "GRADLE_OPTS"
+        | "_JAVA_OPTIONS" | "JDK_JAVA_OPTIONS"
+            if !text.contains("agent") && !text.contains("eval") && !text.contains("--file") => {}
+        _ => {
+            look.ask("environment", format!("it sets `{name}`, which changes what programs run or load"));
+            look.nested(&text);
+        }
+    }
+}
+
+fn notable(look: &mut Look<'_>, name: &str, value: &Word) {
+    let text = value.shown();
+    let (rule, reason) =
+        ("environment", format!("it sets `{name}`, which changes what programs run or load"));
+    match name {
+        "PATH" => {
+            let first = text.split(':').next().unwrap_or_default().to_string();
+            let place = Place::classify(&Word::known(first.clone()), &look.segment.directories, look.grounds);
+            if !first.is_empty() && (matches!(place, Place::Temporary) || first == ".") {
+                look.ask(rule, reason);
+            }
+        }
+        "EDITOR"
+        | "VISUAL"
+        | "PAGER"
+        | "GIT_PAGER"
+        | "GIT_EDITOR"
+        | "MANPAGER"
+        | "BROWSER"
+        | "GIT_SEQUENCE_EDITOR"
+            if matches!(
+                text.as_str(),
+                "cat" | "" | "true" | ":" | "less" | "more" | "vim" | "vi" | "nano" | "code --wait"
+            ) => {}
+        "PS1" | "PS4" if !text.contains(['$', '`']) => {}
+        "PYTHONPATH" | "NODE_PATH" | "PERL5LIB" | "RUBYLIB" | "LD_LIBRARY_PATH" | "GIT_DIR" => {
+            let place = Place::classify(value, &look.segment.directories, look.grounds);
+            if !matches!(
+                place,
+                Place::Inside
+                    | Place::Workspace
+                    | Place::Regenerable
+                    | Place::Unknown
+                    | Place::System
+                    | Place::Vital
+            ) {
+                look.ask(rule, reason);
+            }
+        }
+        "NODE_OPTIONS"
+            if !text.contains("require") && !text.contains("import") && !text.contains("loader") => {}
+        "NODE_TLS_REJECT_UNAUTHORIZED" | "PYTHONHTTPSVERIFY" | "HUSKY" if text != "0" => {}
+        "HISTSIZE" | "HISTFILESIZE" if text.parse::<u64>().is_ok_and(|size| size > 0) => {}
+        "HISTTIMEFORMAT" => {}
+        "HISTCONTROL" if matches!(text.as_str(), "ignoredups" | "erasedups" | "") => {}
+        "HISTFILE" | "HISTSIZE" | "HISTFILESIZE" | "HISTCONTROL" | "HISTIGNORE" => {
+            look.deny("history", "it keeps commands out of the history");
+        }
+        "ENV" if text.chars().all(|char| char.is_ascii_alphanumeric()) => {}
+        "LD_PRELOAD" | "LD_AUDIT" | "DYLD_INSERT_LIBRARIES" => look.deny(rule, reason),
+        _ => {
+            look.nested(&text);
+            // A program of the project for a command that reaches no other machine is never started.
+            let own = text.starts_with("./") && name.starts_with("GIT_SSH");
+            let verb = look
+                .rest()
+                .iter()
+                .find(|word| !word.beginning().starts_with('-'))
+                .map(Word::shown)
+                .unwrap_or_default();
+            let local = look.segment.words.is_empty()
+                || !matches!(
+                    verb.as_str(),
+                    "fetch" | "pull" | "push" | "clone" | "ls-remote" | "remote" | "submodule"
+                );
+            if !(own && local) {
+                look.ask(rule, reason);
+            }
+        }
+    }
+}
+
+/// Where the output of a program comes from.
+pub(super) fn taint(name: &str, words: &[Word], directories: &[Word], grounds: Grounds<'_>) -> Taint {
+    let mut taint = Taint::NONE;
+    if network::fetches(name) {
+        taint = taint.and(Taint::NETWORK);
+    }
+    if matches!(name, "env" | "printenv" | "set" | "export" | "declare") && words.len() <= 2 {
+        taint = taint.and(Taint::SECRET);
+    }
+    if matches!(
+        name,
+        "ls" | "find"
+            | "stat"
+            | "echo"
+            | "printf"
+            | "du"
+            | "test"
+            | "["
+            | "file"
+            | "basename"
+            | "dirname"
+            | "cd"
+            | "realpath"
+            | "readlink"
+            | "mkdir"
+            | "wc"
+    ) {
+        return taint;
+    }
+    for word in words.iter().skip(1) {
+        for candidate in candidates(word) {
+            if matches!(
+                Place::classify(&candidate, directories, grounds),
+                Place::Secret | Place::ProjectSecret
+            ) {
+                taint = taint.and(Taint::SECRET);
+            }
+        }
+        let bare = word.text().is_some_and(|text| crate::secrets::is_project_secret(&text));
+        if bare {
+            taint = taint.and(Taint::SECRET);
+        }
+        taint = taint.and(word.taint());
+    }
+    taint
+}

@@ -1,0 +1,436 @@
+//! Programs that talk to other machines: to whom, with what, and what becomes of the answer.
+
+use super::arguments::Arguments;
+use super::{Act, Look, Place};
+use crate::shell::{Taint, Word};
+
+/// Programs whose output comes from another machine.
+pub(super) fn fetches(name: &str) -> bool {
+    matches!(
+        name,
+        "curl"
+            | "wget"
+            | "wget2"
+            | "aria2c"
+            | "axel"
+            | "fetch"
+            | "http"
+            | "https"
+            | "xh"
+            | "httpie"
+            | "curlie"
+            | "lwp-request"
+            | "GET"
+            | "nc"
+            | "ncat"
+            | "netcat"
+            | "socat"
+            | "telnet"
+            | "ftp"
+            | "tftp"
+            | "lynx"
+            | "w3m"
+            | "links"
+            | "elinks"
+            | "ssh"
+            | "dig"
+            | "host"
+            | "nslookup"
+            | "websocat"
+    )
+}
+
+/// Judges the program if it is one of these.
+pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
+    match base {
+        "curl" | "curlie" => curl(look),
+        "wget" | "wget2" => wget(look),
+        "http" | "https" | "xh" | "httpie" => plain(look, base),
+        "nc" | "ncat" | "netcat" | "socat" | "telnet" | "socket" | "pwncat" | "cryptcat" | "rustcat"
+        | "nc.traditional" | "nc.openbsd" | "websocat" | "wscat" | "tcpserver" | "udptunnel" => {
+            raw(look, base);
+        }
+        "cancel" | "finger" | "whois"
+            if look
+                .rest()
+                .iter()
+                .any(|word| word.is("-h") || word.is("-p") || word.beginning().contains('@')) =>
+        {
+            if base == "cancel"
+                || look.rest().iter().any(|word| word.text().is_none())
+                || look.carries(Taint::SECRET)
+            {
+                look.deny("send", "it sends words of the line to another machine");
+            } else {
+                look.ask("network", "it asks another machine");
+            }
+        }
+        "dig" | "host" | "nslookup" | "drill" | "ping" => {
+            if look.carries(Taint::SECRET) || look.rest().iter().any(|word| word.taint().has(Taint::SECRET)) {
+                look.catastrophe("send.secret", "it hides secrets in the name that it looks up");
+            } else if look.rest().iter().any(|word| word.text().is_none() && word.end().contains('.')) {
+                look.deny("send.name", "it puts the output of a command into the name that it looks up");
+            }
+            return false;
+        }
+        "mail" | "mailx" | "mutt" | "sendmail" | "swaks" | "msmtp" => {
+            if look.carries(Taint::SECRET) {
+                look.catastrophe("send.secret", "it sends secrets by mail");
+            }
+            return false;
+        }
+        "ngrok" | "cloudflared" | "chisel" | "frpc" | "frps" | "bore" | "localtunnel" | "lt"
+        | "devtunnel" | "tmate" | "teleconsole" | "localxpose" | "loclx" | "pagekite" | "playit" | "zrok"
+        | "tunnelmole" | "tmole" | "inlets" | "rathole" | "ligolo" | "ligolo-ng" | "revsocks" | "iodine"
+        | "dnscat" | "dnscat2" | "ptunnel" | "sshuttle" | "tailscale"
+            if !(base == "tailscale"
+                && look
+                    .rest()
+                    .first()
+                    .is_some_and(|word| word.is("status") || word.is("ip") || word.is("version"))) =>
+        {
+            super::argument_scan::generic(look, true);
+            look.deny("tunnel", "it opens a way in from other machines");
+        }
+        "tailscale" => {}
+        _ => return false,
+    }
+    true
+}
+
+/// The host of an address, if there is one.
+fn host(text: &str) -> Option<String> {
+    let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let host = authority.rsplit('@').next()?;
+    let host = if let Some(inner) = host.strip_prefix('[') {
+        inner.split(']').next()?
+    } else {
+        host.split(':').next()?
+    };
+    (!host.is_empty()).then(|| host.to_ascii_lowercase())
+}
+
+pub(super) fn is_local(text: &str) -> bool {
+    matches!(host(text).as_deref(), Some("localhost" | "127.0.0.1" | "::1" | "0.0.0.0"))
+        || host(text).is_some_and(|host| host.ends_with(".localhost"))
+}
+
+/// The strictest that a request with these addresses is.
+fn addressed(look: &mut Look<'_>, addresses: &[Word], sends: bool, sends_file: bool) {
+    let local = !addresses.is_empty() && addresses.iter().all(|word| is_local(&word.beginning()));
+    let input = look.segment.input.as_ref().is_some_and(|stream| stream.taint.has(Taint::SECRET));
+    let secret = input || addresses.iter().any(|word| word.taint().has(Taint::SECRET));
+    if secret && !local {
+        return look.catastrophe("send.secret", "it sends secrets to another machine");
+    }
+    if local {
+        return;
+    }
+    let scheme =
+        |word: &Word| word.beginning().split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    if addresses.iter().any(|word| {
+        matches!(
+            scheme(word).as_deref(),
+            Some("gopher" | "dict" | "ldap" | "smb" | "tftp" | "telnet" | "smtp")
+        )
+    }) {
+        return look.deny("send.scheme", "the address speaks a protocol that reaches anything");
+    }
+    if sends_file {
+        return look.deny("send.file", "it sends files or the output of commands to another machine");
+    }
+    let bare = |word: &Word| {
+        host(&word.beginning()).is_some_and(|host| {
+            host.parse::<std::net::Ipv4Addr>()
+                .is_ok_and(|address| !address.is_private() && !address.is_loopback())
+        })
+    };
+    if sends && addresses.iter().any(bare) {
+        return look.deny("send.address", "it sends something to a bare address that nobody knows by name");
+    }
+    if addresses
+        .iter()
+        .any(|word| word.text().is_none() && word.why() == Some(crate::shell::UnknownReason::Output))
+    {
+        return look.deny("send.address", "it puts the output of a command into the address");
+    }
+    look.ask(if sends { "send" } else { "fetch" }, "it talks to another machine");
+}
+
+fn curl(look: &mut Look<'_>) {
+    const VALUES: [&str; 66] = [
+        "-A",
+        "-b",
+        "-c",
+        "-C",
+        "-d",
+        "-D",
+        "-e",
+        "-E",
+        "-F",
+        "-h",
+        "-H",
+        "-K",
+        "-m",
+        "-o",
+        "-P",
+        "-Q",
+        "-r",
+        "-t",
+        "-T",
+        "-u",
+        "-U",
+        "-w",
+        "-x",
+        "-X",
+        "-y",
+        "-Y",
+        "-z",
+        "--data",
+        "--data-raw",
+        "--data-binary",
+        "--data-urlencode",
+        "--data-ascii",
+        "--json",
+        "--form",
+        "--form-string",
+        "--upload-file",
+        "--output",
+        "--url",
+        "--user",
+        "--header",
+        "--request",
+        "--max-time",
+        "--connect-timeout",
+        "--retry",
+        "--retry-delay",
+        "--cookie",
+        "--cookie-jar",
+        "--config",
+        "--proxy",
+        "--resolve",
+        "--cacert",
+        "--cert",
+        "--key",
+        "--user-agent",
+        "--referer",
+        "--output-dir",
+        "--write-out",
+        "--dump-header",
+        "--trace",
+        "--trace-ascii",
+        "--netrc-file",
+        "--unix-socket",
+        "--interface",
+        "--proxy-header",
+        "--range",
+        "--limit-rate",
+    ];
+    let arguments = Arguments::new(look.rest(), &VALUES);
+    let mut addresses = arguments.operands.clone();
+    addresses.extend(arguments.values(&["--url"]).cloned());
+    let data: Vec<Word> = arguments
+        .values(&[
+            "-d",
+            "--data",
+            "--data-raw",
+            "--data-binary",
+            "--data-urlencode",
+            "--data-ascii",
+            "--json",
+            "-F",
+            "--form",
+            "-T",
+            "--upload-file",
+            "-H",
+            "--header",
+            "-b",
+            "--cookie",
+            "-u",
+            "--user",
+            "-A",
+            "-e",
+        ])
+        .cloned()
+        .collect();
+    let uploads: Vec<Word> = arguments
+        .values(&["-T", "--upload-file", "-K", "--config", "--netrc-file", "--cert", "--key"])
+        .cloned()
+        .collect();
+    let local = !addresses.is_empty() && addresses.iter().all(|word| is_local(&word.beginning()));
+    let mut file = arguments.has(&["-T", "--upload-file"]);
+    for word in data.iter().chain(&uploads) {
+        let text = word.beginning();
+        if let Some(at) = text.find('@').filter(|_| !text.contains("://")) {
+            let path = super::arguments::tail(word, at + 1);
+            if path.is("-") {
+                file |= look.segment.input.is_some();
+            } else if !path.shown().contains([' ', '.']) || text.starts_with('@') || text.contains("=@") {
+                file = true;
+                if !local {
+                    look.act(Act::Read, &path);
+                    if matches!(look.place(&path), Place::Secret | Place::ProjectSecret) {
+                        look.catastrophe("send.secret", "it sends secrets to another machine");
+                    }
+                }
+            }
+        }
+        // A header may carry the key that a service is asked with.
+        let header = text.to_ascii_lowercase().contains("authorization")
+            || text.to_ascii_lowercase().contains("token")
+            || text.to_ascii_lowercase().contains("key:");
+        if word.taint().has(Taint::SECRET) && !local {
+            if header && word.why() == Some(crate::shell::UnknownReason::Variable) {
+                look.ask("send", "it sends a key to another machine");
+            } else {
+                look.catastrophe("send.secret", "it sends secrets to another machine");
+            }
+        }
+        if word.why() == Some(crate::shell::UnknownReason::Output) && !local {
+            look.deny("send.output", "it sends the output of a command to another machine");
+        }
+    }
+    for word in &uploads {
+        look.act(Act::Read, word);
+    }
+    let sends = !data.is_empty() || arguments.has(&["-X", "--request"]);
+    let deletes = arguments.values(&["-X", "--request"]).any(|word| word.is("DELETE"));
+    if deletes {
+        look.deny("send.delete", "it deletes something through the network");
+    }
+    for address in &addresses {
+        if let Some(path) = address.beginning().strip_prefix("file://") {
+            let path = Word::known(path);
+            look.act(Act::Read, &path);
+        }
+    }
+    let only_files =
+        !addresses.is_empty() && addresses.iter().all(|word| word.beginning().starts_with("file://"));
+    if !only_files {
+        addressed(look, &addresses, sends, file);
+    }
+    for target in arguments.values(&[
+        "-o",
+        "--output",
+        "-D",
+        "--dump-header",
+        "-c",
+        "--cookie-jar",
+        "--trace",
+        "--trace-ascii",
+        "--output-dir",
+    ]) {
+        look.act(Act::Write, target);
+    }
+}
+
+fn wget(look: &mut Look<'_>) {
+    const VALUES: [&str; 26] = [
+        "-O",
+        "-o",
+        "-a",
+        "-P",
+        "-U",
+        "-T",
+        "-t",
+        "-w",
+        "-i",
+        "-l",
+        "-A",
+        "-R",
+        "-D",
+        "-e",
+        "-Q",
+        "--header",
+        "--post-data",
+        "--post-file",
+        "--body-data",
+        "--body-file",
+        "--method",
+        "--user",
+        "--password",
+        "--output-document",
+        "--directory-prefix",
+        "--user-agent",
+    ];
+    let arguments = Arguments::new(look.rest(), &VALUES);
+    for path in arguments.values(&["--post-file", "--body-file", "-i", "--input-file"]) {
+        look.act(Act::Read, path);
+    }
+    let file = arguments.has(&["--post-file", "--body-file"]);
+    let sends = file || arguments.has(&["--post-data", "--body-data", "--method"]);
+    if arguments.values(&["--post-data", "--body-data", "--header"]).any(|word| {
+        word.taint().has(Taint::SECRET) || word.why() == Some(crate::shell::UnknownReason::Output)
+    }) {
+        look.catastrophe("send.secret", "it sends the output of a command to another machine");
+    }
+    let addresses = arguments.operands.clone();
+    addressed(look, &addresses, sends, file);
+    for target in arguments.values(&["-O", "--output-document", "-o", "-a", "-P", "--directory-prefix"]) {
+        if !target.is("-") {
+            look.act(Act::Write, target);
+        }
+    }
+    if arguments.has(&["--use-askpass", "--ask-password"]) {
+        look.ask("wget.run", "it runs a program to ask for a password");
+    }
+}
+
+fn plain(look: &mut Look<'_>, base: &str) {
+    let addresses: Vec<Word> = look
+        .rest()
+        .iter()
+        .filter(|word| {
+            word.beginning().contains('.')
+                || word.beginning().contains("://")
+                || word.beginning().starts_with(':')
+        })
+        .cloned()
+        .collect();
+    let local = addresses.first().is_some_and(|word| word.beginning().starts_with(':'));
+    if !local {
+        addressed(look, &addresses, true, look.rest().iter().any(|word| word.shown().contains('@')));
+    }
+    let _ = base;
+}
+
+fn raw(look: &mut Look<'_>, base: &str) {
+    let words = look.rest().to_vec();
+    let text = words.iter().map(Word::shown).collect::<Vec<_>>().join(" ");
+    let runs = words.iter().any(|word| {
+        matches!(word.text().as_deref(), Some("-e" | "-c" | "--exec" | "--sh-exec" | "-lvpe" | "-lpe"))
+            || word.beginning().starts_with("-e")
+            || word.beginning().starts_with("--sh-exec")
+            || word.beginning().starts_with("--exec")
+            || word.beginning().starts_with("--lua-exec")
+            || base == "socket" && word.beginning().starts_with('-') && word.beginning().contains('p')
+    }) || text.contains("EXEC:")
+        || text.contains("SYSTEM:")
+        || text.contains("exec:")
+        || text.contains("system:");
+    if runs {
+        return look.deny("reverse-shell", "it hands a program to another machine");
+    }
+    let named = words.iter().flat_map(super::argument_scan::candidates).any(|word| {
+        let plain = Word::known(word.shown().trim_matches(['"', '\'']));
+        matches!(look.place(&plain), Place::Secret | Place::ProjectSecret)
+    });
+    if look.carries(Taint::SECRET) || named && text.contains(':') {
+        return look.catastrophe("send.secret", "it sends secrets to another machine");
+    }
+    super::argument_scan::generic(look, true);
+    let scans = words.iter().any(|word| word.beginning().starts_with('-') && word.beginning().contains('z'));
+    if words.iter().any(|word| is_local(&word.beginning())) && base != "socat" {
+        return;
+    }
+    if look.segment.input.is_some() && !scans {
+        return look.deny("send.pipe", "it sends the output of commands to another machine");
+    }
+    if look.segment.piped
+        && words.iter().any(|word| word.beginning().starts_with('-') && word.beginning().contains('l'))
+    {
+        return look.deny("reverse-shell", "it runs what another machine sends");
+    }
+    look.ask("network", "it opens a connection to another machine");
+}

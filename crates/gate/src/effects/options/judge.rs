@@ -1,0 +1,220 @@
+//! What the options of a command add to its judgement.
+
+use super::parse::{ParsedArguments, ParsedOption, parse};
+use super::{Effect, Rest, Signature, find_signature};
+use crate::effects::facts::{Class, Facts};
+use crate::effects::{Act, Look, Place, network};
+use crate::shell::{self, Word, base_name, pattern};
+
+/// Options that mean the same in every program that has them.
+const EVERYWHERE: [&str; 26] = [
+    "--help",
+    "--version",
+    "--verbose",
+    "--quiet",
+    "--silent",
+    "--no-color",
+    "--nocolor",
+    "--color",
+    "--colour",
+    "--json",
+    "--yaml",
+    "--debug",
+    "--list",
+    "--all",
+    "--check",
+    "--dry-run",
+    "--diff",
+    "--no-pager",
+    "--stats",
+    "--summary",
+    "--info",
+    "-v",
+    "-vv",
+    "-V",
+    "-h",
+    "-q",
+];
+
+/// Judges the options of a program: those that are not known are asked about.
+pub(in crate::effects) fn judge(look: &mut Look<'_>, base: &str, facts: Option<&Facts>) {
+    let segment = look.segment;
+    judge_words(look, base, facts, segment.words.get(1..).unwrap_or_default(), 0);
+}
+
+fn judge_words(look: &mut Look<'_>, base: &str, facts: Option<&Facts>, words: &[Word], depth: usize) {
+    if let Some((module, rest)) = module(base, words) {
+        let facts = crate::effects::facts::find(&module);
+        return judge_words(look, &module, facts, rest, depth + 1);
+    }
+    let Some(signature) = find_signature(base) else {
+        if let Some(facts) = facts {
+            unlisted(look, base, facts, words);
+        }
+        return;
+    };
+    let parsed = parse(signature, words);
+    for name in &parsed.unknown {
+        doubt(look, base, name);
+    }
+    for option in &parsed.found {
+        effect(look, base, option);
+    }
+    rest(look, base, signature, &parsed);
+    // `npx eslint …`, `pnpm exec jest …`, `yarn tsc …`: a program whose options are known.
+    if let Some((program, words)) = parsed.passed
+        && let Some(name) = program.text()
+        && name != base
+        && !parsed.operands.first().is_some_and(|verb| verb.is("run") || verb.is("run-script"))
+        && find_signature(&name).is_some_and(|inner| !inner.options.text().is_empty())
+        && depth < MAX_PASSES
+    {
+        judge_words(look, &name, crate::effects::facts::find(&name), words, depth + 1);
+    }
+}
+
+/// How many programs that start programs are followed in one command.
+const MAX_PASSES: usize = 4;
+
+/// Judges options that stand in a variable's value.
+pub(in crate::effects) fn judge_text(look: &mut Look<'_>, program: &str, value: &Word) {
+    let Some(words) = value.text().and_then(|text| shlex::split(&text)) else {
+        return look
+            .ask("environment", format!("what options `{}` gives `{program}` is not known", value.shown()));
+    };
+    let words: Vec<Word> = words.into_iter().map(Word::known).collect();
+    judge_words(look, program, None, &words, 1);
+}
+
+fn doubt(look: &mut Look<'_>, base: &str, name: &str) {
+    look.ask("option.unknown", format!("option `{name}` of `{base}` is not known"));
+}
+
+/// `python -m MODULE …`, where the module is a program of its own.
+fn module<'a>(base: &str, words: &'a [Word]) -> Option<(String, &'a [Word])> {
+    let plain = base.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.');
+    if !matches!(plain, "python" | "pypy") {
+        return None;
+    }
+    let at = words.iter().take(6).position(|word| word.is("-m"))?;
+    let name = words.get(at + 1)?.text()?.into_owned();
+    find_signature(&name).map(|_| (name, words.get(at + 2..).unwrap_or_default()))
+}
+
+/// Does the option act on what its value names?
+fn effect(look: &mut Look<'_>, base: &str, option: &ParsedOption<'_>) {
+    let name = &option.name;
+    let value = option.value.as_deref();
+    match option.effect {
+        Effect::Flag | Effect::Value | Effect::Optional => {}
+        Effect::Read => {
+            if let Some(value) = value {
+                look.act(Act::Read, value);
+            }
+        }
+        Effect::Write => {
+            if let Some(value) = value {
+                look.act(Act::Write, value);
+            }
+        }
+        Effect::Delete => {
+            if let Some(value) = value {
+                let act = match look.place(value) {
+                    Place::Temporary | Place::Regenerable | Place::Inside => Act::Delete,
+                    _ => Act::DeleteTree,
+                };
+                look.act(act, value);
+            }
+        }
+        Effect::Load => {
+            if let Some(value) = value {
+                load(look, base, name, value);
+            }
+        }
+        Effect::Run => {
+            let text = value.map(Word::shown).unwrap_or_default();
+            let program = text.split_whitespace().next().unwrap_or_default();
+            if shell::is_shell(base_name(program)) {
+                look.deny("run.flag", format!("option `{name}` of `{base}` makes a shell run what it reads"));
+            } else {
+                look.ask("run.flag", format!("option `{name}` of `{base}` names a program to run"));
+            }
+            look.nested(&text);
+        }
+        Effect::Send => {
+            if !value.is_some_and(|value| network::is_local(&value.beginning())) {
+                look.ask("send", format!("option `{name}` of `{base}` names an address to talk to"));
+            }
+        }
+        Effect::Ask | Effect::AskValue => {
+            look.ask("flag", format!("option `{name}` of `{base}` makes it do more than usual"));
+        }
+        Effect::Only(patterns) => {
+            let text = value.and_then(Word::text);
+            let known =
+                text.is_some_and(|text| patterns.split_whitespace().any(|own| pattern::matches(own, &text)));
+            if !known {
+                let shown = value.map(Word::shown).unwrap_or_default();
+                look.ask("option.value", format!("`{name} {shown}` of `{base}` is not known to be harmless"));
+            }
+        }
+    }
+}
+
+/// Code or configuration: the project's own is what a build takes too; anything else is asked about.
+fn load(look: &mut Look<'_>, base: &str, name: &str, value: &Word) {
+    if !matches!(look.place(value), Place::Inside | Place::Workspace | Place::Regenerable | Place::Sink) {
+        look.ask(
+            "option.load",
+            format!("option `{name}` makes `{base}` take code or settings from `{}`", value.shown()),
+        );
+    }
+}
+
+/// What operands mean beyond what the class of the program says.
+fn rest(look: &mut Look<'_>, base: &str, signature: &Signature, parsed: &ParsedArguments<'_>) {
+    if signature.response
+        && let Some(file) = parsed.operands.iter().find(|word| word.beginning().starts_with('@'))
+    {
+        look.ask("option.file", format!("`{}` gives `{base}` more options", file.shown()));
+    }
+    let wrong = match signature.rest {
+        Rest::Class => None,
+        Rest::None => parsed.operands.first(),
+        Rest::Plus => parsed.operands.iter().find(|word| !word.beginning().starts_with('+')),
+    };
+    if let Some(word) = wrong {
+        look.ask("operand", format!("`{base} {}` changes something", word.shown()));
+    }
+}
+
+/// A program without a list of options: those of its row, and those that mean the same everywhere.
+fn unlisted(look: &mut Look<'_>, base: &str, facts: &Facts, words: &[Word]) {
+    if matches!(facts.class, Class::Ask | Class::Deny) || facts.flags.contains("*") {
+        return;
+    }
+    let mut index = 0;
+    while let Some(word) = words.get(index) {
+        index += 1;
+        let text = word.beginning();
+        if word.is("--") {
+            break;
+        }
+        if !text.starts_with('-') || text.len() == 1 {
+            continue;
+        }
+        let name = text.split_once('=').map_or(&*text, |(name, _)| name);
+        let acts = facts.reads.contains(name)
+            || facts.writes.contains(name)
+            || facts.runs.contains(name)
+            || facts.asks.contains(name)
+            || facts.denies.contains(name);
+        if acts || facts.flags.contains(name) || EVERYWHERE.contains(&name) {
+            if facts.values.contains(name) && name.len() == text.len() {
+                index += 1;
+            }
+            continue;
+        }
+        return doubt(look, base, name);
+    }
+}

@@ -1,0 +1,568 @@
+//! One command: the programs with rules of their own, then the table, then what is not known.
+
+use super::argument_scan::{generic, hidden_shell, is_interactive, is_text};
+use super::arguments::Arguments;
+use super::common_flags::{built, hunts, rewritten, secrets_by_name, written};
+use super::facts::{self, Class, Facts};
+use super::{
+    Act, Look, Place, archive, cloud, code, container, database, disk, files, forge, git, machine, network,
+    options, package, storage, transfer, trees,
+};
+use crate::shell::{self, Taint, Word, base_name};
+use crate::verdict::Verdict;
+use std::borrow::Cow;
+
+/// Verbs that only look, for every program that has verbs.
+const LOOKS: [&str; 60] = [
+    "list",
+    "ls",
+    "show",
+    "status",
+    "info",
+    "get",
+    "describe",
+    "view",
+    "inspect",
+    "search",
+    "find",
+    "log",
+    "logs",
+    "diff",
+    "check",
+    "validate",
+    "lint",
+    "test",
+    "help",
+    "version",
+    "tree",
+    "outdated",
+    "why",
+    "explain",
+    "explore",
+    "doctor",
+    "stats",
+    "top",
+    "ps",
+    "history",
+    "events",
+    "plan",
+    "graph",
+    "output",
+    "providers",
+    "images",
+    "ports",
+    "port",
+    "df",
+    "du",
+    "cat",
+    "which",
+    "where",
+    "env-info",
+    "verify",
+    "config-list",
+    "whoami",
+    "current",
+    "completion",
+    "completions",
+    "root",
+    "prefix",
+    "bin",
+    "fmt",
+    "format",
+    "freeze",
+    "depends",
+    "rdepends",
+    "policy",
+    "madison",
+];
+
+/// Judges the program of a segment.
+pub(super) fn judge(look: &mut Look<'_>) {
+    let Some(first) = look.segment.words.first() else { return };
+    let Some(name) = first.text().map(Cow::into_owned) else {
+        if first.taint().has(Taint::NETWORK) {
+            return look.deny("code.network", "it runs what came from the network");
+        }
+        if first.taint().has(Taint::DECODED) {
+            return look.deny("code.hidden", "it runs what was encoded to hide it");
+        }
+        generic(look, true);
+        return look.ask("command.name", "the program's name cannot be known from the line");
+    };
+    if name.is_empty() {
+        return;
+    }
+    let base = plain_name(&name);
+    if first.globs() && !matches!(base.as_str(), "[" | "[[") {
+        look.ask("command.name", "the program's name is a pattern");
+        pattern(look, &base);
+    }
+    located(look, first, &name);
+    if is_help(look, &base) {
+        return;
+    }
+    tickets(look, &base);
+    let facts = facts::find(&base).or_else(|| look.beside.more.and_then(|more| more.get(&base)));
+    privileged(look, &base, facts.map(|facts| facts.class));
+    hidden_shell(look, &base, facts.map(|facts| facts.class));
+    if facts.is_some_and(|facts| facts.class == Class::Deny && !is_help(look, &base)) {
+        let why = facts.map_or("", |facts| &*facts.why);
+        return refuse(look, &base, why);
+    }
+    if !shell::is_shell(&base) && !shell::is_launcher(&base) {
+        options::judge(look, &base, facts);
+        trees::judge(look, &base);
+    }
+    if files::judge(look, &base)
+        || archive::judge(look, &base)
+        || git::judge(look, &base)
+        || network::judge(look, &base)
+        || transfer::judge(look, &base)
+        || code::judge(look, &base)
+        || machine::judge(look, &base)
+        || database::judge(look, &base)
+    {
+        return;
+    }
+    if look.segment.through.iter().any(|through| through == &base)
+        || shell::is_shell(&base)
+        || shell::is_launcher(&base)
+    {
+        return shells(look, &base);
+    }
+    // A file of the project may have the name of anything.
+    let own =
+        name.contains('/') && matches!(look.place(first_word(look)), Place::Inside | Place::Regenerable);
+    match facts {
+        Some(facts) if !(own && facts.class == Class::Ask) => by_table(look, &base, facts),
+        _ => unknown(look, &name, &base),
+    }
+}
+
+fn first_word<'a>(look: &Look<'a>) -> &'a Word {
+    static NONE: Word = Word { pieces: Vec::new() };
+    look.segment.words.first().unwrap_or(&NONE)
+}
+
+/// The program's name without its path, and without what other systems put behind it.
+fn plain_name(name: &str) -> String {
+    let base = base_name(name);
+    let base = base.rsplit('\\').next().unwrap_or(base);
+    let lower = base.to_ascii_lowercase();
+    match lower.strip_suffix(".exe").or_else(|| lower.strip_suffix(".cmd").filter(|_| !base.contains('/'))) {
+        Some(plain) => plain.to_string(),
+        None => base.to_string(),
+    }
+}
+
+/// Class `deny`: what it does to a disk is a catastrophe, the rest is a refusal.
+fn refuse(look: &mut Look<'_>, base: &str, why: &str) {
+    let reason = format!("`{base}`: {why}");
+    if why.contains("disk") {
+        look.catastrophe("device", reason);
+    } else {
+        look.deny("program", reason);
+    }
+}
+
+/// A name with a pattern may be any program that fits: the worst of the well-known ones counts.
+fn pattern(look: &mut Look<'_>, base: &str) {
+    const WORST: [&str; 16] = [
+        "rm", "dd", "mkfs", "shred", "curl", "wget", "nc", "bash", "sh", "python3", "chmod", "chown",
+        "base64", "cat", "git", "kubectl",
+    ];
+    let Some(name) = WORST.iter().find(|name| shell::pattern::matches(base, name)) else { return };
+    let mut words: Vec<String> = vec![(*name).to_string()];
+    words.extend(look.rest().iter().map(Word::shown));
+    if let Ok(line) = shlex::try_join(words.iter().map(String::as_str)) {
+        look.nested(&line);
+    }
+}
+
+/// Tickets have a tool of their own, which knows what an agent may do with them.
+fn tickets(look: &mut Look<'_>, base: &str) {
+    let own = match base {
+        "tk" | "ticket" => true,
+        // `marvin tk`, and the ticket tools by `marvin tools call`.
+        "marvin" => look
+            .rest()
+            .iter()
+            .any(|word| word.is("tk") || word.is("create_ticket") || word.beginning().starts_with("ticket_")),
+        base => base.starts_with("tk-") || base.starts_with("ticket-"),
+    };
+    if own {
+        look.findings.push(Verdict::deny(
+            "command.tk",
+            "tickets are not changed through run_command",
+            "Use the tk tool, with the same arguments.",
+        ));
+    }
+    let named = look
+        .segment
+        .words
+        .iter()
+        .chain(look.segment.redirects.iter().map(|redirect| &redirect.target))
+        .flat_map(|word| super::argument_scan::candidates_of_name(word, look.beside.disk))
+        .find(|word| {
+            Place::is_ticket(word, &look.segment.directories, look.grounds)
+                || look.beside.disk && disk::is_ticket(word, &look.segment.directories, look.grounds)
+        });
+    if let Some(word) = named {
+        look.findings.push(Verdict::deny(
+            "command.tickets",
+            format!("`{}` belongs to the tickets, which commands do not touch", word.shown()),
+            "Use the tk tool: tk ls · tk show ID · tk add-note ID \"text\"; to search the project's files, use code_grep.",
+        ));
+    }
+}
+
+/// A shell or a launcher: what it starts is judged on its own.
+fn shells(look: &mut Look<'_>, base: &str) {
+    if !shell::is_shell(base) {
+        // With no command behind it, it opens a shell or prompts for a password.
+        let rights =
+            matches!(base, "sudo" | "doas" | "sudo-rs" | "su" | "runuser" | "pkexec" | "run0" | "dzdo");
+        if rights && !look.starts && !look.rest().iter().all(|word| word.is("-k") || word.is("-K")) {
+            look.ask("root", "it takes another user's rights");
+        }
+        return generic(look, true);
+    }
+    let check = |word: &Word| {
+        let text = word.beginning();
+        text.starts_with('-') && !text.starts_with("--") && text.contains('n') && !text.contains('c')
+    };
+    if look.starts || look.rest().iter().any(check) {
+        return;
+    }
+    let operand = look.rest().iter().find(|word| !word.beginning().starts_with(['-', '+'])).cloned();
+    match operand {
+        None if look.segment.input.is_none() => look.ask("shell.open", "it opens a shell"),
+        Some(script) => {
+            let place = look.place(&script);
+            if reaching(base_name(&script.shown())) {
+                look.ask("script", format!("by its name, `{}` reaches beyond the project", script.shown()));
+            }
+            if super::security_tools::is_attack(base_name(&script.shown())) {
+                look.deny("attack", format!("`{}` is made to attack or to take credentials", script.shown()));
+            }
+            if !matches!(
+                place,
+                Place::Sink | Place::Inside | Place::Regenerable | Place::System | Place::Vital
+            ) && !look.rest().iter().any(|word| {
+                word.beginning().starts_with('-')
+                    && !word.beginning().starts_with("--")
+                    && word.beginning().contains('c')
+            }) {
+                look.act_at(Act::Run, place, &script.shown());
+            }
+        }
+        None => {}
+    }
+}
+
+/// A program that is named by its path: the place decides whether it may be run.
+fn located(look: &mut Look<'_>, first: &Word, name: &str) {
+    if !name.contains('/') {
+        return;
+    }
+    let place = look.place(first);
+    let known = matches!(place, Place::System | Place::Vital) || name.starts_with("/opt/homebrew/bin/");
+    if known {
+        return;
+    }
+    match place {
+        Place::Inside | Place::Regenerable => {}
+        Place::Temporary => {
+            look.ask("run.temporary", format!("it runs a program from a temporary directory: `{name}`"));
+        }
+        place => look.act_at(Act::Run, place, name),
+    }
+}
+
+/// `--help` and `--version` alone do nothing.
+fn is_help(look: &Look<'_>, base: &str) -> bool {
+    let rest = look.rest();
+    let only = |word: &Word| match word.text().as_deref() {
+        Some("--help" | "--version" | "-version" | "--usage" | "-help") => true,
+        Some("-V") => !shell::is_launcher(base),
+        Some("help" | "version") => {
+            !is_text(base) && facts::find(base).is_some_and(|facts| facts.class == Class::Verbs)
+        }
+        Some("-h") => {
+            !matches!(base, "shutdown" | "halt" | "poweroff" | "reboot" | "telinit" | "init" | "sudo" | "su")
+                && !shell::is_shell(base)
+        }
+        _ => false,
+    };
+    match rest {
+        [one] => only(one) && !matches!(base, "sh" | "dash" | "xargs" | "eval"),
+        [.., last] => {
+            // Behind these the word is for a program that is fetched or started.
+            let starts = |word: &Word| ["run", "exec", "dlx", "x"].iter().any(|verb| word.is(verb));
+            matches!(last.text().as_deref(), Some("--help"))
+                && !matches!(base, "npx" | "bunx" | "pnpx" | "uvx")
+                && !rest.iter().rev().skip(2).any(starts)
+                && !shell::is_shell(base)
+                && !shell::is_launcher(base)
+                && rest.iter().rev().skip(1).all(|word| !word.beginning().starts_with('-'))
+                && rest.iter().all(|word| word.text().is_some_and(|text| !text.contains(['/', ' '])))
+                && rest.len() <= 4
+        }
+        [] => false,
+    }
+}
+
+/// Root's rights make everything more than it was.
+fn privileged(look: &mut Look<'_>, base: &str, class: Option<Class>) {
+    let guess = look.segment.words.first().is_some_and(|word| word.is("sudo") || word.is("doas"))
+        && look
+            .rest()
+            .iter()
+            .any(|word| word.beginning().contains("#-1") || word.beginning().contains("#4294967295"));
+    if guess {
+        return look.deny("root", "it asks for a user that does not exist, to become root");
+    }
+    if !look.privileged() {
+        return;
+    }
+    let shell = shell::is_shell(base)
+        && look
+            .segment
+            .words
+            .iter()
+            .skip(1)
+            .all(|word| word.beginning().starts_with('-') && !word.beginning().contains('c'))
+        && look.segment.input.is_none()
+        && !look.starts;
+    let prompt = is_interactive(base)
+        && !look.starts
+        && !matches!(class, Some(Class::Read | Class::Verbs | Class::Print))
+        && !look.rest().iter().any(|word| word.is("-c") || word.is("-e") || word.is("-m"))
+        && look.rest().iter().all(|word| {
+            matches!(look.place(word), Place::Inside | Place::Sink | Place::Unknown | Place::Temporary)
+                || word.beginning().starts_with('-')
+        });
+    if shell || prompt {
+        look.deny("root.shell", "it opens a shell, or something like one, with root's rights");
+    } else {
+        look.ask("root", "it runs with another user's rights");
+    }
+}
+
+fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
+    let arguments = Arguments::new(look.rest(), &facts.values.list());
+    for value in arguments.values(&facts.reads.list()) {
+        look.act(Act::Read, value);
+    }
+    for value in arguments.values(&facts.writes.list()) {
+        look.act(Act::Write, value);
+    }
+    for value in arguments.values(&facts.runs.list()) {
+        let text = value.shown();
+        let program = text.split_whitespace().next().unwrap_or_default();
+        if shell::is_shell(base_name(program)) {
+            look.deny("run.flag", format!("a flag of `{base}` makes a shell run what it reads"));
+        } else {
+            look.ask("run.flag", format!("a flag of `{base}` names a program to run"));
+        }
+        look.nested(&text);
+    }
+    if arguments.has(&facts.asks.list()) {
+        look.ask("flag", format!("a flag of `{base}` makes it more than reading"));
+    }
+    if arguments.has(&facts.denies.list()) {
+        look.deny("flag", format!("a flag of `{base}` makes it destructive"));
+    }
+    written(look);
+    if matches!(facts.class, Class::Build | Class::Verbs | Class::Convert) {
+        rewritten(look);
+    }
+    let operands: Vec<&Word> = arguments.operands.iter().skip(facts.skip).collect();
+    match facts.class {
+        Class::Print if is_text(base) => {}
+        Class::Print => generic(look, true),
+        Class::List => {}
+        Class::Read => {
+            hunts(look, base, &arguments);
+            disk::tree(look, base, &arguments);
+            operands.iter().for_each(|word| look.act(Act::Read, word));
+            generic(look, false);
+            if facts.skip == 0 {
+                secrets_by_name(look);
+            }
+        }
+        Class::Change => operands.iter().for_each(|word| look.act(Act::Change, word)),
+        Class::Write => operands.iter().for_each(|word| look.act(Act::Write, word)),
+        Class::Directory => operands.iter().for_each(|word| look.act(Act::MakeDirectory, word)),
+        Class::Convert => {
+            if let [sources @ .., target] = operands.as_slice() {
+                sources.iter().for_each(|word| look.act(Act::Read, word));
+                let act = if sources.is_empty() { Act::Read } else { Act::Write };
+                look.act(act, target);
+            }
+            generic(look, false);
+        }
+        Class::Build => built(look, base, &arguments),
+        Class::Verbs => verbs(look, base, facts, &arguments),
+        Class::Ask => {
+            generic(look, true);
+            look.ask("program", format!("`{base}`: {}", facts.why));
+        }
+        Class::Deny => refuse(look, base, &facts.why),
+    }
+}
+
+/// Programs whose first words say what they do.
+fn verbs(look: &mut Look<'_>, base: &str, facts: &Facts, arguments: &Arguments) {
+    generic(look, false);
+    if cloud::verbs(look, base, arguments)
+        || package::verbs(look, base, arguments)
+        || container::verbs(look, base, arguments)
+        || super::service::verbs(look, base, arguments)
+        || storage::verbs(look, base, arguments)
+        || forge::verbs(look, base, arguments)
+        || database::verbs(look, base, arguments)
+    {
+        return;
+    }
+    let words: Vec<String> =
+        arguments.operands.iter().map_while(|word| word.text().map(Cow::into_owned)).take(3).collect();
+    let phrase = |count: usize| words.get(..count).map(|words| words.join(" "));
+    for count in [3, 2, 1] {
+        let Some(text) = phrase(count) else { continue };
+        if facts.deny.contains(&text) {
+            return look.deny("verb", format!("`{base} {text}` cannot be undone"));
+        }
+        if facts.ask.contains(&text) {
+            return look.ask("verb", format!("`{base} {text}` changes something outside the project"));
+        }
+        if facts.allow.contains(&text) {
+            return;
+        }
+    }
+    if words.is_empty() {
+        let version = arguments.has(&["--version", "-v", "-V", "--help", "-h"]);
+        return if version {
+        } else {
+            look.ask("verb", format!("what `{base}` does without a word is not known"));
+        };
+    }
+    if is_local(base)
+        && words.iter().take(2).any(|word| {
+            LOOKS.contains(&word.as_str())
+                || word.starts_with("list-")
+                || word.starts_with("describe-")
+                || word.starts_with("get-")
+                || word.starts_with("is-")
+                || word.starts_with("show-")
+        })
+        && !words.iter().take(3).any(|word| cloud::changes(word))
+    {
+        return;
+    }
+    look.ask(
+        "verb",
+        format!("`{base} {}` is not known to be harmless", words.first().map_or("", String::as_str)),
+    );
+}
+
+/// Programs whose looking verbs look at nothing but this machine and this project.
+fn is_local(base: &str) -> bool {
+    base.starts_with("systemd-")
+        || matches!(
+            base,
+            "hostnamectl"
+                | "timedatectl"
+                | "localectl"
+                | "loginctl"
+                | "resolvectl"
+                | "busctl"
+                | "coredumpctl"
+                | "bootctl"
+                | "homectl"
+                | "machinectl"
+                | "bluetoothctl"
+                | "dconf"
+                | "gsettings"
+                | "xfconf-query"
+                | "direnv"
+                | "chezmoi"
+                | "stow"
+                | "yadm"
+                | "luarocks"
+                | "snap"
+                | "flatpak"
+                | "klist"
+                | "keytool"
+                | "mkcert"
+                | "nmcli"
+                | "iw"
+                | "rfkill"
+                | "zellij"
+                | "swift"
+                | "pm2"
+                | "supervisorctl"
+                | "act"
+                | "pre-commit"
+                | "kubectx"
+                | "kubens"
+                | "sops"
+                | "step"
+                | "wasmtime"
+                | "wasmer"
+                | "nvme"
+                | "lima"
+                | "systemctl"
+        )
+}
+
+/// Directories in which a project keeps programs of its own.
+const OWN: [&str; 14] = [
+    "scripts",
+    "script",
+    "bin",
+    "tools",
+    "tool",
+    "hack",
+    "ci",
+    "dev",
+    "test",
+    "tests",
+    "target",
+    "build",
+    "dist",
+    "node_modules",
+];
+
+/// Scripts that reach beyond the project, by their names.
+pub(super) fn reaching(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    ["deploy", "publish", "upload", "install", "uninstall", "provision", "rollback", "destroy"]
+        .iter()
+        .any(|word| lower.contains(word))
+        && !lower.contains("test")
+        && !lower.contains("check")
+}
+
+/// A program that the table does not know.
+fn unknown(look: &mut Look<'_>, name: &str, base: &str) {
+    generic(look, true);
+    let first = look.segment.words.first().cloned().unwrap_or_default();
+    let inside = name.contains('/') && matches!(look.place(&first), Place::Inside | Place::Regenerable);
+    if !inside {
+        return look.ask("program.unknown", format!("nothing is known of the program `{base}`"));
+    }
+    let parts: Vec<&str> = name.split('/').collect();
+    let script = base
+        .rsplit_once('.')
+        .is_some_and(|(_, end)| matches!(end, "sh" | "bash" | "py" | "rb" | "js" | "ts" | "pl" | "out"));
+    let own = script || parts.iter().any(|part| OWN.contains(part)) || parts.len() == 2 && base.len() <= 24;
+    // Running the project's own code is what a build does too; what it is told to reach is more.
+    let reaches = look.rest().iter().any(|word| {
+        let text = word.beginning();
+        text.contains("://") || text.parse::<std::net::IpAddr>().is_ok() || text.contains("stratum")
+    });
+    if !own || reaches || reaching(base) {
+        look.ask("program.own", format!("`{name}` is a program of the project whose effects cannot be seen"));
+    }
+}

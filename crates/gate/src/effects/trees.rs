@@ -1,0 +1,344 @@
+//! Detours to credentials: programs that read everything below a directory, and listings whose names others read.
+//!
+//! A read of a known credential place is refused by its place alone. Here a read that is rooted above one (the home directory, `/`,
+//! `~/.config`, `/etc`) is asked about, unless a search by name keeps credentials out.
+
+use super::arguments::Arguments;
+use super::facts::{self, Class};
+use super::{Grounds, Look, Place};
+use crate::secrets;
+use crate::shell::{self, Segment, Word, base_name, normal, pattern};
+
+/// File names under which credentials lie; a search whose patterns match none of them is harmless.
+const NAMES: [&str; 34] = [
+    "id_rsa",
+    "id_ed25519",
+    "id_ecdsa",
+    "id_dsa",
+    "credentials",
+    "credentials.json",
+    "credentials.toml",
+    "credentials.db",
+    "config.json",
+    "hosts.yml",
+    "hosts",
+    ".netrc",
+    ".npmrc",
+    ".pypirc",
+    ".git-credentials",
+    ".env",
+    ".env.local",
+    ".envrc",
+    "key4.db",
+    "logins.json",
+    "token",
+    "auth.json",
+    "access_tokens.db",
+    "private.pem",
+    "server.key",
+    "wallet.dat",
+    "secring.gpg",
+    "login.keyring",
+    ".bash_history",
+    ".zsh_history",
+    ".pgpass",
+    "Cookies",
+    "cookies.sqlite",
+    "shadow",
+];
+
+/// Programs that show only that a file is there, how large it is, or a sum of it.
+fn shows_names_only(base: &str) -> bool {
+    matches!(
+        base,
+        "ls" | "stat"
+            | "echo"
+            | "printf"
+            | "file"
+            | "du"
+            | "wc"
+            | "basename"
+            | "dirname"
+            | "realpath"
+            | "readlink"
+            | "test"
+            | "["
+            | "rm"
+            | "rmdir"
+            | "chmod"
+            | "chown"
+            | "chgrp"
+            | "touch"
+            | "mkdir"
+            | "true"
+            | "xargs"
+            | "md5sum"
+            | "sha1sum"
+            | "sha256sum"
+            | "sha512sum"
+            | "cksum"
+            | "sort"
+            | "uniq"
+            | "tr"
+            | "cut"
+    )
+}
+
+/// Does a word name a directory that holds credentials, from any directory in which the command may run?
+fn holds(word: &Word, directories: &[Word], grounds: Grounds<'_>) -> bool {
+    let Some(text) = word.text() else { return false };
+    let each = |path: String| {
+        let path = normal(&path);
+        let inside = path == grounds.workspace || super::place::is_below(&path, grounds.workspace);
+        !inside && secrets::holds(&path, grounds.home)
+            || Place::of_path(&path, true, false, grounds) == Place::Secret
+    };
+    // `~/*` and `/etc/*` are everything in the directory before the pattern.
+    let text = match text.find(['*', '?', '[']).filter(|_| word.globs()) {
+        Some(at) => match text.get(..at).and_then(|head| head.rsplit_once('/')) {
+            Some((directory, _)) => format!("{directory}/"),
+            None => ".".to_string(),
+        },
+        None => text.into_owned(),
+    };
+    if text.starts_with('/') {
+        return each(text);
+    }
+    directories.iter().filter_map(Word::text).any(|directory| each(format!("{directory}/{text}")))
+}
+
+/// Judges a program that reads whole trees.
+pub(super) fn judge(look: &mut Look<'_>, base: &str) {
+    if !look.listed && stays_inside(look.segment, look.grounds) {
+        return;
+    }
+    let roots = roots(look.segment, base);
+    let found = roots.iter().find(|word| holds(word, &look.segment.directories, look.grounds));
+    if let Some(word) = found {
+        return look.ask(
+            "secret.tree",
+            format!("`{}` holds credentials, and `{base}` reads all of it", word.shown()),
+        );
+    }
+    let consumes = look.listed
+        && !shows_names_only(base)
+        && !super::argument_scan::is_text(base)
+        && !shell::is_launcher(base)
+        && (through_xargs(look.segment) || look.rest().iter().any(|word| word.text().is_none()));
+    if consumes {
+        look.ask(
+            "secret.tree",
+            format!("`{base}` reads what a listing of a directory with credentials named"),
+        );
+    }
+}
+
+/// Does every word stay below the workspace, so that nothing needs a closer look?
+fn stays_inside(segment: &Segment, grounds: Grounds<'_>) -> bool {
+    let inside = |directory: &Word| {
+        let text = directory.text();
+        text.is_some_and(|text| text == grounds.workspace || super::place::is_below(&text, grounds.workspace))
+    };
+    let plain = |word: &Word| {
+        let text = word.beginning();
+        !text.contains("..") && !text.contains('/')
+            || text.starts_with(|char: char| char.is_ascii_alphanumeric())
+                && !text.contains("..")
+                && !text.contains('=')
+    };
+    segment.directories.iter().all(inside) && segment.words.iter().skip(1).all(plain)
+}
+
+fn through_xargs(segment: &Segment) -> bool {
+    segment.through.iter().any(|name| matches!(name.as_str(), "xargs" | "gxargs" | "parallel"))
+}
+
+/// The directories that the command reads with all that is in them.
+fn roots(segment: &Segment, base: &str) -> Vec<Word> {
+    let words = segment.words.get(1..).unwrap_or_default();
+    let here = || Word::known(".");
+    match base {
+        "rg" | "ag" | "ack" | "pt" | "ugrep" | "rga" | "sift" => {
+            let arguments = Arguments::new(
+                words,
+                &["-A", "-B", "-C", "-e", "-f", "-g", "-t", "-T", "-m", "-M", "-j", "-r", "-E", "-d"],
+            );
+            if arguments.has(&["--files", "--type-list"]) {
+                return Vec::new();
+            }
+            let skip = usize::from(!arguments.has(&["-e", "-f", "--regexp", "--file"]));
+            let mut roots: Vec<Word> = arguments.operands.iter().skip(skip).cloned().collect();
+            if roots.is_empty() && segment.input.is_none() {
+                roots.push(here());
+            }
+            roots
+        }
+        "grep" | "egrep" | "fgrep" | "rgrep" | "ggrep" | "zgrep" => {
+            let values =
+                ["-A", "-B", "-C", "-e", "-f", "-m", "-d", "-D", "--include", "--exclude", "--exclude-dir"];
+            let arguments = Arguments::new(words, &values);
+            let recurses = base == "rgrep"
+                || arguments.has(&["-r", "-R", "--recursive", "--dereference-recursive"])
+                || arguments.values(&["-d", "--directories"]).any(|value| value.is("recurse"));
+            if !recurses {
+                return Vec::new();
+            }
+            let skip = usize::from(!arguments.has(&["-e", "-f", "--regexp", "--file"]));
+            let mut roots: Vec<Word> = arguments.operands.iter().skip(skip).cloned().collect();
+            if roots.is_empty() {
+                roots.push(here());
+            }
+            roots
+        }
+        "find" | "gfind" => {
+            let runs = words.iter().position(|word| {
+                matches!(word.text().as_deref(), Some("-exec" | "-execdir" | "-ok" | "-okdir"))
+            });
+            let reads = runs
+                .and_then(|at| words.get(at + 1))
+                .is_some_and(|word| word.text().is_none_or(|name| !shows_names_only(base_name(&name))));
+            if reads && !is_narrowed(words) { starts(words) } else { Vec::new() }
+        }
+        "cp" | "gcp" | "rsync" | "ditto" | "scp" => {
+            let arguments = Arguments::new(
+                words,
+                &[
+                    "-t",
+                    "--target-directory",
+                    "-S",
+                    "--suffix",
+                    "-e",
+                    "--rsh",
+                    "--exclude",
+                    "--include",
+                    "-f",
+                ],
+            );
+            let tree = base != "cp" && base != "gcp"
+                || arguments.has(&["-r", "-R", "-a", "--recursive", "--archive"]);
+            let mut roots = arguments.operands;
+            if !arguments.flags.iter().any(|flag| matches!(flag.name.as_str(), "-t" | "--target-directory")) {
+                roots.pop();
+            }
+            if tree { roots } else { Vec::new() }
+        }
+        "tar" | "gtar" | "bsdtar" | "star" => {
+            let packs = words.iter().enumerate().any(|(at, word)| {
+                let text = word.beginning();
+                let letters = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+                let letters = letters.or((at == 0).then_some(&*text));
+                letters.is_some_and(|letters| letters.contains(['c', 'r', 'u']) && !letters.contains('/'))
+                    || ["--create", "--append", "--update"]
+                        .iter()
+                        .any(|flag| text.len() > 3 && flag.starts_with(&*text))
+            });
+            let plain = words.iter().filter(|word| !word.beginning().starts_with('-'));
+            let attached = words.iter().filter_map(|word| {
+                let text = word.beginning();
+                let at = if text.starts_with("--directory=") {
+                    12
+                } else if text.starts_with("-C") && text.len() > 2 {
+                    2
+                } else {
+                    return None;
+                };
+                Some(super::arguments::tail(word, at))
+            });
+            if packs { plain.cloned().chain(attached).collect() } else { Vec::new() }
+        }
+        "zip" | "7z" | "7za" | "7zr" | "7zz" | "rar" | "mksquashfs" | "jar" => {
+            words.iter().filter(|word| !word.beginning().starts_with('-')).cloned().collect()
+        }
+        "git" => {
+            let verb = words.iter().find(|word| !word.beginning().starts_with('-'));
+            let takes = verb
+                .is_some_and(|verb| ["add", "stage", "hash-object", "grep"].iter().any(|name| verb.is(name)));
+            let plain = words.iter().filter(|word| !word.beginning().starts_with('-')).skip(1);
+            if takes { plain.cloned().collect() } else { Vec::new() }
+        }
+        _ => match facts::find(base) {
+            Some(facts)
+                if matches!(facts.class, Class::Read | Class::Convert | Class::Change | Class::Build) =>
+            {
+                let operands = Arguments::new(words, &facts.values.list()).operands;
+                operands.into_iter().skip(facts.skip).filter(|word| !word.globs()).collect()
+            }
+            _ if base.starts_with("python") => {
+                let packs =
+                    words.iter().any(|word| word.is("zipfile") || word.is("tarfile") || word.is("shutil"));
+                if packs { words.to_vec() } else { Vec::new() }
+            }
+            _ => Vec::new(),
+        },
+    }
+}
+
+/// The directories at which a search begins.
+fn starts(words: &[Word]) -> Vec<Word> {
+    let flags = |word: &&Word| matches!(word.text().as_deref(), Some("-H" | "-L" | "-P"));
+    let plain = |word: &&Word| !word.beginning().starts_with(['-', '(', '!']);
+    let starts: Vec<Word> = words.iter().skip_while(flags).take_while(plain).cloned().collect();
+    if starts.is_empty() { vec![Word::known(".")] } else { starts }
+}
+
+/// Does a search look only for names that credentials do not have?
+fn is_narrowed(words: &[Word]) -> bool {
+    let mut patterns = 0;
+    let mut choices = 1;
+    let mut negated = false;
+    for pair in words.windows(2) {
+        let [test, name] = pair else { continue };
+        match test.text().as_deref() {
+            Some("-o" | "-or" | ",") => choices += 1,
+            Some("!" | "-not") => {
+                negated = true;
+                continue;
+            }
+            Some("-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-iwholename") if !negated => {
+                let Some(name) = name.text() else { return false };
+                let last = name.rsplit('/').next().unwrap_or_default();
+                let finds = |own: &str| {
+                    pattern::matches(last, own) || pattern::matches(&last.to_lowercase(), &own.to_lowercase())
+                };
+                if NAMES.iter().any(|own| finds(own)) || secrets::is_project_secret(last) {
+                    return false;
+                }
+                patterns += 1;
+            }
+            _ => {}
+        }
+        negated = false;
+    }
+    patterns >= choices
+}
+
+/// Does a command list the names in a directory that holds credentials, for other commands to read?
+pub(super) fn lists_credentials(segment: &Segment, grounds: Grounds<'_>) -> bool {
+    let Some(name) = segment.words.first().and_then(Word::text) else { return false };
+    let words = segment.words.get(1..).unwrap_or_default();
+    let roots = match base_name(&name) {
+        "find" | "gfind" if is_narrowed(words) => return false,
+        "find" | "gfind" => starts(words),
+        "ls" | "dir" | "du" | "tree" | "fd" | "fdfind" => {
+            let roots: Vec<Word> =
+                words.iter().filter(|word| !word.beginning().starts_with('-')).cloned().collect();
+            if roots.is_empty() { vec![Word::known(".")] } else { roots }
+        }
+        "rg" if words.iter().any(|word| word.is("--files")) => {
+            words.iter().filter(|word| !word.beginning().starts_with('-')).cloned().collect()
+        }
+        "locate" | "plocate" | "mlocate" => {
+            let credential = |word: &Word| {
+                let text = word.shown();
+                NAMES
+                    .iter()
+                    .any(|name| name.contains(text.trim_matches('*')) || pattern::matches(&text, name))
+                    || text.contains(".ssh")
+                    || text.contains(".aws")
+            };
+            return words.iter().any(credential);
+        }
+        _ => return false,
+    };
+    roots.iter().any(|word| holds(word, &segment.directories, grounds))
+}

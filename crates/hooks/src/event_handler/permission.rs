@@ -1,0 +1,516 @@
+//! Judges a call before it happens: commands by the gate with all its layers, files by what they are.
+//!
+//! A client runs commands without Marvin's sandbox, and "allow" lifts its own question. So a verdict that allows is told to the
+//! client only with a clearance ([`marvin_gate::layers::Clearance`]) that `hooks.allow` lets count, and only where none of the
+//! client's own rules could ask; otherwise the answer holds no decision and the client decides as it would without Marvin. For
+//! files nothing is ever allowed: only what the gate asks about or denies is said.
+
+use super::{EventHandler, lock};
+use crate::answer::Answer;
+use crate::client_rules;
+use crate::event::{Call, Client, Deed, Event, Input};
+use crate::session::{LayerDecision, Session};
+use marvin_base::settings::table;
+use marvin_gate::effects::Grounds;
+use marvin_gate::layers::{Clearance, Layer, Place, Ruling};
+use marvin_gate::{Access, Context, Decision, Intent, Verdict, Workspace, judge};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// Files of one patch that are judged; a larger one is asked about.
+const MAX_PATCH_FILES: usize = 200;
+/// Characters of a command in the trace.
+const MAX_TRACED_COMMAND_CHARS: usize = 4_000;
+
+/// Modes in which Claude Code asks about what it does not know; in others an "allow" would lift a refusal.
+const ASKING_MODES: [&str; 4] = ["default", "acceptEdits", "auto", "bypassPermissions"];
+
+/// What a client's own agents write below the home directory.
+const WRITTEN: [&str; 4] = [".claude/plans", ".claude/projects", ".claude/todos", ".codex/memories"];
+/// What they read there besides.
+const READ: [&str; 12] = [
+    ".claude/plans",
+    ".claude/projects",
+    ".claude/todos",
+    ".claude/skills",
+    ".claude/plugins",
+    ".claude/commands",
+    ".claude/agents",
+    ".claude/CLAUDE.md",
+    ".codex/memories",
+    ".codex/skills",
+    ".codex/prompts",
+    ".codex/AGENTS.md",
+];
+
+/// A directory that cannot be: where there is no workspace, everything lies outside of it.
+const NO_WORKSPACE: &str = "/dev/null/none";
+
+/// A verdict with the layer that it came from.
+pub(super) struct LayerVerdict {
+    pub(super) verdict: Verdict,
+    pub(super) layer: &'static str,
+    /// Whether the client is told to run it without its own question, where the verdict allows.
+    pub(super) lifts: bool,
+}
+
+impl LayerVerdict {
+    fn ask(rule: &str, reason: &str) -> LayerVerdict {
+        LayerVerdict { verdict: Verdict::ask(rule, reason, ""), layer: Layer::Error.word(), lifts: false }
+    }
+
+    fn path(rule: &str, reason: &str) -> LayerVerdict {
+        let mend = "Say in your answer what should stand there and why, or let the person decide.";
+        LayerVerdict { verdict: Verdict::ask(rule, reason, mend), layer: "path", lifts: false }
+    }
+
+    /// A question at least.
+    fn at_least(self, rule: &str, reason: &str) -> LayerVerdict {
+        if self.verdict.is_allowed() { LayerVerdict::ask(rule, reason) } else { self }
+    }
+}
+
+/// Where a line would run, in texts.
+pub(super) struct CommandPlace {
+    directory: String,
+    root: String,
+    home: String,
+}
+
+impl CommandPlace {
+    pub(super) fn as_place(&self) -> Place<'_> {
+        Place { directory: &self.directory, grounds: Grounds { workspace: &self.root, home: &self.home } }
+    }
+}
+
+impl EventHandler {
+    /// Judges a call, records the verdict, and adds what the packs know.
+    pub(super) async fn judged(&self, event: Event, input: &Input, session: &Mutex<Session>) -> Answer {
+        let ruled = self.rule(input, session).await;
+        let mut session = lock(session);
+        let call = input.call.clone().unwrap_or_default();
+        let command = match call.deed() {
+            Deed::Command(line) => Some(line),
+            _ => None,
+        };
+        let recorded = self.note(event, input, ruled.as_ref(), &mut session);
+        let ruled = match (ruled, recorded) {
+            (Some(ruled), Err(why)) if ruled.verdict.is_allowed() => {
+                Some(LayerVerdict::ask("record.failed", &format!("the record cannot be written: {why}")))
+            }
+            (ruled, _) => ruled,
+        };
+        if let Some(ruled) = &ruled {
+            let counted = LayerDecision { decision: ruled.verdict.decision, layer: ruled.layer };
+            session.count(counted);
+            if let (Decision::Ask, Some(line)) = (ruled.verdict.decision, command) {
+                let id = session.id.clone();
+                session.pending.ask(&id, line, Instant::now());
+            }
+        }
+        let context = match event {
+            Event::PreToolUse => self.tell_of_call(input, &mut session),
+            _ => None,
+        };
+        match ruled {
+            Some(LayerVerdict { verdict, lifts, .. }) if lifts || !verdict.is_allowed() => Answer::Verdict {
+                decision: verdict.decision,
+                reason: reason(&verdict, input.attended),
+                context,
+            },
+            _ => context.map_or(Answer::Nothing, Answer::Context),
+        }
+    }
+
+    /// A call whose session cannot be kept: an allow becomes a question.
+    pub(super) async fn unrecorded(&self, event: Event, input: &Input, why: &str) -> Answer {
+        if !event.decides() {
+            return Answer::Nothing;
+        }
+        let verdict = self.judge_call(input).await.map(|ruled| ruled.verdict);
+        let lost = || Verdict::ask("record.failed", format!("the record cannot be written: {why}"), "");
+        let verdict = match verdict {
+            Some(verdict) if verdict.is_allowed() => lost(),
+            Some(verdict) => verdict,
+            None => return Answer::Nothing,
+        };
+        Answer::Verdict {
+            decision: verdict.decision,
+            reason: reason(&verdict, input.attended),
+            context: None,
+        }
+    }
+
+    async fn rule(&self, input: &Input, session: &Mutex<Session>) -> Option<LayerVerdict> {
+        let ruled = self.judge_call(input).await?;
+        if let Some(Deed::Command(line)) = input.call.as_ref().map(Call::deed)
+            && ruled.verdict.decision != Decision::Deny
+            && let Some(verdict) = super::tests_seen::before_merge(line, &lock(session))
+        {
+            return Some(LayerVerdict { verdict, layer: Layer::Denylist.word(), lifts: false });
+        }
+        Some(ruled)
+    }
+
+    /// What the gate says to a call; `None` where it has nothing to say.
+    async fn judge_call(&self, input: &Input) -> Option<LayerVerdict> {
+        let unreadable = || LayerVerdict::ask("hook.unreadable", "what this call would do cannot be read");
+        let Some(call) = &input.call else { return Some(unreadable()) };
+        let files = |write: bool| {
+            let all = call.paths().filter_map(|path| self.file(path, write, input));
+            all.max_by_key(|ruled| ruled.verdict.decision)
+        };
+        match call.deed() {
+            Deed::Command(line) => {
+                let ruled = self.command(line, input).await;
+                Some(if call.has("dangerouslyDisableSandbox") {
+                    ruled.at_least("hook.unboxed", "it would run outside of the client's own sandbox")
+                } else {
+                    ruled
+                })
+            }
+            // What bash would refuse is refused; what bash would allow may be read otherwise.
+            Deed::Foreign(line) => {
+                let ruled = self.command(line, input).await;
+                Some(ruled.at_least(
+                    "hook.foreign",
+                    "it is no line for bash, and is not read as its shell reads it",
+                ))
+            }
+            Deed::Unreadable => Some(unreadable()),
+            Deed::Read(_) => files(false),
+            Deed::Search(place) => self.searched(call, place, input).or_else(|| files(false)),
+            Deed::Write(_) => files(true),
+            Deed::Patch(text) => match patched(text) {
+                Some(files) if files.len() <= MAX_PATCH_FILES => {
+                    let all = files.iter().filter_map(|path| self.file(path, true, input));
+                    all.max_by_key(|ruled| ruled.verdict.decision)
+                }
+                _ => Some(unreadable()),
+            },
+            Deed::Other => self.unknown_tool(call, input),
+        }
+    }
+
+    /// A tool that is not known may do anything with its arguments. What would be refused anywhere is put to a person.
+    fn unknown_tool(&self, call: &Call, input: &Input) -> Option<LayerVerdict> {
+        let refused = |line: &str| {
+            let place = self.place_of(input);
+            let verdict =
+                self.layers.rule(line, place.as_place(), self.layers.look(line, place.as_place())).verdict;
+            (verdict.decision == Decision::Deny).then(|| LayerVerdict::ask(&verdict.rule, &verdict.reason))
+        };
+        let guarded = |path: &str| {
+            let ruled = self.file(path, true, input)?;
+            (ruled.verdict.rule != "path.outside")
+                .then(|| LayerVerdict::ask(&ruled.verdict.rule, &ruled.verdict.reason))
+        };
+        let inner = |address: &str| {
+            let host = address.split("//").nth(1).unwrap_or(address).split(['/', '?', '#']).next()?;
+            let host = host.rsplit('@').next()?.to_lowercase();
+            let metadata = host.starts_with("169.254.") || host.contains("metadata.google");
+            metadata.then(|| {
+                LayerVerdict::ask("network.address", "it asks the machine's own metadata, which holds keys")
+            })
+        };
+        let lines = call.lines().find_map(refused);
+        lines.or_else(|| call.paths().find_map(guarded)).or_else(|| call.addresses().find_map(inner))
+    }
+
+    /// Where a line would run.
+    pub(super) fn place_of(&self, input: &Input) -> CommandPlace {
+        let root =
+            self.root(input).map_or_else(|| NO_WORKSPACE.to_string(), |root| root.display().to_string());
+        let directory = match (input.directory.starts_with('/'), self.root(input)) {
+            (true, _) => input.directory.clone(),
+            (false, Some(_)) => root.clone(),
+            (false, None) => self.project.display().to_string(),
+        };
+        CommandPlace { directory, root, home: self.ground.layout.home().display().to_string() }
+    }
+
+    async fn command(&self, line: &str, input: &Input) -> LayerVerdict {
+        let place = self.place_of(input);
+        let judgement = self.layers.look(line, place.as_place());
+        let ruling = self.layers.decide(line, place.as_place(), judgement).await;
+        if let Some(why) = self.layers.log().and_then(marvin_gate::layers::Log::take_failure)
+            && ruling.verdict.is_allowed()
+        {
+            return LayerVerdict::ask(
+                "record.failed",
+                &format!("the log of decisions cannot be written: {why}"),
+            );
+        }
+        let lifts = self.lifts(line, input, &place, &ruling);
+        LayerVerdict { verdict: ruling.verdict, layer: ruling.layer.word(), lifts }
+    }
+
+    /// Is the client told to run an allowed line without its own question?
+    fn lifts(&self, line: &str, input: &Input, place: &CommandPlace, ruling: &Ruling) -> bool {
+        let is_shell = input.call.as_ref().is_some_and(|call| call.tool == "Bash");
+        // In planning nothing is to run, and in other modes the client refuses what it would ask about.
+        if !is_shell || !ruling.verdict.is_allowed() || !ASKING_MODES.contains(&input.mode.as_str()) {
+            return false;
+        }
+        let clearance = self.layers.clearance(line, place.as_place(), ruling);
+        let setting = self.ground.settings.text(&table::HOOKS_ALLOW);
+        let directories = [self.project.as_path(), Path::new(&place.directory), Path::new(&place.root)];
+        lifts(setting, &clearance)
+            && !client_rules::may_match(
+                self.ground.layout.home(),
+                self.ground.environment.get("CLAUDE_CONFIG_DIR"),
+                &directories,
+                &ruling.judgement.segments,
+            )
+    }
+
+    fn file(&self, path: &str, write: bool, input: &Input) -> Option<LayerVerdict> {
+        let home = self.ground.layout.home();
+        let real = self.real(path, input);
+        let root = self.root(input);
+        let inside = root.as_ref().and_then(|root| real.strip_prefix(root).ok());
+        let Some(inside) = inside.or_else(|| real.strip_prefix(&self.project).ok()) else {
+            return outside(path, &real, write, home);
+        };
+        let workspace = root.as_ref().and_then(|root| Workspace::open(root, home).ok());
+        // The name as it was given: a link in it is the gate's to judge.
+        let given = self.relative(path, input);
+        let (Some(workspace), Some(given)) =
+            (workspace, given.or_else(|| Some(inside.to_str()?.to_string())).map(or_root))
+        else {
+            return Some(LayerVerdict::path("path.unusable", &format!("`{path}` cannot be judged")));
+        };
+        let intent = if write { Intent::Write { path: given } } else { Intent::Read { path: given } };
+        let context = Context {
+            workspace: Some(&workspace),
+            home,
+            access: &Access::Full,
+            attended: true,
+            may_execute: true,
+            duty: &self.ground.duty,
+            settings: &self.ground.settings,
+            redactor: &self.ground.redactor,
+            layers: &self.layers,
+        };
+        let verdict = judge(&intent, &context);
+        match verdict.decision {
+            Decision::Allow => None,
+            Decision::Ask => Some(LayerVerdict { verdict, layer: "path", lifts: false }),
+            Decision::Deny if write => Some(LayerVerdict { verdict, layer: "path", lifts: false }),
+            // Reading what is not there, or lies in the record, harms nothing.
+            Decision::Deny
+                if matches!(verdict.rule.as_str(), "path.missing" | "path.closed" | "path.tickets") =>
+            {
+                None
+            }
+            Decision::Deny => Some(LayerVerdict::path(&verdict.rule, &verdict.reason)),
+        }
+    }
+
+    /// A search through everything below a directory: one that holds credentials, or a pattern that names them, is asked about.
+    fn searched(&self, call: &Call, place: &str, input: &Input) -> Option<LayerVerdict> {
+        // A pattern of names may lead elsewhere itself.
+        let patterns = call.patterns().map(|pattern| match pattern.starts_with(['/', '~']) {
+            true => pattern.to_string(),
+            false => format!("{place}/{pattern}"),
+        });
+        let home = marvin_gate::path::real(self.ground.layout.home());
+        for place in std::iter::once(place.to_string()).chain(patterns) {
+            let start = place.find(['*', '?', '[', '{']).and_then(|at| place.get(..at)?.rsplit_once('/'));
+            let real = match start {
+                Some(("", _)) => PathBuf::from("/"),
+                Some((directory, _)) => self.real(directory, input),
+                None => self.real(&place, input),
+            };
+            let holds = |secret: &PathBuf| secret.starts_with(&real) && *secret != real;
+            if home.starts_with(&real) || marvin_gate::secrets::places(&home).iter().any(holds) {
+                let reason = format!("`{place}` holds credentials, and all of it would be searched");
+                return Some(LayerVerdict::path("path.home", &reason));
+            }
+        }
+        let names = call.patterns().find(|pattern| {
+            let name = pattern.rsplit('/').next().unwrap_or(pattern);
+            let mut parts = name.split(['{', '}', ',']).map(|part| part.trim_matches('*'));
+            parts.any(|part| part.len() > 3 && marvin_gate::secrets::is_project_secret(part))
+        });
+        names.map(|pattern| {
+            LayerVerdict::path("path.secret", &format!("`{pattern}` names files that may hold secrets"))
+        })
+    }
+
+    /// Where a path leads: links are followed as far as there is something, and only then `..` goes up.
+    fn real(&self, path: &str, input: &Input) -> PathBuf {
+        let home = self.ground.layout.home();
+        let path = match path.strip_prefix("~/") {
+            Some(rest) => home.join(rest),
+            None if path == "~" => home.to_path_buf(),
+            None => Path::new(&input.directory).join(path),
+        };
+        marvin_gate::path::real(&path)
+    }
+
+    fn note(
+        &self,
+        event: Event,
+        input: &Input,
+        ruled: Option<&LayerVerdict>,
+        session: &mut Session,
+    ) -> Result<(), String> {
+        let call = input.call.clone().unwrap_or_default();
+        let verdict = ruled.map(|ruled| {
+            let Verdict { decision, reason, rule, .. } = &ruled.verdict;
+            let told = if *decision == Decision::Allow && !ruled.lifts { "none" } else { decision.word() };
+            json!({"decision": decision.word(), "reason": reason, "rule": rule, "layer": ruled.layer, "told": told})
+        });
+        let asked = ruled.is_some_and(|ruled| ruled.verdict.decision == Decision::Ask);
+        let command = match call.deed() {
+            Deed::Command(line) if asked => {
+                Some(line.chars().take(MAX_TRACED_COMMAND_CHARS).collect::<String>())
+            }
+            _ => None,
+        };
+        let file = match call.deed() {
+            Deed::Write(path) => self.relative(path, input),
+            Deed::Patch(text) => patched(text).and_then(|files| self.relative(files.first()?, input)),
+            _ => None,
+        };
+        let facts = json!({
+            "tool": call.tool, "tool_use_id": call.id, "agent_id": input.agent, "agent_type": input.agent_type,
+            "file": file, "input_summary": session.short(&call.summary()), "command": command, "verdict": verdict,
+        });
+        session.record(event.kebab(), facts).map_err(|error| error.to_string())
+    }
+}
+
+/// Does a clearance count by the setting `hooks.allow`?
+fn lifts(setting: &str, clearance: &Clearance) -> bool {
+    match clearance {
+        Clearance::None => false,
+        Clearance::Harmless => setting == "harmless",
+        Clearance::Rule(_) => matches!(setting, "rules" | "harmless"),
+    }
+}
+
+/// What a client would be told of a line before it runs it.
+#[derive(Debug, Clone, Serialize)]
+pub struct ClientAnswer {
+    /// The client.
+    pub client: &'static str,
+    /// `allow`, `ask`, `deny`, or `none` where the client's own rules apply.
+    pub decision: &'static str,
+    /// Why.
+    pub reason: String,
+    /// Why the line could run in a client without a question.
+    pub clearance: Clearance,
+    /// What the hook prints.
+    pub output: Value,
+}
+
+/// The answer to a client about a ruling on a line, in a session that asks and has no rules of its own.
+#[must_use]
+pub fn explain_answer(
+    client: Client,
+    setting: &str,
+    clearance: Clearance,
+    verdict: &Verdict,
+) -> ClientAnswer {
+    let said = !verdict.is_allowed() || lifts(setting, &clearance);
+    let answer = match said {
+        true => Answer::Verdict { decision: verdict.decision, reason: reason(verdict, false), context: None },
+        false => Answer::Nothing,
+    };
+    let output: Value = serde_json::from_str(&answer.print(client, Event::PreToolUse)).unwrap_or_default();
+    let word = output.pointer("/hookSpecificOutput/permissionDecision").and_then(Value::as_str);
+    let decision = match word {
+        Some("allow") => "allow",
+        Some("ask") => "ask",
+        Some("deny") => "deny",
+        _ => "none",
+    };
+    let reason = match (decision, &clearance, verdict.decision) {
+        ("none", Clearance::None, _) => {
+            "the line may run code that has not been read, so the client decides".to_string()
+        }
+        ("none", Clearance::Harmless, _) => {
+            format!("harmless, but hooks.allow is `{setting}`, so the client decides")
+        }
+        ("none", Clearance::Rule(rule), _) => format!("covered by the rule {rule}; the client decides"),
+        ("deny", _, Decision::Ask) => format!("a question, which this client cannot ask: {}", verdict.reason),
+        _ => verdict.reason.clone(),
+    };
+    ClientAnswer { client: client.word(), decision, reason, clearance, output }
+}
+
+/// What is said: why, which rule, and the mend. A person who is asked decides, and needs no mend.
+pub(super) fn reason(verdict: &Verdict, attended: bool) -> String {
+    let mut text = verdict.reason.clone();
+    let asked = attended && verdict.decision == Decision::Ask;
+    if !verdict.how_to_fix.is_empty() && !asked {
+        if !text.ends_with(['.', '!', '?']) {
+            text.push('.');
+        }
+        text.push(' ');
+        text.push_str(&verdict.how_to_fix);
+    }
+    format!("{text} [marvin: {}]", verdict.rule)
+}
+
+/// What is said of a place outside of the project.
+fn outside(path: &str, real: &Path, write: bool, home: &Path) -> Option<LayerVerdict> {
+    let own: &[&str] = if write { &WRITTEN } else { &READ };
+    if is_scratch(real, home) || own.iter().any(|place| real.starts_with(home.join(place))) {
+        return None;
+    }
+    if marvin_gate::secrets::is_secret_place(real, home) {
+        return Some(LayerVerdict::path("path.secret", &format!("`{path}` may hold secrets")));
+    }
+    write.then(|| LayerVerdict::path("path.outside", &format!("`{path}` lies outside the project")))
+}
+
+/// The path, or `.` for the workspace itself.
+fn or_root(path: String) -> String {
+    if path.is_empty() { ".".into() } else { path }
+}
+
+/// Is it a place for what is not meant to last?
+fn is_scratch(path: &Path, home: &Path) -> bool {
+    (path.starts_with("/tmp") || path.starts_with("/var/tmp"))
+        && !path.starts_with(home)
+        && !marvin_gate::path::is_daemon_place(path)
+}
+
+/// The files of a Codex patch; `None` when it is none.
+pub(super) fn patched(text: &str) -> Option<Vec<&str>> {
+    let starts = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
+    // Codex looks at lines without the blanks around them.
+    let files: Vec<&str> = text
+        .lines()
+        .filter_map(|line| starts.iter().find_map(|start| line.trim().strip_prefix(start.trim_end())))
+        .map(str::trim)
+        .collect();
+    (!files.is_empty()).then_some(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_names_its_files() {
+        let patch = "*** Begin Patch\n*** Add File: n.txt\n+one\n*** Update File: a.txt\n*** Move to: b.txt\n@@\n-x\n+y\n*** End Patch\n";
+        assert_eq!(patched(patch), Some(vec!["n.txt", "a.txt", "b.txt"]));
+        assert_eq!(patched("rm -rf /"), None);
+        let hidden = "*** Begin Patch\n*** Add File: a.txt\n+x\n  *** Add File: /etc/cron.d/x\n\t*** Delete File:/etc/passwd\n*** End Patch\n";
+        assert_eq!(patched(hidden), Some(vec!["a.txt", "/etc/cron.d/x", "/etc/passwd"]));
+    }
+
+    #[test]
+    fn scratch_is_a_directory_and_no_beginning_of_a_name() {
+        assert!(is_scratch(Path::new("/tmp/x"), Path::new("/home/a")));
+        assert!(!is_scratch(Path::new("/tmpx"), Path::new("/home/a")));
+        assert!(!is_scratch(Path::new("/tmp/home/.bashrc"), Path::new("/tmp/home")));
+    }
+}

@@ -1,0 +1,107 @@
+//! The project's own tests, run by the pipeline itself and counted by the runner's own report.
+
+#[cfg(test)]
+mod tests;
+
+use crate::stop::Halt;
+use marvin_base::settings::table;
+use marvin_base::truncate;
+use marvin_gate::{Intent, decide};
+use marvin_tools::command::{RunTests, Runner, TestsCheck, TestsInput, verify_tests};
+use marvin_tools::{Tool, ToolContext};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Characters of what the tests said that are kept.
+const MAX_KEPT_OUTPUT_BYTES: usize = 24_000;
+/// Seconds that they have.
+const TEST_TIMEOUT_SECS: u64 = 900;
+
+/// What a run of the project's tests gave, by the runner's own count.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct TestReport {
+    /// Whether at least one ran and none failed.
+    pub(crate) green: bool,
+    /// The line that was run.
+    pub(crate) command: String,
+    /// What was counted.
+    pub(crate) counts: Value,
+    /// Those that fail.
+    pub(crate) failing: Vec<String>,
+    /// What was said, cut.
+    pub(crate) text: String,
+}
+
+impl TestReport {
+    pub(crate) fn words(&self) -> String {
+        let number = |key: &str| self.counts.get(key).and_then(Value::as_u64).unwrap_or(0);
+        format!("{} passed, {} failed, {} errors", number("passed"), number("failed"), number("errors"))
+    }
+}
+
+/// Runs the tests: as the settings say, or as they are found, in a fresh copy of the project, so that caches and runners which an
+/// agent planted have no say. `all`: also those beside files that cannot be loaded yet, where pytest would stop; such a run judges
+/// the tests themselves and stays in the project.
+///
+/// # Errors
+/// When the gate does not allow them.
+pub(crate) async fn run(context: &ToolContext, all: bool) -> Result<TestReport, Halt> {
+    let line = context.settings.text(&table::TEST_COMMAND).trim().to_string();
+    let (runner, command) =
+        if line.is_empty() { (Runner::Auto, None) } else { (Runner::Command, Some(line)) };
+    let tested = run_with(
+        TestsInput { runner, args: Vec::new(), command, timeout: Some(TEST_TIMEOUT_SECS) },
+        !all,
+        context,
+    )
+    .await?;
+    let stopped = tested.counts.get("runner") == Some(&json!("pytest"))
+        && tested.counts.get("errors").and_then(Value::as_u64) > Some(0);
+    if !(all && stopped) {
+        return Ok(tested);
+    }
+    let args = vec!["--continue-on-collection-errors".to_string()];
+    run_with(
+        TestsInput { runner: Runner::Pytest, args, command: None, timeout: Some(TEST_TIMEOUT_SECS) },
+        false,
+        context,
+    )
+    .await
+}
+
+async fn run_with(input: TestsInput, in_copy: bool, context: &ToolContext) -> Result<TestReport, Halt> {
+    for intent in RunTests::intents(&input, context) {
+        let verdict = decide(&intent, &context.gate()).await;
+        if let (Intent::Command { line }, false) = (&intent, verdict.is_allowed()) {
+            return Err(Halt::failed(
+                "tests_refused",
+                format!("the gate does not allow the project's tests `{line}`: {}", verdict.reason),
+            ));
+        }
+    }
+    let ran = match in_copy {
+        true => verify_tests(&input, &TestsCheck::default(), context).await.map(|verdict| verdict.output),
+        false => RunTests.call(input, context).await.map(Some),
+    };
+    match ran {
+        Ok(None) => Ok(TestReport { counts: json!({"exit_code": null}), ..TestReport::default() }),
+        Ok(Some(output)) => {
+            let data = json!(output.data);
+            let green = output.error.is_none() && data.get("passed").and_then(Value::as_u64).unwrap_or(0) > 0;
+            let text = context.redactor.text(&output.text).into_owned();
+            Ok(TestReport {
+                green,
+                command: output.data.command.clone(),
+                failing: output.data.failing_tests.clone(),
+                counts: data,
+                text: truncate::middle(&text, MAX_KEPT_OUTPUT_BYTES),
+            })
+        }
+        // No runner is found, or it cannot be started: that is no green, and whoever writes tests is told.
+        Err(error) => Ok(TestReport {
+            text: error.to_string(),
+            counts: json!({"exit_code": null}),
+            ..TestReport::default()
+        }),
+    }
+}
