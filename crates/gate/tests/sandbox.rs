@@ -412,6 +412,27 @@ fn s11_the_home_directory_shows_toolchains_and_nothing_else() {
 }
 
 #[test]
+fn a_toolchain_behind_a_link_is_found_by_its_name() {
+    use std::os::unix::fs::PermissionsExt;
+    for sandbox in Sandbox::all() {
+        let top = tempfile::tempdir().unwrap();
+        let top = top.path().canonicalize().unwrap();
+        let tool = top.join("real/bin/hello");
+        std::fs::create_dir_all(top.join("real/lib")).unwrap();
+        std::fs::create_dir_all(tool.parent().unwrap()).unwrap();
+        std::fs::write(&tool, "#!/bin/sh\necho hello\n").unwrap();
+        std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+        std::os::unix::fs::symlink(top.join("real"), top.join("link")).unwrap();
+        let mut child = Child::new("bash").args(["-c", "hello"]);
+        child.folder = Some(sandbox.workspace.path().to_path_buf());
+        child.set.insert("PATH".into(), format!("{}:/usr/bin:/bin", top.join("link/bin").display()));
+        enter(&mut child, sandbox.policy(), sandbox.wanted).unwrap();
+        let output = run_blocking(&child).unwrap();
+        assert_eq!(output.stdout, b"hello\n", "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
 fn root_has_no_privileges_inside() {
     for sandbox in Sandbox::all() {
         let sets = sandbox.works("grep ^Cap /proc/self/status");

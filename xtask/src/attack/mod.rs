@@ -1,8 +1,9 @@
-//! `cargo xtask attack [GROUP …] [--sample N]`: attacks on the built binary, each with a control.
+//! `cargo xtask attack [GROUP …] [--sample N] [--binary PATH]`: attacks on the built binary, each with a control.
 //!
 //! An attack *holds* when Marvin stopped it. Its control is the closest harmless thing, or the same attack without the wall; it
 //! must succeed, otherwise the attack proves nothing. Cases are data in `attacks/GROUP.toml`; how a case of a group is run is a
-//! module beside this one. `--sample N` takes every Nth case of each group, always the same ones.
+//! module beside this one. `--sample N` takes every Nth case of each group, always the same ones. `--binary PATH` attacks a debug build
+//! that exists, for example as another user.
 
 mod authority;
 mod clients;
@@ -87,7 +88,7 @@ const GROUPS: &[(&str, Run)] = &[
 
 /// Runs the groups named, or all, and prints one line per group and per failed trial.
 pub(crate) fn run(words: &[&str]) -> Result<(), String> {
-    let mut every = 1;
+    let (mut every, mut binary) = (1, None);
     let mut named = Vec::new();
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
@@ -96,6 +97,7 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
                 let number = rest.next().and_then(|number| number.parse().ok());
                 every = number.ok_or("--sample needs a number, for example --sample 10")?;
             }
+            "--binary" => binary = Some(PathBuf::from(*rest.next().ok_or("--binary needs a path")?)),
             group if GROUPS.iter().any(|(name, _)| *name == group) => named.push(group),
             other => {
                 let names: Vec<&str> = GROUPS.iter().map(|(name, _)| *name).collect();
@@ -103,7 +105,7 @@ pub(crate) fn run(words: &[&str]) -> Result<(), String> {
             }
         }
     }
-    let arena = Arena { marvin: tools::debug()?, every };
+    let arena = Arena { marvin: binary.map_or_else(tools::debug, Ok)?, every };
     let (mut attacks, mut through, mut void) = (0, 0, 0);
     for (name, run) in GROUPS.iter().filter(|(name, _)| named.is_empty() || named.contains(name)) {
         let trials = run(&arena)?;

@@ -141,7 +141,11 @@ fn attack(arena: &Arena, case: &toml::Table, command: &str) -> Result<(bool, Str
     };
     let said = std::fs::read_to_string(scene.path("out")).unwrap_or_default();
     let refused = matches!(code.as_deref(), Some("4" | "5"));
-    let reached = text(case, "reaches") != "no";
+    let reached = match text(case, "reaches") {
+        "no" => false,
+        "root" => rustix::process::geteuid().is_root(),
+        _ => true,
+    };
     // A way that is stopped before the command runs at all (a namespace that is not to be had) proves nothing, unless the case says so.
     let held = decisions(&scene) == 0 && (refused || (code.is_none() && !reached));
     Ok((held, format!("exit {code:?}, {}", said.lines().next().unwrap_or_default())))

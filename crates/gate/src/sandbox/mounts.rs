@@ -120,6 +120,18 @@ impl Plan {
             plan.bind(place, &to, attributes, needed)?;
             bound.push(place);
         }
+        for (name, real) in &view.aliases {
+            let to = inside(name);
+            if !bound.iter().any(|outer| name.starts_with(outer)) {
+                plan.parents(stage, &to, &mut made)?;
+                plan.steps.push(if real.is_dir() {
+                    Step::Directory(c_path(&to)?, 0o755)
+                } else {
+                    Step::File(c_path(&to)?, 0o644)
+                });
+                plan.bind(real, &to, READ_ONLY, false)?;
+            }
+        }
         // A directory above a protected or closed place is a mount too: otherwise it could be moved away and made again.
         let kept = view.protected.iter().chain(&view.closed);
         let above = |place: &PathBuf| -> Vec<PathBuf> {

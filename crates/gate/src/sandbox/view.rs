@@ -156,6 +156,8 @@ const MAX_SYSTEM_ENTRIES: usize = 20_000;
 pub(super) struct View {
     /// Links that are made again, with their targets.
     pub(super) links: Vec<(PathBuf, PathBuf)>,
+    /// Names of readable places that lead to them through links, with the places themselves.
+    pub(super) aliases: Vec<(PathBuf, PathBuf)>,
     /// What can be read and executed.
     pub(super) readable: Vec<PathBuf>,
     /// What can be written too.
@@ -203,14 +205,22 @@ impl View {
         extra.extend(cargo);
         let shown = |place: PathBuf| {
             let is_candidate = place.is_absolute() && may_exist(&place) && is_narrow(&place);
-            is_candidate.then(|| place.canonicalize().ok()).flatten().filter(|real| is_narrow(real))
+            let real = is_candidate.then(|| place.canonicalize().ok()).flatten();
+            real.filter(|real| is_narrow(real)).map(|real| (place, real))
         };
         let extra = extra.into_iter().collect::<BTreeSet<_>>().into_iter().filter_map(shown);
         // What a person listed is shown even where a rule would not have chosen it, short of the whole disk.
         let listed = policy.readable.iter().filter(|place| place.parent().is_some());
-        for place in extra.chain(listed.filter_map(|place| place.canonicalize().ok())) {
-            if !view.readable.iter().any(|known| place.starts_with(known)) {
-                view.readable.push(place);
+        let listed = listed.filter_map(|place| Some((place.clone(), place.canonicalize().ok()?)));
+        for (place, real) in extra.chain(listed) {
+            let is_shown = |place: &Path| view.readable.iter().any(|known| place.starts_with(known));
+            let is_alias = place != real && place.is_absolute() && !is_shown(&place);
+            if !is_shown(&real) {
+                view.readable.push(real.clone());
+            }
+            // A program that is called by this name must find it, though the link lies outside of what is shown.
+            if is_alias {
+                view.aliases.push((place, real));
             }
         }
         view.readable.extend(git_directories(&policy.workspace));
