@@ -424,7 +424,7 @@ fn a_toolchain_behind_a_link_is_found_by_its_name() {
         std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
         std::os::unix::fs::symlink(top.join("real"), top.join("link")).unwrap();
         let mut child = Child::new("bash").args(["-c", "hello"]);
-        child.folder = Some(sandbox.workspace.path().to_path_buf());
+        child.directory = Some(sandbox.workspace.path().to_path_buf());
         child.set.insert("PATH".into(), format!("{}:/usr/bin:/bin", top.join("link/bin").display()));
         enter(&mut child, sandbox.policy(), sandbox.wanted).unwrap();
         let output = run_blocking(&child).unwrap();

@@ -36,7 +36,11 @@ macro_rules! fixture {
                 Touches::NOTHING
             }
 
-            async fn call(&self, _: EmptyInput, $context: &ToolContext) -> Result<Output<NoFacts>, ToolError> {
+            async fn call(
+                &self,
+                _: EmptyInput,
+                $context: &ToolContext,
+            ) -> Result<Output<NoFacts>, ToolError> {
                 $call
             }
         }

@@ -8,7 +8,7 @@ use marvin_base::clock;
 use marvin_base::environment::Environment;
 use marvin_base::settings::{Settings, table};
 use marvin_hooks::packs::score::{MAX_INJECTED_PACKS, STRONG, WEAK};
-use marvin_hooks::packs::{InjectionHistory, Reach, RecentGuidance, ScoredPack, injection, relative};
+use marvin_hooks::packs::{InjectionHistory, Reach, RecentGuidance, ScoredPack, relative, tell};
 use serde_json::{Value, json};
 use std::path::{Component, Path, PathBuf};
 
@@ -26,7 +26,7 @@ pub(super) fn run(file: &Path, corrected: &[String], shelf: &Shelf, as_json: boo
     }
     let all = shelf.packs.score_all(&file, &recent, now);
     let chosen = shelf.packs.score(&file, &recent);
-    let telling = injection(&chosen, &file, &mut InjectionHistory::default(), cap(shelf)?);
+    let telling = tell(&chosen, &file, &mut InjectionHistory::default(), cap(shelf)?);
     let is_told = |scored: &ScoredPack| chosen.iter().any(|one| one.pack.name() == scored.pack.name());
     if as_json {
         let packs: Vec<Value> = all
