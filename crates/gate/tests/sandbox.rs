@@ -81,6 +81,20 @@ fn installed(program: &str) -> bool {
     std::env::var("PATH").unwrap().split(':').any(|directory| Path::new(directory).join(program).exists())
 }
 
+/// Where the system gives namespaces to this user, the sandbox has them: a fault in its own set-up must not pass for a refusal.
+#[test]
+fn namespaces_are_used_where_they_can_be_had() {
+    let words =
+        ["--user", "--map-root-user", "--mount", "--pid", "--net", "--ipc", "--uts", "--fork", "true"];
+    let can = std::process::Command::new("unshare").args(words).status().is_ok_and(|status| status.success());
+    if can {
+        assert_eq!(support().namespaces, None);
+        assert_eq!(support().level, Some(Level::Namespaces));
+    } else {
+        eprintln!("SKIPPED: this system gives no namespaces to this user");
+    }
+}
+
 #[test]
 fn writes_stay_inside() {
     for sandbox in Sandbox::all() {
@@ -408,6 +422,19 @@ fn s11_the_home_directory_shows_toolchains_and_nothing_else() {
             let text = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{:?} {script}: {text}", sandbox.wanted);
         }
+    }
+}
+
+#[test]
+fn the_link_to_the_records_leads_to_an_empty_directory() {
+    for sandbox in Sandbox::all().into_iter().filter(Sandbox::is_namespaced) {
+        let records = sandbox.elsewhere.path().join("runs");
+        std::fs::create_dir_all(records.join("run_1")).unwrap();
+        std::fs::create_dir(sandbox.workspace.path().join(".marvin")).unwrap();
+        std::os::unix::fs::symlink(&records, sandbox.workspace.path().join(".marvin/runs")).unwrap();
+        assert_eq!(sandbox.works("ls -A .marvin/runs/ && find . -follow -name run_1"), "");
+        sandbox.fails("touch .marvin/runs/x");
+        sandbox.fails("ls $ELSEWHERE/runs/run_1");
     }
 }
 

@@ -120,6 +120,13 @@ impl Plan {
             plan.bind(place, &to, attributes, needed)?;
             bound.push(place);
         }
+        for place in &view.empty {
+            let to = inside(place);
+            if !bound.iter().any(|outer| place.starts_with(outer)) {
+                plan.parents(stage, &to, &mut made)?;
+                plan.steps.push(Step::Directory(c_path(&to)?, 0o555));
+            }
+        }
         for (name, real) in &view.aliases {
             let to = inside(name);
             if !bound.iter().any(|outer| name.starts_with(outer)) {

@@ -146,6 +146,8 @@ const TOOLCHAIN_VARIABLES: [&str; 21] = [
     "DOTNET_ROOT",
 ];
 
+/// The link in a workspace that leads to the records in the state directory.
+const RECORDS_LINK: &str = ".marvin/runs";
 /// The largest settings file that is looked through for credentials; a larger one stays hidden.
 const MAX_SETTINGS_BYTES: u64 = 64 * 1024;
 /// Entries of the system's settings that are looked at for closed files.
@@ -158,6 +160,8 @@ pub(super) struct View {
     pub(super) links: Vec<(PathBuf, PathBuf)>,
     /// Names of readable places that lead to them through links, with the places themselves.
     pub(super) aliases: Vec<(PathBuf, PathBuf)>,
+    /// Directories that are there and empty.
+    pub(super) empty: Vec<PathBuf>,
     /// What can be read and executed.
     pub(super) readable: Vec<PathBuf>,
     /// What can be written too.
@@ -214,7 +218,8 @@ impl View {
         let listed = listed.filter_map(|place| Some((place.clone(), place.canonicalize().ok()?)));
         for (place, real) in extra.chain(listed) {
             let is_shown = |place: &Path| view.readable.iter().any(|known| place.starts_with(known));
-            let is_alias = place != real && place.is_absolute() && !is_shown(&place);
+            let is_linked = view.links.iter().any(|(link, _)| place.starts_with(link));
+            let is_alias = place != real && place.is_absolute() && !is_shown(&place) && !is_linked;
             if !is_shown(&real) {
                 view.readable.push(real.clone());
             }
@@ -223,6 +228,9 @@ impl View {
                 view.aliases.push((place, real));
             }
         }
+        // The link to the records leads to an empty directory: programs that walk the workspace stop at a dangling one.
+        let records = std::fs::read_link(policy.workspace.join(RECORDS_LINK));
+        view.empty.extend(records.into_iter().filter(|target| target.is_absolute()));
         view.readable.extend(git_directories(&policy.workspace));
         if policy.network {
             // Often a link to what the system's resolver writes.
