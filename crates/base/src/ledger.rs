@@ -98,6 +98,12 @@ pub enum LedgerError {
         /// Where it is broken.
         found: Break,
     },
+    /// It was put aside by another process since it was opened; open it again.
+    #[error("the record {path} was put aside by another process")]
+    Moved {
+        /// The file.
+        path: String,
+    },
     /// The entry cannot be written as JSON.
     #[error("an entry for {path} cannot be written as JSON: {source}")]
     Entry {
@@ -345,6 +351,10 @@ impl Ledger {
 
     /// Appends behind what others may have left. The lock is held.
     fn append_to_whole_lines(&mut self, line: &str) -> Result<(), LedgerError> {
+        // The head is found by its path: written for a file that was put aside, it would speak of the new one.
+        if self.chain.is_some() && !self.is_in_place() {
+            return Err(LedgerError::Moved { path: self.path.display().to_string() });
+        }
         // Where nobody else has written since, the last line is whole.
         let known = self.end > 0 && self.length() == self.end;
         if !known && let Some(torn) = self.repair()? {

@@ -5,7 +5,7 @@
 
 use super::{Layer, Opinion, Ruling};
 use crate::verdict::Decision;
-use marvin_base::ledger::{self, Durability, Ledger, chain};
+use marvin_base::ledger::{self, Durability, Ledger, LedgerError, chain};
 use marvin_base::redact::Redactor;
 use marvin_base::{clock, files, ids, truncate};
 use serde::Serialize;
@@ -98,15 +98,23 @@ impl Log {
 
     fn try_append(&self, entry: &Value) -> Result<(), String> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        // Another process may have put the file aside, and the line must not follow it.
-        let mut ledger =
-            match open.take().filter(|ledger| ledger.length() < self.largest && ledger.is_in_place()) {
+        loop {
+            // Another process may have put the file aside, and the line must not follow it.
+            let known = open.take().filter(|ledger| ledger.length() < self.largest && ledger.is_in_place());
+            let mut ledger = match known {
                 Some(ledger) => ledger,
                 None => self.reopen()?,
             };
-        ledger.append(entry).map_err(|error| error.to_string())?;
-        *open = Some(ledger);
-        Ok(())
+            match ledger.append(entry) {
+                Ok(_) => {
+                    *open = Some(ledger);
+                    return Ok(());
+                }
+                // In the moment between the look and the lock.
+                Err(LedgerError::Moved { .. }) => {}
+                Err(error) => return Err(error.to_string()),
+            }
+        }
     }
 
     fn reopen(&self) -> Result<Ledger, String> {
