@@ -102,7 +102,7 @@ fn links_that_lead_out_are_refused() {
     let place = place();
     let link = |target: &Path, name: &str| symlink(target, place.root.join(name)).unwrap();
     link(&place.outside.join("secret"), "file");
-    link(&place.outside, "folder");
+    link(&place.outside, "directory");
     link(Path::new("../outside/secret"), "relative");
     link(Path::new("chain2"), "chain1");
     link(Path::new("src/../chain3"), "chain2");
@@ -138,7 +138,7 @@ fn links_that_lead_out_are_refused() {
     // A link that leads nowhere yet must not make a file out there either.
     link(&place.outside.join("new"), "dangling");
     write_all_ways(&place, "dangling");
-    assert!(place.workspace.read_dir(&place.workspace.path("folder").unwrap()).is_err());
+    assert!(place.workspace.read_dir(&place.workspace.path("directory").unwrap()).is_err());
     assert_eq!(std::fs::read_dir(&place.outside).unwrap().count(), 1);
     assert_eq!(std::fs::read_to_string(place.outside.join("secret")).unwrap(), "secret");
 }

@@ -126,7 +126,11 @@ fn trial(arena: &Arena, case: &toml::Table) -> Result<Trial, String> {
     let after = look(arena, place, scenario)?;
     let held = before == after && !place.join("project/published").exists();
     for words in scenario.honest {
-        let seen = marvin_at_terminal(arena, place, words)?;
+        let marvin = arena.marvin.display().to_string();
+        let named = with_first_run(place, words);
+        let all: Vec<&str> =
+            std::iter::once(marvin.as_str()).chain(named.iter().map(String::as_str)).collect();
+        let seen = pty::run_as_person(&all, &place.join("project"), &place.join("home"), place)?;
         if seen.code != Some(0) {
             let text = String::from_utf8_lossy(&seen.text);
             problems.push(format!("the honest way fails, {words:?}: {:?} {}", seen.code, text.trim()));
@@ -210,17 +214,6 @@ fn marvin(arena: &Arena, place: &Path, words: &[&str]) -> Result<Output, String>
 fn with_first_run(place: &Path, words: &[&str]) -> Vec<String> {
     let first = first_run(place).display().to_string();
     words.iter().map(|word| if *word == FIRST_RUN { first.clone() } else { (*word).to_string() }).collect()
-}
-
-/// The same at a terminal of its own, as a person would.
-fn marvin_at_terminal(arena: &Arena, place: &Path, words: &[&str]) -> Result<pty::TerminalOutput, String> {
-    let words = with_first_run(place, words);
-    let marvin = arena.marvin.display().to_string();
-    let words: Vec<&str> = std::iter::once(marvin.as_str()).chain(words.iter().map(String::as_str)).collect();
-    let window = std::env::current_exe().map_err(|error| error.to_string())?.display().to_string();
-    let [home, temporary] = [place.join("home"), place.to_path_buf()].map(|path| path.display().to_string());
-    let variables = [("HOME", home.as_str()), ("TMPDIR", &temporary), ("MARVIN_TEST_TERMINAL", &window)];
-    Ok(pty::Window::open(&words, &place.join("project"), &variables)?.wait())
 }
 
 fn shown(ended: &Output) -> String {

@@ -73,6 +73,19 @@ impl Window {
     }
 }
 
+/// Runs words in a terminal whose window is this program, as a person with this home directory would.
+pub(super) fn run_as_person(
+    words: &[&str],
+    directory: &Path,
+    home: &Path,
+    temporary: &Path,
+) -> Result<Seen, String> {
+    let window = std::env::current_exe().map_err(|error| error.to_string())?;
+    let [home, temporary, window] = [home, temporary, &window].map(|path| path.display().to_string());
+    let variables = [("HOME", home.as_str()), ("TMPDIR", &temporary), ("MARVIN_TEST_TERMINAL", &window)];
+    Ok(Window::open(words, directory, &variables)?.wait())
+}
+
 /// Reads until nobody has the terminal open any more.
 fn drain(master: OwnedFd) -> Vec<u8> {
     let mut file = std::fs::File::from(master);

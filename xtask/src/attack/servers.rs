@@ -45,18 +45,6 @@ impl Case<'_> {
         }
     }
 
-    /// Trusts the server, at a terminal as a person would.
-    fn trust(&self, arena: &Arena) -> Result<(), String> {
-        let window = std::env::current_exe().map_err(|error| error.to_string())?;
-        let shown = |path: &Path| path.display().to_string();
-        let (marvin, window) = (shown(&arena.marvin), shown(&window));
-        let (home, temporary) = (shown(&self.world.path("home")), shown(&self.world.path("tmp")));
-        let words = [marvin.as_str(), "mcp", "servers", "trust", "docs", "--yes"];
-        let variables = [("HOME", home.as_str()), ("TMPDIR", &temporary), ("MARVIN_TEST_TERMINAL", &window)];
-        pty::Window::open(&words, &self.world.path("project"), &variables)?.wait();
-        Ok(())
-    }
-
     fn start(&self, mark: &Path) -> Result<String, String> {
         let mut command = self.world.marvin(&["mcp", "servers", "check", "docs"]);
         self.environment(&mut command, mark);
@@ -89,7 +77,10 @@ fn one(arena: &Arena, case: &toml::Table) -> Result<Trial, String> {
         note = case.start(&attack)?;
         // Once a person trusts it again, it starts.
         let held = !attack.exists();
-        case.trust(arena)?;
+        let marvin = arena.marvin.display().to_string();
+        let words = [marvin.as_str(), "mcp", "servers", "trust", "docs", "--yes"];
+        let [project, home, temporary] = ["project", "home", "tmp"].map(|name| case.world.path(name));
+        pty::run_as_person(&words, &project, &home, &temporary)?;
         case.start(&attack)?;
         works = attack.exists();
         return Ok(Trial { id: text(case.case, "id").to_string(), level: "", held, control: works, note });

@@ -120,25 +120,7 @@ impl Plan {
             plan.bind(place, &to, attributes, needed)?;
             bound.push(place);
         }
-        for place in &view.empty {
-            let to = inside(place);
-            if !bound.iter().any(|outer| place.starts_with(outer)) {
-                plan.parents(stage, &to, &mut made)?;
-                plan.steps.push(Step::Directory(c_path(&to)?, 0o555));
-            }
-        }
-        for (name, real) in &view.aliases {
-            let to = inside(name);
-            if !bound.iter().any(|outer| name.starts_with(outer)) {
-                plan.parents(stage, &to, &mut made)?;
-                plan.steps.push(if real.is_dir() {
-                    Step::Directory(c_path(&to)?, 0o755)
-                } else {
-                    Step::File(c_path(&to)?, 0o644)
-                });
-                plan.bind(real, &to, READ_ONLY, false)?;
-            }
-        }
+        plan.empty_and_aliased(view, stage, &bound, &mut made)?;
         // A directory above a protected or closed place is a mount too: otherwise it could be moved away and made again.
         let kept = view.protected.iter().chain(&view.closed);
         let above = |place: &PathBuf| -> Vec<PathBuf> {
@@ -173,6 +155,31 @@ impl Plan {
         plan.proc(stage)?;
         plan.steps.push(Step::Seal(c_path(stage)?));
         Ok(plan)
+    }
+
+    /// Directories that are there and empty, and places by a second name.
+    fn empty_and_aliased(
+        &mut self,
+        view: &View,
+        stage: &Path,
+        bound: &[&PathBuf],
+        made: &mut BTreeSet<PathBuf>,
+    ) -> std::io::Result<()> {
+        let is_inner = |place: &Path| bound.iter().any(|outer| place.starts_with(outer));
+        let inside = |place: &Path| stage.join(place.strip_prefix("/").unwrap_or(place));
+        for place in view.empty.iter().filter(|place| !is_inner(place)) {
+            self.parents(stage, &inside(place), made)?;
+            self.steps.push(Step::Directory(c_path(&inside(place))?, 0o555));
+        }
+        for (name, real) in view.aliases.iter().filter(|(name, _)| !is_inner(name)) {
+            let to = inside(name);
+            self.parents(stage, &to, made)?;
+            let path = c_path(&to)?;
+            let step = if real.is_dir() { Step::Directory(path, 0o755) } else { Step::File(path, 0o644) };
+            self.steps.push(step);
+            self.bind(real, &to, READ_ONLY, false)?;
+        }
+        Ok(())
     }
 
     fn tmpfs(&mut self, path: &Path, options: &str) -> std::io::Result<()> {

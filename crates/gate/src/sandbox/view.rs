@@ -10,7 +10,7 @@
 
 use super::Policy;
 use marvin_base::environment::Environment;
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -307,7 +307,7 @@ fn both_names(place: &Path) -> impl Iterator<Item = PathBuf> {
 struct Entries {
     directory: PathBuf,
     /// None where it cannot be listed.
-    names: Option<HashSet<OsString>>,
+    names: Option<BTreeSet<OsString>>,
 }
 
 impl Entries {

@@ -277,8 +277,11 @@ fn a_project_that_moves_or_vanishes_takes_its_daemon_along() {
     assert_eq!(decision(&hook_in(&scene, &new, &new, "rm -rf ~")), "deny");
     until("its daemon ends", || !scene.processes().contains(&pid));
     // The same session goes on in the same run, in the new place.
-    let trace = ledger(&runs_below(&new.join(".marvin/runs"))[0].join("trace.jsonl"));
-    assert!(trace.iter().any(|event| event["verdict"]["decision"] == "deny"), "{trace:?}");
+    let traces =
+        || runs_below(&new.join(".marvin/runs")).into_iter().map(|run| ledger(&run.join("trace.jsonl")));
+    until("the verdict is in the record", || {
+        traces().any(|trace| trace.iter().any(|event| event["verdict"]["decision"] == "deny"))
+    });
     fs::remove_dir_all(&new).unwrap();
     assert_eq!(decision(&hook_in(&scene, scene.world.root(), &new, "rm -rf ~")), "deny");
     until("no daemon of a directory that is gone", || scene.processes().len() <= 1);

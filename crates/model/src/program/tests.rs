@@ -143,7 +143,7 @@ async fn codex_is_started_as_the_seed_says() {
     assert_eq!(arguments[12..], ["-"]);
     assert!(!Path::new(arguments[11]).exists(), "the private directory is still there");
     assert_eq!(stage.left("mode").trim(), "700");
-    assert_eq!(Path::new(stage.left("folder").trim()), stage.workspace());
+    assert_eq!(Path::new(stage.left("directory").trim()), stage.workspace());
     let input = stage.left("input");
     assert!(input.contains("<tokimon_context>\ndelegated: true\ndelegation_depth: 1\n"), "{input}");
     assert!(input.contains("shell: zsh\n") && input.contains("\ndo it\n"), "{input}");

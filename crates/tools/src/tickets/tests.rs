@@ -249,7 +249,7 @@ fn damaged_files_are_named_and_the_others_work() {
     std::fs::write(project.file("nw-torn"), "---\nid: nw-torn\nstatus: op").unwrap();
     std::fs::write(project.file("README"), "# Tickets\n").unwrap();
     std::fs::write(project.file("nw-liar"), "---\nid: other\nstatus: open\n---\n# x\n").unwrap();
-    std::fs::create_dir(project.file("folder")).unwrap();
+    std::fs::create_dir(project.file("directory")).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", project.file("link")).unwrap();
     assert!(
         std::process::Command::new("mkfifo").arg(project.file("pipe")).status().unwrap().success(),

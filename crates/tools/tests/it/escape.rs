@@ -501,9 +501,9 @@ async fn a_link_swapped_at_the_last_moment_does_not_help() {
     let house = house();
     let stop = Arc::new(AtomicBool::new(false));
     let (root, outside) = (house.root.clone(), house.outside.clone());
-    std::fs::create_dir(root.join("folder")).unwrap();
+    std::fs::create_dir(root.join("directory")).unwrap();
     for name in ["secret", "a.txt"] {
-        std::fs::write(root.join("folder").join(name), "inside\n").unwrap();
+        std::fs::write(root.join("directory").join(name), "inside\n").unwrap();
     }
     std::fs::write(root.join("file"), "inside\n").unwrap();
     let before = house.canaries();
@@ -518,7 +518,7 @@ async fn a_link_swapped_at_the_last_moment_does_not_help() {
                 out = !out;
                 let directory = if out { &outside } else { &closed };
                 let file = if out { outside.join("secret") } else { closed.join("config") };
-                for (name, target) in [("folder", directory), ("file", &file)] {
+                for (name, target) in [("directory", directory), ("file", &file)] {
                     let (real, aside) = (root.join(name), root.join(format!("{name}.aside")));
                     // A tool may have made something of that name meanwhile; then it is that which is swapped.
                     if std::fs::rename(&real, &aside).is_ok() {
@@ -544,9 +544,9 @@ async fn a_link_swapped_at_the_last_moment_does_not_help() {
         ("apply_patch", json!({"path": "directory/secret", "old_str": "inside", "new_str": "inside "})),
         ("apply_patch", json!({"path": "file", "old_str": "inside", "new_str": "inside "})),
         ("apply_patch", json!({"path": "directory/secret", "old_str": "canary", "new_str": "gone"})),
-        ("code_grep", json!({"pattern": "canary-", "path": "folder"})),
+        ("code_grep", json!({"pattern": "canary-", "path": "directory"})),
         ("code_grep", json!({"pattern": "canary-"})),
-        ("tree", json!({"path": "folder"})),
+        ("tree", json!({"path": "directory"})),
         ("tree", json!({})),
     ];
     let started = Instant::now();

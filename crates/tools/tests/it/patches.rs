@@ -105,7 +105,7 @@ async fn what_git_writes_is_understood() {
 async fn what_cannot_be_done_is_said_and_nothing_is_changed() {
     let house = ready();
     std::fs::write(house.root.join("latin"), b"caf\xe9\n").unwrap();
-    std::fs::create_dir(house.root.join("folder")).unwrap();
+    std::fs::create_dir(house.root.join("directory")).unwrap();
     let add = "*** Begin Patch\n*** Add File: n/e/w.txt\n+x\n";
     for (rest, said) in [
         ("*** Delete File: missing\n", "no such file"),

@@ -301,7 +301,7 @@ fn what_is_served_is_asked_for() {
 fn slow(world: &World) -> Pipe {
     fs::create_dir_all(world.project().join(".marvin")).unwrap();
     let mut pipe = Pipe::open(world, &[]);
-    let line = "sleep 600; test -f done.txt";
+    let line = "sleep 600 && test -f done.txt";
     let added = pipe.call("add_commitment", json!({"kind": "shell", "assertion": line, "timeout_s": 900}));
     assert_eq!(added["result"]["isError"], false, "{added}");
     pipe
