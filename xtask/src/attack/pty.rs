@@ -79,7 +79,7 @@ pub(super) fn run_as_person(
     directory: &Path,
     home: &Path,
     temporary: &Path,
-) -> Result<Seen, String> {
+) -> Result<TerminalOutput, String> {
     let window = std::env::current_exe().map_err(|error| error.to_string())?;
     let [home, temporary, window] = [home, temporary, &window].map(|path| path.display().to_string());
     let variables = [("HOME", home.as_str()), ("TMPDIR", &temporary), ("MARVIN_TEST_TERMINAL", &window)];
