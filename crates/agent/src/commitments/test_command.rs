@@ -43,7 +43,9 @@ const SPECIAL: &[char] =
 /// The runner of a line, its arguments, and the line itself where the runner is the shell.
 pub(super) fn test_command(line: &str) -> Option<(Runner, Vec<String>, Option<String>)> {
     let parts = line.split("&&").flat_map(|part| part.split('|'));
-    let runs = parts.map(|part| start(part.split_whitespace().collect())).find(|words| is_runner(words))?;
+    let runs = parts
+        .map(|part| start(&part.split_whitespace().collect::<Vec<_>>()))
+        .find(|words| is_runner(words))?;
     if line.contains(SPECIAL)
         || line.contains(['\'', '"', '\\'])
         || !line.trim_start().starts_with(runs.first()?)
@@ -61,7 +63,7 @@ pub(super) fn test_command(line: &str) -> Option<(Runner, Vec<String>, Option<St
 }
 
 /// The words of a command behind assignments and wrappers.
-fn start(words: Vec<&str>) -> Vec<&str> {
+fn start<'a>(words: &[&'a str]) -> Vec<&'a str> {
     let is_before = |word: &&&str| {
         let is_assignment = word.split_once('=').is_some_and(|(name, _)| {
             !name.is_empty() && name.chars().all(|char| char == '_' || char.is_ascii_alphanumeric())

@@ -156,7 +156,7 @@ impl Planner<'_> {
                 self.add(name, found, Some(text.as_bytes().to_vec()), FileOutcome::Made, "");
             }
             Some(content) if content == text.as_bytes() => {
-                self.stays(name, found, FileOutcome::Unchanged, "")
+                self.stays(name, found, FileOutcome::Unchanged, "");
             }
             Some(_) => self.stays(name, found, FileOutcome::Kept, "it is yours"),
         }
