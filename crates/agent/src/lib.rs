@@ -1,10 +1,10 @@
-//! Floor 4: the one loop.
+//! Layer 4: the one loop.
 //!
-//! A [`session::Session`] is what every face holds; it stands on a [`ground::Ground`]. A turn of it composes the prompt from durable state ([`compose`]),
-//! sends it, understands the reply ([`protocol`]), lets the gate judge and the tools act ([`host`]), feeds the results
-//! back, proves what a final answer claims ([`prove`]), and ends when there is nothing to feed back or a bound is met
+//! A [`session::Session`] is what every front end holds; it works in a [`project_context::ProjectContext`]. A turn of it composes the prompt from durable state ([`compose`]),
+//! sends it, understands the reply ([`protocol`]), lets the gate judge and the tools act ([`tool_host`]), feeds the results
+//! back, verifies what a final answer claims ([`verification`]), and ends when there is nothing to feed back or a bound is met
 //! ([`turn`]). Everything that happens is an event
-//! of one trace ([`trace`]) before anybody sees it.
+//! of one trace ([`trace`]) before it is shown.
 
 pub mod account;
 pub mod chat;

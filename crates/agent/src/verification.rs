@@ -1,6 +1,6 @@
 //! The prove stage: a final answer is a claim, and a claim counts when everything that was promised holds.
 //!
-//! A [`Proof`] says how a turn's claim is verified: by the commitments of one document of the store, all of them again
+//! A [`Verifier`] says how a turn's claim is verified: by the commitments of one document of the store, all of them again
 //! from scratch, outside the agent's session; or, in a replay, by what was found then. What the shell itself promised
 //! for the agent is kept in memory besides, so that rewriting the record does not help.
 

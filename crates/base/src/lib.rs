@@ -1,4 +1,4 @@
-//! Floor 0 of the house: what every other crate stands on.
+//! Layer 0: the foundation of every other crate.
 //!
 //! Nothing here knows of models, tools or people. It knows how to keep a record that only grows ([`ledger`]), how to
 //! replace a file without ever showing half of it ([`atomic`]), where things live ([`layout`]), what may be set and

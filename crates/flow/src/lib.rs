@@ -1,4 +1,4 @@
-//! Floor 5: workflows.
+//! Layer 5: workflows.
 //!
 //! A [`spec::Workflow`] is run by the [`engine`], step by step; everything that happens is in its [`record`] before it counts. A step
 //! is an [`worker::Order`] to a worker: one that is no model ([`deterministic`]), or a role that runs the one loop of `marvin-agent`

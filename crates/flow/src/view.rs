@@ -229,7 +229,7 @@ impl View {
             timeline,
             artifacts,
             state: serde_json::from_slice(&state).unwrap_or(Value::Null),
-            picture: (workflow.steps.len() <= draw::MOST_IN_SVG).then(|| draw::picture(&workflow)),
+            picture: (workflow.steps.len() <= draw::MAX_SVG_STEPS).then(|| draw::picture(&workflow)),
         })
     }
 

@@ -1,9 +1,9 @@
-//! Floor 1: may this happen?
+//! Layer 1: judging and containing what agents do.
 //!
 //! Everything that an agent wants to do to the world is put as an [`Intent`] and answered by [`judge`] with a
-//! [`Verdict`]. Paths become [`WorkspacePath`]s before anything is opened ([`workspace`]); shell commands are read as
-//! bash reads them ([`shell`]) and judged by what they do ([`meaning`], [`command`]); requests are judged by host and by address ([`network`]); and what is allowed still runs inside a box that the operating
-//! system guards ([`sandbox`]), because a judge that reads text can be wrong.
+//! [`Verdict`]. Paths become [`WorkspacePath`]s before anything is opened ([`workspace`]); shell commands are parsed as
+//! bash parses them ([`shell`]) and judged by what they do ([`effects`], [`command`]); requests are judged by host and by address
+//! ([`network`]); and what is allowed still runs in a sandbox of the operating system ([`sandbox`]), because a judge that reads text can be wrong.
 
 pub mod access;
 pub mod agent;

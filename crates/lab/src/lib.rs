@@ -1,4 +1,4 @@
-//! Floor 6: the benchmark suite.
+//! Layer 6: the benchmark suite.
 //!
 //! A [`task::Task`] is given to a [`runner::Runner`] in a workspace of its own; what it leaves is judged by [`grade`] in a
 //! directory outside, with tests that the solver never sees; [`suite`] does that for many, and [`report`] shows what came of it.

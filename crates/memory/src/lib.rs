@@ -1,4 +1,4 @@
-//! Floor 2: what is remembered.
+//! Layer 2: memory.
 //!
 //! Files are the record; the index over them ([`index`]) can be thrown away at any time and is built again from them.
 //! [`lessons`] are what failures taught, and need nobody's approval. [`memory`] is what a person agreed to; [`vault`] is how

@@ -1,4 +1,4 @@
-//! Floor 1: models, whoever serves them.
+//! Layer 1: clients for models of every provider.
 //!
 //! A [`ModelClient`] takes a [`Request`] and streams [`Event`]s until it has a [`Reply`]. Everything above knows only
 //! these types; what a vendor's wire looks like stays in [`wire`], what a vendor's program prints stays in [`program`],

@@ -2,7 +2,7 @@
 //!
 //! [`Recording`] wraps any client and appends each exchange to `script.jsonl`: the reply as a script entry, and beside it
 //! the request that it answered. The file is a script like any other, so `--script` plays it; `marvin replay` also
-//! compares every new request with the recorded one and stops at the first that differs ([`Replaying`]).
+//! compares every new request with the recorded one and stops at the first that differs ([`ReplayClient`]).
 //!
 //! What is written is redacted, and so is what it is compared with. A request is stored as what came on top of the one
 //! before it: a long conversation costs its length, not the square of it.

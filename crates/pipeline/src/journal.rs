@@ -84,7 +84,7 @@ impl PhaseHistory {
         Some((phase, u64::try_from(worked).unwrap_or(0)))
     }
 
-    /// Milliseconds that were worked on a phase, as far as it is known; `under_way` is what [`Known::under_way`] gave.
+    /// Milliseconds that were worked on a phase, as far as it is known; `under_way` is what [`PhaseHistory::under_way`] gave.
     #[must_use]
     pub fn worked_ms(&self, phase: Phase, under_way: Option<(Phase, u64)>) -> Option<u64> {
         let more = under_way.filter(|(at, _)| *at == phase).map_or(0, |(_, worked)| worked);

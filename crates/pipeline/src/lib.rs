@@ -1,7 +1,7 @@
-//! Floor 6: the TDD pipeline, from one sentence to verified software.
+//! Layer 6: the TDD pipeline, from one sentence to verified software.
 //!
 //! A [`Pipeline`] goes through the phases ([`phase`]) in order. Each phase is code that decides by files and counts; its agents work
-//! through [`marvin_agent::crew::Crew`], one attempt each, under a key in the run's record. What a phase found out between two
+//! through [`marvin_agent::step_agents::StepAgents`], one attempt each, under a key in the run's record. What a phase found out between two
 //! agents is written down under a key too, so that a process that takes the run up again decides the same. How far it is stands in
 //! `.marvin/pipeline_state` ([`state`]), and in the journal of the run ([`journal`]), and both must agree.
 //!

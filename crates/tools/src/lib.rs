@@ -1,4 +1,4 @@
-//! Floor 3: what a model can call.
+//! Layer 3: the tools that models call.
 //!
 //! A [`Tool`] says its name, the type of its input, what it touches, and what it intends for a given input; it never
 //! decides whether it may. The [`Toolbox`] is the one way in: it understands the arguments, asks the gate, runs the tool

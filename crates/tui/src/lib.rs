@@ -1,4 +1,4 @@
-//! Floor 7: the terminal.
+//! Layer 7: the terminal front end.
 //!
 //! Thin: it shows what a [`Chat`] holds and sends what the person wants. The first frame is drawn before the conversation is
 //! opened; from then on it is drawn when something changed, and only then. The conversation runs on a thread of its own, so that

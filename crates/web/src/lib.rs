@@ -1,4 +1,4 @@
-//! Floor 7: the browser face.
+//! Layer 7: the browser front end.
 //!
 //! One server on this machine ([`service`]) gives one page and the data that it shows. What keeps others out stands in
 //! one place ([`guard`]), what can be asked for in one table ([`routes`]), which the description at `/openapi.json`

@@ -48,7 +48,7 @@ use std::time::Instant;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 
-/// What floors above bring into every turn.
+/// Additions of higher layers to every turn.
 pub type ExtraContextProvider = Arc<dyn Fn(&ProjectContext) -> ExtraContext + Send + Sync>;
 
 /// What a conversation is opened with.

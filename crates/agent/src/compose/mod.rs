@@ -3,7 +3,7 @@
 //! (packs, memory), commitments. Every piece has a size cap; what was cut or left out is said in the record.
 //!
 //! A [`Composer`] knows where the state lies and reads it anew each time: at the beginning of a turn, when a conversation is
-//! rebuilt, and when a run is taken up again. [`State`] is what it read; the same state gives the same bytes.
+//! rebuilt, and when a run is taken up again. [`PromptInputs`] is what it read; the same inputs give the same bytes.
 
 mod composer;
 mod piece;

@@ -1,11 +1,11 @@
 //! Servitors: agents that outlive a process.
 //!
-//! A servitor is a document of the store (`.marvin/agents/<id>.md`: name, state, parent, assignment, rights, budget,
-//! commitments) and a record (`.marvin/agents/records/<id>.jsonl`: its conversation and every call it made). Both are written
+//! A servitor is a document in the state directory (`agents/<id>.md`: name, state, parent, assignment, rights, budget,
+//! commitments) and a record (`agents/records/<id>.jsonl`: its conversation and every call it made). Both are written
 //! before what they say counts, so that a restart gives back every servitor as it was: a call that has a result is not made
 //! again, one that was begun is told as interrupted, a claim that was being verified is verified again.
 //!
-//! [`Registry`] knows who there is and what may become of them; one process at a time may hold it. [`Household`] runs them,
+//! [`Registry`] knows who there is and what may become of them; one process at a time may hold it. [`ServitorScheduler`] runs them,
 //! as tasks of one process. [`tools`] are what agents call.
 //!
 //! Limits: what a call did between its begin and a crash is not known to the shell, only that it began. In a run that is

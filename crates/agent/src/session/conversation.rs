@@ -22,7 +22,7 @@ impl Session {
         }
     }
 
-    /// Takes what a floor above brings.
+    /// Takes the additions of a higher layer.
     pub fn take(&mut self, brought: ExtraContext) {
         brought.told.into_iter().for_each(|extra| self.bring(extra));
         self.offers.extend(brought.offered);

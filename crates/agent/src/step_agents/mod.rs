@@ -1,6 +1,6 @@
-//! Whoever does the steps of a workflow with a model: one loop for each attempt, all of them in one run.
+//! Agents for the steps of a workflow: one loop per attempt, all of them in one run.
 //!
-//! A [`Crew`] belongs to a run that somebody else made: its trace, its budget and its directory are the run's. A [`Job`] is one
+//! [`StepAgents`] belongs to a run that its caller opened: trace, budget and directory are the run's. A [`Job`] is one
 //! attempt at one step; it is a [`Turn`] like every other, with the role's prompt and rights, and with the worker protocol
 //! ([`crate::protocol::Worker`]). It is written down under its key before it counts: a process that takes the same key up again goes on where
 //! the other ended, makes no call twice whose result is known, and gives back what was done already.

@@ -7,5 +7,5 @@ mod terminal;
 
 pub use dot::dot;
 pub use picture::{Picture, picture};
-pub use svg::{MAX_SVG_STEPS as MOST_IN_SVG, svg};
+pub use svg::{MAX_SVG_STEPS, svg};
 pub use terminal::terminal;

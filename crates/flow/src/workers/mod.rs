@@ -1,5 +1,5 @@
-//! Who does steps with a model: the roles. Each runs the one loop of `marvin-agent` through a [`Crew`], and reports what came of
-//! it as the worker protocol says. What a report says of figures was counted by the shell; what it says of success was
+//! Workers that use a model: the roles. Each runs the one loop of `marvin-agent` through [`StepAgents`], and reports its result
+//! as the worker protocol says. What a report says of figures was counted by the shell; what it says of success was
 //! proved by the step's commitments, where it has some.
 //!
 //! Limits: a role that only looks has no tool that writes or runs anything, so a TestTriager reads what others ran. Workers

@@ -1,9 +1,9 @@
-//! Judges shell commands before they run: the reader of shell ([`crate::shell`]) says what a line starts, the judge of
-//! effects ([`crate::meaning`]) what that does, and here the disk is asked where the names really lead.
+//! Judges shell commands before they run: the shell parser ([`crate::shell`]) says what a line starts,
+//! [`crate::effects`] what that does, and this module looks up on the disk where the names really lead.
 //!
-//! Limits: this reads text. A build that is allowed runs the project's own code, which can do anything that the box
-//! around it ([`crate::sandbox`]) lets it do. Symbolic links are followed on the disk as it is now ([`reach`]); what
-//! changes between the judgement and the run is the box's to stop.
+//! Limits: this reads text. A build that is allowed runs the project's own code, which can do anything that its
+//! sandbox ([`crate::sandbox`]) lets it do. Symbolic links are followed on the disk as it is now ([`reach`]); what
+//! changes between the judgement and the run is stopped by the sandbox.
 
 mod raw;
 pub(crate) mod reach;

@@ -1,6 +1,6 @@
 //! The layers over the judge: lists of rules, what was learned, and a model that may be asked.
 //!
-//! [`crate::meaning`] says what a line does. Over its finding lie, strictest first:
+//! [`crate::effects`] says what a line does. Over its finding lie, strictest first:
 //! 1. *catastrophe*: nothing lifts it;
 //! 2. *denylist*: any rule that finds any command, or the raw text;
 //! 3. *judge*: what it denies stays denied;

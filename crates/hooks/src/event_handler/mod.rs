@@ -46,7 +46,7 @@ pub struct EventHandler {
 pub enum Reply {
     /// This goes to standard output.
     Print(String),
-    /// The agent believes to be done: whoever asked verifies the commitments, and tells [`Desk::verified`].
+    /// The agent claims to be done: the caller verifies the commitments and passes the report to [`EventHandler::verified`].
     Verify(String),
 }
 

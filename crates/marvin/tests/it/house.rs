@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Floors, lowest first. A crate may use only crates on lower floors.
+/// Layers, lowest first. A crate may use only crates of lower layers.
 const LAYERS: [(&str, u32); 15] = [
     ("base", 0),
     ("gate", 1),
@@ -42,10 +42,10 @@ fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-fn floor(name: &str) -> u32 {
+fn layer(name: &str) -> u32 {
     let short = name.strip_prefix("marvin-").unwrap_or(name);
     let found = LAYERS.iter().find(|(known, _)| *known == short);
-    found.unwrap_or_else(|| panic!("the crate `{name}` has no floor; give it one in the design and here")).1
+    found.unwrap_or_else(|| panic!("the crate `{name}` has no layer; give it one in the design and here")).1
 }
 
 #[test]
@@ -69,10 +69,10 @@ fn arrows_between_crates_go_down() {
         let used = tables.flat_map(|table| kinds.iter().filter_map(|kind| table.get(*kind)?.as_table()));
         for dependency in used.flat_map(|table| table.keys()).filter(|key| key.starts_with("marvin")) {
             assert!(
-                floor(dependency) < floor(&name),
-                "{name} (floor {}) uses {dependency} (floor {})",
-                floor(&name),
-                floor(dependency)
+                layer(dependency) < layer(&name),
+                "{name} (layer {}) uses {dependency} (layer {})",
+                layer(&name),
+                layer(dependency)
             );
         }
     }
@@ -138,7 +138,9 @@ fn the_written_reference_is_the_generated_one() {
 fn every_link_of_the_documents_leads_somewhere() {
     let root = workspace();
     let mut pages: Vec<PathBuf> =
-        ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "SECURITY.md"].map(|page| root.join(page)).into();
+        ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"]
+            .map(|page| root.join(page))
+            .into();
     for directory in ["docs", "docs/design"] {
         let entries = fs::read_dir(root.join(directory)).unwrap().map(|entry| entry.unwrap().path());
         pages.extend(entries.filter(|path| path.is_file()));
@@ -153,6 +155,31 @@ fn every_link_of_the_documents_leads_somewhere() {
             assert!(page.parent().unwrap().join(target).exists(), "{}: {link}", page.display());
         }
     }
+}
+
+/// Paths in backticks that begin at the repository's root must exist; shorter ones must be the end of one that does.
+#[test]
+fn every_path_that_the_architecture_names_exists() {
+    let root = workspace();
+    let below = ["crates", "xtask"].into_iter().flat_map(|top| files_below(&root.join(top)));
+    let files: Vec<String> =
+        below.map(|path| path.strip_prefix(&root).unwrap().display().to_string()).collect();
+    let text = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let mut wrong = Vec::new();
+    for name in text.split('`').skip(1).step_by(2) {
+        let plain = name.chars().all(|char| char.is_ascii_alphanumeric() || "_./-".contains(char));
+        let is_path = name.ends_with(".rs") || name.starts_with("crates/") || name.starts_with("xtask/");
+        let inner = name.trim_end_matches('/');
+        let known = |file: &String| {
+            file == inner
+                || file.ends_with(&format!("/{inner}"))
+                || format!("/{file}").contains(&format!("/{inner}/"))
+        };
+        if plain && is_path && !files.iter().any(known) {
+            wrong.push(name);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
 }
 
 #[test]

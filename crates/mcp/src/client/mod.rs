@@ -2,9 +2,9 @@
 //!
 //! Servers start side by side, each within its own time; one that does not start, hangs or talks nonsense is reported and
 //! left out, and the turn goes on without it. What a server says of its tools is input of a stranger: names, texts, schemas
-//! and their number are bounded and cleaned ([`foreign`], [`schema`]).
+//! and their number are bounded and cleaned ([`remote_tool`], [`schema`]).
 //!
-//! Limits: a server runs outside of the box that contains commands, since most need the network and files of their own;
+//! Limits: a server runs outside of the sandbox of commands, since most need the network and files of their own;
 //! that it runs at all is the person's decision. A server that dies is not started again in the same turn.
 
 mod connection;

@@ -81,7 +81,7 @@ impl Pipeline {
     /// Goes through the phases that are not over, and closes the run.
     ///
     /// # Errors
-    /// When the record cannot be written. Everything else is an [`Ended`].
+    /// When the record cannot be written. Everything else is a [`PipelineOutcome`].
     pub async fn go(mut self) -> Result<PipelineOutcome, Halt> {
         let kind = if self.resumed { "run.resumed" } else { "run.started" };
         let facts = json!({"run_id": self.run.id(), "run_path": self.run.path().display().to_string(), "manner": "pipeline",

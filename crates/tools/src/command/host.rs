@@ -1,6 +1,6 @@
-//! An application that is started so that somebody can talk to it: contained like every program, with one port to listen on.
+//! An application that the pipeline sends requests to: sandboxed like every program, with one port to listen on.
 //!
-//! It can answer on that port and call nobody. It ends when its [`Hosted`] goes, with all that it started.
+//! It can answer on that port and connect to nothing. It ends when its [`HostedApplication`] is dropped, with all that it started.
 //!
 //! Limits: what it says is kept by its last 64 KB. Where the kernel cannot open one port alone, it is not started.
 

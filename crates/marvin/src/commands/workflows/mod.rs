@@ -120,7 +120,7 @@ fn graph(file: &Path, dot: bool, svg: bool, as_json: bool) -> Result<Exit, Failu
         return output::line(&draw::dot(&workflow));
     }
     if svg {
-        if workflow.steps.len() > draw::MOST_IN_SVG {
+        if workflow.steps.len() > draw::MAX_SVG_STEPS {
             return Err(Failure::failed(format!(
                 "{} steps make no picture that anybody could look at\n  hint: --dot has no bound",
                 workflow.steps.len()
