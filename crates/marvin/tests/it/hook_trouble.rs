@@ -276,10 +276,10 @@ fn a_project_that_moves_or_vanishes_takes_its_daemon_along() {
     assert_eq!(decision(&hook_in(&scene, scene.world.root(), &old, "rm -rf ~")), "deny");
     assert_eq!(decision(&hook_in(&scene, &new, &new, "rm -rf ~")), "deny");
     until("its daemon ends", || !scene.processes().contains(&pid));
-    // The same session goes on in the same run, in the new place.
-    let traces =
-        || runs_below(&new.join(".marvin/runs")).into_iter().map(|run| ledger(&run.join("trace.jsonl")));
-    until("the verdict is in the record", || {
+    // The session continues in the new place, which has a state directory of its own.
+    let state = scene.world.state_of(&new);
+    let traces = || runs_below(&state.join("runs")).into_iter().map(|run| ledger(&run.join("trace.jsonl")));
+    until("the verdict is in the record of the new place", || {
         traces().any(|trace| trace.iter().any(|event| event["verdict"]["decision"] == "deny"))
     });
     fs::remove_dir_all(&new).unwrap();
