@@ -5,7 +5,7 @@ use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::{Settings, Sources};
-use marvin_gate::{Access, Duty, Layers, Workspace};
+use marvin_gate::{Access, Duty, Layers, Permit, Workspace};
 use marvin_model::Arguments;
 use marvin_tools::{Mode, ToolContext, Toolbox};
 use serde_json::{Value, json};
@@ -98,6 +98,7 @@ fn context(home: &Path, root: &Path) -> Result<ToolContext, Box<dyn Error>> {
         progress: None,
         approver: None,
         grant: None,
+        permit: Permit::default(),
     })
 }
 

@@ -5,7 +5,7 @@ use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::{Settings, Sources};
-use marvin_gate::{Access, Duty, Layers, Workspace};
+use marvin_gate::{Access, Duty, Layers, Permit, Workspace};
 use marvin_tools::{Mode, ToolContext, Toolbox};
 use serde_json::Value;
 use std::os::unix::fs::symlink;
@@ -69,6 +69,7 @@ fn make() -> Result<World, Box<dyn std::error::Error>> {
         progress: None,
         approver: None,
         grant: None,
+        permit: Permit::default(),
     };
     Ok(World { toolbox: Toolbox::new(Mode::Coding, &Access::Full), context, workspace })
 }

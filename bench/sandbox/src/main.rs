@@ -1,7 +1,8 @@
 //! The time of `/bin/true` bare, kept, in bubblewrap and in the sandbox, taking turns in one process. Prints JSON;
 //! `cargo xtask bench sandbox` builds and runs it.
 
-use marvin_base::child::{Child, run_blocking};
+use marvin_base::child::run_blocking;
+use marvin_gate::JudgedCommand;
 use marvin_gate::sandbox::{Policy, SandboxMode, enter, support};
 use serde_json::{Value, json};
 use std::error::Error;
@@ -73,8 +74,8 @@ fn median(mut times: Vec<Duration>) -> Duration {
     times.get(times.len() / 2).copied().unwrap_or_default()
 }
 
-fn child(workspace: &Path) -> Child {
-    let mut child = Child::new("/bin/true");
+fn child(workspace: &Path) -> JudgedCommand {
+    let mut child = JudgedCommand::own("/bin/true", &[]);
     child.directory = Some(workspace.to_path_buf());
     child
 }

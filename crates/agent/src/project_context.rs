@@ -12,7 +12,7 @@ use marvin_base::open_dir::OpenDir;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::{Settings, Sources, table};
 use marvin_gate::layers::Log;
-use marvin_gate::{Access, Duty, Layers, Workspace};
+use marvin_gate::{Access, Duty, Layers, Permit, Workspace};
 use marvin_model::ToolCall;
 use marvin_model::choose;
 use marvin_model::cost::{CostLedger, Lifetime};
@@ -184,6 +184,7 @@ impl ProjectContext {
             progress: None,
             approver: None,
             grant: None,
+            permit: Permit::default(),
         }
     }
 }

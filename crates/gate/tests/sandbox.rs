@@ -7,7 +7,8 @@
     clippy::print_stderr
 )]
 
-use marvin_base::child::{Child, run_blocking};
+use marvin_base::child::run_blocking;
+use marvin_gate::JudgedCommand;
 use marvin_gate::sandbox::{Level, Policy, SandboxError, SandboxMode, enter, support};
 use std::path::Path;
 use std::process::Output;
@@ -29,7 +30,7 @@ impl Sandbox {
     fn all() -> Vec<Self> {
         let Some(level) = support().level else {
             let sandbox = Sandbox::new(SandboxMode::Auto);
-            let refused = enter(&mut Child::new("true"), sandbox.policy(), SandboxMode::Auto);
+            let refused = enter(&mut JudgedCommand::own("true", &[]), sandbox.policy(), SandboxMode::Auto);
             assert!(matches!(refused, Err(SandboxError::Unavailable { .. })));
             return Vec::new();
         };
@@ -53,7 +54,8 @@ impl Sandbox {
     }
 
     fn run_with(&self, script: &str, policy: Policy) -> Output {
-        let mut child = Child::new("bash").args(["-c", script]);
+        let mut child = JudgedCommand::own("bash", &["-c"]);
+        child.arguments.push(script.into());
         child.directory = Some(self.workspace.path().to_path_buf());
         child.set.insert("ELSEWHERE".into(), self.elsewhere.path().display().to_string());
         child.limits.processes = Some(200);
@@ -344,7 +346,7 @@ fn protected_places_cannot_be_written_and_closed_ones_not_opened() {
 fn a_missing_directory_is_an_error_before_anything_runs() {
     for sandbox in Sandbox::all() {
         let policy = Policy::new("/no/such/directory", sandbox.temporary.path());
-        let error = enter(&mut Child::new("true"), policy, sandbox.wanted).unwrap_err();
+        let error = enter(&mut JudgedCommand::own("true", &[]), policy, sandbox.wanted).unwrap_err();
         assert!(error.to_string().contains("/no/such/directory"), "{error}");
     }
 }
@@ -379,7 +381,8 @@ fn s11_the_home_directory_shows_toolchains_and_nothing_else() {
         policy.home = Some(home.clone());
         policy.hidden = marvin_gate::secrets::places(&home);
         let run = |script: &str| {
-            let mut child = Child::new("bash").args(["-c", script]);
+            let mut child = JudgedCommand::own("bash", &["-c"]);
+            child.arguments.push(script.into());
             child.directory = Some(workspace.clone());
             child.set.insert("H".into(), home.display().to_string());
             enter(&mut child, policy.clone(), sandbox.wanted).unwrap();
@@ -450,7 +453,7 @@ fn a_toolchain_behind_a_link_is_found_by_its_name() {
         std::fs::write(&tool, "#!/bin/sh\necho hello\n").unwrap();
         std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
         std::os::unix::fs::symlink(top.join("real"), top.join("link")).unwrap();
-        let mut child = Child::new("bash").args(["-c", "hello"]);
+        let mut child = JudgedCommand::own("bash", &["-c", "hello"]);
         child.directory = Some(sandbox.workspace.path().to_path_buf());
         child.set.insert("PATH".into(), format!("{}:/usr/bin:/bin", top.join("link/bin").display()));
         enter(&mut child, sandbox.policy(), sandbox.wanted).unwrap();

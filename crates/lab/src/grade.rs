@@ -14,6 +14,7 @@ use marvin_agent::ProjectContext;
 use marvin_base::environment::Environment;
 use marvin_base::files::{self, Links};
 use marvin_base::truncate;
+use marvin_gate::JudgedCommand;
 use marvin_tools::command::run_line;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -125,9 +126,10 @@ pub async fn grade(
 
     let ground = ProjectContext::find(environment.clone(), root.clone(), Some(&root), true, Vec::new())?;
     let context = ground.tool_context(cancel.clone(), None);
-    let program = python.program.replace('\'', "'\\''");
-    let ran = run_line(&format!("exec '{program}' -I -B judge.py"), JUDGE_TIMEOUT, &context).await;
-    let ran = ran.map_err(|error| LabError::Python { program, problem: error.to_string() })?;
+    let command = JudgedCommand::own(&python.program, &["-I", "-B", "judge.py"]);
+    let ran = run_line(command, JUDGE_TIMEOUT, &context).await;
+    let ran = ran
+        .map_err(|error| LabError::Python { program: python.program.clone(), problem: error.to_string() })?;
     if cancel.is_cancelled() {
         return Err(LabError::Interrupted);
     }

@@ -6,7 +6,7 @@ mod tests;
 use crate::stop::Halt;
 use marvin_base::settings::table;
 use marvin_base::truncate;
-use marvin_gate::{Intent, decide};
+use marvin_gate::{Intent, decide_command};
 use marvin_tools::command::{RunTests, Runner, TestsCheck, TestsInput, verify_tests};
 use marvin_tools::{Tool, ToolContext};
 use serde::{Deserialize, Serialize};
@@ -70,17 +70,25 @@ pub(crate) async fn run(context: &ToolContext, all: bool) -> Result<TestReport, 
 }
 
 async fn run_with(input: TestsInput, in_copy: bool, context: &ToolContext) -> Result<TestReport, Halt> {
-    for intent in RunTests::intents(&input, context) {
-        let verdict = decide(&intent, &context.gate()).await;
-        if let (Intent::Command { line }, false) = (&intent, verdict.is_allowed()) {
-            return Err(Halt::failed(
-                "tests_refused",
-                format!("the gate does not allow the project's tests `{line}`: {}", verdict.reason),
-            ));
+    let mut context = Box::new(context.clone());
+    for intent in RunTests::intents(&input, &context) {
+        let Intent::Command { line } = intent else { continue };
+        match decide_command(&line, &context.gate()).await {
+            Ok(command) => context.permit = command.into(),
+            Err(verdict) => {
+                return Err(Halt::failed(
+                    "tests_refused",
+                    format!("the gate does not allow the project's tests `{line}`: {}", verdict.reason),
+                ));
+            }
         }
     }
+    let context = &context;
     let ran = match in_copy {
-        true => verify_tests(&input, &TestsCheck::default(), context).await.map(|verdict| verdict.output),
+        true => {
+            let verified = Box::pin(verify_tests(&input, &TestsCheck::default(), context)).await;
+            verified.map(|verdict| verdict.output)
+        }
         false => RunTests.call(input, context).await.map(Some),
     };
     match ran {

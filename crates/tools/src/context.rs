@@ -6,7 +6,7 @@ use marvin_base::layout::Layout;
 use marvin_base::open_dir::OpenDir;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::Settings;
-use marvin_gate::{Access, Context, Duty, Grant, Layers, Workspace};
+use marvin_gate::{Access, Context, Duty, Grant, JudgedCommand, Layers, Permit, Workspace};
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
@@ -47,6 +47,8 @@ pub struct ToolContext {
     pub approver: Option<Arc<dyn Approver>>,
     /// What a person opened of the sandbox for this call.
     pub grant: Option<Arc<Grant>>,
+    /// The lines that the gate let this call run.
+    pub permit: Permit,
 }
 
 /// How far a call is.
@@ -84,6 +86,16 @@ impl ToolContext {
         self.workspace.as_deref().ok_or_else(|| {
             ToolError::Failed("there is no working directory; start with --working-dir PATH".into())
         })
+    }
+
+    /// The command for a line that the gate let this call run.
+    ///
+    /// # Errors
+    /// When it was not judged, or is another line than the judged one.
+    pub fn judged(&self, line: &str) -> Result<JudgedCommand, ToolError> {
+        self.permit
+            .command(line)
+            .ok_or_else(|| ToolError::Failed("the command changed after it was judged; call again".into()))
     }
 
     /// Says how far a call is.

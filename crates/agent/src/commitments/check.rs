@@ -6,7 +6,7 @@ use super::oracle;
 use super::test_command::test_command;
 use marvin_base::child::Ending;
 use marvin_base::{signature, truncate};
-use marvin_gate::{Intent, Workspace, WorkspacePath, decide, judge};
+use marvin_gate::{Intent, JudgedCommand, Workspace, WorkspacePath, decide_command, judge};
 use marvin_tools::command::{
     BaselineTree, Runner, TestSeal, TestsCheck, TestsInput, run_line, verified_line, verify_tests,
 };
@@ -122,26 +122,23 @@ pub(super) async fn check(
     }
 }
 
-/// May it be run? The verdict is written down as every other.
-async fn refused(intent: &Intent, context: &ToolContext) -> Option<Outcome> {
-    let verdict = decide(intent, &context.gate()).await;
-    if verdict.is_allowed() {
-        return None;
-    }
-    let mut reason = format!("the gate does not allow it: {} [{}]", verdict.reason, verdict.rule);
-    if let Intent::Command { line } = intent {
-        reason.push_str(&format!(
-            "\n  hint: a person can look with `marvin gate explain {line:?}` and allow it with `marvin gate learned add {line:?}`"
-        ));
-    }
-    Some(Outcome::could_not_run(reason))
+/// Puts a line to the gate, which logs the verdict as every other.
+async fn judged(line: &str, context: &ToolContext) -> Result<JudgedCommand, Outcome> {
+    decide_command(line, &context.gate()).await.map_err(|verdict| {
+        Outcome::could_not_run(format!(
+            "the gate does not allow it: {} [{}]\n  hint: a person can look with `marvin gate explain {line:?}` and \
+             allow it with `marvin gate learned add {line:?}`",
+            verdict.reason, verdict.rule
+        ))
+    })
 }
 
 async fn shell(line: &str, deadline: Duration, context: &ToolContext) -> Outcome {
-    if let Some(refused) = refused(&Intent::Command { line: line.to_string() }, context).await {
-        return refused;
-    }
-    let ran = match run_line(line, deadline, context).await {
+    let command = match judged(line, context).await {
+        Ok(command) => command,
+        Err(refused) => return refused,
+    };
+    let ran = match Box::pin(run_line(command, deadline, context)).await {
         Ok(ran) => ran,
         Err(error) => return Outcome::could_not_run(error.to_string()),
     };
@@ -179,12 +176,15 @@ async fn tests(
         has_oracles: !commitment.oracles.is_empty(),
         baseline: beginning.tree,
     };
-    if let Some(line) = verified_line(input, &check, context)
-        && let Some(refused) = refused(&Intent::Command { line }, context).await
-    {
-        return refused;
+    let mut context = Box::new(context.clone());
+    if let Some(line) = verified_line(input, &check, &context) {
+        match judged(&line, &context).await {
+            Ok(command) => context.permit = command.into(),
+            Err(refused) => return refused,
+        }
     }
-    let verdict = match verify_tests(input, &check, context).await {
+    let context = &context;
+    let verdict = match Box::pin(verify_tests(input, &check, context)).await {
         Ok(verdict) => verdict,
         Err(ToolError::Failed(why) | ToolError::Usage(why)) => return Outcome::could_not_run(why),
         Err(ToolError::Refused(refusal)) => return Outcome::could_not_run(refusal.to_string()),

@@ -19,7 +19,7 @@ use async_trait::async_trait;
 use marvin_agent::ProjectContext;
 use marvin_base::child::Ending;
 use marvin_base::truncate;
-use marvin_gate::{Decision, Intent, Workspace, decide};
+use marvin_gate::{Decision, Verdict, Workspace, decide_command};
 use marvin_tools::command::{LineOutcome, OutputFiles, run_kept};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -139,6 +139,21 @@ fn ended(order: &Order, code: i32, out: &str, err: &str) -> Report {
     }
 }
 
+/// The report of a line that the gate does not let pass.
+fn refused(order: &Order, line: &str, verdict: &Verdict) -> Report {
+    let asks = verdict.decision == Decision::Ask;
+    let allow = format!("; a person can allow it with `marvin gate learned add {line:?}`");
+    let why = format!(
+        "the gate does not allow it: {} [{}]\n  hint: `marvin gate explain {line:?}` says more{}",
+        verdict.reason,
+        verdict.rule,
+        if asks { allow.as_str() } else { "" }
+    );
+    // What a person could allow waits for one; the rest has failed.
+    let status = if asks { Status::Blocked } else { Status::Failure };
+    Report { status, ..Report::failed(order, "refused", why) }
+}
+
 fn other_end(order: &Order, ran: &LineOutcome, out: &str, err: &str) -> Report {
     let signature = match ran.ending {
         Ending::Late => "timeout",
@@ -197,17 +212,10 @@ impl Worker for Command {
         }
         // Nobody is asked now; a step that needs somebody parks.
         context.attended = true;
-        let verdict = decide(&Intent::Command { line: line.to_string() }, &context.gate()).await;
-        if !verdict.is_allowed() {
-            let why = format!("the gate does not allow it: {} [{}]", verdict.reason, verdict.rule);
-            let allow = format!("; a person can allow it with `marvin gate learned add {line:?}`");
-            let allow = if verdict.decision == Decision::Ask { allow } else { String::new() };
-            let why = format!("{why}\n  hint: `marvin gate explain {line:?}` says more{allow}");
-            let report = Report::failed(order, "refused", why);
-            // What a person could allow waits for one; what nobody may allow has failed.
-            let status = if verdict.decision == Decision::Ask { Status::Blocked } else { Status::Failure };
-            return Report { status, ..report };
-        }
+        let command = match decide_command(line, &context.gate()).await {
+            Ok(command) => command,
+            Err(verdict) => return refused(order, line, &verdict),
+        };
         let kept = Command::kept(order);
         let directory = place(&order.run_directory);
         if let Err(error) = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory) {
@@ -222,7 +230,7 @@ impl Worker for Command {
             Some(seconds) => Duration::from_secs(seconds.clamp(1, 86_400)),
             None => USUAL,
         };
-        let (ran, out, err) = match run_kept(line, deadline, &kept, &context).await {
+        let (ran, out, err) = match run_kept(command, deadline, &kept, &context).await {
             Ok(ran) => ran,
             Err(error) => return Report::failed(order, "could-not-run", error.to_string()),
         };

@@ -22,6 +22,7 @@ mod mounts;
 mod seccomp;
 mod view;
 
+use crate::judged::JudgedCommand;
 use marvin_base::child::{Child, Namespaces};
 use marvin_base::environment::Environment;
 use seccomp::Sockets;
@@ -87,7 +88,7 @@ pub struct Support {
     pub level: Option<Level>,
     /// The kernel's Landlock version; 0 when it has none.
     pub landlock: i32,
-    /// Why there are no namespaces, where there are none.
+    /// The reason why namespaces cannot be had.
     pub namespaces: Option<String>,
 }
 
@@ -242,11 +243,15 @@ pub fn chosen(setting: &str) -> &'static str {
     }
 }
 
-/// Puts a child into the sandbox, and says which level it has.
+/// Puts a judged command into the sandbox, and says which level it has.
 ///
 /// # Errors
 /// When the machine cannot give what is wanted, or a directory of the policy is not there.
-pub fn enter(child: &mut Child, policy: Policy, wanted: SandboxMode) -> Result<&'static str, SandboxError> {
+pub fn enter(
+    command: &mut JudgedCommand,
+    policy: Policy,
+    wanted: SandboxMode,
+) -> Result<&'static str, SandboxError> {
     let level = match (wanted, support().level) {
         (SandboxMode::Off, _) => return Ok("off"),
         (_, None) => return Err(SandboxError::Unavailable { abi: support().landlock }),
@@ -256,7 +261,7 @@ pub fn enter(child: &mut Child, policy: Policy, wanted: SandboxMode) -> Result<&
         (SandboxMode::Landlock, Some(_)) => Level::Landlock,
         (_, Some(level)) => level,
     };
-    enter_level(child, policy, level)
+    enter_level(command, policy, level)
 }
 
 fn enter_level(child: &mut Child, policy: Policy, level: Level) -> Result<&'static str, SandboxError> {

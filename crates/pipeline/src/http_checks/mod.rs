@@ -13,7 +13,7 @@ pub use plan::{Command, Plan};
 
 use marvin_base::child::Ending;
 use marvin_base::truncate;
-use marvin_gate::{Intent, decide};
+use marvin_gate::{JudgedCommand, decide_command};
 use marvin_tools::ToolContext;
 use marvin_tools::command::{HostedApplication, host, run_line};
 use serde::{Deserialize, Serialize};
@@ -62,9 +62,10 @@ async fn start(plan: &Plan, context: &ToolContext) -> Result<RunningApp, String>
     let line = plan.start.as_deref().unwrap_or_default();
     let port = http::free_port().ok_or("no port is free on this machine")?;
     let line = line.replace("{port}", &port.to_string());
-    allowed(&line, context).await?;
-    let hosted =
-        host(&line, port, context).await.map_err(|error| format!("it could not be started: {error}"))?;
+    let command = judged(&line, context).await?;
+    let hosted = Box::pin(host(command, port, context))
+        .await
+        .map_err(|error| format!("it could not be started: {error}"))?;
     let until = Instant::now() + START;
     loop {
         if http::Request::get(&plan.ready).send(port).await.is_ok() {
@@ -85,17 +86,15 @@ async fn start(plan: &Plan, context: &ToolContext) -> Result<RunningApp, String>
     }
 }
 
-async fn allowed(line: &str, context: &ToolContext) -> Result<(), String> {
-    let verdict = decide(&Intent::Command { line: line.to_string() }, &context.gate()).await;
-    match verdict.is_allowed() {
-        true => Ok(()),
-        false => Err(format!(
+async fn judged(line: &str, context: &ToolContext) -> Result<JudgedCommand, String> {
+    decide_command(line, &context.gate()).await.map_err(|verdict| {
+        format!(
             "the gate does not allow `{}`: {} {}",
             truncate::line(line, 120),
             verdict.reason,
             verdict.how_to_fix
-        )),
-    }
+        )
+    })
 }
 
 /// Asks everything that the plan says.
@@ -145,10 +144,11 @@ pub async fn ask_one(plan: Option<&Plan>, request: &Request, context: &ToolConte
 /// Runs one command, and compares.
 pub async fn run(command: &Command, context: &ToolContext) -> Check {
     let name = command.title();
-    if let Err(why) = allowed(&command.command, context).await {
-        return Check { name, ok: false, detail: why };
-    }
-    match run_line(&command.command, LINE, context).await {
+    let judged = match judged(&command.command, context).await {
+        Ok(judged) => judged,
+        Err(why) => return Check { name, ok: false, detail: why },
+    };
+    match Box::pin(run_line(judged, LINE, context)).await {
         Err(error) => Check { name, ok: false, detail: error.to_string() },
         Ok(ran) => {
             let code = match ran.ending {

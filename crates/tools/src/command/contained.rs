@@ -3,11 +3,11 @@
 use super::guard::Guard;
 use crate::context::ToolContext;
 use crate::result::ToolError;
-use marvin_base::child::{self, Child, Ending, Limits, Outcome};
+use marvin_base::child::{Child, Ending, Limits, Outcome};
 use marvin_base::environment::{self, Environment};
 use marvin_base::settings::table;
 use marvin_gate::sandbox::{self, Level, Policy, SandboxMode};
-use marvin_gate::{secrets, steering};
+use marvin_gate::{JudgedCommand, secrets, steering};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -139,7 +139,7 @@ pub(crate) fn seconds(asked: Option<u64>, context: &ToolContext) -> Duration {
 /// Runs a program in the workspace, in the box. Its deadline, its input and what it adds to the environment are the
 /// caller's.
 pub(crate) async fn contained(
-    mut child: Child,
+    mut child: JudgedCommand,
     policy: Policy,
     context: &ToolContext,
 ) -> Result<ContainedRun, ToolError> {
@@ -149,8 +149,7 @@ pub(crate) async fn contained(
     let guard = (!policy.readonly).then(|| Guard::begin(&root, &policy.protected));
     let sandbox = contain(&mut child, policy, context).await?;
     let deadline = child.deadline;
-    let outcome =
-        child::run(child, &context.cancel).await.map_err(|error| ToolError::Failed(error.to_string()))?;
+    let outcome = child.run(&context.cancel).await.map_err(|error| ToolError::Failed(error.to_string()))?;
     let quarantine = run.map(|run| run.join("artifacts/tampered"));
     let tampered = guard.map(|guard| guard.finish(quarantine.as_deref())).unwrap_or_default();
     Ok(ContainedRun { outcome, sandbox, tampered, deadline, processes })
@@ -193,7 +192,7 @@ pub(super) fn bound(child: &mut Child, root: &Path, context: &ToolContext) -> u3
 
 /// Puts the child into the sandbox that the settings ask for, and says which. What cannot be had is not replaced by less.
 pub(crate) async fn contain(
-    child: &mut Child,
+    child: &mut JudgedCommand,
     policy: Policy,
     context: &ToolContext,
 ) -> Result<&'static str, ToolError> {

@@ -5,10 +5,10 @@
 //! Limits: what it says is kept by its last 64 KB. Where the kernel cannot open one port alone, it is not started.
 
 use super::contained::{PrivateTempDir, bound, contain};
-use super::run::shell;
 use crate::context::ToolContext;
 use crate::result::ToolError;
 use marvin_base::child::{self, ChildHandle};
+use marvin_gate::JudgedCommand;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::io::{AsyncRead, AsyncReadExt};
 
@@ -26,16 +26,20 @@ pub struct HostedApplication {
     _room: PrivateTempDir,
 }
 
-/// Starts a line in the workspace that listens on a port, which it finds in `PORT`. The gate was asked before.
+/// Starts a command in the workspace that listens on a port, which it finds in `PORT`.
 ///
 /// # Errors
 /// When it cannot be started or contained.
-pub async fn host(line: &str, port: u16, context: &ToolContext) -> Result<HostedApplication, ToolError> {
+pub async fn host(
+    command: JudgedCommand,
+    port: u16,
+    context: &ToolContext,
+) -> Result<HostedApplication, ToolError> {
     let room = PrivateTempDir::new()?;
     let root = context.workspace()?.root().to_path_buf();
     let mut policy = room.policy(context)?;
     policy.listen = Some(port);
-    let mut child = shell(line);
+    let mut child = command;
     for (name, value) in
         [("PORT", port.to_string().as_str()), ("HOST", "127.0.0.1"), ("PYTHONUNBUFFERED", "1")]
     {

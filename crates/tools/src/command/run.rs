@@ -9,10 +9,10 @@ use crate::result::{Confidence, Output, ToolError};
 use crate::tool::Tool;
 use async_trait::async_trait;
 use marvin_base::atomic::{self, WriteError};
-use marvin_base::child::{Child, Ending};
+use marvin_base::child::Ending;
 use marvin_base::files::{self, Links};
 use marvin_base::truncate;
-use marvin_gate::{Intent, Touches};
+use marvin_gate::{Intent, JudgedCommand, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -79,7 +79,7 @@ impl Tool for RunCommand {
             return Err(ToolError::Usage("run_command needs `command`: the line to run.".into()));
         }
         let room = PrivateTempDir::new()?;
-        let mut child = shell(&input.command);
+        let mut child = context.judged(&input.command)?;
         child.deadline = seconds(input.timeout, context);
         let done = contained(child, room.policy(context)?, context).await?;
         let mut output = describe(&input, &done);
@@ -105,19 +105,18 @@ pub struct LineOutcome {
     pub tampered: Vec<String>,
 }
 
-/// Runs a line as [`RunCommand`] does, for the shell's own ends. The gate was asked before.
+/// Runs a command as [`RunCommand`] does, for the shell's own ends.
 ///
 /// # Errors
 /// When it cannot be started or contained.
 pub async fn run_line(
-    line: &str,
+    mut command: JudgedCommand,
     deadline: Duration,
     context: &ToolContext,
 ) -> Result<LineOutcome, ToolError> {
     let room = PrivateTempDir::new()?;
-    let mut child = shell(line);
-    child.deadline = deadline;
-    let done = contained(child, room.policy(context)?, context).await?;
+    command.deadline = deadline;
+    let done = contained(command, room.policy(context)?, context).await?;
     Ok(LineOutcome {
         ending: done.outcome.ending,
         error: done.error(),
@@ -180,19 +179,18 @@ impl OutputFiles {
 /// # Errors
 /// When it cannot be started or sandboxed.
 pub async fn run_kept(
-    line: &str,
+    mut command: JudgedCommand,
     deadline: Duration,
     kept: &OutputFiles,
     context: &ToolContext,
 ) -> Result<(LineOutcome, String, String), ToolError> {
     let room = PrivateTempDir::new()?;
     kept.clear();
-    let mut child = shell(line);
-    child.output_files = Some((kept.file(".out"), kept.file(".err")));
-    child.status_file = Some(kept.file(".code"));
-    child.deadline = deadline;
-    child.set.extend(kept.variables.clone());
-    let done = contained(child, room.policy(context)?, context).await?;
+    command.output_files = Some((kept.file(".out"), kept.file(".err")));
+    command.status_file = Some(kept.file(".code"));
+    command.deadline = deadline;
+    command.set.extend(kept.variables.clone());
+    let done = contained(command, room.policy(context)?, context).await?;
     let ran = LineOutcome {
         ending: done.outcome.ending,
         error: done.error(),
@@ -201,11 +199,6 @@ pub async fn run_kept(
         tampered: done.tampered,
     };
     Ok((ran, kept.said(".out"), kept.said(".err")))
-}
-
-/// A line for bash, as every tool runs one.
-pub(super) fn shell(line: &str) -> Child {
-    Child::new("bash").args(["-o", "pipefail", "-c", line])
 }
 
 fn describe(input: &CommandInput, done: &ContainedRun) -> Output<CommandData> {

@@ -3,10 +3,10 @@
 use crate::command::{ContainedRun, PrivateTempDir, contained};
 use crate::context::ToolContext;
 use crate::result::ToolError;
-use marvin_base::child::Child;
 use marvin_base::environment::Environment;
 use marvin_base::files::{self, Links};
 use marvin_base::truncate;
+use marvin_gate::JudgedCommand;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -91,7 +91,8 @@ impl Repository {
         let mut child = self.child(overrules);
         child.set.insert("GIT_OPTIONAL_LOCKS".into(), "0".into());
         child.deadline = READING;
-        contained(child.args(words.iter().copied()), policy, context).await
+        child.arguments.extend(words.iter().map(Into::into));
+        contained(child, policy, context).await
     }
 
     /// Runs git to change something; hooks and filters of the project run with it.
@@ -121,13 +122,14 @@ impl Repository {
         child.set.extend(more.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string())));
         child.input = input;
         child.deadline = CHANGING;
-        contained(child.args(words.iter().copied()), policy, context).await
+        child.arguments.extend(words.iter().map(Into::into));
+        contained(child, policy, context).await
     }
 
-    fn child(&self, mut overrules: Vec<(String, String)>) -> Child {
+    fn child(&self, mut overrules: Vec<(String, String)>) -> JudgedCommand {
         // A person pointed the shell at this directory, whoever owns it.
         overrules.push(("safe.directory".to_string(), self.root.display().to_string()));
-        let mut child = Child::new(&self.git).args(["--no-pager"]);
+        let mut child = JudgedCommand::own(&self.git, &["--no-pager"]);
         child.keep = MAX_OUTPUT_BYTES;
         let mut set = BTreeMap::from([("GIT_CONFIG_COUNT".to_string(), overrules.len().to_string())]);
         for (number, (key, value)) in overrules.into_iter().enumerate() {

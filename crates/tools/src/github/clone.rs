@@ -10,12 +10,12 @@ use crate::result::{FROM_WEB, Output, ToolError};
 use crate::tool::Tool;
 use crate::web::get;
 use async_trait::async_trait;
-use marvin_base::child::{self, Child, Ending};
+use marvin_base::child::Ending;
 use marvin_base::settings::table;
 use marvin_base::{ids, truncate};
 use marvin_gate::network::{Destination, Guard, Host, Service};
 use marvin_gate::sandbox::Policy;
-use marvin_gate::{Decision, Intent, Refusal, RefusalKind, Touches, Workspace, secrets};
+use marvin_gate::{Decision, Intent, JudgedCommand, Refusal, RefusalKind, Touches, Workspace, secrets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -202,8 +202,9 @@ async fn clone(
         .prefix("marvin-")
         .tempdir()
         .map_err(|error| ToolError::Failed(format!("cannot make a temporary directory: {error}")))?;
-    let mut child = Child::new("git").args(arguments(&destination, &addresses, shallow));
-    child = child.args(["--", destination.url().as_str()]).args([to.as_os_str()]);
+    let mut child = JudgedCommand::own("git", &[]);
+    child.arguments.extend(arguments(&destination, &addresses, shallow).into_iter().map(Into::into));
+    child.arguments.extend(["--".into(), destination.url().as_str().into(), to.into()]);
     // Not in the project, whose own repository git would look at first.
     child.directory = Some(temporary.path().to_path_buf());
     child.deadline = deadline;
@@ -218,7 +219,7 @@ async fn clone(
     let limit = context.settings.count(&table::GITHUB_CLONE_BYTES) as u64;
     let cancel = context.cancel.child_token();
     let watching = tokio::spawn(watch(to.to_path_buf(), limit, cancel.clone()));
-    let outcome = child::run(child, &cancel).await.map_err(|error| ToolError::Failed(error.to_string()));
+    let outcome = child.run(&cancel).await.map_err(|error| ToolError::Failed(error.to_string()));
     watching.abort();
     let outcome = outcome?;
     let too_large = || {

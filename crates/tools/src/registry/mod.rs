@@ -20,7 +20,7 @@ use marvin_base::settings::nearest_of;
 use marvin_base::truncate;
 use marvin_gate::effects::Grounds;
 use marvin_gate::layers::{Place, learn};
-use marvin_gate::{Access, Decision, Grant, Intent, Verdict, decide, judge, secrets};
+use marvin_gate::{Access, Decision, Grant, Intent, JudgedCall, Verdict, judge, secrets};
 use marvin_model::{Arguments, ToolSpec};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -201,7 +201,9 @@ impl Toolbox {
             Ok(slot) => match arguments::prepare(slot, arguments, context) {
                 Err(error) => refused(slot.tool.name(), &error, context),
                 Ok(prepared) => {
-                    let mut verdict = decided(slot, &prepared.intents, context).await;
+                    let (tool, touches) = (slot.tool.name(), slot.tool.touches());
+                    let call = JudgedCall::decide(tool, touches, &prepared.intents, &context.gate()).await;
+                    let mut verdict = call.verdict().clone();
                     context.duty.heard(&verdict);
                     let mut answered = approved && verdict.decision == Decision::Ask;
                     let grant = if verdict.decision == Decision::Ask {
@@ -213,15 +215,14 @@ impl Toolbox {
                         (verdict, answered) =
                             asked(slot, &prepared.intents, arguments, verdict, &grant, context).await;
                     }
-                    let (result, notice) = if verdict.is_allowed() || answered {
+                    let (result, notice) = if let Some(permit) = call.permit(answered) {
                         granted = reads_granted(&prepared.intents, answered, context);
+                        let mut opened = Box::new(ToolContext { permit, ..context.clone() });
                         if answered {
                             suggest(&prepared.intents, context);
-                            let opened = ToolContext { grant: Some(Arc::new(grant)), ..context.clone() };
-                            start(slot.tool.as_ref(), prepared, &opened).await
-                        } else {
-                            start(slot.tool.as_ref(), prepared, context).await
+                            opened.grant = Some(Arc::new(grant));
                         }
+                        start(slot.tool.as_ref(), prepared, &opened).await
                     } else {
                         (ToolResult::failed(verdict.for_model(), 0), None)
                     };
@@ -268,30 +269,6 @@ fn verdict(slot: &Slot, prepared: &PreparedCall, context: &ToolContext) -> Verdi
             not_offered => not_offered,
         },
     }
-}
-
-/// The verdict on a call that is about to be made: a model may be asked, and what is decided on commands is logged.
-async fn decided(slot: &Slot, intents: &[Intent], context: &ToolContext) -> Verdict {
-    let circumstances = context.gate();
-    let tool = Intent::Tool { name: slot.tool.name().to_string(), touches: slot.tool.touches() };
-    let offered = judge(&tool, &circumstances);
-    if !offered.is_allowed() {
-        return offered;
-    }
-    let mut strictest: Option<Verdict> = None;
-    for intent in intents {
-        let verdict = decide(intent, &circumstances).await;
-        let denied = verdict.decision == Decision::Deny;
-        strictest = Some(match strictest {
-            Some(before) => before.strictest(verdict),
-            None => verdict,
-        });
-        // Nothing is stricter; no model need be asked about the rest.
-        if denied {
-            break;
-        }
-    }
-    strictest.unwrap_or(offered)
 }
 
 /// Puts a call that the gate does not decide alone to the person, if there is one; gives whether they said yes. What was

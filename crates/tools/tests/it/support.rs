@@ -6,7 +6,7 @@ use marvin_base::open_dir::OpenDir;
 use marvin_base::redact::Redactor;
 use marvin_base::settings::{Settings, Sources};
 use marvin_gate::layers::Log;
-use marvin_gate::{Access, Duty, Layers, Workspace};
+use marvin_gate::{Access, Duty, Layers, Permit, Workspace};
 use marvin_model::Arguments;
 use marvin_tools::{CallOutcome, Mode, ToolContext, Toolbox};
 use serde_json::{Value, json};
@@ -56,6 +56,7 @@ impl House {
             progress: None,
             approver: None,
             grant: None,
+            permit: Permit::default(),
         };
         House { _directory: directory, home, root, toolbox: Toolbox::new(mode, access), context }
     }

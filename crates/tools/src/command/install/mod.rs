@@ -10,7 +10,7 @@ mod names;
 pub use manager::Manager;
 
 use super::contained::{PrivateTempDir, contained, seconds};
-use super::run::{OutputText, shell};
+use super::run::OutputText;
 use crate::context::ToolContext;
 use crate::result::{Confidence, Output, ToolError};
 use crate::tool::Tool;
@@ -120,7 +120,7 @@ impl Tool for InstallPackages {
         let room = PrivateTempDir::new()?;
         let mut policy = room.policy(context)?;
         policy.network = true;
-        let mut child = shell(&line);
+        let mut child = context.judged(&line)?;
         child.set.extend(index_variables(context));
         manager.prepare(&mut child, &mut policy, room.path(), context)?;
         child.deadline = seconds(input.timeout, context);

@@ -13,16 +13,15 @@ mod summary;
 mod tap;
 
 use super::contained::{ContainedRun, PrivateTempDir, contained, line_of, seconds};
-use super::run::{OutputText, shell};
+use super::run::OutputText;
 use crate::context::ToolContext;
 use crate::result::{Confidence, Output, ToolError};
 use crate::tool::Tool;
 use async_trait::async_trait;
 use detect::{Plan, plan};
-use marvin_base::child::Child;
 use marvin_base::files::{self, Links};
 use marvin_base::truncate;
-use marvin_gate::{Intent, Touches};
+use marvin_gate::{Intent, JudgedCommand, Touches};
 pub use proof::{BaselineTree, TestSeal, TestsCheck, TestsVerdict, verified_line, verify_tests};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -208,13 +207,10 @@ fn report_words(runner: Runner, words: &mut Vec<String>, room: &Path) {
 }
 
 /// The program with the flags that make it report.
-fn child(plan: &Plan, room: &Path, context: &ToolContext) -> Result<Child, ToolError> {
+fn child(plan: &Plan, room: &Path, context: &ToolContext) -> Result<JudgedCommand, ToolError> {
     let mut words = plan.words.clone();
     report_words(plan.runner, &mut words, room);
-    let mut child = match words.split_first() {
-        Some((program, rest)) => Child::new(program).args(rest),
-        None => shell(&plan.line),
-    };
+    let mut child = context.judged(&plan.line)?.with_words(&words);
     for (name, value) in [("NO_COLOR", "1"), ("FORCE_COLOR", "0"), ("CARGO_TERM_COLOR", "never"), ("CI", "1")]
     {
         child.set.insert(name.into(), value.into());

@@ -15,10 +15,8 @@ mod tree;
 use super::detect::{Plan, plan};
 use super::{Counts, MAX_STREAM_BYTES, TestsData, TestsInput, count, describe, report_words};
 use crate::command::contained::{PrivateTempDir, contained, seconds};
-use crate::command::run::shell;
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError};
-use marvin_base::child::Child;
 use marvin_gate::Workspace;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -193,10 +191,7 @@ async fn run(
     let room = PrivateTempDir::new()?;
     let mut words = clean::words(plan);
     report_words(plan.runner, &mut words, room.path());
-    let mut child = match words.split_first() {
-        Some((program, rest)) => Child::new(program).args(rest),
-        None => shell(&plan.line),
-    };
+    let mut child = context.judged(&plan.line)?.with_words(&words);
     clean::environment(&mut child, room.path(), workspace, root, seal);
     child.deadline = seconds(input.timeout, &context);
     child.keep = MAX_STREAM_BYTES;
