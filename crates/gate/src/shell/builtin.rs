@@ -17,76 +17,63 @@ pub(super) fn declares(word: &Word) -> bool {
 }
 
 impl Shell<'_> {
-    /// Runs a builtin; `None` when the command is none, or has to be judged like a program all the same.
+    /// Runs a builtin; `None` for a program, and for a builtin that is judged like one.
     pub(super) fn builtin(&mut self, name: &str, words: &[Word], around: &InheritedIo) -> Option<Stream> {
         let rest = words.get(1..).unwrap_or_default();
         match name {
             "cd" | "pushd" | "chdir" => {
                 self.enter(rest);
                 self.emit(words.to_vec(), Vec::new(), around);
-                Some(Stream::empty())
             }
             "popd" => {
                 self.state.directories = vec![Word::unknown(UnknownReason::Variable, Taint::NONE)];
-                Some(Stream::empty())
             }
+            "unset" => self.unset(words, around),
+            "read" => self.read(rest, around),
+            "mapfile" | "readarray" => self.map_file(rest, around),
+            "trap" => {
+                let skipped = rest.iter().take_while(|word| word.beginning().starts_with('-')).count();
+                if let Some(action) = rest.get(skipped) {
+                    let text = self.source(std::slice::from_ref(action));
+                    self.script(&text, &InheritedIo::default());
+                }
+            }
+            "alias" => self.alias(rest),
+            "hash" => self.hash(rest),
+            "set" => self.set_options(words, around),
+            "shift" => {
+                self.check_numbers(rest);
+                let count = rest.first().and_then(|word| word.text()?.parse().ok()).unwrap_or(1);
+                let kept = self.state.positional.split_off(count.min(self.state.positional.len()));
+                self.state.positional = kept;
+            }
+            "let" => rest.iter().for_each(|word| self.evaluate(word)),
+            "exit" | "return" | "break" | "continue" | ":" | "true" | "false" | "wait" | "times" | "jobs"
+            | "getopts" | "shopt" | "umask" | "caller" | "suspend" | "logout" | "ulimit" => {
+                self.plain_builtin(name, words, around);
+            }
+            _ => return self.builtin_with_output(name, rest, around),
+        }
+        Some(Stream::empty())
+    }
+
+    /// Builtins that print, run a script, or are judged like a program as well.
+    fn builtin_with_output(&mut self, name: &str, rest: &[Word], around: &InheritedIo) -> Option<Stream> {
+        match name {
             "export" | "declare" | "typeset" | "local" | "readonly" => {
                 self.declare(rest);
                 Some(Stream::unknown(Taint::NONE))
             }
-            "unset" => {
-                if rest.iter().any(|word| word.beginning().starts_with("HIST")) {
-                    self.emit(words.to_vec(), Vec::new(), around);
-                }
-                for name in rest.iter().filter(|word| !word.beginning().starts_with('-')) {
-                    self.check_name(name);
-                }
-                for name in rest.iter().filter_map(Word::text) {
-                    Rc::make_mut(&mut self.state.variables).remove(&*name);
-                    Rc::make_mut(&mut self.state.functions).remove(&*name);
-                }
-                Some(Stream::empty())
+            "complete" | "compgen" | "bind" => {
+                self.completion(name, rest);
+                Some(Stream::unknown(Taint::NONE))
             }
-            "read" => {
-                self.read(rest, around);
-                Some(Stream::empty())
+            "printf" => self.printf(rest),
+            "eval" => Some(self.eval(rest, around)),
+            "source" | "." => {
+                let (path, arguments) = rest.split_first()?;
+                Some(self.source_file(path, arguments, around))
             }
-            "mapfile" | "readarray" => {
-                self.map_file(rest, around);
-                Some(Stream::empty())
-            }
-            "printf" => match rest {
-                [flag, variable, arguments @ ..] if flag.is("-v") => {
-                    self.check_name(variable);
-                    let plain: Option<Vec<_>> = arguments.iter().map(Word::text).collect();
-                    let plain = plain.and_then(|words| {
-                        super::const_eval::printf(&words.iter().map(|word| &**word).collect::<Vec<_>>())
-                    });
-                    let value = plain
-                        .map_or_else(|| Word::unknown(UnknownReason::Variable, Taint::NONE), Word::known);
-                    match variable.text() {
-                        Some(name) => {
-                            let name = name.into_owned();
-                            self.notable(&name, std::slice::from_ref(&value));
-                            self.assign(&name, vec![value], false);
-                        }
-                        None => self.doubt("a variable whose name is not known"),
-                    }
-                    Some(Stream::empty())
-                }
-                [flag, ..] if flag.beginning().starts_with("-v") => {
-                    self.doubt("a variable whose name is not known");
-                    None
-                }
-                [format, arguments @ ..] => {
-                    // Some shells evaluate the argument of `%d`.
-                    if format.shown().split('%').skip(1).any(is_numeric_conversion) {
-                        self.check_numbers(arguments);
-                    }
-                    None
-                }
-                [] => None,
-            },
             "test" | "[" => {
                 for pair in rest.windows(2) {
                     if let [flag, name] = pair
@@ -98,145 +85,180 @@ impl Shell<'_> {
                 self.check_numbers(rest);
                 None
             }
-            "eval" => {
-                if let Some(word) = rest.iter().find(|word| word.is_unknown()) {
-                    self.hidden(word.taint(), "a script that is not known");
+            "enable" => {
+                let loads = |text: &str| text.starts_with('-') && text.contains('f');
+                if rest.iter().any(|word| loads(&word.beginning())) {
+                    self.doubt("a builtin that is loaded from a file");
                 }
-                self.spliced(rest);
-                let environment =
-                    |piece: &Piece| matches!(piece, Piece::Unknown { why: UnknownReason::Variable, .. });
-                if rest.iter().flat_map(|word| &word.pieces).any(environment) {
-                    self.doubt("a script into which a value from outside is put");
-                }
-                let decoded = rest.iter().any(|word| word.taint().has(Taint::DECODED));
-                let text = self.source(rest);
-                if decoded || self.was_encoded(&text) {
-                    self.doubt("a script that was encoded");
-                }
-                Some(self.script(&text, around))
-            }
-            "source" | "." => match rest {
-                [] => None,
-                [path, arguments @ ..] => {
-                    let arguments = arguments.to_vec();
-                    let Some(content) = self.script_file(path, around) else {
-                        // Judged as a shell that is given the file: where it lies decides. What a tool chain or the
-                        // person's own start-up put into the home is theirs.
-                        if path.text().is_some_and(|path| self.is_own_script(&path)) {
-                            return Some(Stream::unknown(Taint::NONE));
-                        }
-                        self.emit(vec![Word::known("bash"), path.clone()], Vec::new(), around);
-                        return Some(Stream::unknown(Taint::NONE));
-                    };
-                    Some(self.run_text(&content, arguments, around, false))
-                }
-            },
-            "trap" => {
-                let skipped = rest.iter().take_while(|word| word.beginning().starts_with('-')).count();
-                if let Some(action) = rest.get(skipped) {
-                    let text = self.source(std::slice::from_ref(action));
-                    self.script(&text, &InheritedIo::default());
-                }
-                Some(Stream::empty())
-            }
-            "alias" => {
-                for word in rest {
-                    match word
-                        .text()
-                        .and_then(|text| text.split_once('=').map(|(a, b)| (a.to_string(), b.to_string())))
-                    {
-                        Some((name, text)) => {
-                            Rc::make_mut(&mut self.state.aliases).insert(name, text);
-                        }
-                        None if word.text().is_none() => self.doubt("an alias that is not known"),
-                        None => {}
-                    }
-                }
-                Some(Stream::empty())
-            }
-            "hash" => {
-                if let [flag, path, name] = rest
-                    && flag.is("-p")
-                    && let (Some(path), Some(name)) = (path.text(), name.text())
-                {
-                    let (path, name) = (path.into_owned(), name.into_owned());
-                    Rc::make_mut(&mut self.state.aliases).insert(name, path);
-                }
-                Some(Stream::empty())
-            }
-            "set" => {
-                if rest.iter().any(|word| word.is("history")) {
-                    self.emit(words.to_vec(), Vec::new(), around);
-                }
-                let ends = |word: &Word| {
-                    let text = word.beginning();
-                    text.starts_with('-') && !text.starts_with("--") && text.contains('e')
-                        || text == "errexit"
-                };
-                let mut options = rest.iter().take_while(|word| !word.is("--"));
-                self.state.strict |= self.perhaps == 0 && options.any(ends);
-                if let Some(at) = rest.iter().position(|word| word.is("--")) {
-                    self.state.positional = rest.get(at + 1..).unwrap_or_default().to_vec();
-                } else if rest.first().is_some_and(|word| !word.beginning().starts_with(['-', '+'])) {
-                    self.state.positional = rest.to_vec();
-                }
-                Some(Stream::empty())
-            }
-            "shift" => {
-                self.check_numbers(rest);
-                let count = rest.first().and_then(|word| word.text()?.parse().ok()).unwrap_or(1);
-                let kept = self.state.positional.split_off(count.min(self.state.positional.len()));
-                self.state.positional = kept;
-                Some(Stream::empty())
-            }
-            "let" => {
-                rest.iter().for_each(|word| self.evaluate(word));
-                Some(Stream::empty())
-            }
-            "complete" | "compgen" | "bind" => {
-                // A list of words is expanded; the others are commands.
-                if let Some(at) = rest.iter().position(|word| word.is("-W")) {
-                    let list = rest.get(at + 1).cloned().unwrap_or_default();
-                    self.prompt(&list);
-                }
-                let runs = |word: &&Word| matches!(word.text().as_deref(), Some("-C" | "-F" | "-x"));
-                if let Some(at) = rest.iter().position(|word| runs(&word)) {
-                    let text = self.source(rest.get(at + 1..=at + 1).unwrap_or_default());
-                    let text = text
-                        .split_once(':')
-                        .filter(|_| name == "bind")
-                        .map_or(text.clone(), |(_, action)| action.to_string());
-                    self.script(&text, &InheritedIo::default());
-                }
-                if name == "bind" && rest.iter().any(|word| word.shown().contains(':')) {
-                    self.doubt("a key that is bound to a command");
-                }
-                Some(Stream::unknown(Taint::NONE))
-            }
-            "enable"
-                if rest
-                    .iter()
-                    .any(|word| word.beginning().starts_with('-') && word.beginning().contains('f')) =>
-            {
-                self.doubt("a builtin that is loaded from a file");
                 None
-            }
-            "exit" | "return" | "break" | "continue" | ":" | "true" | "false" | "wait" | "times" | "jobs"
-            | "getopts" | "shopt" | "umask" | "caller" | "suspend" | "logout" | "ulimit" => {
-                self.check_numbers(rest);
-                let named = match name {
-                    "getopts" => rest.get(1),
-                    "wait" => rest.iter().position(|word| word.is("-p")).and_then(|at| rest.get(at + 1)),
-                    _ => None,
-                };
-                if let Some(word) = named {
-                    self.check_name(word);
-                }
-                self.emit(words.to_vec(), Vec::new(), around);
-                Some(Stream::empty())
             }
             _ => None,
         }
+    }
+
+    /// Forgets variables and functions.
+    fn unset(&mut self, words: &[Word], around: &InheritedIo) {
+        let rest = words.get(1..).unwrap_or_default();
+        if rest.iter().any(|word| word.beginning().starts_with("HIST")) {
+            self.emit(words.to_vec(), Vec::new(), around);
+        }
+        for name in rest.iter().filter(|word| !word.beginning().starts_with('-')) {
+            self.check_name(name);
+        }
+        for name in rest.iter().filter_map(Word::text) {
+            Rc::make_mut(&mut self.state.variables).remove(&*name);
+            Rc::make_mut(&mut self.state.functions).remove(&*name);
+        }
+    }
+
+    /// `printf -v` assigns; formats for numbers evaluate their arguments.
+    fn printf(&mut self, rest: &[Word]) -> Option<Stream> {
+        match rest {
+            [flag, variable, arguments @ ..] if flag.is("-v") => {
+                self.check_name(variable);
+                let plain: Option<Vec<_>> = arguments.iter().map(Word::text).collect();
+                let plain = plain.and_then(|words| {
+                    super::const_eval::printf(&words.iter().map(|word| &**word).collect::<Vec<_>>())
+                });
+                let value =
+                    plain.map_or_else(|| Word::unknown(UnknownReason::Variable, Taint::NONE), Word::known);
+                match variable.text() {
+                    Some(name) => {
+                        let name = name.into_owned();
+                        self.notable(&name, std::slice::from_ref(&value));
+                        self.assign(&name, vec![value], false);
+                    }
+                    None => self.doubt("a variable whose name is not known"),
+                }
+                Some(Stream::empty())
+            }
+            [flag, ..] if flag.beginning().starts_with("-v") => {
+                self.doubt("a variable whose name is not known");
+                None
+            }
+            [format, arguments @ ..] => {
+                // Some shells evaluate the argument of `%d`.
+                if format.shown().split('%').skip(1).any(is_numeric_conversion) {
+                    self.check_numbers(arguments);
+                }
+                None
+            }
+            [] => None,
+        }
+    }
+
+    /// Walks the script that the words of `eval` make.
+    fn eval(&mut self, rest: &[Word], around: &InheritedIo) -> Stream {
+        if let Some(word) = rest.iter().find(|word| word.is_unknown()) {
+            self.hidden(word.taint(), "a script that is not known");
+        }
+        self.spliced(rest);
+        let environment =
+            |piece: &Piece| matches!(piece, Piece::Unknown { why: UnknownReason::Variable, .. });
+        if rest.iter().flat_map(|word| &word.pieces).any(environment) {
+            self.doubt("a script into which a value from outside is put");
+        }
+        let decoded = rest.iter().any(|word| word.taint().has(Taint::DECODED));
+        let text = self.source(rest);
+        if decoded || self.was_encoded(&text) {
+            self.doubt("a script that was encoded");
+        }
+        self.script(&text, around)
+    }
+
+    /// Walks a script in this shell, if its text is known.
+    fn source_file(&mut self, path: &Word, arguments: &[Word], around: &InheritedIo) -> Stream {
+        if let Some(content) = self.script_file(path, around) {
+            return self.run_text(&content, arguments.to_vec(), around, false);
+        }
+        // Judged as a shell that is given the file: where it lies decides. What a tool chain or the person's own start-up
+        // put into the home is theirs.
+        if !path.text().is_some_and(|path| self.is_own_script(&path)) {
+            self.emit(vec![Word::known("bash"), path.clone()], Vec::new(), around);
+        }
+        Stream::unknown(Taint::NONE)
+    }
+
+    /// Remembers aliases for the rest of the line.
+    fn alias(&mut self, rest: &[Word]) {
+        for word in rest {
+            match word
+                .text()
+                .and_then(|text| text.split_once('=').map(|(a, b)| (a.to_string(), b.to_string())))
+            {
+                Some((name, text)) => {
+                    Rc::make_mut(&mut self.state.aliases).insert(name, text);
+                }
+                None if word.text().is_none() => self.doubt("an alias that is not known"),
+                None => {}
+            }
+        }
+    }
+
+    /// `hash -p PATH NAME` is an alias for the path.
+    fn hash(&mut self, rest: &[Word]) {
+        if let [flag, path, name] = rest
+            && flag.is("-p")
+            && let (Some(path), Some(name)) = (path.text(), name.text())
+        {
+            let (path, name) = (path.into_owned(), name.into_owned());
+            Rc::make_mut(&mut self.state.aliases).insert(name, path);
+        }
+    }
+
+    /// Options and positional parameters of this shell.
+    fn set_options(&mut self, words: &[Word], around: &InheritedIo) {
+        let rest = words.get(1..).unwrap_or_default();
+        if rest.iter().any(|word| word.is("history")) {
+            self.emit(words.to_vec(), Vec::new(), around);
+        }
+        let ends = |word: &Word| {
+            let text = word.beginning();
+            text.starts_with('-') && !text.starts_with("--") && text.contains('e') || text == "errexit"
+        };
+        let mut options = rest.iter().take_while(|word| !word.is("--"));
+        self.state.strict |= self.perhaps == 0 && options.any(ends);
+        if let Some(at) = rest.iter().position(|word| word.is("--")) {
+            self.state.positional = rest.get(at + 1..).unwrap_or_default().to_vec();
+        } else if rest.first().is_some_and(|word| !word.beginning().starts_with(['-', '+'])) {
+            self.state.positional = rest.to_vec();
+        }
+    }
+
+    /// Commands that completion and key bindings run.
+    fn completion(&mut self, name: &str, rest: &[Word]) {
+        // A list of words is expanded; the others are commands.
+        if let Some(at) = rest.iter().position(|word| word.is("-W")) {
+            let list = rest.get(at + 1).cloned().unwrap_or_default();
+            self.prompt(&list);
+        }
+        let runs = |word: &&Word| matches!(word.text().as_deref(), Some("-C" | "-F" | "-x"));
+        if let Some(at) = rest.iter().position(|word| runs(&word)) {
+            let text = self.source(rest.get(at + 1..=at + 1).unwrap_or_default());
+            let text = text
+                .split_once(':')
+                .filter(|_| name == "bind")
+                .map_or(text.clone(), |(_, action)| action.to_string());
+            self.script(&text, &InheritedIo::default());
+        }
+        if name == "bind" && rest.iter().any(|word| word.shown().contains(':')) {
+            self.doubt("a key that is bound to a command");
+        }
+    }
+
+    /// A builtin that is judged like a program and changes nothing that is followed.
+    fn plain_builtin(&mut self, name: &str, words: &[Word], around: &InheritedIo) {
+        let rest = words.get(1..).unwrap_or_default();
+        self.check_numbers(rest);
+        let named = match name {
+            "getopts" => rest.get(1),
+            "wait" => rest.iter().position(|word| word.is("-p")).and_then(|at| rest.get(at + 1)),
+            _ => None,
+        };
+        if let Some(word) = named {
+            self.check_name(word);
+        }
+        self.emit(words.to_vec(), Vec::new(), around);
     }
 
     /// `cd`: where the next commands run.
@@ -421,7 +443,7 @@ impl Shell<'_> {
         self.assign(&name, values, false);
     }
 
-    /// Words as the text of a script: what is not known stands as a variable that nobody set.
+    /// Words as the text of a script: what is not known stands as a variable that is not set.
     pub(super) fn source(&self, words: &[Word]) -> String {
         let text = |word: &Word| -> String {
             word.pieces

@@ -108,34 +108,96 @@ impl Shell<'_> {
     /// The values of an expansion.
     pub(super) fn parameter(&mut self, expression: &ParameterExpr, quoted: bool) -> Vec<Word> {
         use ParameterExpr as Form;
-        let unset = |quoted: bool| {
-            let piece = Piece::Unknown { why: UnknownReason::Variable, taint: Taint::NONE, splits: !quoted };
-            vec![Word { pieces: vec![piece] }]
-        };
         match expression {
-            Form::Parameter { parameter, indirect } => {
-                let concatenates = matches!(
-                    parameter,
-                    Parameter::Special(SpecialParameter::AllPositionalParameters { concatenate: true })
-                        | Parameter::NamedWithAllIndices { concatenate: true, .. }
-                );
-                match self.values(parameter, *indirect) {
-                    Some(values) if quoted && concatenates => vec![self.joined(&values)],
-                    Some(values) => values,
-                    None if matches!(parameter, Parameter::Positional(_)) => Vec::new(),
-                    None => match parameter {
-                        Parameter::Named(name) if is_secret_variable(name) => {
-                            let piece = Piece::Unknown {
-                                why: UnknownReason::Variable,
-                                taint: Taint::SECRET,
-                                splits: !quoted,
-                            };
-                            vec![Word { pieces: vec![piece] }]
-                        }
-                        _ => unset(quoted),
-                    },
+            Form::Parameter { parameter, indirect } => self.plain_value(parameter, *indirect, quoted),
+            Form::UseDefaultValues { .. }
+            | Form::AssignDefaultValues { .. }
+            | Form::IndicateErrorIfNullOrUnset { .. }
+            | Form::UseAlternativeValue { .. } => self.conditional_value(expression, quoted),
+            Form::RemoveSmallestSuffixPattern { .. }
+            | Form::RemoveLargestSuffixPattern { .. }
+            | Form::RemoveSmallestPrefixPattern { .. }
+            | Form::RemoveLargestPrefixPattern { .. }
+            | Form::UppercaseFirstChar { .. }
+            | Form::LowercaseFirstChar { .. }
+            | Form::UppercasePattern { .. }
+            | Form::LowercasePattern { .. } => self.edited_value(expression),
+            Form::ParameterLength { parameter, indirect } => {
+                let values = self.values(parameter, *indirect);
+                let length = match parameter {
+                    Parameter::NamedWithAllIndices { .. } => values.map(|values| values.len()),
+                    _ => values.and_then(|values| {
+                        values.first().and_then(|word| word.text().map(|text| text.chars().count()))
+                    }),
+                };
+                vec![length.map_or_else(
+                    || Word::unknown(UnknownReason::Variable, Taint::NUMBER),
+                    |length| Word::known(length.to_string()),
+                )]
+            }
+            Form::Substring { parameter, indirect, offset, length } => {
+                let offset = self.arithmetic(&offset.value);
+                let length = length.as_ref().map(|length| self.arithmetic(&length.value));
+                let number = |word: &Word| word.text().and_then(|text| text.trim().parse::<i64>().ok());
+                let bounds = (number(&offset), length.as_ref().map(number));
+                let values = self.values(parameter, *indirect).unwrap_or_else(|| unset(quoted));
+                match bounds {
+                    (Some(offset), None) => each(values, |text| Some(text::substring(text, offset, None))),
+                    (Some(offset), Some(Some(length))) => {
+                        each(values, |text| Some(text::substring(text, offset, Some(length))))
+                    }
+                    _ => vec![Word::unknown(UnknownReason::Arithmetic, Taint::NONE)],
                 }
             }
+            Form::Transform { parameter, indirect, op } => {
+                let values = self.values(parameter, *indirect).unwrap_or_else(|| unset(quoted));
+                self.transformed(values, op)
+            }
+            Form::ReplaceSubstring { parameter, indirect, pattern, replacement, match_kind } => {
+                let pattern = self.single(pattern);
+                let with = replacement.as_deref().map(|text| self.single(text)).unwrap_or_default();
+                let values = self.values(parameter, *indirect).unwrap_or_else(|| unset(quoted));
+                match (pattern.text(), with.text()) {
+                    _ if !self.charge_square(&values) => {
+                        vec![Word::unknown(UnknownReason::Unreadable, Taint::NONE)]
+                    }
+                    (Some(pattern), Some(with)) => {
+                        each(values, |text| substituted(text, &pattern, &with, match_kind))
+                    }
+                    _ => vec![Word::unknown(UnknownReason::Variable, Taint::NONE)],
+                }
+            }
+            Form::MemberKeys { variable_name, .. } => {
+                let list = self.state.variables.get(variable_name);
+                let taint = Taint::NONE.numeric(list.is_some_and(|list| !list.associative));
+                vec![Word::unknown(UnknownReason::Variable, taint)]
+            }
+            Form::VariableNames { .. } => vec![Word::unknown(UnknownReason::Variable, Taint::NONE)],
+        }
+    }
+
+    /// `$x`, `${x[1]}`, `"$*"`.
+    fn plain_value(&mut self, parameter: &Parameter, indirect: bool, quoted: bool) -> Vec<Word> {
+        let concatenates = matches!(
+            parameter,
+            Parameter::Special(SpecialParameter::AllPositionalParameters { concatenate: true })
+                | Parameter::NamedWithAllIndices { concatenate: true, .. }
+        );
+        match self.values(parameter, indirect) {
+            Some(values) if quoted && concatenates => vec![self.joined(&values)],
+            Some(values) => values,
+            None => match parameter {
+                Parameter::Positional(_) => Vec::new(),
+                Parameter::Named(name) if is_secret_variable(name) => unset_with(Taint::SECRET, quoted),
+                _ => unset(quoted),
+            },
+        }
+    }
+
+    /// `${x:-a}`, `${x:=a}`, `${x:?a}`, `${x:+a}`.
+    fn conditional_value(&mut self, expression: &ParameterExpr, quoted: bool) -> Vec<Word> {
+        use ParameterExpr as Form;
+        match expression {
             Form::UseDefaultValues { parameter, indirect, default_value, test_type } => {
                 let default = default_value.as_deref().map(|text| self.single(text)).unwrap_or_default();
                 match self.values(parameter, *indirect) {
@@ -168,120 +230,61 @@ impl Shell<'_> {
                     _ => vec![other],
                 }
             }
-            Form::ParameterLength { parameter, indirect } => {
-                let values = self.values(parameter, *indirect);
-                let length = match parameter {
-                    Parameter::NamedWithAllIndices { .. } => values.map(|values| values.len()),
-                    _ => values.and_then(|values| {
-                        values.first().and_then(|word| word.text().map(|text| text.chars().count()))
-                    }),
-                };
-                vec![length.map_or_else(
-                    || Word::unknown(UnknownReason::Variable, Taint::NUMBER),
-                    |length| Word::known(length.to_string()),
-                )]
-            }
+            _ => unset(quoted),
+        }
+    }
+
+    /// `${x%a}`, `${x##a}`, `${x^^}` and the like.
+    fn edited_value(&mut self, expression: &ParameterExpr) -> Vec<Word> {
+        use ParameterExpr as Form;
+        type Edit = fn(&str, &str) -> String;
+        let (parameter, indirect, pattern, edit): (_, _, _, Edit) = match expression {
             Form::RemoveSmallestSuffixPattern { parameter, indirect, pattern } => {
-                self.changed(parameter, *indirect, pattern.as_deref(), |text, pattern| {
-                    pattern::without_end(text, pattern, false)
-                })
+                (parameter, indirect, pattern, |text, pattern| pattern::without_end(text, pattern, false))
             }
             Form::RemoveLargestSuffixPattern { parameter, indirect, pattern } => {
-                self.changed(parameter, *indirect, pattern.as_deref(), |text, pattern| {
-                    pattern::without_end(text, pattern, true)
-                })
+                (parameter, indirect, pattern, |text, pattern| pattern::without_end(text, pattern, true))
             }
             Form::RemoveSmallestPrefixPattern { parameter, indirect, pattern } => {
-                self.changed(parameter, *indirect, pattern.as_deref(), |text, pattern| {
+                (parameter, indirect, pattern, |text, pattern| {
                     pattern::without_beginning(text, pattern, false)
                 })
             }
             Form::RemoveLargestPrefixPattern { parameter, indirect, pattern } => {
-                self.changed(parameter, *indirect, pattern.as_deref(), |text, pattern| {
+                (parameter, indirect, pattern, |text, pattern| {
                     pattern::without_beginning(text, pattern, true)
                 })
             }
             Form::UppercaseFirstChar { parameter, indirect, pattern } => {
-                self.changed(parameter, *indirect, pattern.as_deref(), |text, _| text::first(text, true))
+                (parameter, indirect, pattern, |text, _| text::first(text, true))
             }
             Form::LowercaseFirstChar { parameter, indirect, pattern } => {
-                self.changed(parameter, *indirect, pattern.as_deref(), |text, _| text::first(text, false))
+                (parameter, indirect, pattern, |text, _| text::first(text, false))
             }
             Form::UppercasePattern { parameter, indirect, pattern } => {
-                self.changed(parameter, *indirect, pattern.as_deref(), |text, _| text.to_uppercase())
+                (parameter, indirect, pattern, |text, _| text.to_uppercase())
             }
             Form::LowercasePattern { parameter, indirect, pattern } => {
-                self.changed(parameter, *indirect, pattern.as_deref(), |text, _| text.to_lowercase())
+                (parameter, indirect, pattern, |text, _| text.to_lowercase())
             }
-            Form::Substring { parameter, indirect, offset, length } => {
-                let offset = self.arithmetic(&offset.value);
-                let length = length.as_ref().map(|length| self.arithmetic(&length.value));
-                let number = |word: &Word| word.text().and_then(|text| text.trim().parse::<i64>().ok());
-                let bounds = (number(&offset), length.as_ref().map(number));
-                let values = self.values(parameter, *indirect).unwrap_or_else(|| unset(quoted));
-                match bounds {
-                    (Some(offset), None) => each(values, |text| Some(text::substring(text, offset, None))),
-                    (Some(offset), Some(Some(length))) => {
-                        each(values, |text| Some(text::substring(text, offset, Some(length))))
-                    }
-                    _ => vec![Word::unknown(UnknownReason::Arithmetic, Taint::NONE)],
-                }
+            _ => return vec![Word::unknown(UnknownReason::Variable, Taint::NONE)],
+        };
+        self.changed(parameter, *indirect, pattern.as_deref(), edit)
+    }
+
+    /// `${x@U}` and the like.
+    fn transformed(&mut self, values: Vec<Word>, op: &ParameterTransformOp) -> Vec<Word> {
+        match op {
+            ParameterTransformOp::ToLowerCase => each(values, |text| Some(text.to_lowercase())),
+            ParameterTransformOp::ToUpperCase => each(values, |text| Some(text.to_uppercase())),
+            ParameterTransformOp::CapitalizeInitial => each(values, |text| Some(text::first(text, true))),
+            ParameterTransformOp::ExpandEscapeSequences => each(values, |text| Some(text::ansi_c(text))),
+            // A prompt can hold a substitution, which this form runs.
+            ParameterTransformOp::PromptExpand => {
+                values.iter().for_each(|value| self.prompt(value));
+                vec![Word::unknown(UnknownReason::Variable, Taint::NONE)]
             }
-            Form::Transform { parameter, indirect, op } => {
-                let values = self.values(parameter, *indirect).unwrap_or_else(|| unset(quoted));
-                match op {
-                    ParameterTransformOp::ToLowerCase => each(values, |text| Some(text.to_lowercase())),
-                    ParameterTransformOp::ToUpperCase => each(values, |text| Some(text.to_uppercase())),
-                    ParameterTransformOp::CapitalizeInitial => {
-                        each(values, |text| Some(text::first(text, true)))
-                    }
-                    ParameterTransformOp::ExpandEscapeSequences => {
-                        each(values, |text| Some(text::ansi_c(text)))
-                    }
-                    // A prompt can hold a substitution, which this form runs.
-                    ParameterTransformOp::PromptExpand => {
-                        values.iter().for_each(|value| self.prompt(value));
-                        vec![Word::unknown(UnknownReason::Variable, Taint::NONE)]
-                    }
-                    _ => vec![Word::unknown(UnknownReason::Variable, Taint::NONE)],
-                }
-            }
-            Form::ReplaceSubstring { parameter, indirect, pattern, replacement, match_kind } => {
-                let pattern = self.single(pattern);
-                let with = replacement.as_deref().map(|text| self.single(text)).unwrap_or_default();
-                let values = self.values(parameter, *indirect).unwrap_or_else(|| unset(quoted));
-                match (pattern.text(), with.text()) {
-                    _ if !self.charge_square(&values) => {
-                        vec![Word::unknown(UnknownReason::Unreadable, Taint::NONE)]
-                    }
-                    (Some(pattern), Some(with)) => each(values, |text| match match_kind {
-                        SubstringMatchKind::Anywhere => pattern::replaced(text, &pattern, &with, true),
-                        SubstringMatchKind::FirstOccurrence => {
-                            pattern::replaced(text, &pattern, &with, false)
-                        }
-                        SubstringMatchKind::Prefix | SubstringMatchKind::Suffix
-                            if text.len() > MAX_PATTERN_EDIT_BYTES =>
-                        {
-                            None
-                        }
-                        SubstringMatchKind::Prefix => {
-                            let rest = pattern::without_beginning(text, &pattern, true);
-                            Some(if rest == text { rest } else { format!("{with}{rest}") })
-                        }
-                        SubstringMatchKind::Suffix => {
-                            let rest = pattern::without_end(text, &pattern, true);
-                            Some(if rest == text { rest } else { format!("{rest}{with}") })
-                        }
-                    }),
-                    _ => vec![Word::unknown(UnknownReason::Variable, Taint::NONE)],
-                }
-            }
-            Form::MemberKeys { variable_name, .. } => {
-                let list = self.state.variables.get(variable_name);
-                let taint = Taint::NONE.numeric(list.is_some_and(|list| !list.associative));
-                vec![Word::unknown(UnknownReason::Variable, taint)]
-            }
-            Form::VariableNames { .. } => vec![Word::unknown(UnknownReason::Variable, Taint::NONE)],
+            _ => vec![Word::unknown(UnknownReason::Variable, Taint::NONE)],
         }
     }
 
@@ -377,6 +380,34 @@ impl Shell<'_> {
             _ => return None,
         };
         Some(Variable::one(Word::known(text)))
+    }
+}
+
+/// The value of a variable that the line does not set.
+fn unset(quoted: bool) -> Vec<Word> {
+    unset_with(Taint::NONE, quoted)
+}
+
+fn unset_with(taint: Taint, quoted: bool) -> Vec<Word> {
+    vec![Word { pieces: vec![Piece::Unknown { why: UnknownReason::Variable, taint, splits: !quoted }] }]
+}
+
+/// `${x/a/b}` of a text; `None` when it takes too long to find out.
+fn substituted(text: &str, pattern: &str, with: &str, kind: &SubstringMatchKind) -> Option<String> {
+    match kind {
+        SubstringMatchKind::Anywhere => pattern::replaced(text, pattern, with, true),
+        SubstringMatchKind::FirstOccurrence => pattern::replaced(text, pattern, with, false),
+        SubstringMatchKind::Prefix | SubstringMatchKind::Suffix if text.len() > MAX_PATTERN_EDIT_BYTES => {
+            None
+        }
+        SubstringMatchKind::Prefix => {
+            let rest = pattern::without_beginning(text, pattern, true);
+            Some(if rest == text { rest } else { format!("{with}{rest}") })
+        }
+        SubstringMatchKind::Suffix => {
+            let rest = pattern::without_end(text, pattern, true);
+            Some(if rest == text { rest } else { format!("{rest}{with}") })
+        }
     }
 }
 

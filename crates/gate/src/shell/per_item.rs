@@ -9,93 +9,39 @@ use std::borrow::Cow;
 /// How often a command is followed that runs for each of some lines.
 const MAX_ITEM_RUNS: usize = 16;
 
+/// What the options of `xargs` say.
+#[derive(Debug, Default)]
+struct XargsOptions {
+    /// Words that are options and their values.
+    count: usize,
+    /// The text in the command that an item takes the place of.
+    replace: Option<String>,
+    separator: Option<char>,
+    /// Items come from a file in place of the standard input.
+    from_file: bool,
+}
+
 impl Shell<'_> {
     pub(super) fn xargs(&mut self, words: &[Word], around: &InheritedIo) -> Stream {
-        const VALUES: [&str; 19] = [
-            "-I",
-            "-n",
-            "-P",
-            "-d",
-            "-L",
-            "-a",
-            "-E",
-            "-s",
-            "--max-args",
-            "--max-procs",
-            "--delimiter",
-            "--arg-file",
-            "--max-lines",
-            "--max-chars",
-            "-J",
-            "-R",
-            "-S",
-            "--process-slot-var",
-            "--eof",
-        ];
         let rest = words.get(1..).unwrap_or_default();
-        let mut index = 0;
-        let mut replace = None;
-        let mut separator = None;
-        let mut from_file = false;
-        while let Some(word) = rest.get(index) {
-            let flag = word.beginning();
-            if !flag.starts_with('-') {
-                break;
-            }
-            if word.is("--") {
-                index += 1;
-                break;
-            }
-            if word.is("-I") || word.is("-J") {
-                replace = rest.get(index + 1).and_then(Word::text).map(Cow::into_owned);
-            } else if let Some(text) = flag.strip_prefix("-I") {
-                replace = Some(text.to_string());
-            } else if let Some(text) = flag.strip_prefix("--replace=").or_else(|| flag.strip_prefix("-i")) {
-                replace = Some(if text.is_empty() { "{}".to_string() } else { text.to_string() });
-            } else if flag
-                .strip_prefix("--")
-                .is_some_and(|name| name.len() > 1 && "replace".starts_with(name))
-            {
-                replace = Some("{}".to_string());
-            }
-            if !is_xargs_flag(&flag) {
-                self.doubt("an option of a launcher that is not known");
-            }
-            if let Some(file) = flag.strip_prefix("--arg-file=").or_else(|| flag.strip_prefix("-a")) {
-                let next = rest.get(index + 1).filter(|_| file.is_empty()).cloned();
-                self.touch(super::state::RedirectKind::Read, next.unwrap_or_else(|| Word::known(file)));
-                from_file = true;
-            }
-            if word.is("-d") || word.is("--delimiter") {
-                separator = rest.get(index + 1).and_then(|word| word.text()?.chars().next());
-            } else if let Some(text) = flag.strip_prefix("-d").or_else(|| flag.strip_prefix("--delimiter=")) {
-                separator = super::text::ansi_c(text).chars().next();
-            } else if word.is("--null")
-                || !flag.starts_with("--") && flag.contains('0') && !flag.contains(['n', 'P', 'L', 's', 'I'])
-            {
-                separator = Some('\0');
-            }
-            index += if VALUES.contains(&&*flag) { 2 } else { 1 };
-        }
-        let command = rest.get(index..).unwrap_or_default();
+        let options = self.xargs_options(rest);
+        let command = rest.get(options.count..).unwrap_or_default();
         let command = if command.is_empty() { vec![Word::known("echo")] } else { command.to_vec() };
-        let input = around.input.as_ref().filter(|_| !from_file);
+        let input = around.input.as_ref().filter(|_| !options.from_file);
         let known = input.and_then(|stream| stream.text.clone());
         let taint = input.map_or(Taint::NONE, |stream| stream.taint);
         let items: Vec<Word> = match &known {
             Some(text) => {
-                let items = items(text, separator);
+                let items = items(text, options.separator);
                 if items.len() > super::MAX_EXPANDED_WORDS {
                     self.doubt("more words from a pipe than can be followed");
                 }
                 items.into_iter().take(super::MAX_EXPANDED_WORDS).map(Word::known).collect()
             }
-            None => vec![Word {
-                pieces: vec![Piece::Unknown { why: UnknownReason::Output, taint, splits: true }],
-            }],
+            None => vec![any_items(taint)],
         };
         let quiet = InheritedIo { input: None, redirects: around.redirects.clone() };
-        let Some(mark) = replace else {
+        let Some(mark) = options.replace else {
             let inner = command.into_iter().chain(items).collect();
             return self.nested_list("xargs", inner, &quiet, words);
         };
@@ -113,6 +59,48 @@ impl Shell<'_> {
             output = output.then(self.nested_list("xargs", inner, &quiet, words));
         }
         output
+    }
+
+    /// The options of `xargs` before its command.
+    fn xargs_options(&mut self, words: &[Word]) -> XargsOptions {
+        const VALUES: &str = "-I -n -P -d -L -a -E -s --max-args --max-procs --delimiter --arg-file --max-lines --max-chars \
+            -J -R -S --process-slot-var --eof";
+        let mut options = XargsOptions::default();
+        while let Some(word) = words.get(options.count) {
+            let flag = word.beginning();
+            if !flag.starts_with('-') {
+                break;
+            }
+            if word.is("--") {
+                options.count += 1;
+                break;
+            }
+            let next = words.get(options.count + 1);
+            if word.is("-I") || word.is("-J") {
+                options.replace = next.and_then(Word::text).map(Cow::into_owned);
+            } else if let Some(mark) = replacement_mark(&flag) {
+                options.replace = Some(mark);
+            }
+            if !is_xargs_flag(&flag) {
+                self.doubt("an option of a launcher that is not known");
+            }
+            if let Some(file) = flag.strip_prefix("--arg-file=").or_else(|| flag.strip_prefix("-a")) {
+                let next = next.filter(|_| file.is_empty()).cloned();
+                self.touch(super::state::RedirectKind::Read, next.unwrap_or_else(|| Word::known(file)));
+                options.from_file = true;
+            }
+            if word.is("-d") || word.is("--delimiter") {
+                options.separator = next.and_then(|word| word.text()?.chars().next());
+            } else if let Some(text) = flag.strip_prefix("-d").or_else(|| flag.strip_prefix("--delimiter=")) {
+                options.separator = super::text::ansi_c(text).chars().next();
+            } else if word.is("--null")
+                || !flag.starts_with("--") && flag.contains('0') && !flag.contains(['n', 'P', 'L', 's', 'I'])
+            {
+                options.separator = Some('\0');
+            }
+            options.count += if is_listed(VALUES, &flag) { 2 } else { 1 };
+        }
+        options
     }
 
     pub(super) fn parallel(&mut self, words: &[Word], around: &InheritedIo) -> Stream {
@@ -140,10 +128,7 @@ impl Shell<'_> {
                 let taint = around.input.as_ref().map_or(Taint::NONE, |stream| stream.taint);
                 vec![match around.input.as_ref().and_then(|stream| stream.text.as_ref()) {
                     Some(text) => text.lines().map(Word::known).collect(),
-                    None => {
-                        let any = Piece::Unknown { why: UnknownReason::Output, taint, splits: true };
-                        vec![Word { pieces: vec![any] }]
-                    }
+                    None => vec![any_items(taint)],
                 }]
             }
         };
@@ -187,7 +172,6 @@ impl Shell<'_> {
         const FLAGS: &str = "-k --keep-order --bar --progress --eta --tag -q --quote -0 --null -X -m --xargs --dry-run \
             --line-buffer --lb --linebuffer --ungroup -u --group --will-cite --no-notice --verbose -t -v --silent \
             --shuf --link -r --no-run-if-empty --dryrun";
-        let lists = |list: &str, name: &str| list.split_whitespace().any(|own| own == name);
         let mut index = 0;
         while let Some(word) = words.get(index) {
             let text = word.beginning();
@@ -196,11 +180,11 @@ impl Shell<'_> {
             }
             let name = text.split('=').next().unwrap_or(&text).to_string();
             let letter: String = text.chars().take(2).collect();
-            if lists(FLAGS, &name) || name.len() < text.len() && lists(VALUES, &name) {
+            if is_listed(FLAGS, &name) || name.len() < text.len() && is_listed(VALUES, &name) {
                 index += 1;
-            } else if lists(VALUES, &name) {
+            } else if is_listed(VALUES, &name) {
                 index += 2;
-            } else if !text.starts_with("--") && lists(VALUES, &letter) {
+            } else if !text.starts_with("--") && is_listed(VALUES, &letter) {
                 index += 1;
             } else {
                 self.doubt("an option of parallel that is not known");
@@ -217,6 +201,27 @@ impl Shell<'_> {
         self.through.pop();
         output.unwrap_or_else(|| Stream::unknown(Taint::NONE))
     }
+}
+
+fn is_listed(list: &str, name: &str) -> bool {
+    list.split_whitespace().any(|own| own == name)
+}
+
+/// Items of a list that is not known.
+fn any_items(taint: Taint) -> Word {
+    Word { pieces: vec![Piece::Unknown { why: UnknownReason::Output, taint, splits: true }] }
+}
+
+/// The mark of `-I{}`, `-i`, `--replace` and its abbreviations.
+fn replacement_mark(flag: &str) -> Option<String> {
+    if let Some(text) = flag.strip_prefix("-I") {
+        return Some(text.to_string());
+    }
+    if let Some(text) = flag.strip_prefix("--replace=").or_else(|| flag.strip_prefix("-i")) {
+        return Some(if text.is_empty() { "{}" } else { text }.to_string());
+    }
+    let name = flag.strip_prefix("--")?;
+    (name.len() > 1 && "replace".starts_with(name)).then(|| "{}".to_string())
 }
 
 /// Options of `xargs` that are known; values may be joined to them.

@@ -342,17 +342,7 @@ impl Shell<'_> {
                     words.extend(self.fields(&word.value));
                 }
                 Item::AssignmentWord(assignment, word) => {
-                    // Only declarations take it as an assignment; its text is an argument for the others.
-                    let declares = words.first().is_some_and(super::builtin::declares);
-                    if let (true, AssignmentValue::Array(_)) = (declares, &assignment.value) {
-                        let (name, values) = self.assignment(assignment);
-                        self.assign(&name, values, assignment.append);
-                        words.push(Word::known(name));
-                    } else if declares {
-                        words.push(self.single(&word.value));
-                    } else {
-                        words.extend(self.fields(&word.value));
-                    }
+                    self.assignment_argument(assignment, &word.value, &mut words);
                 }
                 Item::IoRedirect(redirect) => redirects.push(redirect),
                 Item::ProcessSubstitution(kind, inner) => {
@@ -368,23 +358,7 @@ impl Shell<'_> {
             self.redirect(redirect, &mut around, &mut written);
         }
         if words.is_empty() {
-            for (name, values, append) in environment {
-                self.notable(&name, &values);
-                self.assign(&name, values, append);
-            }
-            if !around.redirects.is_empty() {
-                self.emit(Vec::new(), Vec::new(), &around);
-            }
-            // `$(<file)` is the file.
-            let read = around.redirects.last().filter(|redirect| redirect.kind == RedirectKind::Read);
-            let content = match (read, &around.input) {
-                (Some(redirect), Some(stream)) => {
-                    let words = [Word::known("cat"), redirect.target.clone()];
-                    let taint = (self.taints)("cat", &words, &self.state.directories);
-                    Stream { text: stream.text.clone(), taint: stream.taint.and(taint) }
-                }
-                _ => Stream::empty(),
-            };
+            let content = self.without_command(environment, &around);
             return self.keep(&written, content);
         }
         for (name, values, _) in &environment {
@@ -403,7 +377,45 @@ impl Shell<'_> {
         self.keep(&written, output)
     }
 
-    /// The words of a command's name. A variable that nobody set is most likely empty: `r${x}m` is `rm`.
+    /// `NAME=value` behind the command's name: only declarations take it as an assignment.
+    fn assignment_argument(&mut self, assignment: &ast::Assignment, source: &str, words: &mut Vec<Word>) {
+        let declares = words.first().is_some_and(super::builtin::declares);
+        if let (true, AssignmentValue::Array(_)) = (declares, &assignment.value) {
+            let (name, values) = self.assignment(assignment);
+            self.assign(&name, values, assignment.append);
+            words.push(Word::known(name));
+        } else if declares {
+            words.push(self.single(source));
+        } else {
+            words.extend(self.fields(source));
+        }
+    }
+
+    /// Assignments and redirections without a command; the output is that of `$(<file)`.
+    fn without_command(
+        &mut self,
+        assignments: Vec<(String, Vec<Word>, bool)>,
+        around: &InheritedIo,
+    ) -> Stream {
+        for (name, values, append) in assignments {
+            self.notable(&name, &values);
+            self.assign(&name, values, append);
+        }
+        if !around.redirects.is_empty() {
+            self.emit(Vec::new(), Vec::new(), around);
+        }
+        let read = around.redirects.last().filter(|redirect| redirect.kind == RedirectKind::Read);
+        match (read, &around.input) {
+            (Some(redirect), Some(stream)) => {
+                let words = [Word::known("cat"), redirect.target.clone()];
+                let taint = (self.taints)("cat", &words, &self.state.directories);
+                Stream { text: stream.text.clone(), taint: stream.taint.and(taint) }
+            }
+            _ => Stream::empty(),
+        }
+    }
+
+    /// The words of a command's name. A variable that is not set is most likely empty: `r${x}m` is `rm`.
     fn name_fields(&mut self, source: &str) -> Vec<Word> {
         let words = self.fields(source);
         let [word] = words.as_slice() else { return words };

@@ -3,110 +3,140 @@
 //! It does not interpret anything. A line with an expansion, a substitution, an assignment, a group, a here-document, a function
 //! or a job in the background is refused, whatever it would do.
 
+use std::iter::Peekable;
+use std::str::Chars;
+
 /// The first word of every command; `None` for a line that is not plain.
 pub(super) fn commands(line: &str) -> Option<Vec<String>> {
-    let mut firsts = Vec::new();
-    let mut word = String::new();
-    let mut in_word = false;
-    let mut is_first = true;
-    let mut chars = line.trim().chars().peekable();
-    let end_word = |word: &mut String, in_word: &mut bool, is_first: &mut bool, firsts: &mut Vec<String>| {
-        if std::mem::take(in_word) {
-            let text = std::mem::take(word);
-            if std::mem::take(is_first) {
-                if text.is_empty()
-                    || !text.chars().all(|char| char.is_ascii_alphanumeric() || "-_.".contains(char))
-                {
-                    return false;
-                }
-                firsts.push(text);
-            }
-        }
-        true
+    let mut scanner = Scanner {
+        chars: line.trim().chars().peekable(),
+        firsts: Vec::new(),
+        word: String::new(),
+        in_word: false,
+        is_first: true,
     };
-    while let Some(char) = chars.next() {
+    while let Some(char) = scanner.chars.next() {
+        scanner.take(char)?;
+    }
+    scanner.end_word()?;
+    Some(scanner.firsts)
+}
+
+struct Scanner<'a> {
+    chars: Peekable<Chars<'a>>,
+    firsts: Vec<String>,
+    word: String,
+    in_word: bool,
+    /// The next word is the name of a command.
+    is_first: bool,
+}
+
+impl Scanner<'_> {
+    fn take(&mut self, char: char) -> Option<()> {
         match char {
-            '\'' => {
-                in_word = true;
-                loop {
-                    match chars.next()? {
-                        '\'' => break,
-                        char => word.push(char),
-                    }
-                }
-            }
-            '"' => {
-                in_word = true;
-                loop {
-                    match chars.next()? {
-                        '"' => break,
-                        '$' | '`' | '!' => return None,
-                        '\\' => {
-                            word.push('\\');
-                            word.push(chars.next().filter(|char| *char != '\n')?);
-                        }
-                        char => word.push(char),
-                    }
-                }
-            }
+            '\'' => self.single_quotes(),
+            '"' => self.double_quotes(),
             '\\' => {
-                in_word = true;
-                word.push(chars.next().filter(|char| *char != '\n')?);
+                self.in_word = true;
+                let escaped = self.chars.next().filter(|char| *char != '\n')?;
+                self.word.push(escaped);
+                Some(())
             }
-            '$' | '`' | '(' | ')' | '{' | '}' | '\r' | '\0' => return None,
-            '#' if !in_word => return None,
-            '=' if is_first => return None,
-            ' ' | '\t' => {
-                if !end_word(&mut word, &mut in_word, &mut is_first, &mut firsts) {
-                    return None;
-                }
-            }
-            '<' | '>' => {
-                // A descriptor before it belongs to it.
-                let descriptor = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-                if descriptor && !is_first {
-                    word.clear();
-                    in_word = false;
-                } else if !end_word(&mut word, &mut in_word, &mut is_first, &mut firsts) {
-                    return None;
-                }
-                // Before the command's name, or doubled for a here-document, it is not plain.
-                if is_first || chars.peek() == Some(&'<') {
-                    return None;
-                }
-                if chars.peek() == Some(&'>') {
-                    chars.next();
-                }
-                if chars.peek() == Some(&'&') {
-                    chars.next();
-                    chars.next().filter(char::is_ascii_digit)?;
-                }
-            }
-            '&' | '|' | ';' | '\n' => {
-                if !end_word(&mut word, &mut in_word, &mut is_first, &mut firsts) || is_first && char != '\n'
-                {
-                    return None;
-                }
-                if char == '&' {
-                    chars.next().filter(|next| *next == '&')?;
-                }
-                if char == '|' && chars.peek() == Some(&'|') {
-                    chars.next();
-                } else if char == '|' && chars.peek() == Some(&'&')
-                    || char == ';' && chars.peek() == Some(&';')
-                {
-                    return None;
-                }
-                is_first = true;
-            }
-            char if char.is_control() || !char.is_ascii() && is_first => return None,
+            '$' | '`' | '(' | ')' | '{' | '}' | '\r' | '\0' => None,
+            '#' if !self.in_word => None,
+            '=' if self.is_first => None,
+            ' ' | '\t' => self.end_word(),
+            '<' | '>' => self.redirection(),
+            '&' | '|' | ';' | '\n' => self.separator(char),
+            char if char.is_control() || !char.is_ascii() && self.is_first => None,
             char => {
-                in_word = true;
-                word.push(char);
+                self.in_word = true;
+                self.word.push(char);
+                Some(())
             }
         }
     }
-    end_word(&mut word, &mut in_word, &mut is_first, &mut firsts).then_some(firsts)
+
+    /// Ends the current word; `None` when it is the name of a command and not a plain one.
+    fn end_word(&mut self) -> Option<()> {
+        if !std::mem::take(&mut self.in_word) {
+            return Some(());
+        }
+        let text = std::mem::take(&mut self.word);
+        if std::mem::take(&mut self.is_first) {
+            let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_.".contains(char);
+            if text.is_empty() || !text.chars().all(is_plain) {
+                return None;
+            }
+            self.firsts.push(text);
+        }
+        Some(())
+    }
+
+    fn single_quotes(&mut self) -> Option<()> {
+        self.in_word = true;
+        loop {
+            match self.chars.next()? {
+                '\'' => return Some(()),
+                char => self.word.push(char),
+            }
+        }
+    }
+
+    fn double_quotes(&mut self) -> Option<()> {
+        self.in_word = true;
+        loop {
+            match self.chars.next()? {
+                '"' => return Some(()),
+                '$' | '`' | '!' => return None,
+                '\\' => {
+                    self.word.push('\\');
+                    let escaped = self.chars.next().filter(|char| *char != '\n')?;
+                    self.word.push(escaped);
+                }
+                char => self.word.push(char),
+            }
+        }
+    }
+
+    fn redirection(&mut self) -> Option<()> {
+        // A descriptor before it belongs to it.
+        let is_descriptor = !self.word.is_empty() && self.word.bytes().all(|byte| byte.is_ascii_digit());
+        if is_descriptor && !self.is_first {
+            self.word.clear();
+            self.in_word = false;
+        } else {
+            self.end_word()?;
+        }
+        // Before the command's name, or doubled for a here-document, it is not plain.
+        if self.is_first || self.chars.peek() == Some(&'<') {
+            return None;
+        }
+        self.chars.next_if_eq(&'>');
+        if self.chars.next_if_eq(&'&').is_some() {
+            self.chars.next().filter(char::is_ascii_digit)?;
+        }
+        Some(())
+    }
+
+    fn separator(&mut self, char: char) -> Option<()> {
+        self.end_word()?;
+        if self.is_first && char != '\n' {
+            return None;
+        }
+        match (char, self.chars.peek()) {
+            ('&', _) => {
+                self.chars.next().filter(|next| *next == '&')?;
+            }
+            ('|', Some('|')) => {
+                self.chars.next();
+            }
+            ('|', Some('&')) | (';', Some(';')) => return None,
+            _ => {}
+        }
+        self.is_first = true;
+        Some(())
+    }
 }
 
 #[cfg(test)]
