@@ -24,7 +24,7 @@ pub enum Access {
 /// nothing in `open` everything else is open.
 ///
 /// A pattern is a directory anywhere on the way (`tests/`), a path (`src/lib.rs`), or a file name with at most one star
-/// (`test_*.py`). Limits: a scope binds the file tools; what a command writes is found out afterwards, by whoever gave it.
+/// (`test_*.py`). Limits: a scope binds the file tools; what a command writes is checked afterwards by the caller that set the scope.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Scope {
     /// What it is, in a few words, for refusals: `the tests`.

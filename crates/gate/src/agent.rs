@@ -49,15 +49,15 @@ fn is_directory(directory: &str, context: &Context<'_>) -> Result<(), Refusal> {
         )
     };
     let Some(workspace) = context.workspace else {
-        return Err(refuse("there is no working directory".into()));
+        return Err(refuse("no working directory is set".into()));
     };
     let path = workspace.path(directory).map_err(|refusal| workspace.explain(refusal))?;
-    // Whoever works there writes there: not in the record, the tickets or the history.
+    // An agent that works there writes there: not in the record, the tickets or the history.
     workspace.writable(&path)?;
     let closed =
         |part: &str| [".marvin", ".git", ".tickets"].iter().any(|own| part.eq_ignore_ascii_case(own));
     if path.to_string().split('/').any(closed) {
-        return Err(refuse(format!("nobody works in `{path}`")));
+        return Err(refuse(format!("agents do not work in `{path}`")));
     }
     if workspace.metadata(&path)?.is_dir() {
         return Ok(());

@@ -160,7 +160,7 @@ impl Workspace {
         if !facts.is_file() {
             return Err(not_regular(path));
         }
-        // A file with a second name may be somebody else's too: it is replaced, not written through.
+        // A file with a second name may belong to another directory too: it is replaced, not written through.
         if cap_std::fs::MetadataExt::nlink(&facts) > 1 {
             let mut whole = self.read_bytes(path, MAX_APPEND_COPY_BYTES)?;
             whole.extend_from_slice(bytes);
@@ -292,7 +292,7 @@ impl StagedChange<'_> {
                 expected
             }
         };
-        // What was there is now under the temporary name, where nobody else writes it.
+        // What was there is now under the temporary name, where no other process writes it.
         let Err(refusal) = self.is_expected(expected.as_deref()) else { return Ok(()) };
         match self.undo() {
             Ok(()) => Err(refusal),
@@ -315,7 +315,7 @@ impl StagedChange<'_> {
         }
         Err(Refusal::new(
             RefusalKind::System,
-            format!("cannot {} `{path}`: it was changed by somebody else meanwhile", self.change.verb()),
+            format!("cannot {} `{path}`: another process changed it meanwhile", self.change.verb()),
             "Read it again, then make the change anew.",
         ))
     }

@@ -132,7 +132,7 @@ pub struct Context<'a> {
     pub home: &'a Path,
     /// What the agent may write.
     pub access: &'a Access,
-    /// Whether somebody can be asked.
+    /// Whether a person can be asked.
     pub attended: bool,
     /// Whether programs may be run at all.
     pub may_execute: bool,
@@ -169,7 +169,7 @@ pub async fn decide(intent: &Intent, context: &Context<'_>) -> Verdict {
     verdict.settle(context.attended)
 }
 
-/// May this happen? The verdict is settled: it is [`crate::Decision::Ask`] only where somebody can be asked.
+/// May this happen? The verdict is settled: it is [`crate::Decision::Ask`] only where a person can be asked.
 #[must_use]
 pub fn judge(intent: &Intent, context: &Context<'_>) -> Verdict {
     let verdict = match intent {
@@ -319,7 +319,7 @@ fn judge_tool(name: &str, touches: Touches, context: &Context<'_>) -> Verdict {
 fn no_workspace() -> Refusal {
     Refusal::new(
         RefusalKind::Workspace,
-        "there is no working directory",
+        "no working directory is set",
         "Start with --working-dir PATH, or set one in the session.",
     )
 }

@@ -127,8 +127,8 @@ pub(crate) fn not_tickets(parts: &[&str], shown: &str) -> Result<(), Refusal> {
 
 /// Refuses places that are read but never written by tools.
 pub(crate) fn open_for_writing(parts: &[&str], shown: &str) -> Result<(), Refusal> {
-    let closed = |what: &str, mend: &str| {
-        Err(Refusal::new(RefusalKind::Closed, format!("cannot write `{shown}`: {what}"), mend))
+    let closed = |what: &str, hint: &str| {
+        Err(Refusal::new(RefusalKind::Closed, format!("cannot write `{shown}`: {what}"), hint))
     };
     let folded: Vec<String> = parts.iter().map(|part| folded(part)).collect();
     let parts: Vec<&str> = folded.iter().map(String::as_str).collect();
@@ -156,8 +156,9 @@ pub(crate) fn is_record(parts: &[&str]) -> bool {
     matches!(parts, [".marvin", inner, ..] if RECORD.contains(inner))
 }
 
-/// Does this lie in the directory through which hooks speak with their daemon: `mhd-UID`, where temporary files go? Whoever
-/// writes there could answer in the daemon's place.
+/// Whether a path lies in the directory of the daemon's socket, `mhd-UID` among temporary files.
+///
+/// A process that writes there could answer in the daemon's place.
 #[must_use]
 pub fn is_daemon_place(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str().to_str().is_some_and(is_daemon_name))

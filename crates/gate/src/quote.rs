@@ -1,8 +1,10 @@
-//! Texts of others that an agent is told: packs, names of files, what programs printed. They must not pass for somebody's
-//! word: what is not seen is dropped first, then every `<` that begins a tag is written as `&lt;`, whatever the tag's name.
+//! Quoting of foreign text in prompts: packs, file names, output of programs.
 //!
-//! Limits: what the text says in plain words stays; whoever tells it says that it is data. Types with parameters
-//! (`Vec<u8>`, `Map<String, T>`) are no tags and stay as they are.
+//! Such a text must not pass for the word of the user or of the system: invisible characters are dropped, then every `<` that
+//! begins a tag is written as `&lt;`, whatever the tag's name.
+//!
+//! Limits: what the text says in plain words stays; the caller says that it is data. Types with parameters
+//! (`Vec<u8>`, `Map<String, T>`) are not tags and stay as they are.
 
 /// Names that clients wrap other people's words in, where nothing else in the name gives it away.
 const SPEAKERS: [&str; 12] = [

@@ -5,7 +5,7 @@ use crate::verdict::Verdict;
 /// The kinds of refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// There is no workspace, or the directory offered cannot be one.
+    /// No workspace is set, or the directory offered cannot be one.
     Workspace,
     /// The path is absolute.
     Absolute,
@@ -23,7 +23,7 @@ pub enum RefusalKind {
     Link,
     /// Not a regular file (a directory, a pipe, a device, a socket).
     NotRegular,
-    /// There is no such file.
+    /// The file does not exist.
     Missing,
     /// There is such a file already.
     Exists,
@@ -130,7 +130,7 @@ impl Refusal {
                 format!("cannot {doing} `{path}`: a symbolic link on the way leads nowhere or in a circle"),
                 "Use the path of the file itself; the tree tool marks links with `@`.",
             ),
-            // This is how a socket answers, and a pipe that nobody reads.
+            // This is how a socket answers, and a pipe without a reader.
             _ if error.raw_os_error() == Some(libc::ENXIO) => Refusal::new(
                 RefusalKind::NotRegular,
                 format!("cannot {doing} `{path}`: it is not a regular file (a socket, a pipe or a device)"),
@@ -138,7 +138,7 @@ impl Refusal {
             ),
             ErrorKind::NotFound => Refusal::new(
                 RefusalKind::Missing,
-                format!("cannot {doing} `{path}`: there is no such file or directory"),
+                format!("cannot {doing} `{path}`: no such file or directory"),
                 "Look with the tree tool which files there are, then use a path from there.",
             ),
             ErrorKind::AlreadyExists => Refusal::new(

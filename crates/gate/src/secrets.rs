@@ -1,4 +1,4 @@
-//! Where credentials lie: one list for the judge of commands, for paths, for the search, and for the box.
+//! Where credentials lie: one list for the judge of commands, for paths, for the search, and for the sandbox.
 //!
 //! Limits: these are places and names by convention. A secret in a file of an ordinary name is an ordinary file.
 
@@ -230,7 +230,7 @@ pub fn is_closed_entry(workspace: &Workspace, path: &Path, granted: &GrantedFile
 /// Every place of credentials that a contained program has no business in, for a person with this home directory.
 #[must_use]
 pub fn places(home: &Path) -> Vec<PathBuf> {
-    // Where there is no home directory, it is said to be `/`, which is none.
+    // A user without a home directory has `/` in its place, which is not one.
     let of_home = HOME.iter().map(|secret| home.join(secret)).filter(|_| home.parent().is_some());
     of_home.chain(SYSTEM.iter().map(PathBuf::from)).collect()
 }

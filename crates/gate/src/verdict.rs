@@ -1,4 +1,4 @@
-//! What the gate answers: allow, ask or deny, always with a reason, the rule that spoke, and a mend.
+//! The answer of the gate: allow, ask or deny, with a reason, the rule that decided, and what to do instead.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,7 +35,7 @@ pub struct Verdict {
     pub reason: String,
     /// The name of the rule that decided.
     pub rule: String,
-    /// What to do instead; empty when there is nothing to mend.
+    /// What to do instead; empty when there is nothing to fix.
     pub how_to_fix: String,
 }
 
@@ -82,13 +82,13 @@ impl Verdict {
         if other.decision > self.decision { other } else { self }
     }
 
-    /// The verdict once it is known whether somebody can be asked: where nobody can, a question is a refusal.
+    /// Settles whether a person can be asked: where none can, a question is a refusal.
     #[must_use]
     pub fn settle(mut self, attended: bool) -> Verdict {
         if self.decision == Decision::Ask && !attended {
             self.decision = Decision::Deny;
             self.reason =
-                format!("{}; this needs a person's approval and nobody is here to ask", self.reason);
+                format!("{}; this needs a person's approval, and there is none to ask", self.reason);
         }
         self
     }
@@ -114,12 +114,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_to_nobody_is_a_refusal() {
+    fn a_question_without_a_person_is_a_refusal() {
         let ask = Verdict::ask("r", "it is odd", "do it otherwise");
         assert_eq!(ask.clone().settle(true), ask);
         let settled = ask.settle(false);
         assert_eq!(settled.decision, Decision::Deny);
-        assert!(settled.reason.contains("nobody is here to ask"), "{settled:?}");
+        assert!(settled.reason.contains("there is none to ask"), "{settled:?}");
         assert!(settled.for_model().contains("do it otherwise"));
     }
 

@@ -79,7 +79,7 @@ impl Workspace {
     /// # Errors
     /// When it is missing, not a directory, the root of the file system, or the home directory itself.
     pub fn open(path: &Path, home: &Path) -> Result<Self, Refusal> {
-        let refuse = |reason: String, mend: &str| Refusal::new(RefusalKind::Workspace, reason, mend);
+        let refuse = |reason: String, hint: &str| Refusal::new(RefusalKind::Workspace, reason, hint);
         let root = path.canonicalize().map_err(|error| {
             refuse(
                 format!("the working directory {} cannot be used: {error}", path.display()),
@@ -205,7 +205,7 @@ impl Workspace {
     /// Opens a regular file for reading. Pipes, devices and sockets are refused, and never waited for.
     ///
     /// # Errors
-    /// When there is no such file, it is not a regular one, or a link on the way leads out.
+    /// When the file does not exist, it is not a regular one, or a link on the way leads out.
     pub fn open_read(&self, path: &WorkspacePath) -> Result<File, Refusal> {
         self.open_sized(path).map(|(file, _)| file)
     }

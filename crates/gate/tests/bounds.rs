@@ -263,7 +263,7 @@ fn nests_of_any_depth_are_judged_in_bounded_time() {
 
 /// What the fuzzer found: one of the readers panicked, or took very long.
 #[test]
-fn findings_stay_mended() {
+fn findings_stay_fixed() {
     for line in [
         "ls 18446744073709551615>> d",
         "ls ~18446744073709551615",

@@ -162,7 +162,7 @@ fn skipped(what: &str) {
     eprintln!("SKIPPED: {what}");
 }
 
-/// Somebody makes and deletes a file of the same name all the time; either everything of ours is there, or nothing.
+/// Another thread makes and deletes a file of the same name all the time; either everything of ours is there, or nothing.
 #[test]
 fn a_file_that_appears_meanwhile_stops_all() {
     use std::sync::atomic::{AtomicBool, Ordering};

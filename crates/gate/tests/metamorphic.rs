@@ -111,7 +111,7 @@ fn no_pair_of_changes_makes_a_dangerous_line_allowed() {
     }
     assert!(tried > 20_000, "{tried}");
     report(&weakened, tried);
-    // A denied line that becomes a question is no hole, but it may not become the rule.
+    // A denied line that becomes a question is not a hole, but it must stay the exception.
     let sum: usize = softer.values().sum();
     assert!(sum * 20 < tried, "{sum} of {tried} are asked about and were denied: {softer:#?}");
 }

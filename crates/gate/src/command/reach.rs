@@ -1,7 +1,7 @@
 //! Where a path of a command really leads: the disk is asked, since a name inside the workspace may be a link out of it.
 //!
 //! Limits: this is looked up before the command runs; a program that swaps a file for a link in between is stopped only by
-//! the box ([`crate::sandbox`]). Patterns (`*`) and trees are walked within bounds; beyond them the answer is "unknown".
+//! the sandbox ([`crate::sandbox`]). Patterns (`*`) and trees are walked within bounds; beyond them the answer is "unknown".
 
 use crate::beneath;
 use std::ffi::OsString;

@@ -274,7 +274,7 @@ fn without_a_home_directory_the_system_is_still_the_system() {
 }
 
 #[test]
-fn the_verdict_names_the_mend() {
+fn the_verdict_says_how_to_fix_it() {
     let verdict = decide("cat .env");
     assert!(verdict.how_to_fix.contains("without the secret"), "{verdict:?}");
     let judged = judge_command("ls && rm -rf /", &context());
@@ -457,7 +457,7 @@ fn what_steers_agents_does_not_come_in_with_other_files() {
         ("cp -r x/.claude src/..", "effect.write"),
         ("cp z/* .", "effect.write"),
         ("cp z/*.md src", "effect.write"),
-        // A nested directory steers whoever starts an agent there.
+        // A nested directory steers agents that are started there.
         ("cp -r x/. z", "effect.write"),
         ("cp -r made/. .", "copy.unseen"),
         ("tar xf a.tar", "archive.hooks"),

@@ -135,7 +135,7 @@ impl Log {
             return Err(format!("{} is a link, and the record must not lead elsewhere", self.path.display()));
         }
         match self.rotate() {
-            // Somebody else has put it aside in this moment.
+            // Another process has put it aside in this moment.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             Err(error) => return Err(format!("cannot put {} aside: {error}", self.path.display())),
             Ok(()) => {}
@@ -144,7 +144,7 @@ impl Log {
             .map_err(|error| error.to_string())
     }
 
-    /// Puts a large file aside. Whoever has it open still writes whole lines to it, under its new name.
+    /// Puts a large file aside. A process that has it open still writes whole lines to it, under its new name.
     fn rotate(&self) -> std::io::Result<()> {
         let size = std::fs::metadata(&self.path).map_or(0, |facts| facts.len());
         if size < self.largest {
@@ -152,12 +152,12 @@ impl Log {
         }
         let file = std::fs::File::open(&self.path)?;
         file.lock()?;
-        // Somebody else may have been faster.
+        // Another process may have been faster.
         if std::fs::metadata(&self.path).map_or(0, |facts| facts.len()) >= self.largest {
             let stamp = clock::now_stamp().replace([':', '.', '-'], "");
             let name = format!("decisions-{stamp}-{}.jsonl", ids::short(4));
             let aside = self.path.with_file_name(name);
-            // Its head first: whoever opens the file in between finds no head, and opens it again.
+            // Its head first: a process that opens the file in between finds no head, and opens it again.
             std::fs::rename(chain::head_path(&self.path), chain::head_path(&aside)).ok();
             std::fs::rename(&self.path, aside)?;
         }
@@ -271,7 +271,7 @@ impl Stats {
 /// The last decisions, newest first, from the file that is written now: at most `most`, from its last megabytes.
 ///
 /// # Errors
-/// When the file is there and cannot be read, or is no regular one.
+/// When the file is there and cannot be read, or is not a regular file.
 pub fn last(directory: &Path, most: usize) -> std::io::Result<Vec<Value>> {
     use std::io::{Read, Seek, SeekFrom};
     let mut file = match files::open(&directory.join(FILE), files::Links::Refuse) {

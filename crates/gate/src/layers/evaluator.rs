@@ -1,6 +1,6 @@
 //! The last layer: a model may be asked about what is still a question.
 //!
-//! The gate knows no models; whoever has one implements [`Evaluator`]. Here stands what such an answer can do: turn a
+//! The gate knows no models; a higher layer implements [`Evaluator`]. This module says what such an answer can do: turn a
 //! question into an allow or a deny when it is sure enough, and nothing else. It is never asked about what is denied, and
 //! an answer that did not come, came late or has not the right shape leaves the question a question.
 
@@ -115,7 +115,7 @@ impl Terms {
 /// An answer that will come.
 pub type OpinionFuture<'a> = Pin<Box<dyn Future<Output = Result<Opinion, String>> + Send + 'a>>;
 
-/// Somebody who can be asked. Deadlines, cost, cache and redaction are theirs to keep.
+/// A model that can be asked. Its implementation keeps deadlines, cost, cache and redaction.
 pub trait Evaluator: Send + Sync + std::fmt::Debug {
     /// Asks.
     fn evaluate<'a>(&'a self, question: &'a Question) -> OpinionFuture<'a>;
@@ -155,7 +155,7 @@ pub fn read_answer(text: &str) -> Result<Opinion, String> {
         investigated: Vec<String>,
         /// Taken and not used: rules are not learned from a model.
         #[serde(default)]
-        #[expect(dead_code, reason = "its presence is no fault")]
+        #[expect(dead_code, reason = "accepted and not used")]
         suggested_rule: Option<serde_json::Value>,
     }
     if text.len() > MAX_ANSWER_BYTES {

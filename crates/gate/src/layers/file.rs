@@ -15,10 +15,10 @@ use std::path::Path;
 const MAX_RULE_FILE_BYTES: u64 = 4 * 1024 * 1024;
 /// Rules in one file.
 const MAX_RULES_PER_FILE: usize = 20_000;
-/// Problems that are kept of one file: the first are enough to mend it.
+/// Problems that are kept of one file: the first are enough to fix it.
 const MAX_PROBLEMS_PER_FILE: usize = 100;
 /// Where examples are thought to run.
-const EXAMPLE: Grounds<'static> = Grounds { workspace: "/home/someone/project", home: "/home/someone" };
+const EXAMPLE: Grounds<'static> = Grounds { workspace: "/home/user/project", home: "/home/user" };
 
 /// A rule file that was read.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub(super) fn load(path: &Path, list: List, links: Links) -> RuleFile {
         Ok(text) => parse(&text, path, list),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => RuleFile::empty(list, Vec::new()),
         Err(error) => {
-            let mend = match links {
+            let hint = match links {
                 Links::Refuse => "make it a readable file of its own, not a link",
                 Links::Follow => "make it a readable file",
             };
@@ -60,7 +60,7 @@ pub(super) fn load(path: &Path, list: List, links: Links) -> RuleFile {
                 file: path.display().to_string(),
                 rule: String::new(),
                 what: format!("it cannot be read: {error}"),
-                mend: mend.into(),
+                hint: hint.into(),
             };
             RuleFile::empty(list, vec![problem])
         }
@@ -72,21 +72,21 @@ pub(super) fn parse(text: &str, path: &Path, list: List) -> RuleFile {
     let file = path.display().to_string();
     let hash = signature::hash_bytes(text.as_bytes());
     if list == List::Programs {
-        let mend =
+        let hint =
             "each program is [[program]] with names = \"…\" and class = \"read\", \"write\", \"build\" …";
         let (programs, problems) = match MoreFacts::read(text) {
             Ok(programs) => (programs, Vec::new()),
             Err(error) => {
-                let (what, mend) = (error.to_string(), mend.to_string());
-                (MoreFacts::default(), vec![Problem { file, rule: String::new(), what, mend }])
+                let (what, hint) = (error.to_string(), hint.to_string());
+                (MoreFacts::default(), vec![Problem { file, rule: String::new(), what, hint }])
             }
         };
         return RuleFile { programs, hash, ..RuleFile::empty(list, problems) };
     }
     let mut problems: Vec<Problem> = Vec::new();
-    let mut note = |rule: String, (what, mend): Fault| {
+    let mut note = |rule: String, Fault { what, hint }: Fault| {
         if problems.len() < MAX_PROBLEMS_PER_FILE {
-            problems.push(Problem { file: file.clone(), rule, what, mend });
+            problems.push(Problem { file: file.clone(), rule, what, hint });
         }
     };
     let values = match values(text, list) {
@@ -98,7 +98,7 @@ pub(super) fn parse(text: &str, path: &Path, list: List) -> RuleFile {
     };
     if values.len() > MAX_RULES_PER_FILE {
         let what = format!("it holds {} rules, and {MAX_RULES_PER_FILE} are read", values.len());
-        note(String::new(), (what, "split it, or drop rules that others cover".into()));
+        note(String::new(), Fault::new(what, "split it, or drop rules that others cover"));
     }
     let mut rules = Vec::new();
     for (number, value) in values.into_iter().take(MAX_RULES_PER_FILE) {
@@ -129,13 +129,13 @@ fn values(text: &str, list: List) -> Result<Vec<(String, Value)>, (String, Fault
     }
     let broken = |error: &serde_json::Error, place: String| {
         let what = format!("it is not JSON of the right shape: {error}");
-        let mend = match list {
+        let hint = match list {
             List::Learned => "one rule a line; remove the line",
             List::Denylist | List::Allowlist | List::Programs => {
                 "the file is {\"rules\": [{\"id\": …, \"type\": …, \"pattern\": …, \"reason\": …}]}"
             }
         };
-        (place, (what, mend.to_string()))
+        (place, Fault::new(what, hint))
     };
     if list != List::Learned {
         let file: File = serde_json::from_str(text).map_err(|error| broken(&error, String::new()))?;
@@ -165,13 +165,13 @@ fn examples(rule: &Rule, list: List) -> Result<(), Fault> {
     for line in &rule.matches {
         if !finds(&set, line, list) {
             let what = format!("it does not find its own example `{line}`");
-            return Err((what, "mend the pattern or the example (match)".into()));
+            return Err(Fault::new(what, "fix the pattern or the example (match)"));
         }
     }
     for line in &rule.not_match {
         if finds(&set, line, list) {
             let what = format!("it finds `{line}`, which it must not");
-            return Err((what, "mend the pattern or the example (not_match)".into()));
+            return Err(Fault::new(what, "fix the pattern or the example (not_match)"));
         }
     }
     Ok(())

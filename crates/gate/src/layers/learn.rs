@@ -228,7 +228,7 @@ fn append(directory: &Path, entry: &Value, redactor: &Arc<Redactor>) -> Result<(
     ledger.append(entry).map(|_| ()).map_err(|error| error.to_string())
 }
 
-/// The suggestions that nobody has decided on.
+/// The suggestions that wait for a decision.
 ///
 /// # Errors
 /// When the file is there and cannot be read.
@@ -336,7 +336,7 @@ pub fn remove(layout: &Layout, id: &str) -> Result<bool, String> {
 /// The learned rules as the person left them.
 ///
 /// # Errors
-/// When somebody else changed the file, or it is broken.
+/// When another process changed the file, or it is broken.
 pub fn learned(layout: &Layout) -> Result<Vec<Rule>, String> {
     let path = path(layout);
     let loaded = file::load(&path, List::Learned, Links::Refuse);

@@ -276,8 +276,8 @@ impl Layers {
         let refused =
             rules.deny.iter().filter_map(|list| file::refuses(&list.set, line, &judgement.segments));
         if let Some(rule) = refused.min() {
-            let mend = "Do it another way, or say in your answer why it is needed.";
-            return (Verdict::deny(format!("denylist.{}", rule.id), &rule.reason, mend), Layer::Denylist);
+            let hint = "Do it another way, or say in your answer why it is needed.";
+            return (Verdict::deny(format!("denylist.{}", rule.id), &rule.reason, hint), Layer::Denylist);
         }
         let (verdict, layer) = match found.decision {
             Decision::Ask => match lifted(line, place, judgement, &rules) {
@@ -291,7 +291,7 @@ impl Layers {
                 let reason =
                     format!("a denylist is broken, so that it is not known what it refuses ({problem})");
                 (
-                    Verdict::ask("denylist.broken", reason, "Say that the rule file must be mended."),
+                    Verdict::ask("denylist.broken", reason, "Say that the rule file must be fixed."),
                     Layer::Error,
                 )
             }
@@ -470,7 +470,7 @@ const REMEMBERED: [&str; 5] = ["approve", "edit", "reject", "forget", "pending"]
 /// What an agent may never run, whatever any list says: the commands by which a person tells the gate what to allow, and
 /// takes back what was to be proved.
 fn own(judgement: &Judgement) -> Option<Verdict> {
-    let deny = |reason: &str, mend: &str| Some(Verdict::deny("gate.own", reason, mend));
+    let deny = |reason: &str, hint: &str| Some(Verdict::deny("gate.own", reason, hint));
     let changes = |words: &[String]| {
         let named: Vec<&str> =
             words.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect();
@@ -487,7 +487,7 @@ fn own(judgement: &Judgement) -> Option<Verdict> {
                     )
                 }
                 ["servitors", "dismiss", ..] => deny(
-                    "a servitor is dismissed, with what it promised, by a person or by whoever summoned it",
+                    "a servitor is dismissed, with what it promised, by a person or by the agent that summoned it",
                     "Use the tool dismiss_servitor for one that you summoned.",
                 ),
                 ["memory", word, ..] if REMEMBERED.contains(word) => deny(
@@ -557,8 +557,8 @@ pub fn test_file(path: &Path, list: List) -> (usize, Vec<Problem>) {
         let problem = Problem {
             file: path.display().to_string(),
             rule: String::new(),
-            what: "there is no such file".into(),
-            mend: "check the name".into(),
+            what: "the file does not exist".into(),
+            hint: "check the name".into(),
         };
         return (0, vec![problem]);
     }

@@ -131,31 +131,38 @@ pub struct Problem {
     /// What is wrong.
     pub what: String,
     /// What to do.
-    pub mend: String,
+    #[serde(rename = "mend")]
+    pub hint: String,
 }
 
 impl std::fmt::Display for Problem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if self.rule.is_empty() {
-            write!(f, "{}: {}; {}", self.file, self.what, self.mend)
+            write!(f, "{}: {}; {}", self.file, self.what, self.hint)
         } else {
-            write!(f, "{}: rule {}: {}; {}", self.file, self.rule, self.what, self.mend)
+            write!(f, "{}: rule {}: {}; {}", self.file, self.rule, self.what, self.hint)
         }
     }
 }
 
-/// What is wrong, and the mend; the caller knows the file.
-pub(super) type Fault = (String, String);
+/// What is wrong with a rule, and what to do; the caller knows the file.
+#[derive(Debug, Clone)]
+pub(super) struct Fault {
+    pub(super) what: String,
+    pub(super) hint: String,
+}
 
-fn fault(what: impl Into<String>, mend: impl Into<String>) -> Fault {
-    (what.into(), mend.into())
+impl Fault {
+    pub(super) fn new(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Fault { what: what.into(), hint: hint.into() }
+    }
 }
 
 impl Rule {
     /// Reads a rule and looks at everything that can be seen without comparing it with anything.
     pub(super) fn read(value: &Value, list: List) -> Result<Rule, Fault> {
         let rule: Rule = Rule::deserialize(value).map_err(|error| {
-            fault(
+            Fault::new(
                 error.to_string(),
                 "a rule has id, type (prefix, contains, regex, exact), pattern and reason, and may have match and not_match",
             )
@@ -171,10 +178,10 @@ impl Rule {
             ("reason", &self.reason, MAX_PATTERN_CHARS),
         ] {
             if text.trim().is_empty() {
-                return Err(fault(format!("its {name} is empty"), format!("give it a {name}")));
+                return Err(Fault::new(format!("its {name} is empty"), format!("give it a {name}")));
             }
             if text.chars().count() > longest {
-                return Err(fault(
+                return Err(Fault::new(
                     format!("its {name} is longer than {longest} characters"),
                     "shorten it, or make several rules",
                 ));
@@ -182,7 +189,7 @@ impl Rule {
         }
         let directories = ["workspace", "inside", "elsewhere", "anywhere"];
         if self.directory.as_deref().is_some_and(|directory| !directories.contains(&directory)) {
-            return Err(fault(
+            return Err(Fault::new(
                 "its directory is none of the kinds",
                 format!("use one of {}", directories.join(", ")),
             ));
@@ -190,16 +197,16 @@ impl Rule {
         if list == List::Learned { self.check_learned() } else { Ok(()) }
     }
 
-    /// What is learned is never a pattern language: a text that somebody approved must not turn into an expression.
+    /// A learned rule is never a pattern: a text that a person approved must not turn into a regex.
     fn check_learned(&self) -> Result<(), Fault> {
         if self.kind != Kind::Exact {
-            return Err(fault(
+            return Err(Fault::new(
                 format!("learned rules have the type exact, not {:?}", self.kind).to_lowercase(),
                 "write a rule for more than one command into allowlist.json yourself",
             ));
         }
         if self.pattern.chars().count() > MAX_LEARNED_PATTERN_CHARS {
-            return Err(fault(
+            return Err(Fault::new(
                 format!("its pattern is longer than {MAX_LEARNED_PATTERN_CHARS} characters"),
                 "remove it: `marvin gate learned remove ID`",
             ));
@@ -216,13 +223,13 @@ impl Rule {
             .dot_matches_new_line(list == List::Denylist)
             .build()
             .map_err(|error| match error {
-                regex::Error::CompiledTooBig(_) => fault(
+                regex::Error::CompiledTooBig(_) => Fault::new(
                     format!("its expression needs more than {EXPRESSION_BYTES} bytes"),
                     "use smaller counts, or several rules",
                 ),
-                error => fault(
+                error => Fault::new(
                     format!("its expression cannot be read: {}", last_line(&error.to_string())),
-                    "mend the expression; look-around and back-references do not exist here",
+                    "fix the regex; look-around and back-references do not exist here",
                 ),
             })
     }
@@ -262,18 +269,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_its_mend() {
+    fn a_fault_is_named_with_its_hint() {
         let fault = |value: &Value, list| Rule::read(value, list).unwrap_err();
-        let (what, mend) = fault(&json!({"id": "r", "type": "prefix", "pattern": "x"}), List::Denylist);
-        assert!(what.contains("reason") && mend.contains("reason"), "{what} {mend}");
-        assert!(fault(&rule("glob", "x"), List::Denylist).0.contains("glob"));
-        assert!(fault(&rule("prefix", " "), List::Denylist).0.contains("pattern is empty"));
-        assert!(fault(&rule("regex", "x"), List::Learned).0.contains("exact"));
-        assert!(fault(&rule("prefix", &"x".repeat(2000)), List::Denylist).0.contains("1024"));
+        let Fault { what, hint } =
+            fault(&json!({"id": "r", "type": "prefix", "pattern": "x"}), List::Denylist);
+        assert!(what.contains("reason") && hint.contains("reason"), "{what} {hint}");
+        assert!(fault(&rule("glob", "x"), List::Denylist).what.contains("glob"));
+        assert!(fault(&rule("prefix", " "), List::Denylist).what.contains("pattern is empty"));
+        assert!(fault(&rule("regex", "x"), List::Learned).what.contains("exact"));
+        assert!(fault(&rule("prefix", &"x".repeat(2000)), List::Denylist).what.contains("1024"));
         let typo = json!({"id": "r", "type": "prefix", "pattern": "x", "reason": "y", "not_matches": ["z"]});
-        assert!(fault(&typo, List::Denylist).0.contains("not_matches"));
+        assert!(fault(&typo, List::Denylist).what.contains("not_matches"));
         let mut lost = rule("prefix", "x");
         lost["folder"] = json!("/opt");
-        assert!(fault(&lost, List::Allowlist).1.contains("workspace"));
+        assert!(fault(&lost, List::Allowlist).hint.contains("workspace"));
     }
 }

@@ -88,8 +88,7 @@ impl Set {
             match AhoCorasick::new(inside.iter().map(&pattern)) {
                 Ok(automaton) => set.inside = Some((automaton, inside)),
                 Err(error) => {
-                    let fault =
-                        (format!("the patterns are too large: {error}"), "use fewer rules".to_string());
+                    let fault = Fault::new(format!("the patterns are too large: {error}"), "use fewer rules");
                     faults.extend(inside.into_iter().map(|index| (index, fault.clone())));
                 }
             }
@@ -129,8 +128,7 @@ impl Set {
                     *left -= bytes;
                     if self.list == List::Allowlist {
                         let everything = set.matches("").into_iter().filter_map(|at| chunk.get(at));
-                        let fault =
-                            ("it finds everything".to_string(), "say what the command must hold".to_string());
+                        let fault = Fault::new("it finds everything", "say what the command must hold");
                         faults.extend(everything.map(|index| (*index, fault.clone())));
                     }
                     self.expressions.push((set, chunk.to_vec()));
@@ -231,7 +229,7 @@ impl Set {
 
 fn too_much(bytes: usize) -> Fault {
     let what = format!("the patterns of the file take more than {bytes} bytes together");
-    (what, "drop rules that others cover, or use smaller counts".to_string())
+    Fault::new(what, "drop rules that others cover, or use smaller counts")
 }
 
 /// Does the expression find something that begins where the text begins?
@@ -322,10 +320,10 @@ mod tests {
             assert!(set.is_empty() && broken.len() == 1, "{pattern}");
             broken.remove(0).1
         };
-        assert!(fault("a(", List::Denylist).0.contains("unclosed group"));
-        assert!(fault("(a{900}){900}", List::Denylist).0.contains("bytes"));
-        assert!(fault(r"(?!a)b", List::Denylist).1.contains("look-around"));
-        assert!(fault("x*", List::Allowlist).0.contains("everything"));
+        assert!(fault("a(", List::Denylist).what.contains("unclosed group"));
+        assert!(fault("(a{900}){900}", List::Denylist).what.contains("bytes"));
+        assert!(fault(r"(?!a)b", List::Denylist).hint.contains("look-around"));
+        assert!(fault("x*", List::Allowlist).what.contains("everything"));
         fault(&format!("{}a{}", "(".repeat(200), ")".repeat(200)), List::Denylist);
         // One among many is found, and the others count.
         let mut rules: Vec<Rule> =
@@ -342,7 +340,7 @@ mod tests {
             .map(|number| rule(&format!("r{number:05}"), Kind::Regex, &format!("x{number}[^a]{{200}}")))
             .collect();
         let (set, broken) = Set::new(large, List::Denylist);
-        assert!(broken.len() > 100 && broken[0].1.0.contains("bytes together"), "{}", broken.len());
+        assert!(broken.len() > 100 && broken[0].1.what.contains("bytes together"), "{}", broken.len());
         let text = format!("x0{}", "b".repeat(200));
         assert_eq!(found(&set, &text).as_deref(), Some("r00000"), "the first still count");
         let long = |number: usize| rule(&format!("c{number}"), Kind::Contains, &format!("{number:01000}"));

@@ -206,7 +206,7 @@ fn a_project_may_refuse_and_only_a_trusted_one_allows() {
     fs::remove_file(&file).unwrap();
     std::os::unix::fs::symlink(house.layout.user_security().join("allowlist.json"), &file).unwrap();
     house.person(List::Allowlist, &json!([]));
-    assert!(house.layers().problems().iter().any(|problem| problem.mend.contains("link")));
+    assert!(house.layers().problems().iter().any(|problem| problem.hint.contains("link")));
 }
 
 #[test]
@@ -234,7 +234,7 @@ fn a_broken_file_loosens_nothing_and_the_last_good_one_stays() {
     house.person(List::Denylist, &json!([rule("no", "prefix", "ls -R"), rule("bad", "regex", "(")]));
     assert_eq!(house.decision(&fresh, "ls -R").0, Decision::Deny);
     assert_eq!(house.decision(&fresh, "ls").0, Decision::Ask);
-    // Mended, it is as it should be.
+    // Once it is fixed, it is as it should be.
     house.person(List::Denylist, &json!([rule("no", "prefix", "ls -R")]));
     assert_eq!(house.decision(&fresh, "ls").0, Decision::Allow);
     // A denylist that is taken away is taken away.

@@ -15,7 +15,7 @@ pub enum Class {
     Private,
     /// The network that the machine is plugged into.
     LinkLocal,
-    /// Where clouds hand out credentials to whoever asks.
+    /// Metadata services, by which clouds hand out credentials without asking.
     Metadata,
     /// Shared by the customers of a provider.
     Shared,
@@ -138,7 +138,7 @@ fn class_v6(address: Ipv6Addr) -> Option<Class> {
         _ if a & 0xff00 == 0xff00 => Some(Class::Multicast),
         0x2001 if b == 0xdb8 => Some(Class::Documentation),
         0x3fff if b & 0xf000 == 0 => Some(Class::Documentation),
-        // Protocol assignments: Teredo, benchmarks, identifiers that are no addresses.
+        // Protocol assignments: Teredo, benchmarks, identifiers that are not addresses.
         0x2001 if b & 0xfe00 == 0 => Some(Class::Reserved),
         _ if a & 0xe000 == 0x2000 => None,
         _ => Some(Class::Reserved),

@@ -267,7 +267,7 @@ fn read(settings: &Settings, setting: &Setting) -> Result<Option<Vec<Entry>>, Re
                 RefusalKind::Lists,
                 format!("`{text}` in {} cannot be understood: {wrong}", setting.key),
                 format!(
-                    "Tell the person to mend {}: entries are hosts (`example.com`, `example.com:8443`), addresses \
+                    "Tell the person to fix {}: entries are hosts (`example.com`, `example.com:8443`), addresses \
                      (`127.0.0.1:8080`), blocks (`10.0.0.0/8`) or `*`.",
                     setting.key
                 ),

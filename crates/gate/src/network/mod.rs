@@ -140,7 +140,7 @@ impl<'a> Guard<'a> {
             return Err(Refusal::new(
                 RefusalKind::Address,
                 format!("{} is this machine, which no list of hosts names", to.place()),
-                mend_address(&to.place()),
+                address_hint(&to.place()),
             ));
         }
         Ok(false)
@@ -192,7 +192,7 @@ impl<'a> Guard<'a> {
         Err(Refusal::new(
             RefusalKind::Address,
             format!("{what} is {class}, which no list of hosts names"),
-            mend_address(&to.place_of(&Host::Address(address))),
+            address_hint(&to.place_of(&Host::Address(address))),
         ))
     }
 
@@ -234,7 +234,7 @@ impl<'a> Guard<'a> {
         location: &str,
         service: Option<Service>,
     ) -> Result<Destination, Refusal> {
-        let refuse = |reason: String, mend: String| Refusal::new(RefusalKind::Redirect, reason, mend);
+        let refuse = |reason: String, hint: String| Refusal::new(RefusalKind::Redirect, reason, hint);
         let origin = from.place();
         if location.contains(destination::is_unclear) {
             return Err(refuse(
@@ -250,7 +250,7 @@ impl<'a> Guard<'a> {
         })?;
         if from.is_https() && !to.is_https() {
             return Err(refuse(
-                format!("{origin} leads from https to http ({}), where anybody can listen", to.place()),
+                format!("{origin} leads from https to http ({}), where others can listen", to.place()),
                 "Ask for another address of the same page, with https.".into(),
             ));
         }
@@ -260,7 +260,7 @@ impl<'a> Guard<'a> {
             crate::Decision::Allow => Ok(to),
             crate::Decision::Ask if same => Ok(to),
             crate::Decision::Ask => Err(refuse(
-                format!("{origin} leads to {}, which nobody has agreed to", to.place()),
+                format!("{origin} leads to {}, which no person has agreed to", to.place()),
                 format!("Ask for that address itself if it is wanted. {}", verdict.how_to_fix),
             )),
             crate::Decision::Deny => Err(refuse(
@@ -293,7 +293,7 @@ fn unresolved(name: &str, why: &str) -> Refusal {
     )
 }
 
-fn mend_address(place: &str) -> String {
+fn address_hint(place: &str) -> String {
     format!(
         "Only addresses on the public internet are open. Where this one is meant, tell the person: add `{place}` to {} in \
          their config.toml (or {}).",

@@ -24,7 +24,7 @@ pub(super) fn output(
         "echo" => Some(spelled(echo(&plain), &plain)),
         "printf" => printf(&plain).map(|text| spelled(text, &plain)),
         "true" | "false" | ":" => Some(Stream::empty()),
-        // A name that nobody else has, below the directory for such names.
+        // A unique name, below the directory for such names.
         "mktemp"
             if plain.iter().all(|word| matches!(*word, "-d" | "-q" | "-t" | "--directory" | "--quiet")) =>
         {

@@ -168,7 +168,7 @@ fn parsed(reader: &mut Parser, line: &str) -> Option<Tree> {
     let mut rounds = 0;
     let mut goes_on_too_long = |state: &ParseState| {
         rounds += 1;
-        // A text with an error is not understood, so there is no use in mending it.
+        // A text with an error is not understood, so that fixing it is of no use.
         rounds > most || state.has_error()
     };
     let options = ParseOptions::new().progress_callback(&mut goes_on_too_long);

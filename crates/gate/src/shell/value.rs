@@ -13,7 +13,7 @@ impl Taint {
     pub const NETWORK: Taint = Taint(1);
     /// It was read from a place of secrets, or is the environment.
     pub const SECRET: Taint = Taint(2);
-    /// It came out of a decoder: somebody hid it.
+    /// It came out of a decoder, so it was hidden.
     pub const DECODED: Taint = Taint(4);
     /// It consists of numbers, so evaluating it runs nothing. Unlike the others this is a merit: it holds only for all.
     pub const NUMBER: Taint = Taint(8);

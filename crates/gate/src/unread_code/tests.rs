@@ -52,7 +52,7 @@ fn every_row_holds_its_example_and_not_the_others() {
 }
 
 #[test]
-fn a1_lines_that_run_code_nobody_read_are_never_harmless() {
+fn a1_lines_that_run_unread_code_are_never_harmless() {
     let project = Project::new();
     for line in [
         "bash x.sh",

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// The file that is locked where directories cannot be.
 const LOCK: &str = ".lock";
 
-/// A directory that nobody else changes while this is held. It is let go when dropped, or when the process ends.
+/// The lock of a directory against other processes. It is released when dropped, or when the process ends.
 #[derive(Debug)]
 pub struct DirectoryLock {
     _directory: File,
@@ -31,7 +31,7 @@ impl Workspace {
         let opened = match open() {
             Err(Errno::NOENT) if make => {
                 match self.directory.create_dir(TICKETS) {
-                    // Somebody else was faster.
+                    // Another process was faster.
                     Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                     made => made.map_err(fail)?,
                 }
@@ -54,11 +54,11 @@ impl Workspace {
         }
     }
 
-    /// Waits until nobody else holds this directory, and holds it. Only those who ask are kept out. The directory itself is
+    /// Waits until no other process holds this directory, and locks it. The lock is advisory. The directory itself is
     /// locked, so that nothing is left behind; where a file system cannot do that, a file in it.
     ///
     /// # Errors
-    /// When somebody else held it all the while, or the file system has no locks.
+    /// When another process held it all the while, or the file system has no locks.
     pub fn hold(&self, patience: Duration) -> Result<DirectoryLock, Refusal> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = openat(&self.directory, ".", flags, Mode::empty()).map_err(std::io::Error::from);

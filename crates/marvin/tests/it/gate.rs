@@ -362,7 +362,7 @@ fn an_agents_commands_go_through_the_lists_and_are_written_down() {
     assert_eq!(verdicts[0], ("deny".into(), "denylist.no".into()));
     assert_eq!(verdicts[1], ("allow".into(), "allowlist.frob".into()));
     assert_eq!(verdicts[2], ("deny".into(), "denylist.no".into()));
-    assert_eq!(verdicts[3].0, "deny", "nobody is here to ask");
+    assert_eq!(verdicts[3].0, "deny", "there is none to ask");
     let log = ledger(&world.state().join("security/decisions.jsonl"));
     let layers: Vec<&str> = log.iter().map(|line| line["layer"].as_str().unwrap()).collect();
     assert_eq!(layers, ["denylist", "allowlist", "denylist", "judge"]);

@@ -82,7 +82,7 @@ fn a_refusal_says_what_to_do() {
     let fetch =
         |url: &str| world.marvin(["tools", "call", "web_fetch", "--args", &json!({"url": url}).to_string()]);
     let ended = fetch("https://example.com/").run().exits(5);
-    for needed in ["example.com", "nobody is here to ask", "web.org_allowlist", "MARVIN_WEB_ORG_ALLOWLIST"] {
+    for needed in ["example.com", "there is none to ask", "web.org_allowlist", "MARVIN_WEB_ORG_ALLOWLIST"] {
         assert!(ended.stderr.contains(needed), "{}", ended.whole());
     }
     let ended = fetch("http://169.254.169.254/latest/").env("MARVIN_WEB_ORG_ALLOWLIST", "*").run().exits(5);

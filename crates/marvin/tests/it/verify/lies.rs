@@ -159,7 +159,7 @@ fn what_is_written_by_hand_is_verified_by_the_same_rules() {
     by_hand(&world, "pytest > /etc/passwd");
     stands(&world, "could_not_run", "the gate does not allow it");
     by_hand(&world, "frobnicate --all");
-    stands(&world, "could_not_run", "nobody is here to ask");
+    stands(&world, "could_not_run", "there is none to ask");
     assert!(home.exists() && !world.project().join("ran.txt").exists());
     by_hand(&world, "./fails.sh");
     stands(&world, "failed", "exit code 1");

@@ -313,7 +313,7 @@ async fn without_a_list_nobody_to_ask_means_no() {
     let called = house.call("web_fetch", json!({"url": "https://example.com/"})).await;
     let text = called.result.for_model();
     assert_eq!(called.verdict.rule, "network.unlisted");
-    for needed in ["example.com", "nobody is here to ask", "web.org_allowlist", "MARVIN_WEB_ORG_ALLOWLIST"] {
+    for needed in ["example.com", "there is none to ask", "web.org_allowlist", "MARVIN_WEB_ORG_ALLOWLIST"] {
         assert!(text.contains(needed), "{needed}: {text}");
     }
     // A list that is not a part of the other is said by its entry.
