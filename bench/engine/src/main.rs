@@ -5,7 +5,7 @@
 use marvin_agent::ProjectContext;
 use marvin_base::environment::Environment;
 use marvin_flow::deterministic::Echo;
-use marvin_flow::engine::{NoTeacher, Options, Run, RunStatus, Workers};
+use marvin_flow::engine::{NoTeacher, Options, Run, Workers, WorkflowStatus};
 use marvin_flow::record::Sync;
 use marvin_flow::spec::{StepBuilder, Workflow};
 use rusqlite::{Connection, params};
@@ -103,7 +103,7 @@ fn engine(what: &str, steps: usize, sync: &str, directory: &Path) -> Result<Valu
     let pending = resident().saturating_sub(before);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let outcome = runtime.block_on(run.go(workers, Box::new(NoTeacher), CancellationToken::new()))?;
-    if outcome.status != RunStatus::Succeeded {
+    if outcome.status != WorkflowStatus::Succeeded {
         return Err(format!("it ended {}", outcome.status.word()).into());
     }
     let seconds = outcome.dispatched.as_secs_f64();

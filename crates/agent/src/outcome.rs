@@ -2,6 +2,7 @@
 
 use crate::verification::Verification;
 use marvin_base::Exit;
+use marvin_base::run_record::RunStatus;
 use serde_json::{Map, Value};
 
 /// How a turn ended.
@@ -23,19 +24,25 @@ pub enum Status {
     NotVerified,
 }
 
+impl From<Status> for RunStatus {
+    fn from(status: Status) -> Self {
+        match status {
+            Status::Success => RunStatus::Success,
+            Status::Failed => RunStatus::Failed,
+            Status::Partial => RunStatus::Partial,
+            Status::Blocked => RunStatus::Blocked,
+            Status::Budget => RunStatus::BudgetSpent,
+            Status::Interrupted => RunStatus::Interrupted,
+            Status::NotVerified => RunStatus::NotVerified,
+        }
+    }
+}
+
 impl Status {
     /// Its name in results.
     #[must_use]
     pub fn name(self) -> &'static str {
-        match self {
-            Status::Success => "success",
-            Status::Failed => "failed",
-            Status::Partial => "partial",
-            Status::Blocked => "blocked",
-            Status::Budget => "budget_spent",
-            Status::Interrupted => "interrupted",
-            Status::NotVerified => "not_verified",
-        }
+        RunStatus::from(self).word()
     }
 
     /// Its exit code.

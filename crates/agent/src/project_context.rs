@@ -10,6 +10,7 @@ use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use marvin_base::open_dir::OpenDir;
 use marvin_base::redact::Redactor;
+use marvin_base::run_record::{RunKind, RunStatus};
 use marvin_base::settings::{Settings, Sources, table};
 use marvin_gate::layers::Log;
 use marvin_gate::{Access, Duty, Layers, Permit, Workspace};
@@ -198,7 +199,7 @@ pub async fn record_call(
     call: &ToolCall,
     cancel: CancellationToken,
 ) -> Result<ToolCallResult, SessionError> {
-    let desk = ToolCaller::new(ground, "tool", Box::new(|_| {}));
+    let desk = ToolCaller::new(ground, RunKind::Tool, Box::new(|_| {}));
     let access = Access::from_settings(&ground.settings);
     let mut toolbox = Toolbox::new(Mode::Coding, &access);
     launch::add(&mut toolbox, &access, desk.launcher(call)?.as_ref());
@@ -206,7 +207,7 @@ pub async fn record_call(
     let servitors = Servitors::new(shared.clone(), "marvin tools call");
     session::add_tools(&mut toolbox, &shared, &servitors, &access);
     let called = desk.call(&toolbox, call, cancel, None).await?;
-    desk.close(if called.ok { "success" } else { "failed" })?;
+    desk.close(if called.ok { RunStatus::Success } else { RunStatus::Failed })?;
     Ok(called)
 }
 
@@ -216,7 +217,8 @@ pub(crate) fn usage_reporter(
     lifetime: PathBuf,
 ) -> Arc<dyn Fn(bool) -> Value + Send + Sync> {
     Arc::new(move |include_lifetime| {
-        let mut report = cost.totals().map(|totals| totals.report()).unwrap_or(Value::Null);
+        let report = cost.totals().map(|totals| totals.report()).unwrap_or_default();
+        let mut report = serde_json::to_value(report).unwrap_or_default();
         if include_lifetime && let Some(map) = report.as_object_mut() {
             let lifetime = Lifetime::read(&lifetime).unwrap_or_default();
             map.insert("lifetime".into(), serde_json::to_value(lifetime).unwrap_or(Value::Null));

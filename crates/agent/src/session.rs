@@ -16,16 +16,18 @@ mod stages;
 pub use before_turn::{ExtraContext, Offer, settle_turns};
 pub use error::SessionError;
 pub use lazy_session::{LazySession, SharedListener};
-pub use resume::{brought, close_broken, prompt_of};
+pub use resume::{close_broken, prompt_of};
 pub use servitors::add as add_tools;
 
+use marvin_base::run_record::{PromptExtra, RunKind, RunRecord, RunStatus, TurnRecord, VerificationRecord};
+use marvin_base::trace_event::{RunOpened, TraceEvent};
 use model::{check_budget, choose_client};
 use resume::InterruptedRun;
 
 use crate::account::Account;
 use crate::commitments::Draft;
 use crate::compaction::Window;
-use crate::compose::{self, Extra, access_sentence};
+use crate::compose::{self, access_sentence};
 use crate::evaluator;
 use crate::launch::{self, Launcher};
 use crate::outcome::Outcome;
@@ -50,8 +52,7 @@ use marvin_model::price::{self, Prices};
 use marvin_model::record::{Recording, ReplayClient};
 use marvin_tools::turbotime::Selection;
 use marvin_tools::{Approver, Mode};
-use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
@@ -102,7 +103,7 @@ pub struct Replay {
     /// Whether a person had asked: then the conversation before it is taken from the recording.
     pub attended: bool,
     /// What was found when its answers were verified.
-    pub verifications: Vec<Value>,
+    pub verifications: Vec<VerificationRecord>,
     /// What it was told of its commitments, one a line.
     pub promised: Vec<String>,
 }
@@ -150,10 +151,10 @@ pub struct Session {
     layers: Arc<Layers>,
     promised: Option<TurnCommitments>,
     servitors: Arc<Servitors>,
-    facts: Map<String, Value>,
+    record: RunRecord,
     coding: bool,
     role: Role,
-    extras: Vec<Extra>,
+    extras: Vec<PromptExtra>,
     /// What floors above let its turns find.
     offers: Vec<Offer>,
     /// What was done before this process took the run up.
@@ -300,10 +301,10 @@ impl Session {
             stages: None,
         };
         let profile = Profile::read(&layout, &profile::active(&layout, settings.given(&table::PROFILE)));
-        let then = broken.as_ref().and_then(|broken| broken.facts.get("date")?.as_str());
+        let then = broken.as_ref().map(|broken| broken.turn.date.clone()).filter(|date| !date.is_empty());
         let date = match (&options.replay, then) {
             (Some(replay), _) => replay.date.clone(),
-            (None, Some(then)) => then.to_string(),
+            (None, Some(then)) => then,
             (None, None) => compose::day(run.started()),
         };
         let mut lent = None;
@@ -315,8 +316,8 @@ impl Session {
         turn.stages = stages::of_turn(&turn, options.manner, options.replay.as_ref(), depth, framing);
         let mut session = Session {
             servitors,
-            extras: broken.as_ref().map(InterruptedRun::extras).unwrap_or_default(),
-            facts: broken.map(|broken| broken.facts).unwrap_or_default(),
+            extras: broken.as_ref().map(|broken| broken.turn.extras.clone()).unwrap_or_default(),
+            record: broken.map(|broken| broken.record).unwrap_or_default(),
             coding,
             role,
             offers: Vec::new(),
@@ -339,7 +340,8 @@ impl Session {
             promised,
         };
         if let Some(selection) = &options.turbotime {
-            session.facts.insert("turbotime".into(), json!(selection.names()));
+            session.turn_record().turbotime =
+                Some(selection.names().iter().map(ToString::to_string).collect());
         }
         session.begin(options.record.as_deref(), &ground.directory)?;
         session.warn(unjudged.into_iter().chain(ground.lent.notices.clone()))?;
@@ -354,48 +356,52 @@ impl Session {
 
     fn begin(&mut self, record: Option<&Path>, directory: &Path) -> Result<(), SessionError> {
         let workspace = self.workspace.as_ref().map(|workspace| workspace.root().display().to_string());
-        let facts = json!({
-            "status": "running",
-            "provider": self.turn.client.provider(),
-            "model": self.turn.client.model(),
-            "protocol": self.turn.protocol.name(),
-            "nativeTools": self.turn.client.native_tools(),
-            "manner": if self.manner == Manner::Unattended { "non-interactive" } else { "inline" },
-            "workingDir": workspace,
-            "profile": self.profile.name,
-            "date": self.date,
-            "durability": self.settings.text(&table::DURABILITY),
-            "sandbox": self.sandbox(),
-            "record": record.map(|path| directory.join(path).display().to_string()),
-            "responseSchema": self.turn.response_schema,
-            "settings": SHAPING.map(|setting| (setting.key, self.settings.text(setting)))
-                .into_iter()
-                .collect::<BTreeMap<_, _>>(),
-            "role": self.role.name(),
-            "depth": self.settings.whole(&table::DEPTH),
-            "toolCallCount": 0,
-        });
-        if let Value::Object(facts) = facts {
-            self.facts.extend(facts);
-        }
+        let unattended = self.manner == Manner::Unattended;
+        self.record.status = Some(RunStatus::Running);
+        self.record.manner = if unattended { RunKind::NonInteractive } else { RunKind::Inline };
+        self.record.tool_call_count = Some(0);
+        let shaping =
+            SHAPING.map(|setting| (setting.key.to_string(), self.settings.text(setting).to_string()));
+        self.record.turn = Some(Box::new(TurnRecord {
+            provider: self.turn.client.provider().to_string(),
+            model: self.turn.client.model().to_string(),
+            protocol: self.turn.protocol.name().to_string(),
+            native_tools: self.turn.client.native_tools(),
+            working_dir: workspace.clone(),
+            profile: self.profile.name.clone(),
+            date: self.date.clone(),
+            durability: self.settings.text(&table::DURABILITY).to_string(),
+            sandbox: self.sandbox().to_string(),
+            record: record.map(|path| directory.join(path).display().to_string()),
+            response_schema: self.turn.response_schema.clone(),
+            settings: shaping.into(),
+            role: self.role.name().to_string(),
+            depth: self.settings.whole(&table::DEPTH),
+            ..*self.record.turn.take().unwrap_or_default()
+        }));
         self.save()?;
-        self.trace.event(
-            if self.resumed.is_some() { "run.resumed" } else { "run.started" },
-            json!({
-                "run_id": self.run.id(), "run_path": self.run.path().display().to_string(),
-                "provider": self.turn.client.provider(), "model": self.turn.client.model(),
-                "working_dir": workspace, "tools": self.turn.tools.specs().len(),
-            }),
-        )?;
+        let opened = RunOpened {
+            run_id: self.run.id().to_string(),
+            run_path: self.run.path().display().to_string(),
+            provider: Some(self.turn.client.provider().to_string()),
+            model: Some(self.turn.client.model().to_string()),
+            working_dir: workspace,
+            tools: Some(self.turn.tools.specs().len()),
+            ..RunOpened::default()
+        };
+        self.trace.event(match self.resumed {
+            Some(_) => TraceEvent::RunResumed(opened),
+            None => TraceEvent::RunStarted(opened),
+        })?;
         // Without a key the built-in model answers. A program that expected another must be able to see why.
         let asked_for = self.settings.given(&table::PROVIDER).or(self.settings.given(&table::SCRIPT));
         if asked_for.is_none() && self.manner == Manner::Unattended && self.turn.client.provider() == "mock" {
             let text =
                 "no provider has a key, so the built-in model answers (`marvin doctor` shows how to set one)";
-            self.trace.event("notice", json!({ "text": text }))?;
+            self.trace.notice(text)?;
         }
         for problem in &self.profile.problems {
-            self.trace.event("notice", json!({"text": format!("the profile is damaged: {problem}")}))?;
+            self.trace.notice(format!("the profile is damaged: {problem}"))?;
         }
         Ok(())
     }
@@ -404,7 +410,7 @@ impl Session {
     fn warn(&self, further: impl Iterator<Item = String>) -> Result<(), SessionError> {
         let problems = self.layers.problems().into_iter().map(|problem| problem.to_string());
         for text in problems.take(10).chain(further) {
-            self.trace.event("notice", json!({ "text": text }))?;
+            self.trace.notice(text)?;
         }
         Ok(())
     }
@@ -415,12 +421,12 @@ impl Session {
     }
 
     fn save(&self) -> Result<(), WriteError> {
-        let mut facts = Value::Object(self.facts.clone());
-        self.redactor.value(&mut facts);
-        match facts {
-            Value::Object(facts) => self.run.save(facts),
-            _ => Ok(()),
-        }
+        self.run.save(&self.record, &self.redactor)
+    }
+
+    /// The part of `run.json` that turns have.
+    fn turn_record(&mut self) -> &mut TurnRecord {
+        self.record.turn.get_or_insert_default()
     }
 
     /// The run's directory.
@@ -468,9 +474,8 @@ impl Session {
         let outcome = self.whole_turn(prompt).await;
         if outcome.is_err() {
             // The record broke: say so where that still works, so that the run does not seem to go on.
-            for (key, value) in [("status", "failed"), ("endReason", "record_failed")] {
-                self.facts.insert(key.into(), value.into());
-            }
+            self.record.status = Some(RunStatus::Failed);
+            self.record.end_reason = Some("record_failed".into());
             self.save().ok();
         }
         // The promises of a turn end with it; its document becomes part of its run.
@@ -481,11 +486,11 @@ impl Session {
     }
 
     async fn whole_turn(&mut self, prompt: &str) -> Result<Outcome, SessionError> {
-        let goal = self.trace.within(&json!(prompt), 4_000);
-        self.facts.insert("goal".into(), goal.clone());
-        self.facts.insert("prompt".into(), prompt.into());
+        let goal = self.trace.within_text(prompt, 4_000);
+        self.record.goal = Some(goal.clone());
+        self.turn_record().prompt = Some(prompt.to_string());
         self.save()?;
-        self.trace.event("turn.started", json!({"turn": 1, "prompt": goal}))?;
+        self.trace.event(TraceEvent::TurnStarted { turn: 1, prompt: goal })?;
         let history = self.history()?;
         let recollection = self.recollected(prompt);
         let messages = self.compose(prompt, history.as_ref())?;
@@ -498,10 +503,12 @@ impl Session {
             let mut recollection = recollection.lock().unwrap_or_else(PoisonError::into_inner);
             self.keep(&mut recollection, prompt, &outcome, account.as_deref());
         }
-        self.trace.event(
-            "turn.completed",
-            json!({"turn": 1, "status": outcome.status.name(), "rounds": outcome.rounds, "tool_calls": outcome.calls}),
-        )?;
+        self.trace.event(TraceEvent::TurnCompleted {
+            turn: 1,
+            status: outcome.status.name().to_string(),
+            rounds: outcome.rounds,
+            tool_calls: outcome.calls,
+        })?;
         self.close(&outcome)?;
         Ok(outcome)
     }

@@ -13,21 +13,22 @@ use crate::turn;
 use marvin_base::clock;
 use marvin_base::ledger::{Durability, Ledger};
 use marvin_base::run::RunDirectory;
+use marvin_base::run_record::{RunKind, RunRecord, RunStatus};
 use marvin_base::settings::table;
+use marvin_base::trace_event::TraceEvent;
 use marvin_gate::Workspace;
 use marvin_model::ToolCall;
 use marvin_model::choose::{self, Choice};
 use marvin_model::cost::CostLedger;
 use marvin_model::price::{self, Prices};
 use marvin_tools::{Approver, ProgressSink, ToolContext, Toolbox};
-use serde_json::{Value, json};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 /// The desk.
 pub struct ToolCaller {
     ground: ProjectContext,
-    manner: &'static str,
+    manner: RunKind,
     approver: Option<Arc<dyn Approver>>,
     state: Mutex<ToolCallerState>,
 }
@@ -57,7 +58,7 @@ impl std::fmt::Debug for ToolCaller {
 impl ToolCaller {
     /// A desk on this ground. The manner is what `run.json` says of its run; the listener is told of every event.
     #[must_use]
-    pub fn new(ground: &ProjectContext, manner: &'static str, listener: Listener) -> Self {
+    pub fn new(ground: &ProjectContext, manner: RunKind, listener: Listener) -> Self {
         let state = ToolCallerState { listener: Some(listener), run: None, calls: 0, goal: String::new() };
         ToolCaller { ground: ground.clone(), manner, approver: None, state: Mutex::new(state) }
     }
@@ -98,7 +99,7 @@ impl ToolCaller {
         state.goal.clone_from(&call.name);
         state.run = Some(open.clone());
         drop(state);
-        self.save("running", false)?;
+        self.save(RunStatus::Running, false)?;
         Ok(open)
     }
 
@@ -146,10 +147,10 @@ impl ToolCaller {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn event(&self, kind: &str, payload: Value) -> Result<(), SessionError> {
+    pub fn event(&self, event: TraceEvent) -> Result<(), SessionError> {
         let open = self.state().run.clone();
         if let Some(open) = open {
-            open.trace.event(kind, payload)?;
+            open.trace.event(event)?;
         }
         Ok(())
     }
@@ -158,25 +159,23 @@ impl ToolCaller {
     ///
     /// # Errors
     /// When `run.json` cannot be written.
-    pub fn close(&self, status: &str) -> Result<(), SessionError> {
+    pub fn close(&self, status: RunStatus) -> Result<(), SessionError> {
         self.save(status, true)
     }
 
-    fn save(&self, status: &str, ended: bool) -> Result<(), SessionError> {
+    fn save(&self, status: RunStatus, ended: bool) -> Result<(), SessionError> {
         let (open, calls, goal) = {
             let state = self.state();
             (state.run.clone(), state.calls, state.goal.clone())
         };
         let Some(open) = open else { return Ok(()) };
-        let mut facts =
-            json!({"manner": self.manner, "goal": goal, "toolCallCount": calls, "status": status});
-        if let (Some(map), true) = (facts.as_object_mut(), ended) {
-            map.insert("endedAt".into(), clock::now_stamp().into());
-        }
-        self.ground.redactor.value(&mut facts);
-        if let Value::Object(facts) = facts {
-            open.run.save(facts)?;
-        }
-        Ok(())
+        let record = RunRecord {
+            status: Some(status),
+            goal: Some(goal),
+            tool_call_count: Some(calls as u64),
+            ended_at: ended.then(clock::now_stamp),
+            ..RunRecord::new(self.manner)
+        };
+        Ok(open.run.save(&record, &self.ground.redactor)?)
     }
 }

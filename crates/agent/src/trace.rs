@@ -6,19 +6,19 @@
 
 use marvin_base::ledger::{Ledger, LedgerError};
 use marvin_base::redact::Scope;
+use marvin_base::trace_event::{self, NoticeKind, TraceEvent};
 use marvin_base::{clock, truncate};
-use serde_json::{Map, Value, json};
+use serde::Deserialize;
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The kind of notice that tells of tampering.
-pub const TAMPERING: &str = "tampering";
-
 /// The paths that an event tells of, if it tells of tampering.
 fn tampered_paths(event: &Value) -> Vec<String> {
-    let is_notice = event.get("kind").and_then(Value::as_str) == Some(TAMPERING);
-    let paths = event.get("paths").and_then(Value::as_array).filter(|_| is_notice);
-    paths.into_iter().flatten().filter_map(|path| path.as_str().map(str::to_string)).collect()
+    match trace_event::Notice::deserialize(event) {
+        Ok(trace_event::Notice { kind: Some(NoticeKind::Tampering), paths, .. }) => paths,
+        _ => Vec::new(),
+    }
 }
 
 /// What a face is told.
@@ -107,30 +107,43 @@ impl Trace {
     ///
     /// # Errors
     /// When it cannot be written; then nobody is told, and what it announces must not happen.
-    pub fn event(&self, kind: &str, payload: Value) -> Result<(), LedgerError> {
-        self.told(kind, payload).map(|_| ())
+    pub fn event(&self, event: impl Into<TraceEvent>) -> Result<(), LedgerError> {
+        self.told(event).map(|_| ())
+    }
+
+    /// Writes a notice that is only text.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn notice(&self, text: impl Into<String>) -> Result<(), LedgerError> {
+        self.event(TraceEvent::notice(text))
     }
 
     /// As [`Trace::event`]; gives the event as it was written.
     ///
     /// # Errors
     /// When it cannot be written; then nobody is told, and what it announces must not happen.
-    pub fn told(&self, kind: &str, payload: Value) -> Result<Value, LedgerError> {
+    pub fn told(&self, event: impl Into<TraceEvent>) -> Result<Value, LedgerError> {
+        let event = event.into();
+        let is_result = matches!(event, TraceEvent::Result(_));
+        // An event has only string keys, so that it always becomes an object.
+        let mut payload = match serde_json::to_value(event) {
+            Ok(Value::Object(payload)) => payload,
+            _ => Map::new(),
+        };
         let mut inner = self.inner();
         inner.sequence += 1;
         let mut event = Map::new();
-        event.insert("type".into(), kind.into());
+        event.extend(payload.shift_remove_entry("type"));
         event.insert("seq".into(), inner.sequence.into());
         event.insert("timestamp".into(), clock::now_stamp().into());
         event.extend(self.about.clone());
-        if let Value::Object(payload) = payload {
-            event.extend(payload);
-        }
+        event.extend(payload);
         let event = Value::Object(event);
         let written = inner.ledger.append(&event)?;
         inner.tampered.extend(tampered_paths(&written));
         // The result goes to the caller, who needs it as it is; the record keeps the redacted copy.
-        let live = (kind == "result").then(|| {
+        let live = is_result.then(|| {
             let mut live = event;
             inner.ledger.redactor().value_for(&mut live, Scope::Caller);
             live
@@ -149,10 +162,13 @@ impl Trace {
             return Ok(());
         }
         let text = format!("`{tool}` changed what it should not: {}", paths.join(", "));
-        self.event(
-            "notice",
-            json!({"kind": TAMPERING, "text": text, "tool": tool, "item_id": item, "paths": paths}),
-        )
+        self.event(TraceEvent::Notice(trace_event::Notice {
+            kind: Some(NoticeKind::Tampering),
+            text,
+            tool: Some(tool.to_string()),
+            item_id: item.map(str::to_string),
+            paths: paths.to_vec(),
+        }))
     }
 
     /// Every path that programs of this run changed and should not have.
@@ -168,6 +184,15 @@ impl Trace {
         let mut clean = value.clone();
         self.inner().ledger.redactor().value(&mut clean);
         truncate::value(&clean, characters, 50, 4)
+    }
+
+    /// A text for an event, as [`Trace::within`].
+    #[must_use]
+    pub fn within_text(&self, text: &str, characters: usize) -> String {
+        match self.within(&Value::String(text.to_string()), characters) {
+            Value::String(text) => text,
+            other => other.to_string(),
+        }
     }
 
     /// Tells a face something that is not kept.

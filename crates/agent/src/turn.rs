@@ -24,11 +24,12 @@ use marvin_base::ledger::LedgerError;
 use marvin_base::open_dir::OpenDir;
 use marvin_base::redact::Redactor;
 use marvin_base::signature;
+use marvin_base::trace_event::{Item, ModelCallItem, TraceEvent};
 use marvin_model::cost::CostLedger;
 use marvin_model::price::{Prices, dollars};
 use marvin_model::{Event, Failure, Message, ModelClient, ModelError, Reply, Request, ToolCall, Usage};
 use reply::distinct_ids;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -304,15 +305,21 @@ impl Turn {
 
     async fn send(&self, course: &Course, request: Request, shown: bool) -> Result<ReceivedReply, Halt> {
         let item = self.trace.next_item();
-        self.trace.event(
-            "item.started",
-            json!({"item": {
-                "id": item, "type": "model_call", "round": course.rounds, "provider": self.client.provider(),
-                "model": self.client.model(), "protocol": self.protocol.name(), "role": self.role, "step": request.step,
-                "messages": request.messages.len(), "tools": request.tools.len(),
-                "request_signature": signature::hash(&request),
-            }}),
-        )?;
+        self.trace.event(TraceEvent::ItemStarted {
+            item: Item::ModelCall(Box::new(ModelCallItem {
+                id: item.clone(),
+                round: Some(course.rounds),
+                provider: Some(self.client.provider().to_string()),
+                model: Some(self.client.model().to_string()),
+                protocol: Some(self.protocol.name().to_string()),
+                role: Some(self.role.clone()),
+                step: request.step.clone(),
+                messages: Some(request.messages.len()),
+                tools: Some(request.tools.len()),
+                request_signature: Some(signature::hash(&request)),
+                ..ModelCallItem::default()
+            })),
+        })?;
         let streams = shown && self.protocol.streams() && self.response_schema.is_none();
         let message = message_item(&item);
         // An attempt that broke off cost something too; when that was the last of the budget, no other is made.
@@ -351,14 +358,17 @@ impl Turn {
                 if let (Some(life), Some(nanos)) = (&self.life, cost) {
                     life.spend(nanos)?;
                 }
-                self.trace.event(
-                    "item.completed",
-                    json!({"item": {
-                        "id": item, "type": "model_call", "model": model, "usage": reply.usage,
-                        "cost_usd": cost.map(dollars), "text": self.trace.within(&json!(reply.text), 4_000),
-                        "calls": reply.calls.iter().map(|call| &call.name).collect::<Vec<_>>(),
-                    }}),
-                )?;
+                self.trace.event(TraceEvent::ItemCompleted {
+                    item: Item::ModelCall(Box::new(ModelCallItem {
+                        id: item.clone(),
+                        model: Some(model.to_string()),
+                        usage: serde_json::to_value(reply.usage).ok(),
+                        cost_usd: cost.map(dollars),
+                        text: Some(self.trace.within_text(&reply.text, 4_000)),
+                        calls: Some(reply.calls.iter().map(|call| call.name.clone()).collect()),
+                        ..ModelCallItem::default()
+                    })),
+                })?;
                 if cost.is_none() && self.cost.limit().is_some() {
                     let error = format!("no price is known for `{model}`, so the budget cannot be kept");
                     self.over(course, Status::Budget, "unpriced", Some(error))?;
@@ -368,13 +378,15 @@ impl Turn {
             }
             Err(error) => {
                 self.record_broken(error.spent())?;
-                self.trace.event(
-                    "item.completed",
-                    json!({"item": {
-                        "id": item, "type": "model_call", "error": error.to_string(),
-                        "failure_signature": error.signature, "usage": error.spent(),
-                    }}),
-                )?;
+                self.trace.event(TraceEvent::ItemCompleted {
+                    item: Item::ModelCall(Box::new(ModelCallItem {
+                        id: item,
+                        error: Some(error.to_string()),
+                        failure_signature: Some(error.signature.clone()),
+                        usage: error.spent().and_then(|usage| serde_json::to_value(usage).ok()),
+                        ..ModelCallItem::default()
+                    })),
+                })?;
                 if error.failure == Failure::Cancelled && !self.cancel.is_cancelled() {
                     self.check_bounds(course)?;
                 }
@@ -425,8 +437,8 @@ impl Turn {
         if !rest.is_empty() {
             self.trace.tell(Notice::Piece { item: &message, text: rest });
         }
-        let payload = json!({"item": {"id": message, "type": "message", "text": understood.message}});
-        self.told(course, "item.completed", payload)
+        let item = Item::Message { id: message, text: understood.message.clone() };
+        self.told(course, TraceEvent::ItemCompleted { item })
     }
 
     /// Puts messages into the conversation.
@@ -439,8 +451,8 @@ impl Turn {
     }
 
     /// Writes an event that the account of this work hears.
-    fn told(&self, course: &mut Course, kind: &str, payload: Value) -> Result<(), Halt> {
-        let event = self.trace.told(kind, payload)?;
+    fn told(&self, course: &mut Course, event: TraceEvent) -> Result<(), Halt> {
+        let event = self.trace.told(event)?;
         course.account.note(&event, &|tool| self.tools.changes(tool));
         Ok(())
     }

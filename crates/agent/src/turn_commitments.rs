@@ -6,8 +6,8 @@ use crate::verification::Verifier;
 use marvin_base::atomic;
 use marvin_base::clock;
 use marvin_base::run::RunDirectory;
+use marvin_base::run_record::VerificationRecord;
 use marvin_base::settings::table;
-use serde_json::Value;
 use std::sync::Arc;
 
 /// What a turn promised.
@@ -66,7 +66,7 @@ pub(crate) fn proof(
     ground: &Arc<ProjectContext>,
     promised: Option<&TurnCommitments>,
     unattended: bool,
-    replay: Option<&[Value]>,
+    replay: Option<&[VerificationRecord]>,
 ) -> Option<Arc<Verifier>> {
     let rounds = ground.settings.count(&table::VERIFY_ROUNDS);
     if let Some(kept) = replay {

@@ -6,6 +6,7 @@
 
 use crate::commitments::{self, Commitment, CommitmentResult, PROJECT, Report, TurnBaseline};
 use crate::project_context::ProjectContext;
+use marvin_base::run_record::VerificationRecord;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -48,24 +49,25 @@ impl VerificationResult {
 
     /// As a recorded run keeps it, for a replay.
     #[must_use]
-    pub fn kept(&self) -> Value {
-        json!({
-            "verified": self.verified, "empty": self.empty, "summary": self.summary, "feedback": self.feedback,
-            "report": self.report,
-        })
+    pub fn record(&self) -> VerificationRecord {
+        VerificationRecord {
+            verified: self.verified,
+            empty: self.empty,
+            summary: self.summary.clone(),
+            feedback: self.feedback.clone(),
+            report: self.report.clone(),
+        }
     }
 
-    fn recorded(kept: &Value) -> Self {
-        let text = |key: &str| kept.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
-        let is = |key: &str| kept.get(key).and_then(Value::as_bool).unwrap_or(false);
+    fn recorded(record: &VerificationRecord) -> Self {
         VerificationResult {
-            verified: is("verified"),
+            verified: record.verified,
             interrupted: false,
-            empty: is("empty"),
-            summary: text("summary"),
-            feedback: text("feedback"),
-            text: text("summary"),
-            report: kept.get("report").cloned().unwrap_or(Value::Null),
+            empty: record.empty,
+            summary: record.summary.clone(),
+            feedback: record.feedback.clone(),
+            text: record.summary.clone(),
+            report: record.report.clone(),
         }
     }
 }
@@ -161,7 +163,7 @@ impl Verifier {
 
     /// By what a recorded run found.
     #[must_use]
-    pub fn recording(kept: &[Value], rounds: usize) -> Self {
+    pub fn recording(kept: &[VerificationRecord], rounds: usize) -> Self {
         let proved = kept.iter().map(VerificationResult::recorded).collect();
         Verifier { by: ProofSource::Recording(Mutex::new(proved)), rounds }
     }

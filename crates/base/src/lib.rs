@@ -21,9 +21,11 @@ pub mod printable;
 pub mod redact;
 pub mod resolver;
 pub mod run;
+pub mod run_record;
 pub mod settings;
 pub mod signature;
 pub mod token;
+pub mod trace_event;
 pub mod trim_memory;
 pub mod truncate;
 

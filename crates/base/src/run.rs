@@ -3,9 +3,10 @@
 use crate::atomic::{self, WriteError};
 use crate::layout::{Layout, migrate};
 use crate::open_dir::OpenDir;
+use crate::redact::Redactor;
+use crate::run_record::{self, RunRecord};
 use crate::{clock, ids};
 use jiff::Timestamp;
-use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
 /// The directory of one run: `run_YYYYMMDD_HHMMSS_<4 hex>`.
@@ -144,43 +145,59 @@ impl RunDirectory {
         &self.artifacts
     }
 
-    /// Writes `run.json`: the keys that every run has, and `facts` on top.
+    /// Writes `run.json` without secrets.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn save(&self, facts: Map<String, Value>) -> Result<(), WriteError> {
-        let mut state = json!({"version": 1, "runId": self.id, "startedAt": clock::stamp(self.started)});
-        if let Some(map) = state.as_object_mut() {
-            map.extend(facts);
-        }
-        let mut text = format!("{state:#}");
-        text.push('\n');
-        atomic::replace(&self.directory.place().join("run.json"), text.as_bytes())
-            .map_err(|error| WriteError { path: self.path().join("run.json").display().to_string(), ..error })
+    pub fn save(&self, record: &RunRecord, redactor: &Redactor) -> Result<(), WriteError> {
+        self.write(&self.render(record, redactor))
+    }
+
+    /// The text of `run.json` without secrets, for [`RunDirectory::write`].
+    #[must_use]
+    pub fn render(&self, record: &RunRecord, redactor: &Redactor) -> String {
+        let record = RunRecord {
+            version: run_record::VERSION,
+            run_id: self.id.clone(),
+            started_at: clock::stamp(self.started),
+            ..record.clone()
+        };
+        // A record consists of strings, numbers, lists and maps with string keys: it always becomes a value.
+        let mut value = serde_json::to_value(&record).unwrap_or_default();
+        redactor.value(&mut value);
+        format!("{value:#}\n")
+    }
+
+    /// Writes a rendered `run.json`.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, text: &str) -> Result<(), WriteError> {
+        atomic::replace(&self.directory.place().join(run_record::FILE), text.as_bytes()).map_err(|error| {
+            WriteError { path: self.path().join(run_record::FILE).display().to_string(), ..error }
+        })
     }
 }
 
 /// Finds a run by its directory or by its id below `runs`.
 #[must_use]
 pub fn find(name: &str, runs: &Path) -> Option<PathBuf> {
-    [PathBuf::from(name), runs.join(name)].into_iter().find(|path| path.join("run.json").is_file())
+    [PathBuf::from(name), runs.join(name)].into_iter().find(|path| path.join(run_record::FILE).is_file())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run_record::RunKind;
 
     #[test]
     fn a_run_is_saved_and_found() {
         let directory = tempfile::tempdir().unwrap();
         let run = RunDirectory::create(directory.path()).unwrap();
-        let mut facts = Map::new();
-        facts.insert("goal".into(), "x".into());
-        run.save(facts).unwrap();
-        let text = std::fs::read_to_string(run.path().join("run.json")).unwrap();
-        let state: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(state["runId"], run.id());
-        assert_eq!(state["goal"], "x");
+        let record = RunRecord { goal: Some("x".into()), ..RunRecord::new(RunKind::Tool) };
+        run.save(&record, &Redactor::patterns_only()).unwrap();
+        let saved = RunRecord::read(run.path()).unwrap();
+        assert_eq!((saved.run_id.as_str(), saved.goal.as_deref()), (run.id(), Some("x")));
         assert_eq!(find(run.id(), directory.path()).unwrap(), run.path());
         assert_eq!(find("run_nothing", directory.path()), None);
         let again = RunDirectory::open(directory.path(), run.id()).unwrap();

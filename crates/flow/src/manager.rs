@@ -8,6 +8,7 @@ use marvin_agent::SessionError;
 use marvin_agent::outcome::Status;
 use marvin_agent::roles::Role;
 use marvin_agent::step_agents::{Job, JobResult, Rights, StepAgents};
+use marvin_base::trace_event::TraceEvent;
 use marvin_base::truncate;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
@@ -79,7 +80,11 @@ pub async fn plan(
 fn keep(crew: &StepAgents, plan: Plan) -> Result<Plan, SessionError> {
     crew.keep(STEP, &json!({"workflow": plan.workflow, "fallback": plan.fallback}))?;
     let steps = plan.workflow.get("steps").and_then(Value::as_array).map_or(0, Vec::len);
-    crew.trace().event("plan.made", json!({"step_id": STEP, "steps": steps, "fallback": plan.fallback}))?;
+    crew.trace().event(TraceEvent::PlanMade {
+        step_id: STEP.to_string(),
+        steps,
+        fallback: plan.fallback.clone(),
+    })?;
     Ok(plan)
 }
 

@@ -12,6 +12,7 @@ use crate::workers;
 use async_trait::async_trait;
 use marvin_agent::ProjectContext;
 use marvin_agent::trace::{Listener, Notice};
+use marvin_base::run_record;
 use marvin_base::{ids, truncate};
 use marvin_gate::{Intent, Touches};
 use marvin_tools::{DynTool, Output, Tool, ToolContext, ToolError};
@@ -138,13 +139,13 @@ impl Workflows {
     fn find(&self, name: Option<&str>) -> Result<PathBuf, ToolError> {
         let place = self.ground.layout.runs();
         let Some(name) = name.filter(|name| !name.trim().is_empty()) else {
-            let newest = view::runs(&place).into_iter().find(|path| view::is_workflow(path));
+            let newest = run_record::list(&place).into_iter().find(|path| view::is_workflow(path));
             return newest.ok_or_else(|| ToolError::Failed("there is no run of a workflow here".into()));
         };
         // A name, never a path: what lies elsewhere is somebody else's.
         let path = ids::run_started(name).map(|_| place.join(name));
         path.filter(|path| view::is_workflow(path)).ok_or_else(|| {
-            let known: Vec<String> = view::runs(&place)
+            let known: Vec<String> = run_record::list(&place)
                 .iter()
                 .filter(|path| view::is_workflow(path))
                 .take(5)

@@ -5,9 +5,8 @@
 use crate::draw;
 use crate::engine::{self, EngineError, Holder};
 use crate::record::{Data, Record, StepStatus};
-use marvin_base::files::{self, Links};
-use marvin_base::ids;
 use marvin_base::redact::Redactor;
+use marvin_base::run_record::{RunRecord, RunStatus};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -81,7 +80,7 @@ pub struct View {
     /// Its directory.
     pub path: PathBuf,
     /// `run.json`.
-    pub facts: Value,
+    pub facts: RunRecord,
     /// The workflow's id.
     pub workflow_id: String,
     /// Its goal.
@@ -112,37 +111,18 @@ pub fn is_workflow(path: &Path) -> bool {
     path.join(crate::record::FILE).is_file()
 }
 
-/// `run.json` of a run.
-#[must_use]
-pub fn facts(path: &Path) -> Value {
-    let text = files::read_text(&path.join("run.json"), 4 * 1024 * 1024, Links::Refuse).unwrap_or_default();
-    serde_json::from_str(&text).unwrap_or_else(|_| json!({}))
-}
-
-/// The directories of runs below a directory, newest first; a link is none.
-#[must_use]
-pub fn runs(place: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
-    let is_run = |entry: &std::fs::DirEntry| {
-        entry.file_type().is_ok_and(|kind| kind.is_dir())
-            && entry.file_name().to_str().is_some_and(|name| ids::run_started(name).is_some())
-    };
-    let mut found: Vec<PathBuf> = entries.filter(is_run).map(|entry| entry.path()).collect();
-    found.sort();
-    found.reverse();
-    found
-}
-
 /// A run in a row of a list.
 #[must_use]
 pub fn row(path: &Path) -> Value {
-    let facts = facts(path);
+    let facts = RunRecord::read(path).unwrap_or_default();
     let holder = engine::holder(path);
-    let fact = |key: &str| facts.get(key).cloned().unwrap_or(Value::Null);
+    let workflow = facts.workflow.as_ref();
     json!({
         "run_id": path.file_name().map(|name| name.to_string_lossy().into_owned()), "run_path": path.display().to_string(),
-        "status": status(&facts, holder.is_some()), "workflow_id": fact("workflow_id"), "goal": fact("goal"), "steps": fact("steps"),
-        "counts": fact("counts"), "started_at": fact("startedAt"), "ended_at": fact("endedAt"), "holder": holder, "manner": fact("manner"),
+        "status": status(&facts, holder.is_some()), "workflow_id": workflow.map(|workflow| &workflow.workflow_id),
+        "goal": facts.goal, "steps": workflow.map(|workflow| workflow.steps),
+        "counts": workflow.map(|workflow| &workflow.counts).filter(|counts| !counts.is_empty()),
+        "started_at": facts.started_at, "ended_at": facts.ended_at, "holder": holder, "manner": facts.manner,
     })
 }
 
@@ -218,7 +198,7 @@ impl View {
         let state = engine::state(&record, &workflow, redactor)?;
         Ok(View {
             path: path.to_path_buf(),
-            facts: facts(path),
+            facts: RunRecord::read(path).unwrap_or_default(),
             workflow_id: workflow.workflow_id.clone(),
             goal: workflow.goal.clone(),
             sync: record.meta("sync").unwrap_or_default(),
@@ -262,11 +242,10 @@ impl View {
 
 /// The status of a run in a word, from its `run.json` and whether somebody works on it.
 #[must_use]
-pub fn status(facts: &Value, held: bool) -> String {
-    let word = facts.get("status").and_then(Value::as_str).unwrap_or("?");
-    match (word, held) {
-        ("running" | "planning", false) => "BROKEN_OFF".to_string(),
-        (_, true) => "RUNNING".to_string(),
-        (word, false) => word.to_uppercase(),
+pub fn status(facts: &RunRecord, held: bool) -> String {
+    match facts.status {
+        _ if held => "RUNNING".to_string(),
+        Some(status) if status.is_open() => "BROKEN_OFF".to_string(),
+        status => status.map_or("?", RunStatus::word).to_uppercase(),
     }
 }

@@ -21,6 +21,19 @@ pub enum Status {
     Partial,
 }
 
+impl Status {
+    /// The word for it in the record.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Status::Success => "SUCCESS",
+            Status::Failure => "FAILURE",
+            Status::Blocked => "BLOCKED",
+            Status::Partial => "PARTIAL",
+        }
+    }
+}
+
 /// One attempt at one step.
 #[derive(Debug, Clone)]
 pub struct Order {

@@ -33,6 +33,7 @@ pub(crate) use workflows::{
     WorkflowCommand,
 };
 
+use crate::commands::schema::SchemaArguments;
 use crate::failure::Failure;
 use crate::{commands, output};
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -322,6 +323,8 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
+    /// Print the JSON schema of a file that Marvin writes
+    Schema(SchemaArguments),
     /// Print a completion script for a shell
     #[command(
         after_help = "Examples:\n  marvin completions bash > ~/.local/share/bash-completion/completions/marvin\n  marvin completions zsh > ~/.zfunc/_marvin"

@@ -205,7 +205,7 @@ fn notice_text(event: &Value) -> String {
 }
 
 fn is_tampering(event: &Value) -> bool {
-    event.get("kind").and_then(Value::as_str) == Some(marvin_agent::trace::TAMPERING)
+    event.get("kind").and_then(Value::as_str) == Some(marvin_base::trace_event::NoticeKind::Tampering.word())
 }
 
 /// Says at the end again what programs changed and should not have.

@@ -9,9 +9,9 @@ use crate::price::dollars;
 use marvin_base::ledger::chain::{Break, Walk};
 use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
 use marvin_base::redact::Redactor;
+use marvin_base::run_record::{CostReport, MarvinCost, TokenCount};
 use marvin_base::{atomic, clock};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom};
@@ -74,35 +74,26 @@ impl Totals {
 
     /// The object behind `MARVIN_COST:`: exactly four keys.
     #[must_use]
-    pub fn marvin_cost(&self) -> Value {
-        let by_model: Map<String, Value> =
-            self.model_cost.iter().map(|(model, cost)| (model.clone(), json!(dollars(*cost)))).collect();
-        json!({
-            "session_cost": dollars(self.cost),
-            "llm_turns": self.turns,
-            "model_turns": self.model_turns,
-            "model_cost": by_model,
-        })
+    pub fn marvin_cost(&self) -> MarvinCost {
+        MarvinCost {
+            session_cost: dollars(self.cost),
+            llm_turns: self.turns,
+            model_turns: self.model_turns.clone(),
+            model_cost: self.model_cost.iter().map(|(model, cost)| (model.clone(), dollars(*cost))).collect(),
+        }
     }
 
     /// What a result object says of the cost: the four keys, tokens, and what is not priced.
     #[must_use]
-    pub fn report(&self) -> Value {
-        let mut report = self.marvin_cost();
-        if let Some(map) = report.as_object_mut() {
-            map.insert("tokens".into(), self.tokens_value());
-            map.insert("unpriced_models".into(), json!(self.unpriced));
+    pub fn report(&self) -> CostReport {
+        let tokens = self.tokens.iter().map(|(provider, (input, output))| {
+            (provider.clone(), TokenCount { input: *input, output: *output })
+        });
+        CostReport {
+            total: self.marvin_cost(),
+            tokens: tokens.collect(),
+            unpriced_models: self.unpriced.iter().cloned().collect(),
         }
-        report
-    }
-
-    fn tokens_value(&self) -> Value {
-        let tokens: Map<String, Value> = self
-            .tokens
-            .iter()
-            .map(|(provider, (input, output))| (provider.clone(), json!({"input": input, "output": output})))
-            .collect();
-        Value::Object(tokens)
     }
 }
 
@@ -365,9 +356,10 @@ mod tests {
         assert!(parent.is_spent().unwrap(), "also where a part was read before");
         assert_eq!((parent.spent().unwrap(), child.spent().unwrap()), (100, 100));
         let report = parent.totals().unwrap().marvin_cost();
-        let keys: Vec<&String> = report.as_object().unwrap().keys().collect();
-        assert_eq!(keys, ["session_cost", "llm_turns", "model_turns", "model_cost"]);
-        assert_eq!(report["model_turns"], json!({"gpt": 2, "qwen": 1}));
+        assert_eq!(
+            report.to_string(),
+            r#"{"session_cost":1e-7,"llm_turns":3,"model_turns":{"gpt":2,"qwen":1},"model_cost":{"gpt":1e-7,"qwen":0.0}}"#
+        );
     }
 
     #[test]

@@ -4,9 +4,9 @@
 //! and the lock ends with the process, however that ends. What is left without an owner broke off.
 
 use crate::history::History;
-use marvin_base::files::{self, Links};
 use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
 use marvin_base::redact::Redactor;
+use marvin_base::run_record::{RunRecord, RunStatus};
 use marvin_base::{clock, ids, signature};
 use serde_json::{Value, json};
 use std::fs::File;
@@ -15,8 +15,6 @@ use std::sync::Arc;
 
 /// Questions that broke off, at most so many are looked at.
 const MAX_INTERRUPTED_PROMPTS: usize = 50;
-/// A `run.json` larger than this is not one.
-const MAX_RUN_JSON_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A question that broke off.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -134,12 +132,9 @@ fn read(path: PathBuf, runs: &Path, chat_log: &Path) -> Option<InterruptedPrompt
 
 fn has_ended(runs: &Path, run: &str) -> bool {
     let plain = run.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    let read = || files::read_text(&runs.join(run).join("run.json"), MAX_RUN_JSON_BYTES, Links::Refuse).ok();
-    let facts: Option<Value> =
-        if plain { read().and_then(|text| serde_json::from_str(&text).ok()) } else { None };
-    facts.is_some_and(|facts| {
-        facts.get("status").and_then(Value::as_str).is_some_and(|status| status != "running")
-    })
+    plain
+        && RunRecord::read(&runs.join(run))
+            .is_ok_and(|record| record.status.is_some_and(|status| status != RunStatus::Running))
 }
 
 /// Did the chat log change since the question was asked, and is it the last one in there?

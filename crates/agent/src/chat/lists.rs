@@ -6,7 +6,7 @@ use crate::commitments::Store;
 use crate::project_context::ProjectContext;
 use crate::servitors::{self, Registry, Servitor, ServitorState};
 use crate::tool_caller::ToolCaller;
-use marvin_base::files::{self, Links};
+use marvin_base::run_record::{self, RunKind, RunRecord, RunStatus};
 use marvin_base::truncate;
 use marvin_gate::{Access, Workspace};
 use marvin_memory::candidate::Candidate;
@@ -17,14 +17,13 @@ use marvin_model::{Arguments, ToolCall};
 use marvin_tools::{Mode, Toolbox};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
 /// How long what waits on the disk is taken to be the same.
 const FRESH: Duration = Duration::from_secs(1);
-/// A `run.json` larger than this is not shown.
-const MAX_LISTED_RUN_JSON_BYTES: u64 = 1024 * 1024;
 /// Seconds that a command of the person may take.
 const COMMAND_SECONDS: u64 = 120;
 
@@ -152,33 +151,18 @@ impl Chat {
     #[must_use]
     pub fn runs(&self, most: usize) -> Vec<RunRow> {
         let runs = self.ground().layout.runs();
-        let mut names: Vec<String> = std::fs::read_dir(&runs)
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-            .filter(|name| name.starts_with("run_"))
-            .collect();
-        names.sort();
-        let read = |name: String| {
-            let text = files::read_text(
-                &runs.join(&name).join("run.json"),
-                MAX_LISTED_RUN_JSON_BYTES,
-                Links::Refuse,
-            )
-            .ok()?;
-            let facts: Value = serde_json::from_str(&text).ok()?;
-            let text = |key: &str| facts.get(key).and_then(Value::as_str).unwrap_or_default();
-            let cost = facts.get("cost").and_then(|cost| cost.get("session_cost"));
+        let read = |run: &PathBuf| {
+            let record = RunRecord::read(run).ok()?;
             Some(RunRow {
-                status: text("status").to_string(),
-                goal: truncate::line(text("goal"), 200),
-                manner: text("manner").to_string(),
-                started: text("startedAt").to_string(),
-                cost_usd: cost.and_then(Value::as_f64),
-                id: name,
+                status: record.status.map_or_else(String::new, |status| status.word().to_string()),
+                goal: truncate::line(record.goal.as_deref().unwrap_or_default(), 200),
+                manner: record.manner.word().to_string(),
+                started: record.started_at,
+                cost_usd: record.cost.map(|cost| cost.total.session_cost),
+                id: run.file_name()?.to_str()?.to_string(),
             })
         };
-        names.into_iter().rev().filter_map(read).take(most).collect()
+        run_record::list(&runs).iter().filter_map(read).take(most).collect()
     }
 }
 
@@ -269,9 +253,11 @@ pub(super) async fn run(ground: &ProjectContext, line: &str) -> Result<String, S
         arguments: Arguments::from_value(json!({"command": line, "timeout": COMMAND_SECONDS})),
         opaque: None,
     };
-    let desk = ToolCaller::new(&ground, "shell", Box::new(|_| {})).asking(Arc::new(TypedCommandApprover));
+    let desk =
+        ToolCaller::new(&ground, RunKind::Shell, Box::new(|_| {})).asking(Arc::new(TypedCommandApprover));
     let called = desk.call(&toolbox, &call, CancellationToken::new(), None).await;
     let called = called.map_err(|error| error.to_string())?;
-    desk.close(if called.ok { "success" } else { "failed" }).map_err(|error| error.to_string())?;
+    desk.close(if called.ok { RunStatus::Success } else { RunStatus::Failed })
+        .map_err(|error| error.to_string())?;
     Ok(called.text)
 }

@@ -1,6 +1,6 @@
 //! Where the state of a prompt lies, and how it is read anew.
 
-use super::{Coding, Extra, PromptInputs, SystemPrompt, access_sentence};
+use super::{Coding, PromptExtra, PromptInputs, SystemPrompt, access_sentence};
 use crate::commitments::{PROJECT, Status, Store};
 use crate::history::History;
 use crate::profile::{self, Profile};
@@ -41,7 +41,7 @@ pub struct Composer {
     /// What a recorded run was told of its commitments; else they are read.
     pub recorded: Option<Vec<String>>,
     /// What others bring.
-    pub extras: Vec<Extra>,
+    pub extras: Vec<PromptExtra>,
     /// Bytes that the message may have; 0: no bound.
     pub budget: usize,
 }

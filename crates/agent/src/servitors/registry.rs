@@ -11,9 +11,9 @@ use crate::project_context::ProjectContext;
 use crate::trace::Trace;
 use marvin_base::ledger::Durability;
 use marvin_base::settings::table;
+use marvin_base::trace_event::TraceEvent;
 use marvin_base::{clock, truncate};
 use marvin_gate::Access;
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -172,9 +172,9 @@ impl Registry {
         self.trace.set(trace).ok();
     }
 
-    pub(super) fn event(&self, kind: &str, payload: Value) -> Result<(), RegistryError> {
+    pub(super) fn event(&self, event: TraceEvent) -> Result<(), RegistryError> {
         if let Some(trace) = self.trace.get() {
-            trace.event(kind, payload)?;
+            trace.event(event)?;
         }
         Ok(())
     }
@@ -348,11 +348,14 @@ impl Registry {
         commitments::create(&self.ground, &document)?;
         bodies.insert(body.id.clone(), body.clone());
         drop(bodies);
-        self.event(
-            "servitor.summoned",
-            json!({"agent": body.id, "name": body.name, "parent": body.parent, "state": body.state,
-                "assignment": truncate::head(&body.assignment, 2_000), "commitments": document.commitments.len()}),
-        )?;
+        self.event(TraceEvent::ServitorSummoned {
+            agent: body.id.clone(),
+            name: body.name.clone(),
+            parent: body.parent.clone(),
+            state: body.state.word().to_string(),
+            assignment: truncate::head(&body.assignment, 2_000),
+            commitments: document.commitments.len(),
+        })?;
         self.stir();
         Ok(body)
     }
@@ -442,7 +445,12 @@ impl Registry {
         let from = body.state;
         if !from.may_become(to) {
             self.record(id).append(&Entry::Refused { from, to })?;
-            self.event("servitor.refused", json!({"agent": id, "name": body.name, "from": from, "to": to}))?;
+            self.event(TraceEvent::ServitorRefused {
+                agent: id.to_string(),
+                name: body.name.clone(),
+                from: from.word().to_string(),
+                to: to.word().to_string(),
+            })?;
             return Err(RegistryError::Refused(format!(
                 "{} is {} and cannot become {}",
                 body.name,
@@ -455,11 +463,14 @@ impl Registry {
             body.state = to;
             body.reason = reason.to_string();
         })?;
-        self.event(
-            "servitor.state",
-            json!({"agent": id, "name": body.name, "parent": body.parent, "from": from, "to": to,
-                "reason": truncate::head(reason, 1_000)}),
-        )?;
+        self.event(TraceEvent::ServitorState {
+            agent: id.to_string(),
+            name: body.name,
+            parent: body.parent,
+            from: from.word().to_string(),
+            to: to.word().to_string(),
+            reason: truncate::head(reason, 1_000),
+        })?;
         if to == ServitorState::Done {
             // It is proved: what it promised is no longer part of what must hold.
             commitments::close(&self.ground, id)?;
@@ -503,10 +514,11 @@ impl Registry {
         }
         self.record(&body.id)
             .append(&Entry::Inbox { from: from.to_string(), text: text.trim().to_string() })?;
-        self.event(
-            "servitor.message",
-            json!({"agent": body.id, "from": from, "text": truncate::head(text.trim(), 2_000)}),
-        )?;
+        self.event(TraceEvent::ServitorMessage {
+            agent: body.id.clone(),
+            from: from.to_string(),
+            text: truncate::head(text.trim(), 2_000),
+        })?;
         if !body.state.is_active() {
             self.become_state(&body.id, ServitorState::Working, &format!("word from {from}"))?;
         }
@@ -549,7 +561,11 @@ impl Registry {
             if one.state != ServitorState::Done {
                 commitments::close(&self.ground, &one.id)?;
             }
-            self.event("servitor.dismissed", json!({"agent": one.id, "name": one.name, "state": one.state}))?;
+            self.event(TraceEvent::ServitorDismissed {
+                agent: one.id.clone(),
+                name: one.name,
+                state: one.state.word().to_string(),
+            })?;
             gone.push(one.id);
         }
         self.stir();

@@ -244,7 +244,7 @@ impl ServitorScheduler {
             if let Err(error) = work::work(&household, &id, &cancel).await {
                 // It stays as its record says, and goes on when it is taken up again.
                 let text = format!("the servitor {id} cannot go on: {error}");
-                household.parts.turn.trace.event("notice", json!({ "text": text })).ok();
+                household.parts.turn.trace.notice(text).ok();
             }
             household.tasks().remove(&id);
             household.letters().remove(&id);

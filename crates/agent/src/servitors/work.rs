@@ -12,6 +12,7 @@ use crate::roles::Role;
 use crate::turn::Turn;
 use crate::verification::Verifier;
 use marvin_base::settings::table;
+use marvin_base::trace_event::TraceEvent;
 use marvin_base::truncate;
 use marvin_model::Message;
 use std::sync::Arc;
@@ -139,10 +140,12 @@ fn decide(
                     truncate::line(&why, 200)
                 );
                 registry.record(&body.id).append(&Entry::Prompted { text })?;
-                registry.event(
-                    "servitor.prompted",
-                    serde_json::json!({"agent": body.id, "name": body.name, "reason": outcome.reason, "time": prompted + 1}),
-                )?;
+                registry.event(TraceEvent::ServitorPrompted {
+                    agent: body.id.clone(),
+                    name: body.name.clone(),
+                    reason: outcome.reason.to_string(),
+                    time: prompted + 1,
+                })?;
                 return Ok(true);
             }
             let why = format!("it stopped unfinished and was told to go on {most} times: {why}");

@@ -9,6 +9,7 @@ use crate::outcome::{Outcome, Status};
 use crate::stages::{Notes, Thought};
 use marvin_base::layout::Layout;
 use marvin_base::run::RunDirectory;
+use marvin_base::trace_event::TraceEvent;
 use marvin_base::{clock, ledger, truncate};
 use marvin_memory::memory::CandidateOrigin;
 use marvin_memory::open_turns::{PartialTurn, TurnStart};
@@ -96,7 +97,7 @@ impl Session {
         recollection.entries.push(written);
         let proposed = self.propose(recollection, prompt, &thought, went_wrong)?;
         if !proposed.is_empty() {
-            self.trace.event("memory.proposed", json!({ "candidates": proposed })).ok();
+            self.trace.event(TraceEvent::MemoryProposed { candidates: proposed.clone() }).ok();
         }
         if !thought.problems.is_empty() {
             let problems = json!({"tool_name": "THINK", "status": "error", "error": thought.problems});
@@ -119,7 +120,7 @@ impl Session {
         let account = account.map(|account| self.redacted(crate::protocol::unfenced(account)));
         let after = recollection.memory.finish(turn, account.as_deref(), recollection.open.take())?;
         if after != before {
-            self.trace.event("state.committed", json!({"before": before, "after": after})).ok();
+            self.trace.event(TraceEvent::StateCommitted { before: json!(before), after: json!(after) }).ok();
         }
         Ok(())
     }
@@ -166,7 +167,7 @@ impl Session {
 
     pub(super) fn notice(&self, text: &str) {
         // A record that broke is told of by whoever writes to it next.
-        self.trace.event("notice", json!({ "text": text })).ok();
+        self.trace.notice(text).ok();
     }
 }
 

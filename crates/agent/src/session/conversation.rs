@@ -3,22 +3,22 @@
 use super::ExtraContext;
 use super::{Manner, Session, SessionError};
 use crate::commitments::{PROJECT, VettedCommitment};
-use crate::compose::{Coding, Composer, Extra, budget};
+use crate::compose::{Coding, Composer, PromptExtra, budget};
 use crate::history::History;
 use crate::turn_commitments::TurnCommitments;
 use marvin_base::settings::table;
+use marvin_base::trace_event::TraceEvent;
 use marvin_model::Message;
-use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 impl Session {
     /// Brings a text into the prompts of this session: what packs tell, what memory holds. A run that is taken up keeps what
     /// was brought when it began.
-    pub fn bring(&mut self, extra: Extra) {
+    pub fn bring(&mut self, extra: PromptExtra) {
         if self.resumed.is_none() {
             self.extras.push(extra);
-            self.facts.insert("extras".into(), json!(self.extras));
+            self.turn_record().extras = self.extras.clone();
         }
     }
 
@@ -37,7 +37,7 @@ impl Session {
         if let Err(error) = History::record(&path, &[("you", &prompt), ("assistant", &answer)], limit, target)
         {
             let text = format!("{} was not updated: {error}", path.display());
-            self.trace.event("notice", json!({ "text": text }))?;
+            self.trace.notice(text)?;
         }
         Ok(())
     }
@@ -55,7 +55,7 @@ impl Session {
             Ok(history) => Ok(Some(history)),
             Err(error) => {
                 let text = format!("{} cannot be read and is left alone: {error}", path.display());
-                self.trace.event("notice", json!({ "text": text }))?;
+                self.trace.notice(text)?;
                 Ok(None)
             }
         }
@@ -86,9 +86,9 @@ impl Session {
             None => ("turn", prompt.to_string()),
         };
         let state = composer.state();
-        self.facts.insert("promised".into(), json!(state.commitments));
+        self.turn_record().promised = state.commitments.clone();
         let composed = state.compose();
-        self.trace.event("prompt.composed", composed.record(reason, &task))?;
+        self.trace.event(TraceEvent::PromptComposed(composed.record(reason, &task)))?;
         let mut messages = vec![Message::system(composed.text)];
         messages.extend(said);
         messages.push(Message::user(task));
@@ -130,7 +130,7 @@ impl Session {
                     "the gate asks about `{line}` ({}), so it cannot be verified until a person allows it (marvin gate learned add {line:?})",
                     doubt.reason
                 );
-                self.trace.event("notice", json!({ "text": text }))?;
+                self.trace.notice(text)?;
             }
         }
         Ok(())

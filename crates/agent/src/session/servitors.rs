@@ -7,10 +7,12 @@ use crate::outcome::{Outcome, Status};
 use crate::project_context::ProjectContext;
 use crate::servitors::{Servitor, ServitorState, Servitors, tools};
 use crate::verification::Verification;
+use marvin_base::run_record::RunKind;
 use marvin_base::settings::table;
+use marvin_base::trace_event::TraceEvent;
 use marvin_gate::Access;
 use marvin_tools::Toolbox;
-use serde_json::{Map, json};
+use serde_json::Map;
 use std::sync::Arc;
 
 /// Adds the tools for servitors and for commitments that this access offers. Sub-agents do one thing; who has no project has
@@ -35,7 +37,7 @@ impl Session {
         let household = self.servitors.open()?;
         self.is_for_servitors()?;
         let started = household.start_all();
-        self.trace.event("servitors.started", json!({ "servitors": started }))?;
+        self.trace.event(TraceEvent::ServitorsStarted { servitors: started })?;
         household.settled().await;
         let bodies = household.registry.living();
         let outcome = self.outcome_of(&bodies);
@@ -45,8 +47,8 @@ impl Session {
 
     /// Says in the record that this session has no turn of its own.
     pub(super) fn is_for_servitors(&mut self) -> Result<(), SessionError> {
-        self.facts.insert("manner".into(), "servitors".into());
-        self.facts.insert("goal".into(), "servitors".into());
+        self.record.manner = RunKind::Servitors;
+        self.record.goal = Some(RunKind::Servitors.word().into());
         Ok(self.save()?)
     }
 

@@ -1,6 +1,6 @@
 //! One attempt at a step: what is asked, and what came of it.
 
-use crate::compose::Extra;
+use crate::compose::PromptExtra;
 use crate::launch::ModelChoice;
 use crate::outcome::Outcome;
 use crate::roles::Role;
@@ -34,7 +34,7 @@ pub struct Job {
     /// What the outputs of a success must look like.
     pub outputs_schema: Option<Value>,
     /// What others bring into the prompt: lessons.
-    pub extras: Vec<Extra>,
+    pub extras: Vec<PromptExtra>,
     /// What it may do besides, and with which model.
     pub rights: Rights,
 }

@@ -32,6 +32,7 @@ use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
 use marvin_base::run::RunDirectory;
 use marvin_base::settings::table;
 use marvin_base::signature;
+use marvin_base::trace_event::TraceEvent;
 use marvin_gate::{Access, Workspace, ticket};
 use marvin_model::cost::CostLedger;
 use marvin_model::price::{self, Prices};
@@ -93,7 +94,7 @@ impl StepAgents {
         let cost = Arc::new(CostLedger::open(&cost_path, &above, limit, durability, redactor.clone())?);
         let (layers, unjudged) = evaluator::layers(ground, &cost, &prices, script_state.clone(), cancel);
         if let Some(text) = unjudged {
-            trace.event("notice", json!({ "text": text }))?;
+            trace.notice(text)?;
         }
         let mut context = ground.context(
             cancel.clone(),
@@ -248,7 +249,7 @@ impl StepAgents {
         };
         let trace = Arc::new(self.turn.trace.about(job.about()));
         let composed = composer.compose();
-        trace.event("prompt.composed", composed.record("step", &job.task))?;
+        trace.event(TraceEvent::PromptComposed(composed.record("step", &job.task)))?;
         let rounds = ground.settings.count(&table::VERIFY_ROUNDS);
         let proof = promise.map(|promise| Arc::new(promise.proof(rounds)));
         let client = self.model(job.role, job.rights.model)?;

@@ -9,10 +9,11 @@ use crate::tool_host::ToolCallResult;
 use crate::trace::Trace;
 use crate::turn_journal::PriorCall;
 use marvin_base::ledger::LedgerError;
+use marvin_base::trace_event::{Item, ToolCallItem, TraceEvent};
 use marvin_base::{signature, truncate};
 use marvin_gate::Verdict;
 use marvin_model::{Reply, ToolCall};
-use serde_json::{Value, json};
+use serde_json::json;
 
 impl Turn {
     /// Runs calls: those that only look, together; others one after the other, in the order they were asked for.
@@ -31,9 +32,8 @@ impl Turn {
                 life.replied(reply, &calls)?;
             }
         }
-        let names: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
-        let payload = json!({"round": course.rounds, "tools": names});
-        self.told(course, "tools.started", payload)?;
+        let tools = calls.iter().map(|call| call.name.clone()).collect();
+        self.told(course, TraceEvent::ToolsStarted { round: course.rounds, tools })?;
         let looks_only = |call: &ToolCall| self.tools.touches(&call.name).changes_nothing();
         let parallel = calls.iter().all(looks_only);
         let mut results: Vec<ToolCallResult> = Vec::with_capacity(calls.len());
@@ -74,11 +74,10 @@ impl Turn {
                 let touches = self.tools.touches(&call.name);
                 course.watch.note(&call, touches, (&called.text, called.ok), self.workspace.as_deref())
             });
-            let payload = completed(&self.trace, &item, &call, &called, times(progress));
-            self.told(course, "item.completed", payload)?;
+            self.told(course, completed(&self.trace, &item, &call, &called, times(progress)))?;
             self.trace.tampering(&called.tool, Some(&item), &called.tampered())?;
             if let Some(text) = &called.notice {
-                self.trace.event("notice", json!({ "text": text }))?;
+                self.trace.notice(text)?;
             }
             if let Some(stages) = &self.stages {
                 stages.heard(&called.text);
@@ -126,8 +125,8 @@ impl Turn {
     }
 
     fn call_started(&self, course: &mut Course, call: &ToolCall) -> Result<String, Halt> {
-        let (item, payload) = started(&self.trace, call);
-        self.told(course, "item.started", payload)?;
+        let (item, event) = started(&self.trace, call);
+        self.told(course, event)?;
         Ok(item)
     }
 
@@ -170,19 +169,22 @@ fn times(progress: Progress) -> usize {
 
 /// Records that a call is about to be made; gives its item.
 pub(crate) fn call_started(trace: &Trace, call: &ToolCall) -> Result<String, LedgerError> {
-    let (item, payload) = started(trace, call);
-    trace.event("item.started", payload)?;
+    let (item, event) = started(trace, call);
+    trace.event(event)?;
     Ok(item)
 }
 
-fn started(trace: &Trace, call: &ToolCall) -> (String, Value) {
-    let item = trace.next_item();
-    let payload = json!({"item": {
-        "id": item, "type": "tool_call", "name": call.name, "tool_call_id": call.id,
-        "arguments": trace.within(&call.arguments.to_value(), 2_000),
-        "call_signature": signature::hash(&json!([call.name, call.arguments])),
-    }});
-    (item, payload)
+fn started(trace: &Trace, call: &ToolCall) -> (String, TraceEvent) {
+    let id = trace.next_item();
+    let item = ToolCallItem {
+        id: id.clone(),
+        name: call.name.clone(),
+        tool_call_id: Some(call.id.clone()),
+        arguments: Some(trace.within(&call.arguments.to_value(), 2_000)),
+        call_signature: Some(signature::hash(&(&call.name, &call.arguments))),
+        ..ToolCallItem::default()
+    };
+    (id, TraceEvent::ItemStarted { item: Item::ToolCall(Box::new(item)) })
 }
 
 /// Records what came of a call.
@@ -193,19 +195,28 @@ pub(crate) fn call_completed(
     called: &ToolCallResult,
     repeated: usize,
 ) -> Result<(), LedgerError> {
-    trace.event("item.completed", completed(trace, item, call, called, repeated))?;
+    trace.event(completed(trace, item, call, called, repeated))?;
     trace.tampering(&called.tool, Some(item), &called.tampered())
 }
 
-fn completed(trace: &Trace, item: &str, call: &ToolCall, called: &ToolCallResult, repeated: usize) -> Value {
-    let mut payload = json!({"item": {
-        "id": item, "type": "tool_call", "name": call.name, "tool": called.tool, "ok": called.ok,
-        "verdict": called.verdict, "result": trace.within(&called.record, 4_000),
-        "repeated": repeated,
-    }});
-    if let (false, Some(item)) = (called.ok, payload.get_mut("item").and_then(Value::as_object_mut)) {
-        // What the model was told of it: the account of the work says it again.
-        item.insert("why".into(), trace.within(&json!(called.text), 300));
-    }
-    payload
+fn completed(
+    trace: &Trace,
+    item: &str,
+    call: &ToolCall,
+    called: &ToolCallResult,
+    repeated: usize,
+) -> TraceEvent {
+    let item = ToolCallItem {
+        id: item.to_string(),
+        name: call.name.clone(),
+        tool: Some(called.tool.clone()),
+        ok: Some(called.ok),
+        verdict: serde_json::to_value(&called.verdict).ok(),
+        result: Some(trace.within(&called.record, 4_000)),
+        repeated: Some(repeated),
+        // What the model was told of a failure: the account of the work says it again.
+        why: (!called.ok).then(|| trace.within_text(&called.text, 300)),
+        ..ToolCallItem::default()
+    };
+    TraceEvent::ItemCompleted { item: Item::ToolCall(Box::new(item)) }
 }

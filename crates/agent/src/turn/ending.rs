@@ -6,6 +6,7 @@ use crate::commitments::CommitmentResult;
 use crate::outcome::{Outcome, Status};
 use crate::protocol::{ParsedReply, WorkerStatus};
 use crate::verification::{Verification, Verifier};
+use marvin_base::trace_event::TraceEvent;
 use marvin_model::{Message, Reply};
 use serde_json::{Map, json};
 
@@ -91,13 +92,12 @@ impl Turn {
         mut outcome: Outcome,
     ) -> Result<(), Halt> {
         let round = course.proved.len() + 1;
-        self.trace.event("verification.started", json!({ "round": round }))?;
+        self.trace.event(TraceEvent::VerificationStarted { round })?;
         let mut recorded = Ok(());
         let mut notice = |checked: &CommitmentResult| {
             if recorded.is_ok() {
-                let checked = self.trace.within(&json!(checked), 2_000);
-                recorded =
-                    self.trace.event("verification.checked", json!({"round": round, "commitment": checked}));
+                let commitment = self.trace.within(&json!(checked), 2_000);
+                recorded = self.trace.event(TraceEvent::VerificationChecked { round, commitment });
             }
         };
         let place = match &self.life {
@@ -108,10 +108,7 @@ impl Turn {
         drop(place);
         recorded?;
         let (verified, summary) = (proved.verified, proved.summary.clone());
-        self.trace.event(
-            "verification.completed",
-            json!({"round": round, "verified": verified, "summary": summary}),
-        )?;
+        self.trace.event(TraceEvent::VerificationCompleted { round, verified, summary: summary.clone() })?;
         let (interrupted, feedback) = (proved.interrupted, proved.feedback.clone());
         let over = round + course.sent_back > proof.rounds;
         if let (Some(life), false) = (&self.life, interrupted) {

@@ -4,10 +4,10 @@ use super::{Course, Halt, Turn};
 use crate::account::RemainingBudget;
 use crate::compaction;
 use marvin_base::ledger::{Durability, Ledger, LedgerError};
+use marvin_base::trace_event::{PromptComposed, TraceEvent};
 use marvin_base::truncate;
 use marvin_model::Message;
 use marvin_model::price::dollars;
-use serde_json::json;
 
 impl Turn {
     /// Rebuilds the conversation when it grows too long, after writing it down whole.
@@ -42,19 +42,20 @@ impl Turn {
             life.rebuilt(&kept, opening.saturating_sub(1))?;
         }
         let after = compaction::total(&course.messages);
-        self.trace.event(
-            "context.compacted",
-            json!({"tokens_before": before, "tokens_after": after, "backup": path.display().to_string()}),
-        )?;
+        self.trace.event(TraceEvent::ContextCompacted {
+            tokens_before: before,
+            tokens_after: after,
+            backup: path.display().to_string(),
+        })?;
         if let Some(record) = record {
-            self.trace.event("prompt.composed", record)?;
+            self.trace.event(TraceEvent::PromptComposed(record))?;
         }
         Ok(())
     }
 
     /// Puts the task as it stands now into the conversation; gives the system message as it is now, and what the record
     /// says of both.
-    fn renew(&self, course: &mut Course) -> Result<(String, Option<serde_json::Value>), LedgerError> {
+    fn renew(&self, course: &mut Course) -> Result<(String, Option<PromptComposed>), LedgerError> {
         let left = self.left(course.acted)?;
         let at = course.opening.saturating_sub(1);
         let goal = course.messages.get(at).map(|message| message.content().to_string()).unwrap_or_default();

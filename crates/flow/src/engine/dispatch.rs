@@ -10,6 +10,7 @@ use crate::worker::Status;
 use marvin_agent::trace::Trace;
 use marvin_base::redact::Redactor;
 use marvin_base::run::RunDirectory;
+use marvin_base::trace_event::{StepEvent, TraceEvent};
 use marvin_base::truncate;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -90,7 +91,7 @@ pub(super) struct Dispatcher {
     unverified: bool,
 
     pub(super) launches: Vec<Job>,
-    told: Vec<(&'static str, Value)>,
+    told: Vec<TraceEvent>,
     repeated: Vec<u32>,
     listened: Option<Instant>,
     commits: u64,
@@ -220,13 +221,13 @@ impl Dispatcher {
 
     fn tell(&mut self) -> Result<(), EngineError> {
         if !self.repeated.is_empty() {
-            let names: Vec<&str> =
-                self.repeated.iter().take(TOGETHER).map(|step| name(&self.workflow, *step)).collect();
-            self.trace.event("steps.succeeded", json!({"count": self.repeated.len(), "steps": names}))?;
+            let named = self.repeated.iter().take(TOGETHER);
+            let steps = named.map(|step| name(&self.workflow, *step).to_string()).collect();
+            self.trace.event(TraceEvent::StepsSucceeded { count: self.repeated.len(), steps })?;
             self.repeated.clear();
         }
-        for (kind, payload) in self.told.drain(..) {
-            self.trace.event(kind, payload)?;
+        for event in self.told.drain(..) {
+            self.trace.event(event)?;
         }
         Ok(())
     }
@@ -366,9 +367,13 @@ impl Dispatcher {
         self.ready.clear();
         self.queued.clear();
         self.echoes.clear();
-        let shown: Vec<&str> = names.iter().take(TOGETHER).map(|step| name(&self.workflow, *step)).collect();
-        let event = json!({"triggered_by": name(&self.workflow, by), "reason": reason, "count": names.len(), "steps": shown});
-        self.told.push(("workflow.terminated", event));
+        let shown = names.iter().take(TOGETHER).map(|step| name(&self.workflow, *step).to_string());
+        self.told.push(TraceEvent::WorkflowTerminated {
+            triggered_by: name(&self.workflow, by).to_string(),
+            reason: reason.to_string(),
+            count: names.len(),
+            steps: shown.collect(),
+        });
         Ok(())
     }
 
@@ -485,7 +490,7 @@ impl Dispatcher {
         }
         self.record.close()?;
         files::write_state(self.directory.path(), &self.record, &self.workflow, &self.redactor)?;
-        if outcome.status == super::RunStatus::Succeeded {
+        if outcome.status == super::WorkflowStatus::Succeeded {
             self.check_artifacts()?;
         }
         Ok(outcome)
@@ -508,52 +513,41 @@ pub(super) fn name(workflow: &Workflow, step: u32) -> &str {
 }
 
 /// What is told of a transition.
-pub(super) fn event(
-    workflow: &Workflow,
-    step: u32,
-    status: StepStatus,
-    seq: i64,
-    data: &Data,
-) -> (&'static str, Value) {
-    let id = name(workflow, step);
-    let kind = match status {
-        StepStatus::New | StepStatus::Ready => "step.ready",
-        StepStatus::Running => "step.started",
-        StepStatus::Succeeded => "step.succeeded",
-        StepStatus::Skipped => "step.skipped",
-        StepStatus::Failed => "step.failed",
-        StepStatus::Blocked => "step.blocked",
-        StepStatus::Partial => "step.partial",
-        StepStatus::RetryPending => "step.retry",
+pub(super) fn event(workflow: &Workflow, step: u32, status: StepStatus, seq: i64, data: &Data) -> TraceEvent {
+    let mut event = StepEvent {
+        step_id: name(workflow, step).to_string(),
+        status: status.word().to_string(),
+        record: seq,
+        attempt: data.attempt,
+        call_id: data.call_id.clone(),
+        error: data.error.as_ref().map(|error| truncate::head(error, 2_000)),
+        reason: data.reason.clone(),
+        code: data.code.clone(),
+        lesson: data.lesson.clone(),
+        blocked: data.blocked.clone(),
+        ..StepEvent::default()
     };
-    let mut event = json!({"step_id": id, "status": status, "record": seq});
-    if let Value::Object(map) = &mut event {
-        let mut put = |key: &str, value: Value| {
-            let absent = value.is_null() || value == json!("") || value == json!(0);
-            if !absent {
-                map.insert(key.into(), value);
-            }
-        };
-        put("attempt", data.attempt.into());
-        put("call_id", data.call_id.as_str().into());
-        if let Some(strategy) = &data.strategy {
-            put("worker", strategy.worker.as_str().into());
-            put("strategy_id", strategy.strategy_id.as_str().into());
-            put("retrieval_stage", strategy.retrieval_stage.into());
-        }
-        if let Some(over) = &data.over {
-            put("worker", over.worker_type.as_str().into());
-            put("call_signature", over.call_signature.as_str().into());
-            put("summary", truncate::head(&over.summary, 2_000).into());
-            put("failure_signature", json!(over.failure_signature));
-            put("progress_metrics", json!(over.progress));
-            put("artifacts", truncate::value(&json!(over.artifacts), 200, 50, 2));
-        }
-        put("error", json!(data.error.as_ref().map(|error| truncate::head(error, 2_000))));
-        put("reason", json!(data.reason));
-        put("code", json!(data.code));
-        put("lesson", json!(data.lesson));
-        put("blocked", json!(data.blocked));
+    if let Some(strategy) = &data.strategy {
+        event.worker.clone_from(&strategy.worker);
+        event.strategy_id.clone_from(&strategy.strategy_id);
+        event.retrieval_stage = strategy.retrieval_stage;
     }
-    (kind, event)
+    if let Some(over) = &data.over {
+        event.worker.clone_from(&over.worker_type);
+        event.call_signature.clone_from(&over.call_signature);
+        event.summary = truncate::head(&over.summary, 2_000);
+        event.failure_signature.clone_from(&over.failure_signature);
+        event.progress_metrics = Some(json!(over.progress));
+        event.artifacts = Some(truncate::value(&json!(over.artifacts), 200, 50, 2));
+    }
+    match status {
+        StepStatus::New | StepStatus::Ready => TraceEvent::StepReady(event),
+        StepStatus::Running => TraceEvent::StepStarted(event),
+        StepStatus::Succeeded => TraceEvent::StepSucceeded(event),
+        StepStatus::Skipped => TraceEvent::StepSkipped(event),
+        StepStatus::Failed => TraceEvent::StepFailed(event),
+        StepStatus::Blocked => TraceEvent::StepBlocked(event),
+        StepStatus::Partial => TraceEvent::StepPartial(event),
+        StepStatus::RetryPending => TraceEvent::StepRetry(event),
+    }
 }

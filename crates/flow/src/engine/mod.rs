@@ -30,7 +30,7 @@ mod worktree;
 pub use error::EngineError;
 pub use files::state;
 pub use lock::{Holder, Lock, holder};
-pub use outcome::{BlockedStep, Outcome, RunStatus};
+pub use outcome::{BlockedStep, Outcome, WorkflowStatus};
 pub use people::{PersonDecision, is_person, say};
 pub use prepared::PreparedRun;
 pub use teach::{MemoryTeacher, NoTeacher, Teacher};
@@ -46,9 +46,11 @@ use marvin_base::clock;
 use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
 use marvin_base::open_dir::OpenDir;
 use marvin_base::run::RunDirectory;
+use marvin_base::run_record::{RunKind, RunRecord, RunStatus, WorkflowRecord};
 use marvin_base::settings::table;
+use marvin_base::trace_event::{TraceEvent, WorkflowOpened};
 use marvin_model::cost::CostLedger;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -94,7 +96,7 @@ pub struct Run {
     concurrency: usize,
     resumed: bool,
     workspace: PathBuf,
-    facts: Map<String, Value>,
+    facts: RunRecord,
     redactor: Arc<marvin_base::redact::Redactor>,
     ground: Arc<ProjectContext>,
     account: Option<Arc<CostLedger>>,
@@ -143,7 +145,7 @@ impl Run {
         }
         let trace = Trace::going_on(ledger(&directory, ground)?, options.listener, &before);
         let facts = facts(&workflow, record.sync());
-        save(&directory, &facts, &ground.redactor, "running", false)?;
+        save(&directory, &facts, &ground.redactor, RunStatus::Running, false)?;
         catch_up(&trace, &record, &workflow, told)?;
         Ok(Run {
             concurrency: cores(options.concurrency),
@@ -197,12 +199,20 @@ impl Run {
         let (directory, facts, redactor, trace) =
             (self.directory.clone(), self.facts.clone(), self.redactor.clone(), self.trace.clone());
         let executors = Executors::new(events.clone(), cancel.clone(), redactor.clone(), self.ground);
-        let resumed = self.resumed;
-        let begin = json!({
-            "workflow_id": self.workflow.workflow_id, "goal": trace.within(&json!(self.workflow.goal), 2_000),
-            "steps": self.workflow.steps.len(), "concurrency": self.concurrency, "sync": self.record.sync().word(), "run_id": directory.id(),
-        });
-        trace.event(if resumed { "workflow.resumed" } else { "workflow.started" }, begin)?;
+        let opened = WorkflowOpened {
+            workflow_id: self.workflow.workflow_id.clone(),
+            goal: trace.within_text(&self.workflow.goal, 2_000),
+            steps: self.workflow.steps.len(),
+            concurrency: self.concurrency,
+            sync: self.record.sync().word().to_string(),
+            run_id: directory.id().to_string(),
+        };
+        let opened = if self.resumed {
+            TraceEvent::WorkflowResumed(opened)
+        } else {
+            TraceEvent::WorkflowStarted(opened)
+        };
+        trace.event(opened)?;
         let stop = events.clone();
         let stopped = cancel.clone();
         let watch = tokio::spawn(async move {
@@ -234,8 +244,8 @@ impl Run {
             Ok(outcome) => outcome,
             Err(error) => {
                 // Where even this cannot be written, the record says enough by itself.
-                trace.event("workflow.broken", json!({"error": error.to_string()})).ok();
-                save(&directory, &facts, &redactor, "broken", true).ok();
+                trace.event(TraceEvent::WorkflowBroken { error: error.to_string() }).ok();
+                save(&directory, &facts, &redactor, RunStatus::Broken, true).ok();
                 return Err(error);
             }
         };
@@ -246,12 +256,15 @@ impl Run {
             outcome.cost = Some(account.tree()?.report());
             outcome.spent |= account.is_spent()?;
         }
-        trace.event("result", outcome.json())?;
-        trace.sync()?;
+        let result = outcome.result();
         let mut facts = facts;
-        facts.insert("counts".into(), json!(outcome.counts));
-        facts.extend(outcome.cost.clone().map(|cost| ("cost".to_string(), cost)));
-        save(&directory, &facts, &redactor, &outcome.status.word().to_lowercase(), true)?;
+        facts.cost.clone_from(&result.cost);
+        if let Some(workflow) = &mut facts.workflow {
+            workflow.counts.clone_from(&result.steps);
+        }
+        trace.event(result)?;
+        trace.sync()?;
+        save(&directory, &facts, &redactor, outcome.status.into(), true)?;
         drop(lock);
         Ok(outcome)
     }
@@ -266,8 +279,8 @@ fn catch_up(trace: &Trace, record: &Record, workflow: &Workflow, told: i64) -> R
             late.push(dispatch::event(workflow, transition.step, transition.status, transition.seq, &data));
         }
     })?;
-    for (kind, payload) in late {
-        trace.event(kind, payload)?;
+    for event in late {
+        trace.event(event)?;
     }
     Ok(())
 }
@@ -291,32 +304,29 @@ fn ledger(directory: &RunDirectory, ground: &ProjectContext) -> Result<Ledger, E
     Ok(Ledger::open_chained(&directory.trace(), durability, ground.redactor.clone())?)
 }
 
-fn facts(workflow: &Workflow, sync: Sync) -> Map<String, Value> {
-    let facts = json!({
-        "manner": "workflow", "goal": workflow.goal, "workflow_id": workflow.workflow_id, "steps": workflow.steps.len(),
-        "sync": sync.word(),
-    });
-    match facts {
-        Value::Object(map) => map,
-        _ => Map::new(),
+fn facts(workflow: &Workflow, sync: Sync) -> RunRecord {
+    RunRecord {
+        goal: Some(workflow.goal.clone()),
+        workflow: Some(WorkflowRecord {
+            workflow_id: workflow.workflow_id.clone(),
+            steps: workflow.steps.len() as u64,
+            sync: sync.word().to_string(),
+            counts: BTreeMap::new(),
+        }),
+        ..RunRecord::new(RunKind::Workflow)
     }
 }
 
 fn save(
     directory: &RunDirectory,
-    facts: &Map<String, Value>,
+    facts: &RunRecord,
     redactor: &marvin_base::redact::Redactor,
-    status: &str,
+    status: RunStatus,
     ended: bool,
 ) -> Result<(), EngineError> {
-    let mut facts = Value::Object(facts.clone());
-    redactor.value(&mut facts);
-    let Value::Object(mut facts) = facts else { return Ok(()) };
-    facts.insert("status".into(), status.into());
-    if ended {
-        facts.insert("endedAt".into(), clock::now_stamp().into());
-    }
-    Ok(directory.save(facts)?)
+    let ended_at = ended.then(clock::now_stamp);
+    let record = RunRecord { status: Some(status), ended_at, ..facts.clone() };
+    Ok(directory.save(&record, redactor)?)
 }
 
 /// The directory of a step's files, made when it is not there.

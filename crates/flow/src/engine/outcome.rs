@@ -2,14 +2,15 @@
 
 use crate::record::StepStatus;
 use marvin_base::Exit;
-use serde_json::{Value, json};
+use marvin_base::run_record::{CostReport, RunStatus};
+use marvin_base::trace_event::{FailedStep, Termination, WaitingStep, WorkflowResult};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// How a run stands when nothing more can go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunStatus {
+pub enum WorkflowStatus {
     /// Every step is done, or was not needed.
     Succeeded,
     /// Every step is over, and some gave only a part.
@@ -22,16 +23,28 @@ pub enum RunStatus {
     Stopped,
 }
 
-impl RunStatus {
+impl From<WorkflowStatus> for RunStatus {
+    fn from(status: WorkflowStatus) -> Self {
+        match status {
+            WorkflowStatus::Succeeded => RunStatus::Succeeded,
+            WorkflowStatus::Partial => RunStatus::Partial,
+            WorkflowStatus::Failed => RunStatus::Failed,
+            WorkflowStatus::Blocked => RunStatus::Blocked,
+            WorkflowStatus::Stopped => RunStatus::Stopped,
+        }
+    }
+}
+
+impl WorkflowStatus {
     /// Its word.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
-            RunStatus::Succeeded => "SUCCEEDED",
-            RunStatus::Partial => "PARTIAL",
-            RunStatus::Failed => "FAILED",
-            RunStatus::Blocked => "BLOCKED",
-            RunStatus::Stopped => "STOPPED",
+            WorkflowStatus::Succeeded => "SUCCEEDED",
+            WorkflowStatus::Partial => "PARTIAL",
+            WorkflowStatus::Failed => "FAILED",
+            WorkflowStatus::Blocked => "BLOCKED",
+            WorkflowStatus::Stopped => "STOPPED",
         }
     }
 }
@@ -55,7 +68,7 @@ pub struct Outcome {
     /// Its directory.
     pub run_path: PathBuf,
     /// How it stands.
-    pub status: RunStatus,
+    pub status: WorkflowStatus,
     /// How many steps stand where; only those that are.
     pub counts: BTreeMap<&'static str, usize>,
     /// All steps.
@@ -69,7 +82,7 @@ pub struct Outcome {
     /// Whether a step failed because the budget is spent.
     pub spent: bool,
     /// What the run cost over all its processes, where somebody was asked who costs something.
-    pub cost: Option<Value>,
+    pub cost: Option<CostReport>,
     /// The step that ended the workflow early, and why.
     pub termination: Option<(String, String)>,
     /// Commits to the record.
@@ -87,57 +100,60 @@ impl Outcome {
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self.status {
-            RunStatus::Succeeded => Exit::Success,
-            RunStatus::Blocked => Exit::Blocked,
-            RunStatus::Stopped | RunStatus::Failed | RunStatus::Partial if self.spent => Exit::Budget,
-            RunStatus::Stopped => Exit::Interrupted,
-            RunStatus::Failed if self.unverified => Exit::NotVerified,
-            RunStatus::Failed | RunStatus::Partial => Exit::Failed,
+            WorkflowStatus::Succeeded => Exit::Success,
+            WorkflowStatus::Blocked => Exit::Blocked,
+            WorkflowStatus::Stopped | WorkflowStatus::Failed | WorkflowStatus::Partial if self.spent => {
+                Exit::Budget
+            }
+            WorkflowStatus::Stopped => Exit::Interrupted,
+            WorkflowStatus::Failed if self.unverified => Exit::NotVerified,
+            WorkflowStatus::Failed | WorkflowStatus::Partial => Exit::Failed,
         }
     }
 
-    /// As programs read it.
+    /// The last event of the run, which programs read.
     #[must_use]
-    pub fn json(&self) -> Value {
-        let failed: Vec<Value> =
-            self.failed.iter().map(|(step, why)| json!({"step_id": step, "error": why})).collect();
-        let waiting: Vec<Value> = self
-            .waiting
-            .iter()
-            .map(|one| json!({"step_id": one.step_id, "kind": one.kind, "text": one.text}))
-            .collect();
-        let mut value = json!({
-            "run_id": self.run_id, "run_path": self.run_path.display().to_string(), "status": self.status.word(), "steps": self.counts,
-            "elapsed_ms": u64::try_from(self.elapsed.as_millis()).unwrap_or(u64::MAX), "commits": self.commits,
+    pub fn result(&self) -> WorkflowResult {
+        let failed =
+            self.failed.iter().map(|(step, why)| FailedStep { step_id: step.clone(), error: why.clone() });
+        let waiting = self.waiting.iter().map(|one| WaitingStep {
+            step_id: one.step_id.clone(),
+            kind: Some(one.kind.clone()),
+            text: one.text.clone(),
         });
-        if let Value::Object(map) = &mut value {
-            if !failed.is_empty() {
-                map.insert("failed".into(), failed.into());
-            }
-            if !waiting.is_empty() {
-                map.insert("waiting".into(), waiting.into());
-            }
-            if let Some(cost) = &self.cost {
-                map.insert("cost".into(), cost.clone());
-            }
-            if let Some((step, reason)) = &self.termination {
-                map.insert("termination".into(), json!({"triggered_by": step, "reason": reason}));
-            }
+        let termination = self
+            .termination
+            .as_ref()
+            .map(|(step, reason)| Termination { triggered_by: step.clone(), reason: reason.clone() });
+        WorkflowResult {
+            run_id: self.run_id.clone(),
+            run_path: self.run_path.display().to_string(),
+            status: self.status.word().to_string(),
+            steps: self.counts.iter().map(|(status, count)| ((*status).to_string(), *count)).collect(),
+            elapsed_ms: u64::try_from(self.elapsed.as_millis()).unwrap_or(u64::MAX),
+            commits: self.commits,
+            failed: failed.collect(),
+            waiting: waiting.collect(),
+            cost: self.cost.clone(),
+            termination,
         }
-        value
     }
 }
 
 /// How a run stands, from how many steps stand where.
-pub(super) fn status_of(counts: &BTreeMap<&'static str, usize>, stopped: bool) -> RunStatus {
+pub(super) fn status_of(counts: &BTreeMap<&'static str, usize>, stopped: bool) -> WorkflowStatus {
     let count = |status: StepStatus| counts.get(status.word()).copied().unwrap_or(0);
     let over = [StepStatus::Succeeded, StepStatus::Skipped, StepStatus::Partial];
     let all: usize = counts.values().sum();
     if over.into_iter().map(count).sum::<usize>() == all {
-        return if count(StepStatus::Partial) > 0 { RunStatus::Partial } else { RunStatus::Succeeded };
+        return if count(StepStatus::Partial) > 0 {
+            WorkflowStatus::Partial
+        } else {
+            WorkflowStatus::Succeeded
+        };
     }
     if stopped {
-        return RunStatus::Stopped;
+        return WorkflowStatus::Stopped;
     }
-    if count(StepStatus::Blocked) > 0 { RunStatus::Blocked } else { RunStatus::Failed }
+    if count(StepStatus::Blocked) > 0 { WorkflowStatus::Blocked } else { WorkflowStatus::Failed }
 }

@@ -6,8 +6,8 @@ use crate::spec::Workflow;
 use marvin_agent::ProjectContext;
 use marvin_agent::trace::Trace;
 use marvin_base::run::RunDirectory;
+use marvin_base::run_record::{RunKind, RunRecord, RunStatus};
 use marvin_base::settings::table;
-use serde_json::json;
 use std::sync::Arc;
 
 /// A run without a workflow.
@@ -37,7 +37,7 @@ impl PreparedRun {
             directory,
             lock,
         };
-        prepared.save(ground, goal, "planning", false)?;
+        prepared.save(ground, goal, RunStatus::Planning, false)?;
         Ok(prepared)
     }
 
@@ -45,11 +45,10 @@ impl PreparedRun {
         &self,
         ground: &ProjectContext,
         goal: &str,
-        status: &str,
+        status: RunStatus,
         ended: bool,
     ) -> Result<(), EngineError> {
-        let facts = json!({"manner": "workflow", "goal": goal});
-        let facts = facts.as_object().cloned().unwrap_or_default();
+        let facts = RunRecord { goal: Some(goal.to_string()), ..RunRecord::new(RunKind::Workflow) };
         save(&self.directory, &facts, &ground.redactor, status, ended)
     }
 
@@ -58,7 +57,7 @@ impl PreparedRun {
     /// # Errors
     /// When that cannot be written.
     pub fn abandon(self, ground: &ProjectContext, goal: &str) -> Result<(), EngineError> {
-        self.save(ground, goal, "stopped", true)
+        self.save(ground, goal, RunStatus::Stopped, true)
     }
 
     /// The directory of the run.
@@ -81,7 +80,7 @@ impl PreparedRun {
         let PreparedRun { directory, lock, trace, concurrency, sync } = self;
         let facts = facts(&workflow, sync);
         // Whoever finds the directory is to know what it is, also when it ends here.
-        save(&directory, &facts, &ground.redactor, "running", false)?;
+        save(&directory, &facts, &ground.redactor, RunStatus::Running, false)?;
         let record = Record::create(directory.path(), &workflow, directory.id(), sync)?;
         Ok(Run {
             workspace: workspace(ground),

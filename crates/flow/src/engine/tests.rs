@@ -9,6 +9,7 @@ use crate::worker::{Order, Report, Status};
 use async_trait::async_trait;
 use marvin_base::environment::Environment;
 use marvin_memory::lessons::{Lesson, Query};
+use serde_json::{Map, json};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -169,7 +170,7 @@ async fn outputs_reach_those_that_depend_on_them() {
         .build()
         .unwrap();
     let outcome = place.run(workflow, 2).await;
-    assert_eq!((outcome.status, outcome.exit().code()), (RunStatus::Succeeded, 0));
+    assert_eq!((outcome.status, outcome.exit().code()), (WorkflowStatus::Succeeded, 0));
     let state = Place::state(&outcome);
     assert_eq!(state["state"]["steps"]["c"]["outputs"], json!({"all": [7, {"n": 7}]}));
     assert_eq!(state["state"]["steps"]["b"]["attempts"][0]["worker_type"], "Hand");
@@ -187,7 +188,7 @@ async fn a_chain_is_one_commit_a_step() {
         n => hand(&format!("s{n}")).after(format!("s{}", n - 1)),
     };
     let outcome = place.run(Workflow::builder("w").steps((0..20).map(step)).build().unwrap(), 4).await;
-    assert_eq!(outcome.status, RunStatus::Succeeded);
+    assert_eq!(outcome.status, WorkflowStatus::Succeeded);
     assert_eq!(outcome.commits, 21, "the end of one step and the beginning of the next are one");
 }
 
@@ -224,7 +225,7 @@ async fn failures_stop_what_depends_on_them_and_nothing_else() {
         .build()
         .unwrap();
     let outcome = place.run(workflow, 2).await;
-    assert_eq!((outcome.status, outcome.exit().code()), (RunStatus::Failed, 1));
+    assert_eq!((outcome.status, outcome.exit().code()), (WorkflowStatus::Failed, 1));
     assert_eq!(outcome.counts, [("FAILED", 3), ("NEW", 1), ("SUCCEEDED", 1)].into());
     let why: BTreeMap<_, _> = outcome.failed.iter().cloned().collect();
     assert!(why["wrong"].contains("gave no `nothing`"), "{why:?}");
@@ -240,7 +241,7 @@ async fn a_retry_changes_something_and_leaves_a_lesson_first() {
         step = step.rung(Strategy { strategy_id: rung.into(), worker: "Hand".into(), retrieval_stage: 1 });
     }
     let outcome = place.run(Workflow::builder("w").goal("g").step(step).build().unwrap(), 2).await;
-    assert_eq!(outcome.status, RunStatus::Succeeded);
+    assert_eq!(outcome.status, WorkflowStatus::Succeeded);
     let asked: Vec<String> = place.hand.asked.lock().unwrap().iter().map(|one| one.2.clone()).collect();
     assert_eq!(asked, rungs);
     assert_eq!(place.slate.0.lock().unwrap().len(), 2);
@@ -259,7 +260,7 @@ async fn what_has_effects_is_not_repeated_by_itself() {
     let place = Place::new();
     let once = hand("once").input("fails", 9).input("once", true);
     let outcome = place.run(Workflow::builder("w").step(once).build().unwrap(), 2).await;
-    assert_eq!(outcome.status, RunStatus::Failed);
+    assert_eq!(outcome.status, WorkflowStatus::Failed);
     assert_eq!(place.hand.asked.lock().unwrap().len(), 1);
 }
 
@@ -272,7 +273,7 @@ async fn the_same_again_is_refused_with_its_reason() {
         step = step.rung(rung);
     }
     let outcome = place.run(Workflow::builder("w").step(step).build().unwrap(), 2).await;
-    assert_eq!(outcome.status, RunStatus::Failed);
+    assert_eq!(outcome.status, WorkflowStatus::Failed);
     let view =
         crate::view::View::read(&outcome.run_path, &marvin_base::redact::Redactor::patterns_only()).unwrap();
     let refused = view.retries.iter().find(|retry| !retry.allowed).unwrap();
@@ -289,7 +290,7 @@ async fn enough_is_enough() {
         .build()
         .unwrap();
     let outcome = place.run(workflow, 2).await;
-    assert_eq!(outcome.status, RunStatus::Succeeded);
+    assert_eq!(outcome.status, WorkflowStatus::Succeeded);
     assert_eq!(outcome.counts, [("SKIPPED", 5), ("SUCCEEDED", 1)].into());
     let state = Place::state(&outcome);
     assert_eq!(state["state"]["metadata"]["termination"]["triggered_by"], "a");
@@ -304,7 +305,7 @@ async fn a_step_that_takes_too_long_is_ended() {
     let place = Place::new();
     let step = hand("s").input("wait_ms", 60_000).timeout_s(1).max_attempts(1);
     let outcome = place.run(Workflow::builder("w").step(step).build().unwrap(), 2).await;
-    assert_eq!(outcome.status, RunStatus::Failed);
+    assert_eq!(outcome.status, WorkflowStatus::Failed);
     assert!(outcome.failed[0].1.contains("timeout"), "{:?}", outcome.failed);
 }
 
@@ -322,7 +323,7 @@ async fn people_are_waited_for_without_holding_anything() {
         .build()
         .unwrap();
     let outcome = place.run(workflow, 2).await;
-    assert_eq!((outcome.status, outcome.exit().code()), (RunStatus::Blocked, 4));
+    assert_eq!((outcome.status, outcome.exit().code()), (WorkflowStatus::Blocked, 4));
     assert_eq!(outcome.counts, [("BLOCKED", 2), ("NEW", 1), ("SUCCEEDED", 1)].into());
     assert_eq!(outcome.waiting[0].text, "May it go out?");
     let path = outcome.run_path;
@@ -336,10 +337,10 @@ async fn people_are_waited_for_without_holding_anything() {
     );
     assert!(say(&path, "ok", &PersonDecision::Answer(json!(3)), &ann()).is_err());
     say(&path, "name", &PersonDecision::Answer(json!("Marvin")), &ann()).unwrap();
-    assert_eq!(place.resume(&path).await.status, RunStatus::Blocked);
+    assert_eq!(place.resume(&path).await.status, WorkflowStatus::Blocked);
     say(&path, "ok", &PersonDecision::Approve { yes: true, reason: String::new() }, &ann()).unwrap();
     let outcome = place.resume(&path).await;
-    assert_eq!(outcome.status, RunStatus::Succeeded);
+    assert_eq!(outcome.status, WorkflowStatus::Succeeded);
     assert_eq!(Place::state(&outcome)["state"]["steps"]["end"]["outputs"]["got"], "Marvin");
     assert_eq!(place.hand.asked.lock().unwrap().len(), 2, "`other` ran once");
 }
@@ -355,7 +356,7 @@ async fn a_no_is_a_no() {
     let path = place.run(workflow, 2).await.run_path;
     say(&path, "ok", &PersonDecision::Approve { yes: false, reason: "not today".into() }, &ann()).unwrap();
     let outcome = place.resume(&path).await;
-    assert_eq!(outcome.status, RunStatus::Failed);
+    assert_eq!(outcome.status, WorkflowStatus::Failed);
     assert!(outcome.failed[0].1.contains("not today"));
 }
 
@@ -368,14 +369,14 @@ async fn a_worker_that_needs_somebody_goes_on_with_the_answer() {
         .run_path;
     say(&path, "s", &PersonDecision::Answer(json!("blue")), &ann()).unwrap();
     // It says BLOCKED again; what matters is that it was asked again, with the answer.
-    assert_eq!(place.resume(&path).await.status, RunStatus::Blocked);
+    assert_eq!(place.resume(&path).await.status, WorkflowStatus::Blocked);
     let asked: Vec<u32> = place.hand.asked.lock().unwrap().iter().map(|one| one.1).collect();
     assert_eq!(asked, [1, 2]);
     let (record, _, folded) = Record::look(&path).unwrap();
     assert_eq!(folded.tried[&0].said, Some(json!("blue")));
     drop(record);
     say(&path, "s", &PersonDecision::Settle { word: "done".into(), outputs: Map::new() }, &ann()).unwrap();
-    assert_eq!(place.resume(&path).await.status, RunStatus::Succeeded);
+    assert_eq!(place.resume(&path).await.status, WorkflowStatus::Succeeded);
 }
 
 #[tokio::test]
@@ -395,16 +396,16 @@ async fn stopped_at_once_and_taken_up_later() {
         stop.cancel();
     });
     let outcome = run.go(place.workers(), Box::new(place.slate.clone()), cancel).await.unwrap();
-    assert_eq!((outcome.status, outcome.exit().code()), (RunStatus::Stopped, 130));
+    assert_eq!((outcome.status, outcome.exit().code()), (WorkflowStatus::Stopped, 130));
     assert!(outcome.elapsed < Duration::from_millis(390), "{:?}", outcome.elapsed);
     let path = outcome.run_path;
     let outcome = place.resume(&path).await;
-    assert_eq!(outcome.status, RunStatus::Blocked, "nobody knows what became of `once`");
+    assert_eq!(outcome.status, WorkflowStatus::Blocked, "nobody knows what became of `once`");
     assert_eq!(outcome.waiting[0].kind, "unknown");
     say(&path, "once", &PersonDecision::Settle { word: "again".into(), outputs: Map::new() }, &ann())
         .unwrap();
     let outcome = place.resume(&path).await;
-    assert_eq!(outcome.status, RunStatus::Succeeded);
+    assert_eq!(outcome.status, WorkflowStatus::Succeeded);
     let attempts: Vec<(String, u32)> =
         place.hand.asked.lock().unwrap().iter().map(|one| (one.0.clone(), one.1)).collect();
     assert!(attempts.iter().all(|one| one.1 == 1), "the same attempt each time: {attempts:?}");
@@ -423,7 +424,7 @@ async fn two_at_once_are_one_too_many() {
     let error = Run::resume(&place.ground(), &path, Place::options(1)).unwrap_err().to_string();
     assert!(error.contains(&format!("process {}", std::process::id())), "{error}");
     drop(run);
-    assert_eq!(place.resume(&path).await.status, RunStatus::Succeeded);
+    assert_eq!(place.resume(&path).await.status, WorkflowStatus::Succeeded);
 }
 
 #[test]
@@ -438,7 +439,7 @@ async fn what_is_over_stays_over() {
     let place = Place::new();
     let outcome = place.run(Workflow::builder("w").step(hand("s")).build().unwrap(), 2).await;
     let again = place.resume(&outcome.run_path).await;
-    assert_eq!((again.status, again.finished), (RunStatus::Succeeded, 0));
+    assert_eq!((again.status, again.finished), (WorkflowStatus::Succeeded, 0));
     assert_eq!(place.hand.asked.lock().unwrap().len(), 1);
     let (_, _, folded) = Record::look(&outcome.run_path).unwrap();
     assert_eq!(folded.status, [StepStatus::Succeeded]);

@@ -20,11 +20,12 @@ use crate::retry::{self, AttemptCounts, Progress, Snapshot};
 use crate::worker::{Order, Report, Worker};
 use async_trait::async_trait;
 use marvin_agent::SessionError;
-use marvin_agent::compose::Extra;
+use marvin_agent::compose::PromptExtra;
 use marvin_agent::outcome::Status as Ended;
 use marvin_agent::roles::Role;
 use marvin_agent::step_agents::{Job, JobResult, Rights, StepAgents};
 use marvin_base::files::{self, Links};
+use marvin_base::trace_event::{TraceEvent, WorkerEvent, WorkerOutcome};
 use marvin_base::{atomic, truncate};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -94,7 +95,7 @@ impl RoleWorker {
             commitments: order.commitments.clone(),
             outputs_schema: (!is_anything(&order.outputs_schema)).then(|| order.outputs_schema.clone()),
             extras: lessons
-                .map(|text| Extra { name: "Lessons".into(), text, priority: 60 })
+                .map(|text| PromptExtra { name: "Lessons".into(), text, priority: 60 })
                 .into_iter()
                 .collect(),
             rights: Rights::default(),
@@ -129,8 +130,8 @@ impl RoleWorker {
         }
         let trace = self.crew.trace();
         let before = self.snapshot(order)?;
-        let about = self.about(order);
-        trace.event("worker.started", json!(about))?;
+        let mut worker = Box::new(self.about(order));
+        trace.event(TraceEvent::WorkerStarted(worker.clone()))?;
         let done = self.crew.work(&self.job(order), cancel).await?;
         if done.outcome.status == Ended::Budget {
             // Nobody may spend more; whoever raises the budget goes on from here.
@@ -143,17 +144,19 @@ impl RoleWorker {
             self.crew.keep(&key(order), &json!(report))?;
             std::fs::remove_file(self.crew.beside(&key(order), "before.json")).ok();
         }
-        let mut ended = about;
-        ended.insert("status".into(), json!(report.status));
-        ended.insert("failure_signature".into(), json!(report.failure_signature));
-        ended.insert("summary".into(), trace.within(&json!(report.summary), 2_000));
-        ended.insert("metrics".into(), trace.within(&Value::Object(report.metrics.clone()), 2_000));
-        trace.event("worker.completed", Value::Object(ended))?;
+        worker.outcome = Some(WorkerOutcome {
+            status: report.status.word().to_string(),
+            summary: trace.within_text(&report.summary, 2_000),
+            failure_signature: report.failure_signature.clone(),
+            metrics: Some(trace.within(&Value::Object(report.metrics.clone()), 2_000)),
+            ..WorkerOutcome::default()
+        });
+        trace.event(TraceEvent::WorkerCompleted(worker))?;
         Ok(report)
     }
 
     /// What the record says of an attempt.
-    fn about(&self, order: &Order) -> Map<String, Value> {
+    fn about(&self, order: &Order) -> WorkerEvent {
         let signature = retry::call_signature(
             &order.goal,
             &order.step_id,
@@ -162,12 +165,19 @@ impl RoleWorker {
             &order.strategy_id,
             order.retrieval_stage,
         );
-        let about = json!({
-            "step_id": order.step_id, "worker_role": self.role.name(), "call_id": order.call_id, "attempt": order.attempt,
-            "strategy_id": order.strategy_id, "retrieval_stage": order.retrieval_stage, "call_signature": signature,
-            "lessons": order.lessons.len(), "commitments": order.commitments.len(), "readonly": !self.writes(order),
-        });
-        about.as_object().cloned().unwrap_or_default()
+        WorkerEvent {
+            step_id: order.step_id.clone(),
+            worker_role: self.role.name().to_string(),
+            call_id: Some(order.call_id.clone()),
+            attempt: Some(order.attempt),
+            strategy_id: Some(order.strategy_id.clone()),
+            retrieval_stage: Some(order.retrieval_stage),
+            call_signature: Some(signature),
+            lessons: Some(order.lessons.len()),
+            commitments: Some(order.commitments.len()),
+            readonly: !self.writes(order),
+            ..WorkerEvent::default()
+        }
     }
 }
 

@@ -103,9 +103,9 @@ impl EventHandler {
         }
         session.append("injections.jsonl", &line).ok();
         for pack in &telling.packs {
-            *session.facts.pack_injection_counts.entry(pack.clone()).or_default() += 1;
+            *session.hooks.pack_injection_counts.entry(pack.clone()).or_default() += 1;
         }
-        session.facts.last_injection = Some(json!({
+        session.hooks.last_injection = Some(json!({
             "file": file, "packs": telling.packs, "relevanceScores": telling.scores, "lessons": titles,
         }));
         session.activity("injection", &json!({"file": file, "packs": telling.packs}));

@@ -24,7 +24,7 @@ impl EventHandler {
             (session.sent_back, session.paused) = (0, 0);
         }
         let heard = if own {
-            guidance::classify(&input.prompt, &self.packs(), session.facts.last_injection.is_some())
+            guidance::classify(&input.prompt, &self.packs(), session.hooks.last_injection.is_some())
         } else {
             // What an agent tells its sub-agent is no person's word.
             None
@@ -52,7 +52,7 @@ impl EventHandler {
         let now = clock::now();
         let words: String = input.prompt.chars().take(MAX_RECORDED_PROMPT_CHARS).collect();
         let clean = self.ground.redactor.text(&words).into_owned();
-        let injected = session.facts.last_injection.as_ref().map(|last| last["packs"].clone());
+        let injected = session.hooks.last_injection.as_ref().map(|last| last["packs"].clone());
         let (file, tool) = session.last.clone().unzip();
         // What is corrected without a subject is taken to be about what was told last.
         let told_last = || injected.as_ref()?.get(0)?.as_str().map(str::to_string);
@@ -66,7 +66,7 @@ impl EventHandler {
         session.append("guidance.jsonl", &line).ok();
         let category = category.as_deref();
         if heard.kind == Kind::Correction {
-            session.facts.correction_count += 1;
+            session.hooks.correction_count += 1;
             session.correct(category, &clean, now);
         } else {
             session.correct(None, &clean, now);
@@ -95,7 +95,7 @@ impl EventHandler {
     pub(super) fn used(&self, event: Event, input: &Input, session: &mut Session) -> Answer {
         let call = input.call.clone().unwrap_or_default();
         let ok = event == Event::PostToolUse;
-        session.facts.tool_call_count += 1;
+        session.count_call();
         let file = match call.deed() {
             Deed::Read(path) | Deed::Search(path) | Deed::Write(path) => self.relative(path, input),
             Deed::Patch(text) => super::permission::patched(text)
@@ -105,7 +105,7 @@ impl EventHandler {
         let tested = self.tested(&call, ok, input, session);
         let facts = json!({
             "tool": call.tool, "tool_use_id": call.id, "agent_id": input.agent, "file": file, "success": ok,
-            "sequence": session.facts.tool_call_count,
+            "sequence": session.record.tool_call_count,
             "input_summary": session.short(&call.summary()),
             "output_summary": input.response.as_deref().or(input.error.as_deref()).map(|text| session.short(text)),
             "duration_ms": input.duration_ms, "tested": tested,
@@ -168,8 +168,8 @@ impl EventHandler {
             "Marvin: run {}, packs: {}, {} tool calls, {} corrections. Details: `marvin inspect-run {}`.",
             session.run_id(),
             if packs.is_empty() { "none".into() } else { packs.join(", ") },
-            session.facts.tool_call_count,
-            session.facts.correction_count,
+            session.record.tool_call_count.unwrap_or_default(),
+            session.hooks.correction_count,
             session.run_id()
         )
     }

@@ -15,14 +15,14 @@ impl EventHandler {
     /// A session begins, goes on, or was shortened.
     pub(super) fn begins(&self, input: &Input, session: &mut Session) -> Answer {
         session.record(Event::SessionStart.kebab(), json!({"source": input.source})).ok();
-        session.facts.ended_at = None;
-        session.facts.end_reason = None;
+        session.record.ended_at = None;
+        session.record.end_reason = None;
         {
             let packs = self.packs();
             let packs =
                 || packs.all().iter().map(|pack| (pack.name().to_string(), pack.version().to_string()));
-            session.facts.active_packs = packs().map(|(name, _)| name).collect();
-            session.facts.pack_versions = packs().collect();
+            session.hooks.active_packs = packs().map(|(name, _)| name).collect();
+            session.hooks.pack_versions = packs().collect();
         }
         let mut text = format!(
             "Marvin watches this session (run {}). Commands are judged before they run; a refusal says what to do instead.",
@@ -77,7 +77,7 @@ impl EventHandler {
         session.activity("compaction", &json!({"trigger": input.reason}));
         session.told.clear();
         let mut snapshot = json!({
-            "timestamp": clock::now_stamp(), "trigger": input.reason, "facts": session.facts,
+            "timestamp": clock::now_stamp(), "trigger": input.reason, "facts": session.facts(),
             "corrections": session.words,
         });
         self.ground.redactor.value(&mut snapshot);
@@ -95,8 +95,8 @@ impl EventHandler {
     pub(super) fn ends(&self, input: &Input, session: &mut Session) -> Answer {
         session.record(Event::SessionEnd.kebab(), json!({"reason": input.reason})).ok();
         session.recount();
-        session.facts.ended_at = Some(clock::now_stamp());
-        session.facts.end_reason = Some(input.reason.clone());
+        session.record.ended_at = Some(clock::now_stamp());
+        session.record.end_reason = Some(input.reason.clone());
         session.flush();
         session.sync();
         if let Err(why) = lessons::outcome::settle(session.directory(), &self.packs(), &self.ground.redactor)
@@ -133,7 +133,7 @@ impl EventHandler {
         let facts = json!({"verified": done, "sent_back": session.sent_back, "summary": report.summary()});
         // Without a record it would not be known how often: then it is not sent back.
         let recorded = session.record("verified", facts.clone()).is_ok();
-        session.facts.verification = Some(facts);
+        session.record.verification = Some(facts);
         session.flush();
         let answer = match (done, back && recorded) {
             (true, _) => Answer::Nothing,

@@ -1,5 +1,6 @@
 //! Which run is meant.
 
+use marvin_base::run_record;
 use std::path::{Path, PathBuf};
 
 /// No run, or more than one, is meant.
@@ -36,9 +37,9 @@ pub enum NotFound {
 /// When none, or more than one, is meant.
 pub fn find(name: Option<&str>, places: &[PathBuf]) -> Result<PathBuf, NotFound> {
     let shown = places.iter().map(|place| place.display().to_string()).collect::<Vec<_>>().join(" and ");
-    let newest = || places.iter().find_map(|place| Some(place.join(runs(place).pop()?)));
+    let newest = || places.iter().find_map(|place| run_record::list(place).into_iter().next());
     let Some(name) = name else { return newest().ok_or(NotFound::None(shown)) };
-    let is_run = |path: &PathBuf| path.join("run.json").is_file() || path.join("trace.jsonl").is_file();
+    let is_run = |path: &PathBuf| path.join(run_record::FILE).is_file() || path.join("trace.jsonl").is_file();
     let given = Path::new(name);
     if let Some(path) =
         [given.to_path_buf()].into_iter().chain(places.iter().map(|place| place.join(name))).find(is_run)
@@ -46,29 +47,19 @@ pub fn find(name: Option<&str>, places: &[PathBuf]) -> Result<PathBuf, NotFound>
         // A directory that is named as `.` has a name all the same.
         return Ok(path.canonicalize().unwrap_or(path));
     }
-    let all = places.iter().flat_map(|place| runs(place).into_iter().map(move |run| (place, run)));
-    let beginning: Vec<_> = all.filter(|(_, run)| !name.is_empty() && run.starts_with(name)).collect();
+    let id = |run: &Path| run.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let all = places.iter().flat_map(|place| run_record::list(place));
+    let beginning: Vec<_> = all.filter(|run| !name.is_empty() && id(run).starts_with(name)).collect();
     match beginning.as_slice() {
-        [(place, run)] => Ok(place.join(run)),
+        [run] => Ok(run.clone()),
         [] => {
-            let near = newest().and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned()));
-            let near = near.map(|near| format!("\n  hint: the newest is {near}")).unwrap_or_default();
+            let near =
+                newest().map(|run| format!("\n  hint: the newest is {}", id(&run))).unwrap_or_default();
             Err(NotFound::Unknown { name: name.to_string(), places: shown, near })
         }
         several => {
-            let which =
-                several.iter().rev().take(5).map(|(_, run)| run.as_str()).collect::<Vec<_>>().join(", ");
+            let which = several.iter().take(5).map(|run| id(run)).collect::<Vec<_>>().join(", ");
             Err(NotFound::Several { name: name.to_string(), which })
         }
     }
-}
-
-/// The names of runs in a directory, oldest first. A link is none.
-fn runs(place: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
-    let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    let names = directories.filter_map(|entry| entry.file_name().into_string().ok());
-    let mut names: Vec<String> = names.filter(|name| name.starts_with("run_")).collect();
-    names.sort();
-    names
 }

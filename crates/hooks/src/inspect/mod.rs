@@ -15,9 +15,10 @@ pub use lines::Problem;
 use jiff::Timestamp;
 use lines::RunReader;
 use marvin_base::ledger::{self, LedgerError, chain};
+use marvin_base::run_record::{RunKind, RunRecord};
 use marvin_base::truncate;
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -55,8 +56,11 @@ pub struct Inspection {
     pub snapshots: Vec<String>,
     /// What could not be read.
     pub problems: Vec<Problem>,
-    /// `run.json`.
+    /// `run.json` as it is.
     pub facts: Value,
+    /// What is understood of it.
+    #[serde(skip)]
+    pub record: RunRecord,
     /// `security-metrics.json`.
     pub security: Option<Value>,
     /// Paths that programs changed and should not have.
@@ -127,6 +131,7 @@ pub fn read(directory: &Path) -> Inspection {
     let mut inspection = Inspection { run, path: directory.to_path_buf(), ..Inspection::default() };
     let mut read = RunReader { directory, problems: Vec::new() };
     inspection.facts = read.object("run.json", MAX_FILE_BYTES).unwrap_or(Value::Null);
+    inspection.record = RunRecord::deserialize(&inspection.facts).unwrap_or_default();
     inspection.security = read.object("security-metrics.json", MAX_FILE_BYTES);
     inspection.trace = read.lines("trace.jsonl", MAX_TRACE_BYTES);
     inspection.guidance = read.lines("guidance.jsonl", MAX_FILE_BYTES);
@@ -153,16 +158,10 @@ pub fn read(directory: &Path) -> Inspection {
 }
 
 impl Inspection {
-    /// A text of `run.json`.
-    #[must_use]
-    pub fn fact(&self, key: &str) -> Option<&str> {
-        self.facts.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
-    }
-
     /// Is it a session of another program, which hooks recorded?
     #[must_use]
     pub fn is_of_hooks(&self) -> bool {
-        self.fact("manner") == Some("hooks")
+        self.record.manner == RunKind::Hooks
     }
 
     fn count_trace(&mut self) {
@@ -264,23 +263,20 @@ impl Inspection {
         }
         let proof = self.facts.get("verification").filter(|value| value.is_object());
         self.verification = proof.cloned().or(self.verification.take());
-        self.ended = self.fact("endedAt").is_some();
+        self.ended = self.record.ended_at.is_some();
         let last = self.trace.last().map(|event| text(event, "timestamp")).filter(|stamp| !stamp.is_empty());
         let moment = |stamp: Option<&str>| stamp.and_then(|stamp| stamp.parse::<Timestamp>().ok());
-        let begin = moment(self.fact("startedAt"));
-        let end = moment(self.fact("endedAt").or(last));
+        let begin = moment(Some(&self.record.started_at));
+        let end = moment(self.record.ended_at.as_deref().or(last));
         self.seconds = begin.zip(end).map(|(begin, end)| end.duration_since(begin).as_secs_f64());
     }
 
     /// The packs that were active, with their versions where they are known.
     #[must_use]
     pub fn packs(&self) -> Vec<(String, Option<String>)> {
-        let versions = self.facts.get("packVersions").and_then(Value::as_object);
-        let none = Map::new();
-        let versions = versions.unwrap_or(&none);
-        let version = |name: &str| versions.get(name).and_then(Value::as_str).map(str::to_string);
-        let active = list(&self.facts, "activePacks").filter_map(Value::as_str);
-        active.map(|name| (name.to_string(), version(name))).collect()
+        let Some(hooks) = &self.record.hooks else { return Vec::new() };
+        let version = |name: &String| hooks.pack_versions.get(name).cloned();
+        hooks.active_packs.iter().map(|name| (name.clone(), version(name))).collect()
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::file::lines_of;
 use jiff::Timestamp;
+use marvin_base::run_record::{self, RunKind, RunRecord};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -15,16 +16,9 @@ const MAX_TRACE_BYTES: u64 = 64 * 1024 * 1024;
 /// The directories of runs, oldest first.
 #[must_use]
 pub fn runs(directory: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
-    let mut runs: Vec<PathBuf> = entries
-        .filter_map(Result::ok)
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-        .filter(|entry| entry.file_name().to_string_lossy().starts_with("run_"))
-        .map(|entry| entry.path())
-        .collect();
-    runs.sort();
-    let older = runs.len().saturating_sub(MAX_RUNS);
-    runs.drain(..older);
+    let mut runs = run_record::list(directory);
+    runs.truncate(MAX_RUNS);
+    runs.reverse();
     runs
 }
 
@@ -43,21 +37,9 @@ pub fn sessions(directory: &Path) -> Vec<PathBuf> {
 }
 
 fn is_session(run: &Path) -> bool {
-    #[derive(Deserialize)]
-    struct Facts {
-        #[serde(default)]
-        manner: String,
-    }
-    let facts = lines_whole::<Facts>(&run.join("run.json"));
-    facts.is_some_and(|facts| facts.manner == "hooks")
+    RunRecord::read(run).is_ok_and(|record| record.manner == RunKind::Hooks)
         || run.join("injections.jsonl").is_file()
         || run.join("guidance.jsonl").is_file()
-}
-
-fn lines_whole<T: for<'a> Deserialize<'a>>(path: &Path) -> Option<T> {
-    let bytes =
-        marvin_base::files::read(path, MAX_RECORD_FILE_BYTES, marvin_base::files::Links::Refuse).ok()?;
-    serde_json::from_slice(&bytes).ok()
 }
 
 fn entries<T: for<'a> Deserialize<'a>>(path: &Path, limit: u64) -> Vec<T> {

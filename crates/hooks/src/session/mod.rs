@@ -13,10 +13,10 @@ use marvin_base::atomic;
 use marvin_base::ledger::{Durability, Ledger, LedgerError};
 use marvin_base::redact::Redactor;
 use marvin_base::run::RunDirectory;
+use marvin_base::run_record::{Activity, HookSessionRecord, RunKind, RunRecord};
 use marvin_base::{clock, signature, truncate};
 use marvin_gate::layers::learn::Pending;
 use metrics::Metrics;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,9 @@ pub struct Session {
     /// Whether tests were seen to pass since something was edited.
     pub tested: bool,
     /// What `run.json` holds.
-    pub facts: Facts,
+    pub record: RunRecord,
+    /// The part of it that sessions of hooks have.
+    pub hooks: HookSessionRecord,
     client: Client,
     run: Arc<RunDirectory>,
     trace: Ledger,
@@ -70,36 +72,6 @@ pub struct Session {
     states: u64,
     /// The newest state that was written, so that none is written over a newer one.
     written: Arc<Mutex<u64>>,
-}
-
-/// What `run.json` holds of a session.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Facts {
-    /// When it ended.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ended_at: Option<String>,
-    /// Why.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub end_reason: Option<String>,
-    /// Packs that were loaded.
-    pub active_packs: Vec<String>,
-    /// Their versions.
-    pub pack_versions: BTreeMap<String, String>,
-    /// Tools that were used.
-    pub tool_call_count: u64,
-    /// Corrections that were heard.
-    pub correction_count: u64,
-    /// What happened lately.
-    pub recent_activity: Vec<Value>,
-    /// How often a pack was told of.
-    pub pack_injection_counts: BTreeMap<String, u64>,
-    /// What was told last, and why.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_injection: Option<Value>,
-    /// What became of the last verification.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub verification: Option<Value>,
 }
 
 impl Session {
@@ -144,7 +116,12 @@ impl Session {
             paused: 0,
             last: None,
             tested: false,
-            facts: Facts::default(),
+            record: RunRecord { tool_call_count: Some(0), ..RunRecord::new(RunKind::Hooks) },
+            hooks: HookSessionRecord {
+                client: client.word().to_string(),
+                session_id: id.to_string(),
+                ..HookSessionRecord::default()
+            },
             client,
             run: Arc::new(run),
             trace,
@@ -228,11 +205,22 @@ impl Session {
 
     /// Notes that something happened, for `run.json`.
     pub fn activity(&mut self, kind: &str, data: &Value) {
-        let line = json!({"type": kind, "timestamp": clock::now_stamp(), "data": data});
-        self.facts.recent_activity.push(line);
-        let extra = self.facts.recent_activity.len().saturating_sub(MAX_RECENT_ACTIVITIES);
-        self.facts.recent_activity.drain(..extra);
+        let activity = Activity { kind: kind.to_string(), timestamp: clock::now_stamp(), data: data.clone() };
+        self.hooks.recent_activity.push(activity);
+        let extra = self.hooks.recent_activity.len().saturating_sub(MAX_RECENT_ACTIVITIES);
+        self.hooks.recent_activity.drain(..extra);
         self.changed = true;
+    }
+
+    /// Counts a tool call.
+    pub fn count_call(&mut self) {
+        *self.record.tool_call_count.get_or_insert_default() += 1;
+    }
+
+    /// `run.json` as it would be written now, with secrets.
+    #[must_use]
+    pub fn facts(&self) -> RunRecord {
+        RunRecord { hooks: Some(self.hooks.clone()), ..self.record.clone() }
     }
 
     /// Counts a decision of the gate.
@@ -273,20 +261,15 @@ impl Session {
     }
 
     fn state(&mut self) -> SessionRecord {
-        let mut facts = serde_json::to_value(&self.facts).unwrap_or_default();
-        if let Some(map) = facts.as_object_mut() {
-            map.insert("manner".into(), "hooks".into());
-            map.insert("client".into(), self.client.word().into());
-            map.insert("sessionId".into(), self.id.clone().into());
-        }
+        let record = self.facts();
         // Here and not where it is written: every thread that looks for secrets needs memory of its own for it.
-        self.redactor.value(&mut facts);
+        let record = self.run.render(&record, &self.redactor);
         self.changed = false;
         self.flushed = Some(Instant::now());
         self.states += 1;
         SessionRecord {
             number: self.states,
-            facts,
+            record,
             metrics: self.metrics.value(),
             run: self.run.clone(),
             written: self.written.clone(),
@@ -321,7 +304,7 @@ impl Session {
 #[derive(Debug)]
 pub struct SessionRecord {
     number: u64,
-    facts: Value,
+    record: String,
     metrics: Option<Value>,
     run: Arc<RunDirectory>,
     written: Arc<Mutex<u64>>,
@@ -335,8 +318,7 @@ impl SessionRecord {
         if *written > self.number {
             return true;
         }
-        let Value::Object(facts) = self.facts else { return true };
-        let saved = self.run.save(facts).is_ok();
+        let saved = self.run.write(&self.record).is_ok();
         let counted = self.metrics.is_none_or(|metrics| {
             let path = self.run.path().join("security-metrics.json");
             atomic::replace(&path, format!("{metrics:#}\n").as_bytes()).is_ok()

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use marvin_base::files::{self, Links};
 use marvin_base::ledger;
 use marvin_base::run::RunDirectory;
+use marvin_base::run_record::{HookSessionRecord, RunKind, RunRecord};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -20,11 +21,8 @@ pub(super) fn run(runs: &Path, pointer: &Path, session: &str) -> Option<RunDirec
     let id = files::read_text(pointer, 256, Links::Refuse).ok()?;
     let run = RunDirectory::open(runs, id.trim()).ok()?;
     // A run that says that it is another session's is not this one's, whatever the file says.
-    let facts = files::read_text(&run.path().join("run.json"), MAX_RESTORED_FILE_BYTES, Links::Refuse)
-        .unwrap_or_default();
-    let facts: Value = serde_json::from_str(&facts).unwrap_or_default();
-    let other = facts.get("sessionId").and_then(Value::as_str).is_some_and(|other| other != session);
-    if other {
+    let hooks = RunRecord::read(run.path()).ok().and_then(|record| record.hooks);
+    if hooks.is_some_and(|hooks| hooks.session_id != session) {
         std::fs::remove_file(pointer).ok();
         return None;
     }
@@ -47,8 +45,11 @@ pub(super) fn claim(pointer: &Path, run: &str) -> std::io::Result<bool> {
 /// The session as it was.
 pub(super) fn restored(mut session: Session) -> Session {
     let directory = session.run.path().to_path_buf();
-    if let Ok(text) = files::read_text(&directory.join("run.json"), MAX_RESTORED_FILE_BYTES, Links::Refuse) {
-        session.facts = serde_json::from_str(&text).unwrap_or_default();
+    if let Ok(mut record) = RunRecord::read(&directory) {
+        if let Some(hooks) = record.hooks.take() {
+            session.hooks = HookSessionRecord { client: session.hooks.client.clone(), ..hooks };
+        }
+        session.record = RunRecord { manner: RunKind::Hooks, ..record };
     }
     let since = trace(&mut session);
     corrections(&mut session, &directory.join("guidance.jsonl"));
@@ -98,8 +99,8 @@ fn trace(session: &mut Session) -> Option<String> {
         }
     }
     // The trace comes first; a crash may have kept run.json from following.
-    session.facts.tool_call_count = session.facts.tool_call_count.max(calls);
-    session.facts.correction_count = session.facts.correction_count.max(corrected);
+    session.record.tool_call_count = session.record.tool_call_count.max(Some(calls));
+    session.hooks.correction_count = session.hooks.correction_count.max(corrected);
     shortened
 }
 
@@ -141,7 +142,7 @@ fn told(path: &Path, since: Option<&str>) -> BTreeMap<String, InjectionHistory> 
 /// Counts everything again.
 pub(super) fn recount(session: &mut Session) {
     session.metrics = super::metrics::Metrics::default();
-    (session.facts.tool_call_count, session.facts.correction_count) = (0, 0);
+    (session.record.tool_call_count, session.hooks.correction_count) = (Some(0), 0);
     trace(session);
 }
 

@@ -9,7 +9,7 @@ use marvin_agent::trace::Listener;
 use marvin_agent::{Notice, ProjectContext};
 use marvin_base::settings::table;
 use marvin_flow::deterministic::{Command, Echo};
-use marvin_flow::engine::{self, MemoryTeacher, Options, PreparedRun, RunStatus, Workers};
+use marvin_flow::engine::{self, MemoryTeacher, Options, PreparedRun, Workers, WorkflowStatus};
 use marvin_flow::manager;
 use marvin_flow::spec::{self, Workflow};
 use marvin_flow::workers::{names, roles_for};
@@ -159,7 +159,7 @@ async fn work(
     let failed: Vec<String> = outcome.failed.iter().map(|(step, why)| format!("{step}: {why}")).collect();
     Ok(RunnerReport {
         status: outcome.status.word().to_lowercase(),
-        claimed: outcome.status == RunStatus::Succeeded,
+        claimed: outcome.status == WorkflowStatus::Succeeded,
         error: (!failed.is_empty()).then(|| failed.join("; ")),
         ..RunnerReport::default()
     })

@@ -6,6 +6,7 @@ use crate::failure::Failure;
 use crate::output;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
+use marvin_base::run_record::RunStatus;
 use marvin_base::{Exit, truncate};
 use marvin_hooks::inspect::{self, Inspection};
 use serde_json::{Value, json};
@@ -117,24 +118,25 @@ fn summary(run: &Inspection) -> String {
 
 fn what(run: &Inspection) -> String {
     if run.is_of_hooks() {
-        let client = match run.fact("client") {
-            Some("claude") => "Claude Code",
-            Some("codex") => "Codex",
-            other => other.unwrap_or("somebody"),
+        let Some(hooks) = &run.record.hooks else { return "a session of an unknown client".into() };
+        let client = match hooks.client.as_str() {
+            "claude" => "Claude Code",
+            "codex" => "Codex",
+            "" => "an unknown client",
+            other => other,
         };
-        let session = run.fact("sessionId").map(|id| format!(" (session {id})")).unwrap_or_default();
-        let project = run.fact("project").map(|project| format!(" in {project}")).unwrap_or_default();
-        return format!("a session of {client}{session}{project}");
+        return format!("a session of {client} (session {})", hooks.session_id);
     }
-    let goal = run.fact("goal").map(|goal| format!(": {}", truncate::line(goal, 120))).unwrap_or_default();
-    let model = run.fact("model").map(|model| format!(" with {model}")).unwrap_or_default();
+    let goal =
+        run.record.goal.as_ref().map(|goal| format!(": {}", truncate::line(goal, 120))).unwrap_or_default();
+    let model = run.record.turn.as_ref().map(|turn| format!(" with {}", turn.model)).unwrap_or_default();
     format!("a run of Marvin's own{model}{goal}")
 }
 
 fn when(run: &Inspection) -> String {
-    let begin = run.fact("startedAt").unwrap_or("?");
+    let begin = Some(run.record.started_at.as_str()).filter(|stamp| !stamp.is_empty()).unwrap_or("?");
     let lasted = run.seconds.map(|seconds| format!(", {}", duration(seconds))).unwrap_or_default();
-    let end = match (run.ended, run.fact("endReason"), run.fact("status")) {
+    let end = match (run.ended, &run.record.end_reason, run.record.status.map(RunStatus::word)) {
         (true, Some(reason), _) => format!(", ended: {reason}"),
         (true, None, status) => {
             format!(", ended{}", status.map(|status| format!(": {status}")).unwrap_or_default())

@@ -7,13 +7,14 @@ use crate::output;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use marvin_base::run::RunDirectory;
+use marvin_base::run_record::{RunKind, RunRecord, RunStatus};
 use marvin_base::settings::{Settings, Sources, table};
 use marvin_base::{Exit, child, truncate};
 use marvin_lab::report::Report;
 use marvin_lab::runner::{Bench, Runner};
 use marvin_lab::suite::{self, Plan, Row};
 use marvin_lab::{LabError, Python, task};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::path::PathBuf;
 
 impl From<LabError> for Failure {
@@ -221,16 +222,17 @@ fn drive(
     let result = runtime()?.block_on(driven);
     if let Some(run) = run {
         let status = match &result {
-            Ok(report) if report.interrupted => "interrupted",
-            Ok(_) => "success",
-            Err(_) => "failed",
+            Ok(report) if report.interrupted => RunStatus::Interrupted,
+            Ok(_) => RunStatus::Success,
+            Err(_) => RunStatus::Failed,
         };
-        let facts = Map::from_iter([
-            ("manner".to_string(), json!("suite")),
-            ("status".to_string(), json!(status)),
-            ("endedAt".to_string(), json!(marvin_base::clock::now_stamp())),
-        ]);
-        run.save(facts).map_err(|error| Failure::failed(error.to_string()))?;
+        let record = RunRecord {
+            status: Some(status),
+            ended_at: Some(marvin_base::clock::now_stamp()),
+            ..RunRecord::new(RunKind::Suite)
+        };
+        run.save(&record, &output::environment_redactor())
+            .map_err(|error| Failure::failed(error.to_string()))?;
     }
     Ok((result?, out))
 }

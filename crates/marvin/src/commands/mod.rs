@@ -23,6 +23,7 @@ mod pipeline;
 mod prompt;
 mod prompt_show;
 mod replay;
+pub(crate) mod schema;
 mod servitors;
 mod tk;
 mod tools;
@@ -89,6 +90,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Some(Command::ListRuns(arguments)) => workflows::list(&arguments),
         Some(Command::StopRun(which)) => workflows::stop(&which),
         Some(Command::Replay { run, json }) => replay::run(&run, json),
+        Some(Command::Schema(arguments)) => schema::run(&arguments),
         Some(Command::Completions { shell }) => completions::completions(shell),
         Some(Command::Man) => completions::man(),
     }

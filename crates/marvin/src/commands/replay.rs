@@ -3,61 +3,57 @@
 use crate::commands::{cancel_on_signal, directory, runtime};
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::session::{self, Manner, Replay};
+use marvin_agent::session::{Manner, Replay};
 use marvin_agent::{ProjectContext, Session, SessionOptions};
 use marvin_base::environment::Environment;
+use marvin_base::run_record::{RunKind, RunRecord, TurnRecord};
 use marvin_base::{Exit, layout, run, settings, signature};
 use marvin_model::record::{self, ReplayClient};
 use marvin_model::script;
 use marvin_tools::turbotime::Selection;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What a run says of itself in `run.json`.
 struct RecordedRun {
-    facts: Value,
+    record: RunRecord,
+    /// The part of it that turns have.
+    turn: Box<TurnRecord>,
     path: PathBuf,
 }
 
 impl RecordedRun {
-    fn text(&self, key: &str) -> &str {
-        self.facts.get(key).and_then(Value::as_str).unwrap_or_default()
-    }
-
     /// The tools that were switched on for it.
     fn turbotime(&self) -> Option<Selection> {
-        let names = self.facts.get("turbotime")?.as_array()?.iter().filter_map(Value::as_str);
-        Selection::read(&names.collect::<Vec<_>>().join(",")).ok()
+        Selection::read(&self.turn.turbotime.as_ref()?.join(",")).ok()
     }
 
     /// The settings that shaped it, as flags: they hold whatever is set today.
     fn flags(&self) -> Vec<(&'static str, String)> {
-        let kept = self.facts.get("settings").and_then(Value::as_object).into_iter().flatten();
-        kept.filter_map(|(key, value)| Some((settings::find(key)?.key, value.as_str()?.to_string())))
-            .collect()
+        let kept = self.turn.settings.iter();
+        kept.filter_map(|(key, value)| Some((settings::find(key)?.key, value.clone()))).collect()
     }
 }
 
 /// Replays a run.
 pub(super) fn run(name: &str, as_json: bool) -> Result<Exit, Failure> {
     let recorded = find(name)?;
-    let tape = recorded.text("record");
-    if tape.is_empty() {
+    let Some(tape) = recorded.turn.record.clone().filter(|path| !path.is_empty()) else {
         return Err(Failure::usage(format!(
             "the run {} was not recorded\n  hint: record a run with --record DIR, then replay it",
             recorded.path.display()
         )));
-    }
-    let file = record::file(Path::new(tape));
+    };
+    let file = record::file(Path::new(&tape));
     let text = std::fs::read_to_string(&file).map_err(|error| {
         Failure::usage(format!("the recording {} cannot be read: {error}", file.display()))
     })?;
     let entries = script::parse(&file.display().to_string(), &text)
         .map_err(|error| Failure::usage(error.to_string()))?;
-    let entries = record::of_run(entries, recorded.text("runId"));
-    let working_dir = recorded.facts.get("workingDir").and_then(Value::as_str).map(PathBuf::from);
-    let attended = recorded.text("manner") == "inline";
+    let entries = record::of_run(entries, &recorded.record.run_id);
+    let working_dir = recorded.turn.working_dir.as_ref().map(PathBuf::from);
+    let attended = recorded.record.manner == RunKind::Inline;
     runtime()?.block_on(async {
         let ground = ProjectContext::find(
             Environment::of_process(),
@@ -66,42 +62,36 @@ pub(super) fn run(name: &str, as_json: bool) -> Result<Exit, Failure> {
             !attended,
             recorded.flags(),
         )?;
-        let native = recorded.facts.get("nativeTools").and_then(Value::as_bool).unwrap_or(true);
         let replaying = Arc::new(ReplayClient::new(
-            recorded.text("provider"),
-            recorded.text("model"),
-            native,
+            &recorded.turn.provider,
+            &recorded.turn.model,
+            recorded.turn.native_tools,
             entries,
             ground.redactor.clone(),
         ));
-        let schema = recorded.facts.get("responseSchema").filter(|schema| !schema.is_null()).cloned();
-        let kept = recorded.facts.get("verifications").and_then(Value::as_array);
-        let verifications = kept.cloned().unwrap_or_default();
-        let kept = recorded.facts.get("promised").and_then(Value::as_array).into_iter().flatten();
-        let promised = kept.filter_map(Value::as_str).map(str::to_string).collect();
         let mut session = Session::open(SessionOptions {
             ground,
             manner: Manner::Unattended,
             record: None,
-            response_schema: schema,
+            response_schema: recorded.turn.response_schema.clone(),
             listener: Box::new(|_| {}),
             cancel: cancel_on_signal(),
             replay: Some(Replay {
                 tape: replaying.clone(),
-                date: recorded.text("date").to_string(),
+                date: recorded.turn.date.clone(),
                 attended,
-                verifications,
-                promised,
+                verifications: recorded.turn.verifications.clone(),
+                promised: recorded.turn.promised.clone(),
             }),
             commitments: Vec::new(),
             servitors: None,
             turbotime: recorded.turbotime(),
             approver: None,
         })?;
-        for extra in recorded.facts.get("extras").map(session::brought).unwrap_or_default() {
-            session.bring(extra);
+        for extra in &recorded.turn.extras {
+            session.bring(extra.clone());
         }
-        let outcome = session.turn(recorded.text("prompt")).await?;
+        let outcome = session.turn(recorded.turn.prompt.as_deref().unwrap_or_default()).await?;
         let result = session.redacted(&outcome.text);
         report(&recorded, &replaying, &result, outcome.error.as_deref(), as_json)
     })
@@ -117,12 +107,9 @@ fn find(name: &str) -> Result<RecordedRun, Failure> {
         let tried: Vec<String> = places.iter().map(|place| place.display().to_string()).collect();
         Failure::usage(format!("there is no run `{name}` (looked here and in {})", tried.join(" and ")))
     })?;
-    let file = path.join("run.json");
-    let facts = std::fs::read_to_string(&file)
-        .map_err(|error| error.to_string())
-        .and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string()))
-        .map_err(|error| Failure::usage(format!("{} cannot be read: {error}", file.display())))?;
-    Ok(RecordedRun { facts, path })
+    let mut record = RunRecord::read(&path)
+        .map_err(|error| Failure::usage(format!("cannot replay the run {}: {error}", path.display())))?;
+    Ok(RecordedRun { turn: record.turn.take().unwrap_or_default(), record, path })
 }
 
 fn report(
@@ -141,11 +128,10 @@ fn report(
     });
     // A run that broke off has no result to compare; its exchanges were compared.
     let difference = difference.or_else(|| {
-        let before = recorded.facts.get("resultSignature").and_then(Value::as_str)?;
+        let before = recorded.turn.result_signature.as_deref()?;
         let differs = before != signature::hash_bytes(result.as_bytes());
-        differs.then(
-            || json!({"call": played, "at": "result", "recorded": recorded.text("result"), "now": result}),
-        )
+        differs
+            .then(|| json!({"call": played, "at": "result", "recorded": recorded.turn.result, "now": result}))
     });
     let difference = difference.or_else(|| {
         (played < total).then(|| json!({"call": played, "at": "end", "recorded": format!("{total} exchanges"), "now": format!("{played} exchanges: {}", error.unwrap_or("ended"))}))

@@ -186,7 +186,7 @@ fn work(arguments: &RunArguments) -> Result<Exit, Failure> {
         let run = session.run().path().display().to_string();
         if as_json {
             let all: Vec<Value> = bodies.iter().map(Servitor::facts).collect();
-            let cost = session.cost().totals().map(|totals| totals.report()).unwrap_or(Value::Null);
+            let cost = session.cost().totals().map(|totals| totals.report()).unwrap_or_default();
             output::json(&json!({
                 "status": outcome.status.name(), "reason": outcome.reason, "servitors": all, "cost": cost, "run_path": run,
             }))?;

@@ -10,7 +10,9 @@ use marvin_agent::session::{self, Manner};
 use marvin_agent::{Outcome, ProjectContext, Session, SessionOptions};
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
+use marvin_base::run_record::RunStatus;
 use marvin_base::settings::{Settings, nearest_of, table};
+use marvin_base::trace_event::{TraceEvent, TurnResult};
 use marvin_model::cost::Totals;
 use marvin_tools::notify;
 use marvin_tools::turbotime::Selection;
@@ -87,13 +89,21 @@ pub(crate) fn not_understood(failure: &Failure, words: &[OsString]) {
 pub(super) fn result_outside_the_record(failure: &Failure, totals: &Totals) {
     let reason = if failure.run.is_some() { "record_failed" } else { "not_started" };
     let run_id = failure.run.as_deref().and_then(Path::file_name).map(|name| name.to_string_lossy());
-    let mut result = json!({
-        "type": "result", "status": "failed", "reason": reason, "exit_code": failure.exit.code(), "text": "",
-        "error": failure.message, "failure_signature": reason.replace('_', "-"), "data": {},
-        "verification": {"status": "none", "commitments": []}, "cost": totals.report(), "rounds": totals.turns,
-        "tool_calls": 0, "duration_ms": 0, "run_id": run_id,
-        "run_path": failure.run.as_ref().map(|path| path.display().to_string()),
-    });
+    let result = TurnResult {
+        status: RunStatus::Failed.word().to_string(),
+        reason: reason.to_string(),
+        exit_code: failure.exit.code(),
+        error: Some(failure.message.clone()),
+        failure_signature: Some(reason.replace('_', "-")),
+        data: json!({}),
+        verification: json!({"status": "none", "commitments": []}),
+        cost: totals.report(),
+        rounds: totals.turns,
+        run_id: run_id.map(String::from),
+        run_path: failure.run.as_ref().map(|path| path.display().to_string()),
+        ..TurnResult::default()
+    };
+    let mut result = json!(TraceEvent::from(result));
     output::environment_redactor().value(&mut result);
     // A reader that is gone was told so already.
     output::json_line(&format!("{result}\n")).ok();

@@ -310,6 +310,33 @@ fn json_output_is_exactly_one_object() {
 }
 
 #[test]
+fn records_are_as_their_schemas_say() {
+    let world = World::new();
+    let script = [
+        json!({"reply": {"text": "Let me see.", "tool_calls": [
+            {"name": "create_file", "arguments": {"path": "a.txt", "content": "x"}},
+            {"name": "read_file", "arguments": {"path": "missing.txt"}},
+        ]}}),
+        json!({"reply": {"text": "It is there."}}),
+    ];
+    world.play(&script, &["--commitment", "file_exists:a.txt"]).run().exits(0);
+    let validator = |file: &str| {
+        let schema = world.marvin(["schema", file]).run().exits(0).quiet().json();
+        jsonschema::validator_for(&schema).unwrap()
+    };
+    let (run, trace) = (validator("run"), validator("trace"));
+    let facts = world.facts();
+    assert_eq!(run.iter_errors(&facts).map(|error| error.to_string()).collect::<Vec<_>>(), [""; 0]);
+    let events = world.trace();
+    assert!(events.len() > 10, "{}", events.len());
+    for event in &events {
+        assert!(trace.is_valid(event), "{event:#}");
+    }
+    assert!(!trace.is_valid(&json!({"type": "unheard.of"})));
+    assert!(!run.is_valid(&json!({"version": "1"})));
+}
+
+#[test]
 fn stream_json_is_the_trace_line_by_line() {
     let world = World::new();
     let script = [

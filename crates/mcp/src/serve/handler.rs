@@ -11,6 +11,7 @@ use super::{GRACE, spec};
 use marvin_agent::session::LazySession;
 use marvin_agent::{Notice, ProjectContext, ToolCaller};
 use marvin_base::redact::{Redactor, Scope};
+use marvin_base::run_record::{RunKind, RunStatus};
 use marvin_flow::tools::Workflows;
 use marvin_model::{Arguments, ToolCall};
 use marvin_tools::{ProgressSink, Step, Toolbox};
@@ -85,7 +86,7 @@ impl Handler {
         let house = Arc::new(HandlerContext {
             toolbox: offer.toolbox,
             workflows: offer.workflows,
-            desk: ToolCaller::new(ground, "mcp", Box::new(listener.clone())),
+            desk: ToolCaller::new(ground, RunKind::Mcp, Box::new(listener.clone())),
             quarters: LazySession::new(offer.servitors, Arc::new(listener), cancel.clone()),
             redactor: ground.redactor.clone(),
             cancel,
@@ -119,7 +120,7 @@ impl Handler {
         tokio::time::timeout(GRACE, self.house.calls.wait()).await.ok();
         self.house.workflows.end(GRACE).await;
         let ended = self.house.quarters.end(GRACE).await;
-        self.house.desk.close("success").and(ended)
+        self.house.desk.close(RunStatus::Success).and(ended)
     }
 
     fn tools(&self) -> Vec<Tool> {
@@ -309,6 +310,7 @@ impl ServerHandler for Handler {
 mod tests {
     use super::*;
     use marvin_base::environment::Environment;
+    use marvin_base::trace_event::TraceEvent;
     use rmcp::model::{ClientCapabilities, ClientConfig};
     use rmcp::{ClientHandler, RoleClient, ServiceExt};
     use serde_json::json;
@@ -348,9 +350,9 @@ mod tests {
         let server = server.await.unwrap().unwrap();
         let call = CallToolRequestParams::new("list_commitments");
         client.peer().call_tool_once(call).await.unwrap();
-        handler.house.desk.event("servitor.summoned", json!({"name": "Arthur"})).unwrap();
+        handler.house.desk.event(TraceEvent::notice("a word")).unwrap();
         let told = heard.recv().await.unwrap();
-        assert_eq!((&told["type"], &told["name"]), (&json!("servitor.summoned"), &json!("Arthur")));
+        assert_eq!((&told["type"], &told["text"]), (&json!("notice"), &json!("a word")));
         client.cancel().await.unwrap();
         server.cancel().await.ok();
         handler.end().await.unwrap();

@@ -7,6 +7,7 @@ use crate::pipeline::{Pipeline, Task, TaskAccess};
 use crate::stop::Halt;
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::roles::Role;
+use marvin_base::trace_event::TraceEvent;
 use serde_json::{Map, Value, json};
 
 /// How documents are written.
@@ -47,7 +48,7 @@ impl Pipeline {
             .await?;
         if there == json!(true) {
             let text = format!("{} was there already, and is as it must be", document.path());
-            self.trace.event("notice", json!({ "text": text }))?;
+            self.trace.notice(text)?;
             return Ok(0);
         }
         let mut problems: Vec<String> = Vec::new();
@@ -87,7 +88,12 @@ impl Pipeline {
                 })
                 .await?;
             problems = texts(&found);
-            self.trace.event("document.checked", json!({"phase": phase.name(), "step_id": step, "path": document.path(), "problems": problems}))?;
+            self.trace.event(TraceEvent::DocumentChecked {
+                phase: phase.name().into(),
+                step_id: step.clone(),
+                path: document.path().into(),
+                problems: problems.clone(),
+            })?;
             if problems.is_empty() {
                 return Ok(attempt);
             }

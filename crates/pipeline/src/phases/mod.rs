@@ -16,6 +16,7 @@ use crate::test_run::{self, TestReport};
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::roles::Role;
 use marvin_base::settings::table;
+use marvin_base::trace_event::TraceEvent;
 use marvin_gate::Scope;
 use serde_json::{Map, Value, json};
 
@@ -79,9 +80,14 @@ impl Pipeline {
         let value = self.once(phase, name, async || Ok(json!(self.run_tests(false).await?))).await?;
         let tested: TestReport =
             serde_json::from_value(value).map_err(|error| Halt::Tool(error.to_string()))?;
-        let facts = json!({"phase": phase.name(), "step_id": name, "green": tested.green, "command": tested.command, "counted": tested.words(),
-            "failing": tested.failing.iter().take(20).collect::<Vec<_>>()});
-        self.trace.event("tests.counted", facts)?;
+        self.trace.event(TraceEvent::TestsCounted {
+            phase: phase.name().into(),
+            step_id: name.into(),
+            green: tested.green,
+            command: tested.command.clone(),
+            counted: tested.words(),
+            failing: tested.failing.iter().take(20).cloned().collect(),
+        })?;
         Ok(tested)
     }
 

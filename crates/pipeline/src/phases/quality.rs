@@ -13,6 +13,7 @@ use futures_util::future::join_all;
 use marvin_agent::launch::ModelChoice;
 use marvin_base::atomic;
 use marvin_base::settings::table;
+use marvin_base::trace_event::TraceEvent;
 use serde_json::{Map, Value, json};
 
 const PHASE: Phase = Phase::Quality;
@@ -152,8 +153,13 @@ impl Pipeline {
             let check = self.once(PHASE, &name, async || Ok(json!(self.shows(&finding, plan).await))).await?;
             let check: Check =
                 serde_json::from_value(check).map_err(|error| Halt::Tool(error.to_string()))?;
-            let facts = json!({"phase": "5", "step_id": name, "finding": finding, "reproduced": !check.ok, "seen": check.detail});
-            self.trace.event("finding.tried", facts)?;
+            self.trace.event(TraceEvent::FindingTried {
+                phase: PHASE.name().into(),
+                step_id: name,
+                finding: json!(finding),
+                reproduced: !check.ok,
+                seen: check.detail.clone(),
+            })?;
             if check.ok {
                 finding.text = format!("{} (not reproduced: {})", finding.text, check.detail);
                 dropped.push(finding);
@@ -257,7 +263,7 @@ impl Pipeline {
                 detail: problems.join("; "),
             });
         }
-        self.trace.event("proved", json!({"checks": checks}))?;
+        self.trace.event(TraceEvent::Proved { checks: json!(checks) })?;
         let wrong = http_checks::failures(&checks);
         match wrong.is_empty() {
             true => Ok(checks),

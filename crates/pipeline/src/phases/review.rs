@@ -10,6 +10,7 @@ use futures_util::future::join_all;
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::roles::Role;
 use marvin_base::atomic;
+use marvin_base::trace_event::TraceEvent;
 use serde_json::{Map, Value, json};
 
 /// Rounds of a document, and of code and tests.
@@ -131,10 +132,12 @@ impl Pipeline {
             told.sort_by_key(|finding| finding.severity);
             history.push(told.clone());
             self.write_history(subject, &history)?;
-            self.trace.event(
-                "review.round",
-                json!({"phase": phase.name(), "of": name, "round": round, "findings": told}),
-            )?;
+            self.trace.event(TraceEvent::ReviewRound {
+                phase: phase.name().into(),
+                of: name.to_string(),
+                round,
+                findings: json!(told),
+            })?;
             let open: Vec<Finding> =
                 told.iter().filter(|finding| finding.severity < Severity::Minor).cloned().collect();
             if open.is_empty() {
@@ -245,7 +248,7 @@ impl Pipeline {
             let spoiled = texts(&self.once(phase, &format!("{step}.check"), check).await?);
             if !spoiled.is_empty() {
                 let text = format!("{step} spoiled the document, so it was put back: {}", spoiled.join("; "));
-                self.trace.event("notice", json!({ "text": text }))?;
+                self.trace.notice(text)?;
             }
         }
         Ok(())

@@ -6,6 +6,7 @@ use crate::phase::Phase;
 use crate::pipeline::Pipeline;
 use crate::stop::Halt;
 use marvin_base::settings::table;
+use marvin_base::trace_event::TraceEvent;
 use serde_json::{Map, Value, json};
 
 impl Pipeline {
@@ -38,7 +39,8 @@ impl Pipeline {
             })
             .await?;
         if let Some(reason) = first.as_str() {
-            self.trace.event("phase.skipped", json!({"phase": phase.name(), "reason": reason}))?;
+            let skipped = TraceEvent::PhaseSkipped { phase: phase.name().into(), reason: reason.into() };
+            self.trace.event(skipped)?;
             return Ok(Map::from_iter([("skipped".to_string(), json!(reason))]));
         }
         let rounds = self.ground.settings.count(&table::FE_ROUNDS);
@@ -74,10 +76,11 @@ impl Pipeline {
                     detail: format!("{} {}", tested.words(), tested.failing.join(", ")),
                 });
             }
-            self.trace.event(
-                "application.asked",
-                json!({"phase": phase.name(), "round": round, "checks": checks}),
-            )?;
+            self.trace.event(TraceEvent::ApplicationAsked {
+                phase: phase.name().into(),
+                round,
+                checks: json!(checks),
+            })?;
             let before = std::mem::replace(&mut wrong, http_checks::failures(&checks));
             if wrong.is_empty() {
                 return Ok((round, checks));

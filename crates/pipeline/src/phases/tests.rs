@@ -12,6 +12,7 @@ use crate::test_run::TestReport;
 use crate::{failing_tests, files, mock_detection};
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::roles::Role;
+use marvin_base::trace_event::TraceEvent;
 use serde_json::{Map, Value, json};
 
 const FUNCTIONAL: &str = "Write the functional tests: one for every requirement and every edge that the plan names, each of one function or command.";
@@ -79,10 +80,11 @@ impl Pipeline {
                 })
                 .await?;
             problems = texts(&found);
-            self.trace.event(
-                "tests.checked",
-                json!({"phase": phase.name(), "step_id": step, "problems": problems}),
-            )?;
+            self.trace.event(TraceEvent::TestsChecked {
+                phase: phase.name().into(),
+                step_id: step.clone(),
+                problems: problems.clone(),
+            })?;
             if problems.is_empty() {
                 return Ok(());
             }
@@ -211,10 +213,12 @@ impl Pipeline {
                 })
                 .await?;
             problems = texts(&found);
-            self.trace.event(
-                "document.checked",
-                json!({"phase": phase.name(), "step_id": step, "path": PLAN, "problems": problems}),
-            )?;
+            self.trace.event(TraceEvent::DocumentChecked {
+                phase: phase.name().into(),
+                step_id: step.clone(),
+                path: PLAN.into(),
+                problems: problems.clone(),
+            })?;
             if problems.is_empty() {
                 return Ok(());
             }

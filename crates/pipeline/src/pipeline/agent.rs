@@ -4,13 +4,14 @@ use super::{Pipeline, interrupted};
 use crate::phase::Phase;
 use crate::stop::{Halt, Stop};
 use crate::{files, oracle};
-use marvin_agent::compose::Extra;
+use marvin_agent::compose::PromptExtra;
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::outcome::Status;
 use marvin_agent::protocol;
 use marvin_agent::roles::Role;
 use marvin_agent::step_agents::{Job, JobResult, Rights};
 use marvin_base::files::{self as bounded, Links};
+use marvin_base::trace_event::{TraceEvent, WorkerEvent, WorkerOutcome};
 use marvin_base::{atomic, truncate};
 use marvin_flow::retry::Snapshot;
 use marvin_gate::{Access, Duty, Scope};
@@ -104,9 +105,15 @@ impl Pipeline {
         let ticket = self.tickets()?.phase(task.phase)?;
         let duty = self.duty(task, &key, &ticket)?;
         let job = self.job(task, &key, &duty);
-        let about = json!({"phase": task.phase.name(), "step_id": task.step, "worker_role": task.role.name(),
-            "readonly": job.readonly, "ticket": duty.parent()});
-        self.trace.event("worker.started", about.clone())?;
+        let mut worker = Box::new(WorkerEvent {
+            phase: Some(task.phase.name().into()),
+            step_id: task.step.clone(),
+            worker_role: task.role.name().into(),
+            readonly: job.readonly,
+            ticket: duty.parent().map(str::to_string),
+            ..WorkerEvent::default()
+        });
+        self.trace.event(TraceEvent::WorkerStarted(worker.clone()))?;
         let before = self.snapshot(task, &key)?;
         let done = self.crew.work(&job, &self.cancel).await?;
         let mut said = said(&done);
@@ -132,14 +139,14 @@ impl Pipeline {
             }
         }
         self.crew.keep(&key, &json!(said))?;
-        let mut ended = about;
-        if let Some(map) = ended.as_object_mut() {
-            map.insert("status".into(), json!(said.status));
-            map.insert("summary".into(), self.trace.within(&json!(said.summary), 2_000));
-            map.insert("tampered".into(), json!(said.tampered));
-            map.insert("outside".into(), json!(said.outside));
-        }
-        self.trace.event("worker.completed", ended)?;
+        worker.outcome = Some(WorkerOutcome {
+            status: said.status.clone(),
+            summary: self.trace.within_text(&said.summary, 2_000),
+            tampered: Some(said.tampered.clone()),
+            outside: Some(said.outside.clone()),
+            ..WorkerOutcome::default()
+        });
+        self.trace.event(TraceEvent::WorkerCompleted(worker))?;
         if said.status == Status::Blocked.name() {
             let message = format!(
                 "{} needs a person: {}\n  hint: say it in `.marvin/instructions.md`, then `marvin pipeline resume`",
@@ -176,8 +183,8 @@ impl Pipeline {
     }
 
     /// The no-mock policy, which stands in every prompt.
-    fn policy(&self) -> Extra {
-        Extra {
+    fn policy(&self) -> PromptExtra {
+        PromptExtra {
             name: "Tests".into(),
             text: include_str!("../../prompts/policy.md").trim().to_string(),
             priority: 90,
@@ -185,7 +192,7 @@ impl Pipeline {
     }
 
     /// What files there are.
-    fn listing(&self) -> Extra {
+    fn listing(&self) -> PromptExtra {
         let size =
             |path: &String| std::fs::symlink_metadata(self.root().join(path)).map_or(0, |facts| facts.len());
         let mut lines: Vec<String> = files::all(self.root())
@@ -204,7 +211,7 @@ impl Pipeline {
         names.sort_unstable();
         lines.extend(names);
         let text = if lines.is_empty() { "none yet".to_string() } else { lines.join("\n") };
-        Extra { name: "Files of the project".into(), text, priority: 40 }
+        PromptExtra { name: "Files of the project".into(), text, priority: 40 }
     }
 
     /// The ticket that it works on, and what an earlier process had done about it: the children that were not there before.

@@ -14,13 +14,15 @@ use crate::report;
 use crate::state::StateFile;
 use crate::stop::{Halt, Stop};
 use marvin_agent::ProjectContext;
-use marvin_agent::compose::Extra;
+use marvin_agent::compose::PromptExtra;
 use marvin_agent::outcome::Status;
 use marvin_agent::step_agents::StepAgents;
 use marvin_agent::trace::Trace;
 use marvin_base::atomic;
 use marvin_base::files::{self, Links};
 use marvin_base::run::RunDirectory;
+use marvin_base::run_record::{RunKind, RunRecord};
+use marvin_base::trace_event::{RunOpened, TraceEvent, TurnResult};
 use marvin_base::{clock, truncate};
 use marvin_flow::engine::Lock;
 use marvin_gate::{Access, Duty};
@@ -51,11 +53,11 @@ pub struct Pipeline {
     journal: Journal,
     known: PhaseHistory,
     ntfy: Option<String>,
-    facts: Map<String, Value>,
+    facts: Box<RunRecord>,
     opened: Instant,
     tickets: Option<Tickets>,
     resumed: bool,
-    pub(crate) extras: Vec<Extra>,
+    pub(crate) extras: Vec<PromptExtra>,
     deadline: Duration,
     _lock: Lock,
 }
@@ -83,10 +85,17 @@ impl Pipeline {
     /// # Errors
     /// When the record cannot be written. Everything else is a [`PipelineOutcome`].
     pub async fn go(mut self) -> Result<PipelineOutcome, Halt> {
-        let kind = if self.resumed { "run.resumed" } else { "run.started" };
-        let facts = json!({"run_id": self.run.id(), "run_path": self.run.path().display().to_string(), "manner": "pipeline",
-            "goal": self.trace.within(&json!(self.goal), 2_000), "after": self.state.read().ok().flatten().map(Phase::name)});
-        self.trace.event(kind, facts)?;
+        let opened = RunOpened {
+            run_id: self.run.id().into(),
+            run_path: self.run.path().display().to_string(),
+            manner: Some(RunKind::Pipeline),
+            goal: Some(self.trace.within_text(&self.goal, 2_000)),
+            after: self.state.read().ok().flatten().map(|phase| phase.name().to_string()),
+            ..RunOpened::default()
+        };
+        let opened =
+            if self.resumed { TraceEvent::RunResumed(opened) } else { TraceEvent::RunStarted(opened) };
+        self.trace.event(opened)?;
         self.push(if self.resumed { "resumed" } else { "started" }, &self.goal).await;
         let course = self.within_deadline().await;
         let stop = match course {
@@ -145,7 +154,8 @@ impl Pipeline {
         project_setup::repository(&self.root, self.resumed, &self.cancel).await?;
         let copied = project_setup::upstream(&self.ground)?;
         if !copied.is_empty() {
-            self.trace.event("notice", json!({"text": format!("documents of the project around, for reading: {}", copied.join(", "))}))?;
+            let listed = copied.join(", ");
+            self.trace.notice(format!("documents of the project around, for reading: {listed}"))?;
         }
         let tickets = Tickets::open(&self.ground, self.run.id(), &self.goal)?;
         tickets.settle(self.known.closed)?;
@@ -172,10 +182,11 @@ impl Pipeline {
         }
         self.known = Journal::known(self.run.path())?;
         let ticket = self.tickets()?.phase(phase)?;
-        self.trace.event(
-            "phase.started",
-            json!({"phase": phase.name(), "title": phase.title(), "ticket": ticket}),
-        )?;
+        self.trace.event(TraceEvent::PhaseStarted {
+            phase: phase.name().into(),
+            title: phase.title().into(),
+            ticket: ticket.clone(),
+        })?;
         self.push(phase.name(), phase.title()).await;
         let body = self.body(phase).await;
         let elapsed = || u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -199,9 +210,7 @@ impl Pipeline {
         self.shut(phase, &facts)?;
         self.tickets()?.settle(Some(phase))?;
         self.commit(&format!("Phase {phase} is over: {}", phase.title()), &ticket).await?;
-        let mut told = facts;
-        told.insert("phase".into(), phase.name().into());
-        self.trace.event("phase.completed", Value::Object(told))?;
+        self.trace.event(TraceEvent::PhaseCompleted { phase: phase.name().into(), facts })?;
         Ok(())
     }
 
@@ -218,7 +227,6 @@ impl Pipeline {
         let totals = self.crew.cost().tree()?;
         let known = Journal::known(self.run.path())?;
         let report = report::write(&self, &known, stop)?;
-        let mut facts = self.facts.clone();
         let proved = known
             .phases
             .get(&Phase::Quality)
@@ -226,29 +234,34 @@ impl Pipeline {
             .and_then(|facts| facts.get("proved"));
         let complete = stop.status == Status::Success;
         let verification = json!({"status": if complete { "verified" } else { "not_verified" }, "commitments": [], "proved": proved});
-        let result = json!({
-            "status": stop.status.name(), "reason": stop.reason, "exit_code": stop.status.exit().code(), "text": stop.message,
-            "error": (!complete).then_some(&stop.message), "failure_signature": (!complete).then(|| stop.reason.replace('_', "-")),
-            "data": {"phase": known.closed.map(Phase::name), "report": report.display().to_string()},
-            "verification": verification, "cost": totals.report(), "rounds": totals.turns,
-            "tool_calls": self.crew.cost().calls().values().sum::<u64>(),
-            "duration_ms": u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX),
-            "run_id": self.run.id(), "run_path": self.run.path().display().to_string(),
-        });
-        for (key, value) in [
-            ("status", json!(stop.status.name())),
-            ("endReason", json!(stop.reason)),
-            ("endedAt", json!(clock::now_stamp())),
-            ("cost", totals.report()),
-            ("exitCode", json!(stop.status.exit().code())),
-            ("phase", json!(known.closed.map(Phase::name))),
-        ] {
-            facts.insert(key.into(), value);
-        }
-        let mut clean = Value::Object(facts);
-        self.ground.redactor.value(&mut clean);
-        self.run.save(clean.as_object().cloned().unwrap_or_default())?;
-        self.trace.event("result", result)?;
+        let result = TurnResult {
+            status: stop.status.name().into(),
+            reason: stop.reason.into(),
+            exit_code: stop.status.exit().code(),
+            text: stop.message.clone(),
+            error: (!complete).then(|| stop.message.clone()),
+            failure_signature: (!complete).then(|| stop.reason.replace('_', "-")),
+            data: json!({"phase": known.closed.map(Phase::name), "report": report.display().to_string()}),
+            verification,
+            cost: totals.report(),
+            rounds: totals.turns,
+            tool_calls: self.crew.cost().calls().values().sum::<u64>(),
+            duration_ms: u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX),
+            run_id: Some(self.run.id().into()),
+            run_path: Some(self.run.path().display().to_string()),
+            ..TurnResult::default()
+        };
+        let record = RunRecord {
+            status: Some(stop.status.into()),
+            end_reason: Some(stop.reason.into()),
+            ended_at: Some(clock::now_stamp()),
+            cost: Some(result.cost.clone()),
+            exit_code: Some(result.exit_code),
+            phase: known.closed.map(|phase| phase.name().to_string()),
+            ..*self.facts.clone()
+        };
+        self.run.save(&record, &self.ground.redactor)?;
+        self.trace.event(result)?;
         self.trace.sync()?;
         self.push(stop.status.name(), &stop.message).await;
         let run = self.run.path().to_path_buf();
@@ -285,10 +298,7 @@ impl Pipeline {
         context.duty.made(ticket);
         context.artifacts = None;
         if let Err(why) = project_setup::commit(message, &context).await {
-            self.trace.event(
-                "notice",
-                json!({"text": format!("nothing was committed: {}", truncate::line(&why, 300))}),
-            )?;
+            self.trace.notice(format!("nothing was committed: {}", truncate::line(&why, 300)))?;
         }
         Ok(())
     }
@@ -343,12 +353,7 @@ impl Pipeline {
         let message =
             self.ground.redactor.text(&format!("{what}: {}", truncate::line(text, 160))).into_owned();
         if let Err(error) = notify::publish(&self.ground.settings, topic, "Marvin pipeline", &message).await {
-            self.trace
-                .event(
-                    "notice",
-                    json!({"text": format!("the notification to `{topic}` was not sent: {error}")}),
-                )
-                .ok();
+            self.trace.notice(format!("the notification to `{topic}` was not sent: {error}")).ok();
         }
     }
 

@@ -8,25 +8,21 @@ use crate::phase::Phase;
 use crate::state::{StateError, StateFile};
 use crate::stop::Halt;
 use crate::{files, oracle};
-use marvin_agent::compose::Extra;
+use marvin_agent::compose::PromptExtra;
 use marvin_agent::step_agents::StepAgents;
 use marvin_agent::trace::{Listener, Trace};
 use marvin_agent::{ProjectContext, SessionError};
-use marvin_base::files::{self as bounded, Links};
 use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
 use marvin_base::run::RunDirectory;
+use marvin_base::run_record::{self, RunKind, RunRecord, RunStatus};
 use marvin_base::settings::table;
 use marvin_base::truncate;
 use marvin_flow::engine::Lock;
 use marvin_gate::{Access, Refusal, RefusalKind};
-use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
-
-/// Runs that are looked at.
-const MAX_SCANNED_RUNS: usize = 10_000;
 
 /// How a pipeline is to be opened.
 pub struct Options {
@@ -43,7 +39,7 @@ pub struct Options {
     /// Whose word counts where the state file and the record disagree.
     pub trust: Option<Trust>,
     /// What floors above bring into every prompt: packs.
-    pub extras: Vec<Extra>,
+    pub extras: Vec<PromptExtra>,
     /// When it is ended; zero: never.
     pub deadline: Duration,
 }
@@ -70,21 +66,9 @@ pub enum Trust {
 /// The last run of a pipeline among these, with the task that it is for.
 #[must_use]
 pub fn last_run(runs: &Path) -> Option<(String, String)> {
-    let mut ids: Vec<String> = std::fs::read_dir(runs)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .take(MAX_SCANNED_RUNS)
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|name| name.starts_with("run_"))
-        .collect();
-    ids.sort_unstable();
-    ids.into_iter().rev().find_map(|id| {
-        let text = bounded::read_text(&runs.join(&id).join("run.json"), 1024 * 1024, Links::Refuse).ok()?;
-        let facts: Value = serde_json::from_str(&text).ok()?;
-        let of_pipeline = facts.get("manner").and_then(Value::as_str) == Some("pipeline");
-        let goal = facts.get("goal").and_then(Value::as_str)?.to_string();
-        of_pipeline.then_some((id, goal))
+    run_record::list(runs).into_iter().find_map(|run| {
+        let record = RunRecord::read(&run).ok().filter(|record| record.manner == RunKind::Pipeline)?;
+        Some((run.file_name()?.to_str()?.to_string(), record.goal?))
     })
 }
 
@@ -152,8 +136,11 @@ impl Pipeline {
         };
         let lock = Lock::take(run.path())?;
         let durability = Durability::from_setting(ground.settings.text(&table::DURABILITY));
-        let facts = json!({"manner": "pipeline", "goal": goal, "status": "running"});
-        let facts = facts.as_object().cloned().unwrap_or_default();
+        let facts = Box::new(RunRecord {
+            goal: Some(goal.clone()),
+            status: Some(RunStatus::Running),
+            ..RunRecord::new(RunKind::Pipeline)
+        });
         let before = if resumed {
             match ledger::read_chained(&run.trace()) {
                 Ok(read) => read.entries,
@@ -194,7 +181,7 @@ impl Pipeline {
             _lock: lock,
         };
         pipeline.settle(trust)?;
-        pipeline.run.save(pipeline.facts.clone())?;
+        pipeline.run.save(&pipeline.facts, &pipeline.ground.redactor)?;
         Ok(pipeline)
     }
 
@@ -249,17 +236,14 @@ impl Pipeline {
         }
         if phase >= Phase::IntegrationTests {
             let oracle: Oracle = self.seal()?;
-            self.trace.event(
-                "notice",
-                json!({"text": format!("{} files of tests are taken as they are", oracle.len())}),
-            )?;
+            self.trace.notice(format!("{} files of tests are taken as they are", oracle.len()))?;
         }
         self.journal.reset(Some(phase))?;
         self.known = Journal::known(self.run.path())?;
         let text = format!(
             "there was no record of phases up to {phase}; the state file is taken at its word, what they leave is there"
         );
-        Ok(self.trace.event("notice", json!({ "text": text }))?)
+        Ok(self.trace.notice(text)?)
     }
 
     /// Everything after a phase is done again.

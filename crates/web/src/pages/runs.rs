@@ -5,6 +5,7 @@ use crate::answer::{Answer, Refusal};
 use marvin_agent::ProjectContext;
 use marvin_base::files::Links;
 use marvin_base::ids;
+use marvin_base::run_record::{self, RunRecord};
 use marvin_flow::view::{self, View};
 use marvin_hooks::inspect;
 use serde_json::{Value, json};
@@ -30,9 +31,9 @@ pub(super) fn directory(ground: &ProjectContext, run: &str) -> Result<PathBuf, R
 
 /// Runs, newest first, at most so many, those before one.
 pub(super) fn list(ground: &ProjectContext, most: u64, before: Option<&str>) -> Value {
-    let mut all: Vec<PathBuf> = view::runs(&ground.layout.runs());
+    let mut all: Vec<PathBuf> = run_record::list(&ground.layout.runs());
     if ground.layout.user_runs() != ground.layout.runs() {
-        all.extend(view::runs(&ground.layout.user_runs()));
+        all.extend(run_record::list(&ground.layout.user_runs()));
     }
     let name =
         |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -43,12 +44,11 @@ pub(super) fn list(ground: &ProjectContext, most: u64, before: Option<&str>) -> 
         .take(usize::try_from(most).unwrap_or(usize::MAX))
         .map(|path| {
             let mut row = view::row(&path);
-            let facts = view::facts(&path);
-            let fact = |key: &str| facts.get(key).cloned().unwrap_or(Value::Null);
+            let record = RunRecord::read(&path).unwrap_or_default();
             if let Value::Object(row) = &mut row {
-                row.insert("model".into(), fact("model"));
-                row.insert("tool_calls".into(), fact("toolCallCount"));
-                row.insert("cost_usd".into(), cost_of(&facts));
+                row.insert("model".into(), json!(record.turn.map(|turn| turn.model)));
+                row.insert("tool_calls".into(), json!(record.tool_call_count));
+                row.insert("cost_usd".into(), json!(record.cost.map(|cost| cost.total.session_cost)));
                 row.remove("run_path");
             }
             row
@@ -57,10 +57,6 @@ pub(super) fn list(ground: &ProjectContext, most: u64, before: Option<&str>) -> 
     let mut value = json!({ "runs": rows, "total": total });
     ground.redactor.value(&mut value);
     value
-}
-
-fn cost_of(facts: &Value) -> Value {
-    facts.get("cost").and_then(|cost| cost.get("session_cost")).cloned().unwrap_or(Value::Null)
 }
 
 /// One run.
@@ -85,7 +81,7 @@ pub(super) fn show(ground: &ProjectContext, run: &str) -> Answer {
     refused.truncate(MAX_LISTED_ROWS);
     let mut value = json!({
         "run_id": inspection.run, "run_path": path.display().to_string(), "kind": kind,
-        "status": view::status(&inspection.facts, held), "facts": inspection.facts, "seconds": inspection.seconds,
+        "status": view::status(&inspection.record, held), "facts": inspection.facts, "seconds": inspection.seconds,
         "tools": inspection.tools, "events": inspection.events, "verdicts": inspection.verdicts, "refused": refused,
         "cost": inspection.cost, "costs": costs(&inspection.trace), "verification": inspection.verification,
         "lessons_told": inspection.lessons_told, "problems": inspection.problems, "workflow": workflow, "files": files::list(&path),

@@ -310,7 +310,7 @@ impl PlainFrontEnd {
                     format!("  {word}; {}: {}", text("/item/verdict/decision"), truncate::line(why, 160));
                 output::talk(&output::visible(&line));
             }
-            "notice" if text("/kind") == marvin_agent::trace::TAMPERING => {
+            "notice" if text("/kind") == marvin_base::trace_event::NoticeKind::Tampering.word() => {
                 output::talk(&format!("warning: {}", output::visible(text("/text"))));
             }
             "notice" => output::talk(&format!("note: {}", output::visible(text("/text")))),

@@ -11,7 +11,7 @@ use crate::commands::directory;
 use crate::failure::Failure;
 use crate::output;
 use marvin_agent::ProjectContext;
-use marvin_agent::compose::{Extra, FROM_REPOSITORY};
+use marvin_agent::compose::{FROM_REPOSITORY, PromptExtra};
 use marvin_agent::session::{ExtraContext, Offer};
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
@@ -40,14 +40,14 @@ pub(super) fn run(command: PacksCommand) -> Result<Exit, Failure> {
 }
 
 /// What packs tell an agent of ours when it begins, where it has file tools.
-pub(super) fn for_agents(ground: &ProjectContext) -> Option<Extra> {
+pub(super) fn for_agents(ground: &ProjectContext) -> Option<PromptExtra> {
     let cap = ground.settings.count(&table::PACKS_TOKENS);
     let mut text = ground.coding.then(|| packs::at_start(&ground.layout, cap)).flatten()?;
     let trust = Trust::read(&ground.layout.trusted());
     if !ground.layout.pack_files().iter().all(|file| trust.holds_file(file)) {
         text.insert_str(0, &format!("{FROM_REPOSITORY}\n"));
     }
-    Some(Extra { name: "What is known of this project's files".into(), text, priority: 80 })
+    Some(PromptExtra { name: "What is known of this project's files".into(), text, priority: 80 })
 }
 
 /// What packs bring into a session of ours: what is told when it begins, and what is found where it fits.

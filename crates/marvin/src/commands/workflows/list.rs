@@ -4,6 +4,7 @@ use super::places;
 use crate::cli::ListRunsArguments;
 use crate::failure::Failure;
 use crate::output;
+use marvin_base::run_record::{self, RunKind, RunRecord, RunStatus};
 use marvin_base::{Exit, truncate};
 use marvin_flow::view;
 use serde_json::Value;
@@ -12,14 +13,14 @@ use std::path::{Path, PathBuf};
 /// The newest run of a workflow, also one that did not get beyond its plan.
 pub(super) fn newest(places: &[PathBuf]) -> Option<PathBuf> {
     let is_one = |path: &PathBuf| view::is_workflow(path) || is_without_plan(path);
-    places.iter().find_map(|place| view::runs(place).into_iter().find(is_one))
+    places.iter().find_map(|place| run_record::list(place).into_iter().find(is_one))
 }
 
 /// Did the run end while its goal was made into a workflow?
 pub(super) fn is_without_plan(run: &Path) -> bool {
-    let facts = view::facts(run);
-    let is = |key: &str, word: &str| facts.get(key).and_then(Value::as_str) == Some(word);
-    is("manner", "workflow") && is("status", "planning") && !view::is_workflow(run)
+    let record = RunRecord::read(run).unwrap_or_default();
+    let is_planned = record.manner == RunKind::Workflow && record.status == Some(RunStatus::Planning);
+    is_planned && !view::is_workflow(run)
 }
 
 /// Lists runs.
@@ -27,7 +28,7 @@ pub(in super::super) fn list(arguments: &ListRunsArguments) -> Result<Exit, Fail
     let places = places(arguments.working_dir.as_deref())?;
     // What is kept for no project is listed where there is no project.
     let place = places.iter().find(|place| place.is_dir());
-    let found = place.map(|place| view::runs(place)).unwrap_or_default();
+    let found = place.map(|place| run_record::list(place)).unwrap_or_default();
     let mut rows = Vec::new();
     for path in found.into_iter().filter(|path| arguments.all || view::is_workflow(path)) {
         rows.push(view::row(&path));

@@ -11,7 +11,7 @@ use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
 use marvin_flow::drive::{drive, needs_model};
-use marvin_flow::engine::{self, Options, Outcome, PreparedRun, Run, RunStatus};
+use marvin_flow::engine::{self, Options, Outcome, PreparedRun, Run, WorkflowStatus};
 use marvin_flow::manager;
 use marvin_flow::record::Sync;
 use marvin_flow::spec::{self, Workflow};
@@ -155,7 +155,7 @@ fn options(flow: &FlowArguments, listener: marvin_agent::trace::Listener) -> Opt
 fn show(as_json: bool, work: impl AsyncFnOnce() -> Result<Outcome, Failure>) -> Result<Exit, Failure> {
     let outcome = runtime()?.block_on(work())?;
     if as_json {
-        output::json(&outcome.json())?;
+        output::json(&serde_json::json!(outcome.result()))?;
     } else {
         output::line(&output::visible(&summary(&outcome)))?;
     }
@@ -195,7 +195,7 @@ fn summary(outcome: &Outcome) -> String {
         };
         text.push_str(&format!("waiting: {}: {}\n  hint: {how}\n", one.step_id, one.text));
     }
-    if matches!(outcome.status, RunStatus::Blocked | RunStatus::Stopped) {
+    if matches!(outcome.status, WorkflowStatus::Blocked | WorkflowStatus::Stopped) {
         text.push_str(&format!("go on with: marvin resume-run --run-path {path}\n"));
     }
     text

@@ -1,0 +1,43 @@
+//! `marvin schema`: JSON schemas of the files that Marvin writes.
+
+use crate::failure::Failure;
+use crate::output;
+use marvin_base::Exit;
+use marvin_base::run_record::RunRecord;
+use marvin_base::trace_event::TraceEvent;
+use schemars::{Schema, schema_for};
+
+/// Arguments of `marvin schema`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  marvin schema run > run.schema.json\n  marvin schema trace | jq '.oneOf[].properties.type.const'"
+)]
+pub(crate) struct SchemaArguments {
+    /// The file
+    #[arg(value_enum)]
+    file: RecordFile,
+    /// Accepted for symmetry: a schema is always JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A file with a schema.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum RecordFile {
+    /// run.json
+    Run,
+    /// Lines of trace.jsonl, but for those of hooks
+    Trace,
+    /// config.toml
+    Config,
+}
+
+/// Prints a schema.
+pub(super) fn run(arguments: &SchemaArguments) -> Result<Exit, Failure> {
+    let print = |schema: &Schema| output::line(&format!("{:#}", schema.as_value()));
+    match arguments.file {
+        RecordFile::Run => print(&schema_for!(RunRecord)),
+        RecordFile::Trace => print(&schema_for!(TraceEvent)),
+        RecordFile::Config => output::line(&format!("{:#}", marvin_base::settings::reference::schema())),
+    }
+}
