@@ -1,7 +1,6 @@
 //! Units, converted exactly.
 
 use crate::context::ToolContext;
-use crate::registry::Mode;
 use crate::result::{Output, ToolError};
 use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
@@ -18,8 +17,7 @@ const CURRENCIES: [&str; 32] = [
     "ZAR", "BTC",
 ];
 
-/// The tools of this family.
-pub(crate) fn tools(_mode: Mode) -> Vec<Arc<dyn DynTool>> {
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     vec![Arc::new(ConvertUnits)]
 }
 

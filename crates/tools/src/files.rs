@@ -1,7 +1,6 @@
 //! Reading, making and extending text files of the workspace.
 
 use crate::context::ToolContext;
-use crate::registry::{Mode, coding};
 use crate::result::{Output, ToolError, is_over};
 use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
@@ -23,9 +22,8 @@ const GUARD: usize = 10_000;
 /// Bytes of a file that are read at all.
 pub(crate) const MAX_FILE_BYTES: u64 = 20 * 1024 * 1024;
 
-/// The tools of this family.
-pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
-    coding(mode, [Arc::new(ReadFile), Arc::new(CreateFile), Arc::new(AppendFile)])
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
+    vec![Arc::new(ReadFile), Arc::new(CreateFile), Arc::new(AppendFile)]
 }
 
 /// Reads a text file, whole or by lines.

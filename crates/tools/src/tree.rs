@@ -1,7 +1,6 @@
 //! What lies where.
 
 use crate::context::ToolContext;
-use crate::registry::{Mode, coding};
 use crate::result::{Confidence, Output, ToolError};
 use crate::tool::{DynTool, Tool};
 use crate::walk::{self, Walk, WalkItem};
@@ -17,9 +16,8 @@ const ENTRIES: usize = 500;
 /// Further entries that are counted; beyond them it is only said that there are more.
 const COUNTED: usize = 10_000;
 
-/// The tools of this family.
-pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
-    coding(mode, [Arc::new(Tree)])
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
+    vec![Arc::new(Tree)]
 }
 
 /// Lists files and directories as a tree.

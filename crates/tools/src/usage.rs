@@ -1,7 +1,6 @@
 //! What the session cost so far.
 
 use crate::context::ToolContext;
-use crate::registry::Mode;
 use crate::result::{Output, ToolError};
 use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
@@ -11,8 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The tools of this family.
-pub(crate) fn tools(_mode: Mode) -> Vec<Arc<dyn DynTool>> {
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     vec![Arc::new(GetUsage)]
 }
 

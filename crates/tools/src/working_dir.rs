@@ -1,7 +1,6 @@
 //! Where the agent is.
 
 use crate::context::ToolContext;
-use crate::registry::{Mode, coding};
 use crate::result::{Output, ToolError};
 use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
@@ -10,9 +9,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The tools of this family.
-pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
-    coding(mode, [Arc::new(GetWorkingDir)])
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
+    vec![Arc::new(GetWorkingDir)]
 }
 
 /// Says which directory is worked in.

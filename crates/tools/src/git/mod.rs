@@ -17,20 +17,15 @@ pub use commit::GitCommit;
 pub use read::{Commit, DiffFile, GitDiff, GitLog, GitStatus};
 pub use worktree::{add_worktree, apply_whole, remove_worktree, worktree_patch};
 
-use crate::registry::{Mode, coding};
 use crate::tool::DynTool;
 use std::sync::Arc;
 
-/// The tools of this family.
-pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
-    coding(
-        mode,
-        [
-            Arc::new(GitStatus) as Arc<dyn DynTool>,
-            Arc::new(GitDiff),
-            Arc::new(GitLog),
-            Arc::new(GitCommit),
-            Arc::new(GitCheckout),
-        ],
-    )
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
+    vec![
+        Arc::new(GitStatus),
+        Arc::new(GitDiff),
+        Arc::new(GitLog),
+        Arc::new(GitCommit),
+        Arc::new(GitCheckout),
+    ]
 }

@@ -1,6 +1,6 @@
 //! GitHub's HTTP interface.
 
-use super::{Repository, below};
+use super::repository::{Repository, below};
 use crate::context::ToolContext;
 use crate::result::{Confidence, FROM_WEB, Output, ToolError};
 use crate::tool::Tool;

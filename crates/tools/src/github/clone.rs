@@ -4,7 +4,7 @@
 //! redirect. It runs in the box with the network open and only the directory of the clones writable, without the person's
 //! configuration, credentials, hooks, templates, submodules and links.
 
-use super::{Repository, below};
+use super::repository::{Repository, below};
 use crate::context::ToolContext;
 use crate::result::{FROM_WEB, Output, ToolError};
 use crate::tool::Tool;

@@ -1,7 +1,7 @@
 //! Searching a clone.
 
-use super::Repository;
 use super::clone::{not_cloned, owner_directory};
+use super::repository::Repository;
 use crate::context::ToolContext;
 use crate::result::{FROM_WEB, Output, ToolError};
 use crate::search::{CodeGrep, GrepData, GrepInput};

@@ -10,7 +10,6 @@ mod lines;
 
 use crate::context::ToolContext;
 use crate::files::MAX_FILE_BYTES;
-use crate::registry::Mode;
 use crate::result::{Output, ToolError};
 use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
@@ -25,8 +24,7 @@ use std::sync::Arc;
 /// Where the project's notes lie in the workspace.
 const PROJECT_NOTES: &str = ".marvin/notes";
 
-/// The tools of this family.
-pub(crate) fn tools(_mode: Mode) -> Vec<Arc<dyn DynTool>> {
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     vec![
         Arc::new(WriteNote),
         Arc::new(ReadNote),

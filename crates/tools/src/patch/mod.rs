@@ -12,7 +12,6 @@ mod unified;
 
 use crate::context::ToolContext;
 use crate::files::MAX_FILE_BYTES;
-use crate::registry::{Mode, coding};
 use crate::result::{Output, ToolError};
 use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
@@ -27,9 +26,8 @@ use std::sync::Arc;
 /// The name of [`ApplyPatch`].
 pub const APPLY_PATCH: &str = "apply_patch";
 
-/// The tools of this family.
-pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
-    coding(mode, [Arc::new(ApplyPatch)])
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
+    vec![Arc::new(ApplyPatch)]
 }
 
 /// Changes files.

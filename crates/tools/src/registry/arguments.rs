@@ -1,6 +1,5 @@
 //! Understanding what a model sent as arguments: other names, other types, and what is wrong with the rest.
 
-use super::Slot;
 use crate::context::ToolContext;
 use crate::patch;
 use crate::tool::{DynTool, PreparedCall};
@@ -9,6 +8,26 @@ use marvin_base::settings::nearest_of;
 use marvin_base::truncate;
 use marvin_model::Arguments;
 use serde_json::{Map, Value};
+use std::sync::{Arc, OnceLock};
+
+/// A tool with the schema of its arguments.
+pub(super) struct Slot {
+    pub(super) tool: Arc<dyn DynTool>,
+    pub(super) schema: Value,
+    /// Compiled at the first call: most tools of a turn are never called.
+    validator: OnceLock<Option<jsonschema::Validator>>,
+}
+
+impl Slot {
+    pub(super) fn new(tool: Arc<dyn DynTool>) -> Self {
+        Slot { schema: tool.schema(), tool, validator: OnceLock::new() }
+    }
+
+    /// The compiled schema. Marvin's own always compile, by test; without one, serde's checks remain.
+    fn validator(&self) -> Option<&jsonschema::Validator> {
+        self.validator.get_or_init(|| jsonschema::validator_for(&self.schema).ok()).as_ref()
+    }
+}
 
 /// A sentence with a correct call.
 pub(super) fn with_example(tool: &dyn DynTool, error: &str) -> String {

@@ -8,13 +8,14 @@ mod aliases;
 mod arguments;
 mod families;
 
-pub(crate) use families::coding;
+pub use families::Mode;
 
 use crate::approval::{self, ApprovalAnswer, Question};
 use crate::context::ToolContext;
 use crate::result::{Confidence, ToolError, ToolResult};
 use crate::tool::{DynTool, PreparedCall};
 use crate::{artifact, log, turbotime};
+use arguments::Slot;
 use futures_util::FutureExt;
 use marvin_base::settings::nearest_of;
 use marvin_base::truncate;
@@ -27,20 +28,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// The rule that refuses a call nobody could understand: no such tool, or arguments that do not fit it.
 pub const MISUNDERSTOOD: &str = "tool.arguments";
-
-/// Which tools there are to begin with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Conversation: notes, units, usage.
-    Assistant,
-    /// Work in a workspace: files, search and commands on top.
-    Coding,
-}
 
 /// A call that was made, or refused.
 #[derive(Debug, Clone)]
@@ -53,20 +45,6 @@ pub struct CallOutcome {
     pub result: ToolResult,
     /// What a person should know besides: why the call could not be logged, or its whole result not be kept.
     pub notice: Option<String>,
-}
-
-struct Slot {
-    tool: Arc<dyn DynTool>,
-    schema: Value,
-    /// Made at the first call: most tools of a turn are never called.
-    validator: OnceLock<Option<jsonschema::Validator>>,
-}
-
-impl Slot {
-    /// A schema of ours always compiles (a test sees to it); without a validator serde's checks remain.
-    fn validator(&self) -> Option<&jsonschema::Validator> {
-        self.validator.get_or_init(|| jsonschema::validator_for(&self.schema).ok()).as_ref()
-    }
 }
 
 /// The tools on offer to one agent.
@@ -93,9 +71,8 @@ impl Toolbox {
 
     /// Adds a tool; one of the same name is replaced.
     pub fn add(&mut self, tool: Arc<dyn DynTool>) {
-        let schema = tool.schema();
         let name = tool.name().to_string();
-        self.slots.insert(name, Slot { tool, schema, validator: OnceLock::new() });
+        self.slots.insert(name, Slot::new(tool));
     }
 
     /// Keeps only the tools of these names.

@@ -10,7 +10,6 @@ mod engine;
 mod hits;
 
 use crate::context::ToolContext;
-use crate::registry::{Mode, coding};
 use crate::result::{Confidence, FILE_LIMIT, Output, ToolError};
 use crate::tool::{DynTool, Tool};
 use crate::walk;
@@ -40,9 +39,8 @@ const DIRECTORIES: [&str; 6] = ["runs", ".tokimon-tmp", ".venv", "node_modules",
 /// Extensions that are left out when no path is given.
 const EXTENSIONS: [&str; 2] = ["jsonl", "ndjson"];
 
-/// The tools of this family.
-pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
-    coding(mode, [Arc::new(CodeGrep)])
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
+    vec![Arc::new(CodeGrep)]
 }
 
 /// Searches files for a regular expression.

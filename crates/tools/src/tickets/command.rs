@@ -1,7 +1,7 @@
 //! The command line of the tickets: words in, a command out. Nothing is looked at yet.
 
-use super::TicketError;
 use super::draft::Draft;
+use super::error::TicketError;
 use super::help::{NAMES, usage};
 use super::report::Filter;
 use marvin_base::settings::nearest_of;

@@ -1,8 +1,8 @@
 //! A ticket that is about to be made: what was asked for, checked, and as text.
 
+use super::error::{TicketError, choice};
 use super::format::{PRIORITIES, TYPES};
 use super::id::{self, Prefix};
-use super::{TicketError, choice};
 
 /// What a new ticket says. Empty texts are left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

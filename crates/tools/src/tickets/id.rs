@@ -1,6 +1,6 @@
 //! Ids: `prefix-abcd`, given whole or in part.
 
-use super::TicketError;
+use super::error::TicketError;
 use std::path::Path;
 
 /// Candidates that an ambiguous id names.

@@ -1,11 +1,11 @@
 //! Does what a command says, and tells what came of it: the same for people and for models.
 
 use super::command::Command;
+use super::error::{TicketError, choice};
 use super::format::STATUSES;
 use super::help::HELP;
 use super::report::{self, Facts, Relations};
 use super::store::{Shelf, Store};
-use super::{TicketError, choice};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;

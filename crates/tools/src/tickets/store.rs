@@ -4,8 +4,8 @@
 //! whole; so any number of processes can work on the same tickets, and one that is killed leaves the old file or the new
 //! one. The original knows no locks: while it runs beside this one, the last writer of a file wins.
 
-use super::TicketError;
 use super::draft::Draft;
+use super::error::{TicketError, choice};
 use super::format::{Damage, STATUSES, Ticket};
 use super::id::{self, Prefix};
 use marvin_base::clock;
@@ -226,7 +226,7 @@ impl Store {
     /// # Errors
     /// When there is no such status or ticket.
     pub fn set_status(&self, id: &str, status: &str) -> Result<String, TicketError> {
-        super::choice("status", status, &STATUSES)?;
+        choice("status", status, &STATUSES)?;
         let _held = self.hold()?;
         let id = self.resolve(id)?;
         self.change(&id, |ticket| ticket.set("status", status))?;

@@ -6,12 +6,12 @@
 
 use super::command::{Command, parse};
 use super::draft::Draft;
+use super::error::TicketError;
 use super::report::Filter;
 use super::run::{Data, Reply, Surroundings, run};
 use super::store::Store;
-use super::{TicketError, help, words};
+use super::{help, words};
 use crate::context::ToolContext;
-use crate::registry::{Mode, coding};
 use crate::result::{Output, ToolError};
 use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
@@ -21,9 +21,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// The tools of this family.
-pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
-    let mut tools: Vec<Arc<dyn DynTool>> = vec![
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
+    vec![
         Arc::new(CreateTicket),
         Arc::new(TicketAddDep),
         Arc::new(TicketStart),
@@ -32,9 +31,11 @@ pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
         Arc::new(TicketAddNote),
         Arc::new(TicketList),
         Arc::new(TicketDepTree),
-    ];
-    tools.extend(coding(mode, [Arc::new(Tk)]));
-    tools
+    ]
+}
+
+pub(crate) fn coding_tools() -> Vec<Arc<dyn DynTool>> {
+    vec![Arc::new(Tk)]
 }
 
 /// A tool whose input is a command.

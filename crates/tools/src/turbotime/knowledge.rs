@@ -1,6 +1,6 @@
 //! What players say about games, from a search engine.
 
-use super::{FOREIGN, asks};
+use super::service::{FOREIGN, asks};
 use crate::context::ToolContext;
 use crate::result::{Confidence, FROM_WEB, Output, ToolError};
 use crate::tool::Tool;

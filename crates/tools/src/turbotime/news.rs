@@ -2,7 +2,7 @@
 
 use super::cache::Cache;
 use super::hops::Hops;
-use super::{FOREIGN, address, ask, refused};
+use super::service::{FOREIGN, address, ask, asks, refused};
 use crate::context::ToolContext;
 use crate::result::{Confidence, FROM_WEB, Output, ToolError};
 use crate::tool::Tool;
@@ -132,7 +132,7 @@ impl Tool for HeadlineSearch {
     }
 
     fn intents(input: &NewsInput, context: &ToolContext) -> Vec<Intent> {
-        super::asks(input.url(context), Service::News)
+        asks(input.url(context), Service::News)
     }
 
     async fn call(&self, input: NewsInput, context: &ToolContext) -> Result<Output<NewsData>, ToolError> {

@@ -1,7 +1,7 @@
 //! Games, from the Steam store.
 
 use super::cache::Cache;
-use super::{FOREIGN, address, ask, asks, refused, text, understood};
+use super::service::{FOREIGN, address, ask, asks, refused, text, understood};
 use crate::context::ToolContext;
 use crate::result::{FROM_WEB, Output, ToolError};
 use crate::tool::Tool;

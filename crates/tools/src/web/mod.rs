@@ -15,15 +15,13 @@ mod secrets;
 
 pub use secrets::domain_secrets;
 
-use crate::registry::Mode;
 use crate::tool::DynTool;
 use std::sync::Arc;
 
 pub(crate) use fetch::WEB_FETCH;
 pub(crate) use search::WEB_SEARCH;
 
-/// The tools of a mode: both have them.
-pub(crate) fn tools(_mode: Mode) -> Vec<Arc<dyn DynTool>> {
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     vec![
         Arc::new(fetch::WebFetch),
         Arc::new(search::WebSearch),

@@ -1,10 +1,11 @@
 //! Which runner a project has, and the line for it.
 
-use super::{Runner, TestsInput, line_of};
+use crate::command::contained::line_of;
 use crate::context::ToolContext;
 use crate::result::ToolError;
 use marvin_base::child::Child;
 use marvin_gate::Workspace;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
@@ -14,6 +15,37 @@ const MAX_PACKAGE_JSON_BYTES: u64 = 1024 * 1024;
 /// Flags that would send the report elsewhere.
 const REPORT_FLAGS: [&str; 4] =
     ["--junitxml", "--junit-xml", "--test-reporter", "--test-reporter-destination"];
+
+/// What runs the tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Runner {
+    /// Found out from the project's files.
+    #[default]
+    Auto,
+    Pytest,
+    Cargo,
+    Go,
+    Node,
+    /// A line of one's own.
+    Command,
+}
+
+/// Which tests, and how.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TestsInput {
+    /// Which runner; auto finds it from the project's files.
+    #[serde(default)]
+    pub runner: Runner,
+    /// Further words for the runner, such as files or names of tests.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// The line to run, for the runner `command`.
+    pub command: Option<String>,
+    /// Seconds after which it is ended (300).
+    pub timeout: Option<u64>,
+}
 
 /// What is to be run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

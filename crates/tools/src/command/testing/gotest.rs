@@ -1,6 +1,6 @@
 //! What `go test -json` prints: one event a line.
 
-use super::Counts;
+use super::counts::Counts;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 

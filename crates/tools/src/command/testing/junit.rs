@@ -1,6 +1,6 @@
 //! JUnit reports, as pytest writes them.
 
-use super::Counts;
+use super::counts::Counts;
 use std::path::Path;
 
 /// Reads a report; `None` when it is none. Paths below `root` give the names that pytest itself uses.

@@ -3,7 +3,7 @@
 //! A failing test's output is printed between these, and may look like them. So a section is closed only by figures that
 //! add up to its number of tests, and that agree with the lines seen.
 
-use super::Counts;
+use super::counts::Counts;
 
 /// Behind the name of a test that must panic.
 pub(super) const SHOULD_PANIC: &str = " - should panic";

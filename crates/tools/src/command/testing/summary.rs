@@ -1,6 +1,7 @@
 //! The closing words of many test runners, for commands that write no report.
 
-use super::{Counts, libtest, tap};
+use super::counts::Counts;
+use super::{libtest, tap};
 use regex::Regex;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;

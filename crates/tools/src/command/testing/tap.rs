@@ -1,6 +1,6 @@
 //! Reports in the Test Anything Protocol, as node writes them: indented subtests, and figures at the end.
 
-use super::Counts;
+use super::counts::Counts;
 
 /// Reads a report of node; `None` when it has no figures at its end.
 pub(super) fn read(text: &str) -> Option<Counts> {

@@ -4,8 +4,7 @@
 //! (`direnv`, an activated environment) lead into it. What steers runners is taken away; the rest stays, since honest tests may
 //! need it.
 
-use super::super::Runner;
-use super::super::detect::Plan;
+use super::super::detect::{Plan, Runner};
 use super::seal::TestSeal;
 use marvin_base::child::Child;
 use std::path::{Path, PathBuf};

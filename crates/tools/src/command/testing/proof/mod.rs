@@ -12,8 +12,9 @@ mod source;
 mod table;
 mod tree;
 
-use super::detect::{Plan, plan};
-use super::{Counts, MAX_STREAM_BYTES, TestsData, TestsInput, count, describe, report_words};
+use super::counts::Counts;
+use super::detect::{Plan, TestsInput, plan};
+use super::run_tests::{MAX_STREAM_BYTES, TestsData, count, describe, report_words};
 use crate::command::contained::{PrivateTempDir, contained, seconds};
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError};

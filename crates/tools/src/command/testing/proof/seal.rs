@@ -6,9 +6,9 @@
 //! Limits: code under test runs in the process of its tests and can reach into the runner from there; what a test says is then
 //! its word. Fingerprints of dependencies are inode, size and change time, which a program without privileges cannot set.
 
-use super::super::detect::{Plan, plan};
+use super::super::counts::Counts;
+use super::super::detect::{Plan, Runner, TestsInput, plan};
 use super::super::libtest::SHOULD_PANIC;
-use super::super::{Counts, Runner, TestsInput};
 use super::source::{self, TestFile};
 use super::table::{self, TABLE, Table};
 use super::tree::{self, ProjectEntry, Zone};

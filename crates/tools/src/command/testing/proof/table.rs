@@ -3,7 +3,7 @@
 //! Rows are data (`steering.toml`). Of a manifest only the sections count that steer tests: an agent may add a dependency or
 //! change a version, but not which tests are collected. A file that cannot be parsed counts whole: doubt never means equal.
 
-use super::super::Runner;
+use super::super::detect::Runner;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use marvin_base::signature;
 use serde::Deserialize;
