@@ -21,11 +21,9 @@ pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     vec![Arc::new(ConvertUnits)]
 }
 
-/// Converts a value from one unit into another.
 #[derive(Debug, Clone, Copy)]
 pub struct ConvertUnits;
 
-/// A value and two units.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConvertInput {

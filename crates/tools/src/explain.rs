@@ -19,11 +19,9 @@ const MAX_SEGMENTS: usize = 200;
 /// Characters of a command line.
 const MAX_COMMAND_LINE_BYTES: usize = 64 * 1024;
 
-/// Says what the gate would say.
 #[derive(Debug, Clone, Copy)]
 pub struct GateExplain;
 
-/// A command line.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExplainInput {
@@ -31,7 +29,6 @@ pub struct ExplainInput {
     command_line: String,
 }
 
-/// What the gate says.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Explanation {
     /// allow, ask or deny.

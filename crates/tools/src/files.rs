@@ -10,11 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The name of [`ReadFile`].
 pub const READ_FILE: &str = "read_file";
-/// The name of [`CreateFile`].
 pub const CREATE_FILE: &str = "create_file";
-/// The name of [`AppendFile`].
 pub const APPEND_FILE: &str = "append_file";
 
 /// Characters from which a file is read only by ranges of lines: a whole large file would fill the model's context.
@@ -26,11 +23,9 @@ pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     vec![Arc::new(ReadFile), Arc::new(CreateFile), Arc::new(AppendFile)]
 }
 
-/// Reads a text file, whole or by lines.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadFile;
 
-/// Which file, and which lines of it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadInput {
@@ -42,7 +37,6 @@ pub struct ReadInput {
     end_line: Option<usize>,
 }
 
-/// What was read.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ReadData {
     /// The file.
@@ -179,11 +173,9 @@ fn count_up(digits: &mut [u8]) {
     }
 }
 
-/// Makes a new file.
 #[derive(Debug, Clone, Copy)]
 pub struct CreateFile;
 
-/// Which file, and what is to stand in it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WriteInput {
@@ -193,7 +185,6 @@ pub struct WriteInput {
     content: Option<String>,
 }
 
-/// What was written.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WriteData {
     /// The file.
@@ -244,7 +235,6 @@ impl Tool for CreateFile {
     }
 }
 
-/// Adds to the end of a file.
 #[derive(Debug, Clone, Copy)]
 pub struct AppendFile;
 

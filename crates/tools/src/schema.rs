@@ -7,6 +7,21 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
+/// Default of a field that holds a count.
+pub(crate) fn count<const N: usize>() -> usize {
+    N
+}
+
+/// Default of a field that holds another number.
+pub(crate) fn number<const N: u64>() -> u64 {
+    N
+}
+
+/// Default of a switch that is on.
+pub(crate) fn yes() -> bool {
+    true
+}
+
 /// The schema of what a tool hands back: exact, with what may be null.
 #[must_use]
 pub fn for_output<T: JsonSchema>() -> Value {

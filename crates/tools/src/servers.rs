@@ -56,26 +56,14 @@ pub struct Definition {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<String>>,
     /// Seconds that a call may take.
-    #[serde(default = "minute")]
+    #[serde(default = "crate::schema::number::<60>")]
     pub timeout_s: u64,
     /// Seconds that it has until its tools are known.
-    #[serde(default = "ten")]
+    #[serde(default = "crate::schema::number::<10>")]
     pub startup_s: u64,
     /// Whether it is used at all.
-    #[serde(default = "yes")]
+    #[serde(default = "crate::schema::yes")]
     pub enabled: bool,
-}
-
-fn minute() -> u64 {
-    60
-}
-
-fn ten() -> u64 {
-    10
-}
-
-fn yes() -> bool {
-    true
 }
 
 impl Definition {

@@ -20,11 +20,9 @@ pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     vec![Arc::new(Tree)]
 }
 
-/// Lists files and directories as a tree.
 #[derive(Debug, Clone, Copy)]
 pub struct Tree;
 
-/// From where, and how deep.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TreeInput {
@@ -32,10 +30,10 @@ pub struct TreeInput {
     #[serde(default = "here")]
     path: String,
     /// How many levels to show.
-    #[serde(default = "three")]
+    #[serde(default = "crate::schema::count::<3>")]
     max_depth: usize,
     /// Leave out what .gitignore names.
-    #[serde(default = "yes")]
+    #[serde(default = "crate::schema::yes")]
     respect_gitignore: bool,
 }
 
@@ -43,15 +41,6 @@ fn here() -> String {
     ".".into()
 }
 
-fn three() -> usize {
-    3
-}
-
-fn yes() -> bool {
-    true
-}
-
-/// What was listed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TreeData {
     /// The directory.

@@ -14,11 +14,9 @@ pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     vec![Arc::new(GetUsage)]
 }
 
-/// Tells the model what the session cost.
 #[derive(Debug, Clone, Copy)]
 pub struct GetUsage;
 
-/// How far back.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UsageInput {

@@ -13,16 +13,13 @@ pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     vec![Arc::new(GetWorkingDir)]
 }
 
-/// Says which directory is worked in.
 #[derive(Debug, Clone, Copy)]
 pub struct GetWorkingDir;
 
-/// Nothing.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoInput {}
 
-/// The directory.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WorkingDir {
     /// Its absolute path.

@@ -22,11 +22,9 @@ use std::time::Duration;
 /// Bytes of each stream that the model gets to see; the beginning and the end, where the failures stand.
 const STREAM: usize = 9_000;
 
-/// Runs a shell command in the workspace.
 #[derive(Debug, Clone, Copy)]
 pub struct RunCommand;
 
-/// What to run.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommandInput {
@@ -36,7 +34,6 @@ pub struct CommandInput {
     timeout: Option<u64>,
 }
 
-/// What came of it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CommandData {
     /// The line that was run.

@@ -9,11 +9,9 @@ use marvin_gate::Touches;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Checks out a branch or a commit.
 #[derive(Debug, Clone, Copy)]
 pub struct GitCheckout;
 
-/// What to check out.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckoutInput {
@@ -25,7 +23,6 @@ pub struct CheckoutInput {
     create_branch: bool,
 }
 
-/// Where the workspace is now.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CheckoutData {
     /// The branch; none when no branch is checked out.

@@ -1,6 +1,6 @@
 //! Committing: `git_commit`.
 
-use super::read::{status, yes};
+use super::read::status;
 use super::repository::{Repository, complaint};
 use super::status::{Change, Status};
 use crate::context::ToolContext;
@@ -23,11 +23,9 @@ const NOBODY: [(&str, &str); 4] = [
     ("GIT_COMMITTER_EMAIL", "marvin@localhost"),
 ];
 
-/// Commits.
 #[derive(Debug, Clone, Copy)]
 pub struct GitCommit;
 
-/// What to commit.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommitInput {
@@ -35,11 +33,10 @@ pub struct CommitInput {
     #[serde(default)]
     message: String,
     /// Add every changed and every new file first; files of secrets are left out.
-    #[serde(default = "yes")]
+    #[serde(default = "crate::schema::yes")]
     add_all: bool,
 }
 
-/// The commit.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CommitData {
     /// Its name, shortened.

@@ -19,16 +19,13 @@ const MAX_LISTED_FILES: usize = 500;
 /// What stands between the fields of a commit.
 const FIELD: char = '\u{1f}';
 
-/// Shows what is changed.
 #[derive(Debug, Clone, Copy)]
 pub struct GitStatus;
 
-/// Nothing to say.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StatusInput {}
 
-/// What git says of the workspace.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct StatusData {
     /// The branch; none when no branch is checked out.
@@ -106,11 +103,9 @@ pub(super) async fn status(
     Ok(Status::parse(&repository.ask(&words, context).await?))
 }
 
-/// Shows changes line by line.
 #[derive(Debug, Clone, Copy)]
 pub struct GitDiff;
 
-/// What to compare.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiffInput {
@@ -121,7 +116,6 @@ pub struct DiffInput {
     path: Option<String>,
 }
 
-/// What differs.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DiffData {
     /// Whether the index was compared.
@@ -133,7 +127,6 @@ pub struct DiffData {
     left_out: Vec<String>,
 }
 
-/// One file that differs.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DiffFile {
     /// Its path.
@@ -232,28 +225,18 @@ fn numbers(text: &str) -> Vec<DiffFile> {
     text.split('\0').filter_map(file).collect()
 }
 
-/// Shows commits.
 #[derive(Debug, Clone, Copy)]
 pub struct GitLog;
 
-/// How many, and how.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogInput {
     /// How many commits at most (200).
-    #[serde(default = "ten")]
+    #[serde(default = "crate::schema::number::<10>")]
     max_count: u64,
     /// One line a commit.
-    #[serde(default = "yes")]
+    #[serde(default = "crate::schema::yes")]
     oneline: bool,
-}
-
-fn ten() -> u64 {
-    10
-}
-
-pub(super) fn yes() -> bool {
-    true
 }
 
 /// The commits, newest first.
@@ -262,7 +245,6 @@ pub struct LogData {
     commits: Vec<Commit>,
 }
 
-/// One commit.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Commit {
     /// Its name, shortened.

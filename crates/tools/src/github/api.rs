@@ -51,11 +51,9 @@ impl SearchType {
     }
 }
 
-/// Searches GitHub.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GithubSearch;
 
-/// What to search for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SearchInput {
@@ -65,15 +63,10 @@ pub(super) struct SearchInput {
     #[serde(default)]
     search_type: SearchType,
     /// Results at most, 1 to 50.
-    #[serde(default = "ten")]
+    #[serde(default = "crate::schema::count::<10>")]
     max_results: usize,
 }
 
-fn ten() -> usize {
-    10
-}
-
-/// One result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Hit {
     /// What it is called.
@@ -84,7 +77,6 @@ pub(super) struct Hit {
     detail: String,
 }
 
-/// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct SearchData {
     /// The words.
@@ -173,11 +165,9 @@ fn hit(item: &Value, kind: SearchType) -> Hit {
     Hit { title, url: text("/html_url"), detail }
 }
 
-/// Reads one file of a repository.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GithubReadFile;
 
-/// Which file.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReadInput {
@@ -194,7 +184,6 @@ pub(super) struct ReadInput {
     end: usize,
 }
 
-/// What stands there.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct ReadData {
     /// The repository.

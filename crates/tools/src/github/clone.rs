@@ -27,26 +27,19 @@ use tokio_util::sync::CancellationToken;
 /// How often a growing clone is measured.
 const MEASURE: Duration = Duration::from_millis(500);
 
-/// Clones a repository.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GithubClone;
 
-/// Which repository.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CloneInput {
     /// The repository, `owner/name`.
     repo: String,
     /// Only the newest commit.
-    #[serde(default = "yes")]
+    #[serde(default = "crate::schema::yes")]
     shallow: bool,
 }
 
-fn yes() -> bool {
-    true
-}
-
-/// Where the clone is.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct CloneData {
     /// The repository.

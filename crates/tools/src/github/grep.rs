@@ -13,11 +13,9 @@ use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
 
-/// Searches a clone.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GithubGrep;
 
-/// What to look for, and in which clone.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CloneGrepInput {
@@ -29,12 +27,8 @@ pub(super) struct CloneGrepInput {
     #[serde(default)]
     glob_filter: String,
     /// Matches at most.
-    #[serde(default = "thirty")]
+    #[serde(default = "crate::schema::count::<30>")]
     max_results: usize,
-}
-
-fn thirty() -> usize {
-    30
 }
 
 #[async_trait]

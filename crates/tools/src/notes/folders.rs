@@ -12,11 +12,9 @@ use serde::{Deserialize, Serialize};
 /// Entries shown at most.
 const ENTRIES: usize = 200;
 
-/// Makes a folder of notes.
 #[derive(Debug, Clone, Copy)]
 pub struct NotesMkdir;
 
-/// Which folder.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MkdirInput {
@@ -58,11 +56,9 @@ impl Tool for NotesMkdir {
     }
 }
 
-/// Lists notes.
 #[derive(Debug, Clone, Copy)]
 pub struct NotesLs;
 
-/// Which folder.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LsInput {
@@ -77,7 +73,6 @@ impl LsInput {
     }
 }
 
-/// What lies there.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct LsData {
     /// The folder, below the notes folder.

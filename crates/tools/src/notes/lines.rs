@@ -12,29 +12,22 @@ use marvin_gate::{Change, Intent, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Reads lines of a note.
 #[derive(Debug, Clone, Copy)]
 pub struct FileReadLines;
 
-/// Which lines.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadLinesInput {
     /// Path below the notes folder; `.md` is added when there is no extension.
     path: String,
     /// First line to show, from 1.
-    #[serde(default = "one")]
+    #[serde(default = "crate::schema::count::<1>")]
     start: usize,
     /// Last line to show, inclusive; 0 for the last one.
     #[serde(default)]
     end: usize,
 }
 
-fn one() -> usize {
-    1
-}
-
-/// What was read.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ReadLinesData {
     /// The note, below its folder.
@@ -82,11 +75,9 @@ impl Tool for FileReadLines {
     }
 }
 
-/// Changes lines of a note.
 #[derive(Debug, Clone, Copy)]
 pub struct FileApplyPatch;
 
-/// Which note, and how it changes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApplyInput {
@@ -101,7 +92,6 @@ pub struct ApplyInput {
     dry_run: bool,
 }
 
-/// What was changed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ApplyData {
     /// The note, below its folder.

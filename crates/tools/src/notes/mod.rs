@@ -35,11 +35,9 @@ pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     ]
 }
 
-/// Writes a note.
 #[derive(Debug, Clone, Copy)]
 pub struct WriteNote;
 
-/// Which note, and what it says.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WriteNoteInput {
@@ -53,7 +51,6 @@ pub struct WriteNoteInput {
     append: bool,
 }
 
-/// What was written.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WriteNoteData {
     /// The note, below its folder.
@@ -110,11 +107,9 @@ impl Tool for WriteNote {
     }
 }
 
-/// Reads a note.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadNote;
 
-/// Which note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadNoteInput {
@@ -122,7 +117,6 @@ pub struct ReadNoteInput {
     path: String,
 }
 
-/// What was read.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ReadNoteData {
     /// The note, below its folder.

@@ -23,18 +23,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The name of [`ApplyPatch`].
 pub const APPLY_PATCH: &str = "apply_patch";
 
 pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     vec![Arc::new(ApplyPatch)]
 }
 
-/// Changes files.
 #[derive(Debug, Clone, Copy)]
 pub struct ApplyPatch;
 
-/// A replacement in one file, or a patch.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PatchInput {
@@ -51,14 +48,12 @@ pub struct PatchInput {
     patch: Option<String>,
 }
 
-/// What was changed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PatchData {
     /// File by file.
     files: Vec<FileChange>,
 }
 
-/// What was changed in one file.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FileChange {
     /// The file.

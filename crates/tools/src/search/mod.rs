@@ -29,7 +29,6 @@ use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
-/// The name of [`CodeGrep`].
 pub const CODE_GREP: &str = "code_grep";
 
 /// Bytes that the searcher may hold: the longest line that it can search.
@@ -43,11 +42,9 @@ pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     vec![Arc::new(CodeGrep)]
 }
 
-/// Searches files for a regular expression.
 #[derive(Debug, Clone, Copy)]
 pub struct CodeGrep;
 
-/// What to look for, and where.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GrepInput {
@@ -57,10 +54,10 @@ pub struct GrepInput {
     #[serde(default = "any")]
     glob_filter: String,
     /// Lines to show around each match.
-    #[serde(default = "two")]
+    #[serde(default = "crate::schema::count::<2>")]
     context_lines: usize,
     /// Matches to show at most.
-    #[serde(default = "twenty")]
+    #[serde(default = "crate::schema::count::<20>")]
     max_results: usize,
     /// Directory or file to search, relative to the working directory; generated directories are searched only if named.
     path: Option<String>,
@@ -70,15 +67,6 @@ fn any() -> String {
     "*".into()
 }
 
-fn two() -> usize {
-    2
-}
-
-fn twenty() -> usize {
-    20
-}
-
-/// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct GrepData {
     /// The matches with the lines around them.

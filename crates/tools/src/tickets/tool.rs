@@ -90,7 +90,6 @@ impl From<TicketError> for ToolError {
     }
 }
 
-/// A command line.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TkInput {
@@ -129,7 +128,6 @@ ticket_tool!(
     [("command", "args"), ("arguments", "args")]
 );
 
-/// What a new ticket says.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateTicketInput {
@@ -189,7 +187,6 @@ ticket_tool!(
     [("type", "ticket_type")]
 );
 
-/// Which ticket waits for which.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddDepInput {
@@ -215,7 +212,6 @@ ticket_tool!(
     [("id", "ticket_id")]
 );
 
-/// Which ticket.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TicketInput {
@@ -275,7 +271,6 @@ ticket_tool!(
     [("id", "ticket_id")]
 );
 
-/// Which ticket, and what is to be noted.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddNoteInput {
@@ -301,7 +296,6 @@ ticket_tool!(
     [("id", "ticket_id"), ("text", "note")]
 );
 
-/// Which tickets.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListInput {

@@ -16,29 +16,22 @@ pub(super) const NAME: &str = "game.knowledge_search";
 /// Places that one search can be kept to.
 const MAX_SOURCES: usize = 5;
 
-/// Searches for what players say.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KnowledgeSearch;
 
-/// What to search for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct KnowledgeInput {
     /// The words.
     query: String,
     /// Results at most, 1 to 20.
-    #[serde(default = "five")]
+    #[serde(default = "crate::schema::count::<5>")]
     max_results: usize,
     /// Only these sites, as host names.
     #[serde(default)]
     sources: Vec<String>,
 }
 
-fn five() -> usize {
-    5
-}
-
-/// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct KnowledgeData {
     /// Who says so.

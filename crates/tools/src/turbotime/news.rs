@@ -21,11 +21,9 @@ pub(super) const NAME: &str = "news.headline_search";
 /// Half an hour.
 const FRESH: i64 = 30 * 60;
 
-/// Searches headlines, or reads a story.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HeadlineSearch;
 
-/// Words to search for, or the way to a story.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewsInput {
@@ -33,25 +31,16 @@ pub(super) struct NewsInput {
     #[serde(default)]
     query: Option<String>,
     /// Headlines at most, 1 to 20.
-    #[serde(default = "ten")]
+    #[serde(default = "crate::schema::count::<10>")]
     max_results: usize,
     /// The way to a story, from an earlier search; it works once.
     #[serde(default)]
     hop_id: Option<String>,
     /// Characters of the story, 200 to 4000.
-    #[serde(default = "default_characters")]
+    #[serde(default = "crate::schema::count::<1_200>")]
     max_chars: usize,
 }
 
-fn ten() -> usize {
-    10
-}
-
-fn default_characters() -> usize {
-    1_200
-}
-
-/// A headline.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Headline {
     /// What it says.
@@ -62,7 +51,6 @@ pub(super) struct Headline {
     hop_id: String,
 }
 
-/// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct NewsData {
     /// Who says so.

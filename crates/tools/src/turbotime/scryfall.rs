@@ -18,11 +18,9 @@ pub(super) const NAME: &str = "scryfall.lookup";
 /// A day.
 const FRESH: i64 = 24 * 3_600;
 
-/// Looks a card up.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lookup;
 
-/// Which card: by its name, or by its id.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LookupInput {
@@ -34,7 +32,6 @@ pub(super) struct LookupInput {
     id: Option<String>,
 }
 
-/// What is known of the card.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct CardData {
     /// Who says so.

@@ -20,11 +20,9 @@ const FRESH: i64 = 24 * 3_600;
 /// Games whose details are asked for besides a search.
 const MAX_DETAIL_REQUESTS: usize = 3;
 
-/// Looks a game up.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GameLookup;
 
-/// Which game: by its number in the store, or by words.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GameInput {
@@ -38,7 +36,7 @@ pub(super) struct GameInput {
     #[serde(default)]
     query: Option<String>,
     /// Games at most, 1 to 10.
-    #[serde(default = "five")]
+    #[serde(default = "crate::schema::count::<5>")]
     max_results: usize,
     /// The country whose prices count.
     #[serde(default = "us")]
@@ -51,10 +49,6 @@ pub(super) struct GameInput {
     include_details: bool,
 }
 
-fn five() -> usize {
-    5
-}
-
 fn us() -> String {
     "US".into()
 }
@@ -63,7 +57,6 @@ fn english() -> String {
     "english".into()
 }
 
-/// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct GameData {
     /// Who says so.

@@ -36,11 +36,9 @@ pub(super) enum Extract {
     Links,
 }
 
-/// Takes something from a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ScrapePage;
 
-/// Which page, and what of it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScrapeInput {
@@ -53,15 +51,10 @@ pub(super) struct ScrapeInput {
     #[serde(default)]
     css_selector: String,
     /// Characters at most, up to 8000.
-    #[serde(default = "four_thousand")]
+    #[serde(default = "crate::schema::count::<4_000>")]
     max_length: usize,
 }
 
-fn four_thousand() -> usize {
-    4_000
-}
-
-/// A link.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Link {
     /// Its words.
@@ -70,7 +63,6 @@ pub(super) struct Link {
     url: String,
 }
 
-/// What was taken.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct PageData {
     /// The address, after redirects.
@@ -122,18 +114,16 @@ impl Tool for ScrapePage {
     }
 }
 
-/// Reads a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BrowseWeb;
 
-/// Which page.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BrowseInput {
     /// The address, http or https.
     url: String,
     /// Characters at most, up to 8000.
-    #[serde(default = "four_thousand")]
+    #[serde(default = "crate::schema::count::<4_000>")]
     max_length: usize,
 }
 

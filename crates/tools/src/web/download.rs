@@ -20,11 +20,9 @@ use std::sync::Arc;
 /// Bytes of a file's name at most.
 const MAX_FILE_NAME_BYTES: usize = 150;
 
-/// Downloads a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DownloadFile;
 
-/// What to download.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DownloadInput {
@@ -35,7 +33,6 @@ pub(super) struct DownloadInput {
     filename: String,
 }
 
-/// What was kept.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct DownloadData {
     /// The address, after redirects.

@@ -23,26 +23,19 @@ const DEADLINE: Duration = Duration::from_secs(20);
 /// Characters of one entry's summary.
 const SUMMARY: usize = 500;
 
-/// Reads a feed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadRss;
 
-/// Which feed.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FeedInput {
     /// The address, http or https.
     url: String,
     /// Entries at most, 1 to 50.
-    #[serde(default = "five")]
+    #[serde(default = "crate::schema::count::<5>")]
     max_items: usize,
 }
 
-fn five() -> usize {
-    5
-}
-
-/// One entry.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Item {
     /// Its title.
@@ -55,7 +48,6 @@ pub(crate) struct Item {
     summary: String,
 }
 
-/// What the feed says.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct FeedData {
     /// The address, after redirects.

@@ -15,14 +15,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// The name of [`WebSearch`].
 pub(crate) const WEB_SEARCH: &str = "web_search";
 /// Bytes of a page of results at most.
 const PAGE: u64 = 2_000_000;
 /// How long a search may take.
 const DEADLINE: Duration = Duration::from_secs(20);
 
-/// Searches the web.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WebSearch;
 
@@ -47,25 +45,19 @@ pub(super) enum TimeFilter {
     Year,
 }
 
-/// What to search for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SearchInput {
     /// The words.
     query: String,
     /// Results at most, 1 to 20.
-    #[serde(default = "five")]
+    #[serde(default = "crate::schema::count::<5>")]
     max_results: usize,
     /// How old results may be: d, w, m, y; empty: any age.
     #[serde(default)]
     time_filter: TimeFilter,
 }
 
-fn five() -> usize {
-    5
-}
-
-/// One result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct SearchResult {
     /// Its title.
@@ -76,7 +68,6 @@ pub(crate) struct SearchResult {
     pub(crate) snippet: String,
 }
 
-/// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct SearchData {
     /// The words.

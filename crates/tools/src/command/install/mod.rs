@@ -28,11 +28,9 @@ use std::time::Duration;
 /// Seconds that an installation has when neither the call nor the setting gives it more.
 const LEAST: u64 = 600;
 
-/// Installs packages.
 #[derive(Debug, Clone, Copy)]
 pub struct InstallPackages;
 
-/// What to install.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InstallInput {
@@ -62,7 +60,6 @@ pub enum Ecosystem {
     Go,
 }
 
-/// What came of it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct InstallData {
     /// The program that installs.

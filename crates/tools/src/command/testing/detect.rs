@@ -31,7 +31,6 @@ pub enum Runner {
     Command,
 }
 
-/// Which tests, and how.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TestsInput {

@@ -16,7 +16,6 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use std::path::Path;
 
-/// The name of the tool.
 pub(crate) const RUN_TESTS: &str = "run_tests";
 
 /// Seconds that tests have when neither the call nor the setting gives them more.
@@ -27,11 +26,9 @@ pub(super) const MAX_STREAM_BYTES: usize = 8 * 1024 * 1024;
 const MAX_FAILURES_FOR_MODEL: usize = 50;
 const MAX_LISTED_FAILURES: usize = 500;
 
-/// Runs tests.
 #[derive(Debug, Clone, Copy)]
 pub struct RunTests;
 
-/// What came of it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TestsData {
     /// Which runner.
