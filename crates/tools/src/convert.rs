@@ -1,4 +1,4 @@
-//! Units, converted exactly.
+//! Unit conversion.
 
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The currencies that people ask for most; money has no fixed rate, so it is refused by name.
+/// The currencies that people ask for most. They have no fixed rate, so they are refused by name.
 const CURRENCIES: [&str; 32] = [
     "AUD", "BGN", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HKD", "HUF", "IDR", "ILS", "INR",
     "ISK", "JPY", "KRW", "MXN", "MYR", "NOK", "NZD", "PHP", "PLN", "RON", "SEK", "SGD", "THB", "TRY", "USD",
@@ -35,7 +35,6 @@ pub struct ConvertInput {
     to_unit: String,
 }
 
-/// The question and its answer.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ConvertData {
     /// The number.
@@ -97,7 +96,7 @@ fn convert(value: f64, from: &str, to: &str) -> Result<String, ToolError> {
     Ok(answer.strip_prefix("approx. ").unwrap_or(&answer).to_string())
 }
 
-/// Only what a unit is made of, so that nothing else of the calculator's language gets in.
+/// Checks that a text is a unit and nothing else of the calculator's language.
 fn check_unit(unit: &str) -> Result<(), ToolError> {
     let plain = |letter: char| letter.is_alphabetic() || " /^*-²³µ°Ω%\"'0123456789".contains(letter);
     if unit.trim().is_empty() || unit.chars().count() > 40 || !unit.chars().all(plain) {

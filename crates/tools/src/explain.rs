@@ -1,7 +1,7 @@
-//! What the gate would say of a command line, without running it.
+//! The gate's verdict on a command line, without running it.
 //!
-//! No family has this tool: an agent of ours is told by the gate anyway when it calls. It is for other programs' agents,
-//! which run their commands themselves.
+//! No family has this tool: Marvin's own agents get the verdict when they call. It is for other programs' agents, which run
+//! their commands themselves.
 
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError};
@@ -14,9 +14,8 @@ use marvin_gate::{Decision, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Commands of one line that are told; a line has more only when it is made to.
+/// Commands of one line that are listed; only a constructed line has more.
 const MAX_SEGMENTS: usize = 200;
-/// Characters of a command line.
 const MAX_COMMAND_LINE_BYTES: usize = 64 * 1024;
 
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +38,7 @@ pub struct Explanation {
     rule: String,
     /// Why.
     reason: String,
-    /// What to do instead; empty when there is nothing to mend.
+    /// What to do instead; empty when there is nothing to fix.
     how_to_fix: String,
     /// A command that does what was most likely meant, with less harm.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,7 +85,7 @@ impl Tool for GateExplain {
     const DESCRIPTION: &'static str = "Say whether a shell command would be allowed here, and why: the verdict (allow, ask or deny), \
          the rule, each command of the line with what it would do, and a safer command where one is known. Nothing is run.";
     const EXAMPLE: &'static str = r#"{"command_line":"git push --force origin main"}"#;
-    // Not `command`: gates of others that look for commands to judge would stop the question.
+    // Not `command`: other programs' gates that look for commands to judge would stop the question.
     const FIELDS: &'static [(&'static str, &'static str)] =
         &[("command", "command_line"), ("line", "command_line")];
 
@@ -107,13 +106,13 @@ impl Tool for GateExplain {
         let directory = context.workspace()?.root().display().to_string();
         let home = context.layout.home().display().to_string();
         let place = Place { directory: &directory, grounds: Grounds { workspace: &directory, home: &home } };
-        let explained = explained(&context.layers.judge(&input.command_line, place));
+        let explanation = explain(&context.layers.judge(&input.command_line, place));
         let line = truncate::line(&context.redactor.text(&input.command_line), 120);
-        Ok(Output::new(format!("{}: {line}", explained.verdict), text(&explained), explained))
+        Ok(Output::new(format!("{}: {line}", explanation.verdict), text(&explanation), explanation))
     }
 }
 
-fn explained(ruling: &Ruling) -> Explanation {
+fn explain(ruling: &Ruling) -> Explanation {
     let segment = |one: &SegmentJudgement| Segment {
         words: one.words.clone(),
         through: one.through.clone(),
@@ -145,24 +144,24 @@ fn explained(ruling: &Ruling) -> Explanation {
     }
 }
 
-fn text(explained: &Explanation) -> String {
-    let mut text = format!("{}: {} [{}]\n", explained.verdict, explained.reason, explained.rule);
-    for line in [&explained.how_to_fix].into_iter().filter(|line| !line.is_empty()) {
-        text.push_str(&format!("{line}\n"));
+fn text(explanation: &Explanation) -> String {
+    let mut text = format!("{}: {} [{}]\n", explanation.verdict, explanation.reason, explanation.rule);
+    if !explanation.how_to_fix.is_empty() {
+        text.push_str(&format!("{}\n", explanation.how_to_fix));
     }
-    if let Some(safer) = &explained.safer {
+    if let Some(safer) = &explanation.safer {
         text.push_str(&format!("safer: {safer}\n"));
     }
-    for one in &explained.segments {
+    for one in &explanation.segments {
         text.push_str(&format!("- {}: {}\n", one.verdict, truncate::line(&one.words.join(" "), 200)));
         for effect in &one.effects {
             text.push_str(&format!("  would {} {}\n", effect.act, truncate::line(&effect.target, 120)));
         }
-        if one.verdict != "allow" {
+        if one.verdict != Decision::Allow.word() {
             text.push_str(&format!("  {} [{}]\n", one.reason, one.rule));
         }
     }
-    for doubt in &explained.doubts {
+    for doubt in &explanation.doubts {
         text.push_str(&format!("- not certain: {doubt}\n"));
     }
     text

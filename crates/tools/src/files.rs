@@ -1,4 +1,4 @@
-//! Reading, making and extending text files of the workspace.
+//! Reading, creating and appending to text files of the workspace.
 
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError, is_over};
@@ -14,9 +14,8 @@ pub const READ_FILE: &str = "read_file";
 pub const CREATE_FILE: &str = "create_file";
 pub const APPEND_FILE: &str = "append_file";
 
-/// Characters from which a file is read only by ranges of lines: a whole large file would fill the model's context.
-const GUARD: usize = 10_000;
-/// Bytes of a file that are read at all.
+/// Characters above which a file is read only by ranges of lines: a whole large file would fill the model's context.
+const MAX_WHOLE_FILE_CHARS: usize = 10_000;
 pub(crate) const MAX_FILE_BYTES: u64 = 20 * 1024 * 1024;
 
 pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
@@ -70,7 +69,7 @@ impl Tool for ReadFile {
         let workspace = context.workspace()?;
         let path = workspace.path(&input.path)?;
         let text = workspace.read_to_string(&path, MAX_FILE_BYTES)?;
-        if input.start_line.is_none() && input.end_line.is_none() && is_over(&text, GUARD) {
+        if input.start_line.is_none() && input.end_line.is_none() && is_over(&text, MAX_WHOLE_FILE_CHARS) {
             let total = line_count(&text);
             let middle = (total / 2).max(1);
             return Err(ToolError::Failed(format!(
@@ -96,18 +95,17 @@ impl Tool for ReadFile {
     }
 }
 
-/// Which lines of a text are shown, counted from 1, both ends included.
+/// A range of lines, counted from 1, both ends included.
 pub(crate) struct Range {
-    /// How many lines there are.
+    /// Lines of the whole text.
     pub(crate) total: usize,
-    /// The first one shown.
     pub(crate) first: usize,
-    /// The last one shown; in an empty text the one before the first.
+    /// In an empty text the line before the first.
     pub(crate) last: usize,
 }
 
 impl Range {
-    /// The range, cut to what is there.
+    /// The range, cut to the lines of the text.
     ///
     /// # Errors
     /// What is wrong with it, to go after the name of the file.
@@ -126,14 +124,13 @@ impl Range {
     }
 }
 
-/// How many lines a text has.
 fn line_count(text: &str) -> usize {
     let ended = memchr_iter(b'\n', text.as_bytes()).count();
     ended + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
-/// Lines of a text with their numbers, under a heading. Every reading of a file goes through here: the number is counted
-/// up as digits, and the whole is put together as bytes, since either for each line took as long as reading the file.
+/// Lines of a text with their numbers, under a heading. Every file that is read passes here: the number is counted up as
+/// digits, and the text is built as bytes, since formatting each line took as long as reading the file.
 pub(crate) fn numbered(head: String, text: &str, range: &Range) -> String {
     let Range { first, last, .. } = range;
     let width = (*last).max(1).to_string().len();
@@ -156,7 +153,7 @@ pub(crate) fn numbered(head: String, text: &str, range: &Range) -> String {
     String::from_utf8(shown).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// The next number, in a place that is wide enough for it.
+/// Increments a decimal number in place; the slice is wide enough for it.
 fn count_up(digits: &mut [u8]) {
     for digit in digits.iter_mut().rev() {
         match digit {

@@ -1,4 +1,4 @@
-//! The tool log of a sub-agent: one line a call, in the shape that the parent reads.
+//! The tool log of a sub-agent: one line per call, in the format that the parent reads.
 
 use crate::context::ToolContext;
 use crate::result::ToolResult;
@@ -14,8 +14,8 @@ use std::sync::Arc;
 const ARGUMENTS: usize = 200;
 const RESULT: usize = 400;
 
-/// Appends a call to the log that the settings name, if they name one. A log that cannot be written is said in the
-/// return value; the call itself stands.
+/// Appends a call to the log that the settings name, if they name one. Returns why it could not be written; the call
+/// itself stands.
 pub(crate) fn append(
     tool: &str,
     arguments: &Arguments,

@@ -3,7 +3,6 @@
 use marvin_base::settings::{Settings, table};
 use std::time::Duration;
 
-/// A notification that takes longer than this is given up.
 const DEADLINE: Duration = Duration::from_secs(10);
 
 /// Publishes a message to a topic.

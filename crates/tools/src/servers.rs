@@ -1,12 +1,12 @@
-//! Servers of others whose tools agents get: `[mcp.servers.NAME]` in `config.toml`.
+//! MCP servers whose tools agents get: `[mcp.servers.NAME]` in `config.toml`.
 //!
-//! The person's own settings are trusted. A project's are not: its directory may come from a stranger, or be written by the
-//! agent that works in it. So a server that a project names counts only while a person has trusted exactly this
-//! definition, with the content of every file of the project that it would run ([`Server::state`]). A project cannot
-//! replace a server of the person's. The files of a person's server are pinned when it starts for the first time ([`pins`]);
-//! how each is started stands in [`launch`].
+//! The person's own settings are trusted. A project's are not: its directory may be untrusted, or be written by the agent
+//! that works in it. So a server that a project names counts only while a person has trusted exactly this definition, with
+//! the content of every file of the project that it would run ([`Server::state`]). A project cannot replace a server of
+//! the person's. The files of a person's server are pinned when it starts for the first time ([`pins`]); [`launch`] starts
+//! them.
 //!
-//! Limits: what a trusted program loads besides the files that its command line names is not looked at.
+//! Limits: files that a trusted program loads besides those on its command line are not checked.
 
 mod launch;
 mod pins;
@@ -26,33 +26,32 @@ use std::time::Duration;
 
 /// Servers of one project and person.
 const MAX_SERVERS: usize = 32;
-/// What a definition may say.
+/// Keys of a definition.
 const FIELDS: [&str; 10] =
     ["command", "args", "env", "cwd", "url", "headers", "allow", "timeout_s", "startup_s", "enabled"];
 
-/// What a definition says.
+/// The definition of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Definition {
     /// A program to start, which then speaks on its standard input and output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// Its arguments.
     #[serde(default)]
     pub args: Vec<String>,
     /// Names of variables that it gets, besides a few harmless ones.
     #[serde(default)]
     pub env: Vec<String>,
-    /// Where it starts: an empty directory unless said, the project for `project`, or a path. Only in a person's own settings.
+    /// Its working directory: an empty one by default, the project for `project`, or a path. Only in a person's own settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// An address to speak to instead.
+    /// A URL to connect to instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Headers for that address; `$NAME` stands for a variable of the environment.
+    /// Headers for that URL; `$NAME` stands for a variable of the environment.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// Only these of its tools.
+    /// Tools that are taken; all of them by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<String>>,
     /// Seconds that a call may take.
@@ -61,25 +60,22 @@ pub struct Definition {
     /// Seconds that it has until its tools are known.
     #[serde(default = "crate::schema::number::<10>")]
     pub startup_s: u64,
-    /// Whether it is used at all.
     #[serde(default = "crate::schema::yes")]
     pub enabled: bool,
 }
 
 impl Definition {
-    /// How long a call may take.
     #[must_use]
     pub fn timeout(&self) -> Duration {
         Duration::from_secs(self.timeout_s)
     }
 
-    /// How long it has until its tools are known.
     #[must_use]
     pub fn startup(&self) -> Duration {
         Duration::from_secs(self.startup_s)
     }
 
-    /// What it runs or speaks to, on one line.
+    /// Its command line or URL.
     #[must_use]
     pub fn shown(&self) -> String {
         match (&self.url, &self.command) {
@@ -93,13 +89,11 @@ impl Definition {
     }
 }
 
-/// Who named a server.
+/// Whose settings name a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ServerOwner {
-    /// The person.
     Person,
-    /// The project.
     Project,
 }
 
@@ -107,38 +101,32 @@ pub enum ServerOwner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ServerState {
-    /// It may.
     Ready,
     /// A project named it, and no person has trusted it as it is now.
     Untrusted,
     /// It is the person's own, and its program or a script of it changed since it was pinned.
     Changed,
-    /// It is switched off.
     Off,
 }
 
 /// A server that the settings name.
 #[derive(Debug, Clone)]
 pub struct Server {
-    /// Its name.
     pub name: String,
-    /// What it is.
     pub definition: Definition,
-    /// Who named it.
-    pub whose: ServerOwner,
-    /// Whether it may be used.
+    pub owner: ServerOwner,
     pub state: ServerState,
-    /// What a person should know of it: what is not pinned, and where it starts.
+    /// Notes for the person: what is not pinned, and where it starts.
     pub notes: Vec<String>,
-    /// Where trust in it is noted, and for which content; none where nothing of it is pinned.
+    /// The key and hash of its trust entry; none where nothing of it is pinned.
     trust: Option<(PathBuf, String)>,
 }
 
 impl Server {
-    /// Trusts it as it is now, or no longer.
+    /// Trusts it as it is now, or withdraws the trust.
     ///
     /// # Errors
-    /// When nothing of it is pinned, so that it need not be trusted, or the list cannot be written.
+    /// When nothing of it is pinned, so that no trust is needed, or the list cannot be written.
     pub fn trust(&self, layout: &Layout, remove: bool) -> Result<(), String> {
         let Some((name, hash)) = &self.trust else {
             return Err(format!("`{}` stands in your own settings, so it is trusted already", self.name));
@@ -147,9 +135,7 @@ impl Server {
         let written = if remove { Trust::forget(&list, name) } else { Trust::note_hash(&list, name, hash) };
         written.map_err(|error| error.to_string())
     }
-}
 
-impl Server {
     /// Pins a person's server that starts for the first time.
     ///
     /// # Errors
@@ -157,7 +143,7 @@ impl Server {
     pub fn pin_first(&self, layout: &Layout) -> Result<(), String> {
         match &self.trust {
             Some((name, _))
-                if self.whose == ServerOwner::Person && !Trust::read(&layout.trusted()).knows(name) =>
+                if self.owner == ServerOwner::Person && !Trust::read(&layout.trusted()).knows(name) =>
             {
                 self.trust(layout, false)
             }
@@ -165,12 +151,12 @@ impl Server {
         }
     }
 
-    /// Finds out what is pinned, and whether it still is what it was.
-    fn weigh(&mut self, settings: &Path, trusted: &Trust, layout: &Layout, environment: &Environment) {
+    /// Hashes the pinned files, and compares them with the list of trust.
+    fn check_pins(&mut self, settings: &Path, trusted: &Trust, layout: &Layout, environment: &Environment) {
         let (pinned, notes) = pins::pin(self, layout, environment);
         self.notes = notes;
         let definition = signature::hash(&json!(self.definition));
-        let state = match self.whose {
+        let state = match self.owner {
             ServerOwner::Project => {
                 let hash = signature::hash(&json!({"definition": self.definition, "files": pinned}));
                 let name = settings.with_file_name(format!("config.toml#mcp.servers.{}", self.name));
@@ -194,7 +180,7 @@ impl Server {
     }
 }
 
-/// The servers that the settings name, sorted by name, and what is wrong with others.
+/// The servers that the settings name, sorted by name, and the errors of others.
 #[must_use]
 pub fn read(settings: &Settings, layout: &Layout, environment: &Environment) -> (Vec<Server>, Vec<String>) {
     let mut found: BTreeMap<String, Server> = BTreeMap::new();
@@ -203,7 +189,7 @@ pub fn read(settings: &Settings, layout: &Layout, environment: &Environment) -> 
     let trusted = Trust::read(&layout.trusted());
     for value in settings.each(&table::MCP_SERVERS) {
         let from_project = project.as_ref().filter(|path| value.origin == Origin::File((*path).clone()));
-        let whose = if from_project.is_some() { ServerOwner::Project } else { ServerOwner::Person };
+        let owner = if from_project.is_some() { ServerOwner::Project } else { ServerOwner::Person };
         for (name, definition) in objects(&value.text) {
             let mut problem = |what: String| {
                 problems.push(format!(
@@ -212,8 +198,8 @@ pub fn read(settings: &Settings, layout: &Layout, environment: &Environment) -> 
                     value.origin
                 ));
             };
-            if found.get(&name).is_some_and(|known| known.whose == ServerOwner::Person)
-                && whose == ServerOwner::Project
+            if found.get(&name).is_some_and(|known| known.owner == ServerOwner::Person)
+                && owner == ServerOwner::Project
             {
                 problem("you have a server of this name yourself, and yours is used".into());
                 continue;
@@ -225,15 +211,15 @@ pub fn read(settings: &Settings, layout: &Layout, environment: &Environment) -> 
             match understood(&name, definition) {
                 Err(what) => problem(what),
                 Ok(definition) => {
-                    if whose == ServerOwner::Project && definition.cwd.is_some() {
+                    if owner == ServerOwner::Project && definition.cwd.is_some() {
                         problem("`cwd` counts only in your own settings; a project's server starts in an empty directory".into());
                         continue;
                     }
                     let file = from_project.cloned().unwrap_or_else(|| layout.user_config());
                     let (state, notes) = (ServerState::Off, Vec::new());
                     let mut server =
-                        Server { name: name.clone(), definition, whose, state, notes, trust: None };
-                    server.weigh(&file, &trusted, layout, environment);
+                        Server { name: name.clone(), definition, owner, state, notes, trust: None };
+                    server.check_pins(&file, &trusted, layout, environment);
                     found.insert(name, server);
                 }
             }
@@ -242,7 +228,7 @@ pub fn read(settings: &Settings, layout: &Layout, environment: &Environment) -> 
     (found.into_values().collect(), problems)
 }
 
-/// Values of variables that servers get: they must not be shown, whatever their name.
+/// Values of variables that servers get: they are secret, whatever their name.
 #[must_use]
 pub fn secrets(settings: &Settings, environment: &Environment) -> Vec<(String, String)> {
     let mut found = Vec::new();
@@ -275,14 +261,14 @@ fn understood(name: &str, definition: Value) -> Result<Definition, String> {
         let near = nearest_of(unknown, FIELDS.into_iter());
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         return Err(format!(
-            "there is no `{}`{near} (there are: {})",
+            "`{}` is not a key{near} (the keys are: {})",
             truncate::line(unknown, 40),
             FIELDS.join(", ")
         ));
     }
     let definition: Definition = serde_json::from_value(definition).map_err(|error| error.to_string())?;
     match (&definition.command, &definition.url) {
-        (Some(_), Some(_)) => return Err("it has a command and a url; only one can be".into()),
+        (Some(_), Some(_)) => return Err("it has a command and a url; only one is possible".into()),
         (None, None) => return Err("it has neither a command nor a url".into()),
         (Some(command), None) if command.trim().is_empty() => return Err("its command is empty".into()),
         (None, Some(url)) if !url.starts_with("https://") && !url.starts_with("http://") => {
@@ -305,10 +291,10 @@ fn variables(text: &str) -> Vec<String> {
     text.split('$').skip(1).map(name).filter(|name| !name.is_empty()).collect()
 }
 
-/// The text with variables in place of their names.
+/// Replaces the names of variables by their values.
 ///
 /// # Errors
-/// Which variable is not set.
+/// When a variable is not set.
 pub fn filled(text: &str, environment: &Environment) -> Result<String, String> {
     let mut pieces = text.split('$');
     let mut filled = pieces.next().unwrap_or_default().to_string();

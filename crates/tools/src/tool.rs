@@ -1,4 +1,4 @@
-//! What a tool is.
+//! The trait that every tool implements, and its form without types.
 
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError};
@@ -16,40 +16,34 @@ use std::pin::Pin;
 /// A tool with a typed input. It declares; the gate decides.
 #[async_trait]
 pub trait Tool: Clone + Send + Sync + 'static {
-    /// What it takes.
     type Input: DeserializeOwned + JsonSchema + Send + 'static;
-    /// The facts that it hands back for the record.
+    /// Facts for the record.
     type Data: Serialize + JsonSchema + Send + 'static;
 
-    /// Its name.
     const NAME: &'static str;
-    /// What it does, for the model.
+    /// Description for the model.
     const DESCRIPTION: &'static str;
-    /// The arguments of a correct call, as JSON text.
+    /// Arguments of a correct call, as JSON text.
     const EXAMPLE: &'static str;
     /// Other names under which models send a field, as (other, right).
     const FIELDS: &'static [(&'static str, &'static str)] = &[];
 
-    /// What it touches.
     fn touches() -> Touches;
 
-    /// What it would do with this input; each is put to the gate before [`Tool::call`].
+    /// Effects of a call with this input; the gate judges each before [`Tool::call`].
     fn intents(_input: &Self::Input, _context: &ToolContext) -> Vec<Intent> {
         Vec::new()
     }
 
-    /// Does it.
     async fn call(&self, input: Self::Input, context: &ToolContext) -> Result<Output<Self::Data>, ToolError>;
 }
 
 /// The future of a running tool.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send + 'a>>;
 
-/// A call whose arguments are understood, and that was not made yet.
+/// A call with parsed arguments that was not made yet.
 pub struct PreparedCall {
-    /// What it would do.
     pub intents: Vec<Intent>,
-    /// Does it.
     pub start: Box<dyn for<'a> FnOnce(&'a ToolContext) -> ToolFuture<'a> + Send>,
 }
 
@@ -59,26 +53,21 @@ impl fmt::Debug for PreparedCall {
     }
 }
 
-/// A tool of any input.
+/// A [`Tool`] of any input.
 pub trait DynTool: Send + Sync {
-    /// Its name.
     fn name(&self) -> &str;
-    /// What it does, for the model.
     fn description(&self) -> &str;
-    /// The arguments of a correct call, as JSON text.
     fn example(&self) -> &str;
-    /// Other names under which models send a field, as (other, right).
     fn fields(&self) -> &'static [(&'static str, &'static str)];
-    /// What it touches.
     fn touches(&self) -> Touches;
     /// JSON schema of its input.
     fn schema(&self) -> Value;
-    /// JSON schema of the facts that it hands back.
+    /// JSON schema of its facts.
     fn data_schema(&self) -> Value;
-    /// Understands the arguments, and says what a call with them would do in these surroundings.
+    /// Parses the arguments and derives the intents of a call with them.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// When they do not fit the input.
     fn prepare(&self, arguments: Map<String, Value>, context: &ToolContext) -> Result<PreparedCall, String>;
 }
 

@@ -1,4 +1,4 @@
-//! What lies where.
+//! Listing files and directories as a tree.
 
 use crate::context::ToolContext;
 use crate::result::{Confidence, Output, ToolError};
@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Entries shown at most.
+/// Entries shown.
 const ENTRIES: usize = 500;
-/// Further entries that are counted; beyond them it is only said that there are more.
+/// Further entries that are counted.
 const COUNTED: usize = 10_000;
 
 pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
@@ -70,16 +70,14 @@ impl Tool for Tree {
     }
 
     async fn call(&self, input: TreeInput, context: &ToolContext) -> Result<Output<TreeData>, ToolError> {
-        let path = context.workspace()?.path(&input.path)?;
-        let Some(workspace) = context.workspace.clone() else {
-            return Err(ToolError::Failed("there is no working directory".into()));
-        };
+        let workspace = context.shared_workspace()?;
+        let path = workspace.path(&input.path)?;
         let cancel = context.cancel.child_token();
         let _guard = cancel.clone().drop_guard();
-        // A large tree takes a while: not on a thread that others wait for.
+        // A large tree takes a while, so not on a thread of the runtime.
         tokio::task::spawn_blocking(move || list(&input, &path, &workspace, &cancel))
             .await
-            .map_err(|_| ToolError::Failed("the listing failed inside".into()))?
+            .map_err(|_| ToolError::Failed("the listing failed internally".into()))?
     }
 }
 
@@ -101,12 +99,12 @@ fn list(
     };
     let mut lines = vec![format!("{path}/")];
     let (mut more, mut all) = (0usize, true);
-    for met in Walk::new(workspace, &workspace.resolve(path)?, plan) {
+    for item in Walk::new(workspace, &workspace.resolve(path)?, plan) {
         if cancel.is_cancelled() {
             return Err(ToolError::Failed("the listing was cancelled".into()));
         }
-        // Directories that cannot be looked into are shown without what is in them: the tree is for orientation.
-        let WalkItem::Entry(entry) = met else { continue };
+        // Unreadable directories are shown without their entries: the tree is for orientation.
+        let WalkItem::Entry(entry) = item else { continue };
         if lines.len() > ENTRIES {
             if more == COUNTED {
                 all = false;

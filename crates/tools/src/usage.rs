@@ -1,4 +1,4 @@
-//! What the session cost so far.
+//! Cost of the session so far.
 
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError};

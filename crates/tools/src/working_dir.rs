@@ -1,4 +1,4 @@
-//! Where the agent is.
+//! The working directory of the agent.
 
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError};

@@ -13,7 +13,6 @@ pub use toolbox::{ALL, Offer, SERVED, toolbox};
 
 use std::time::Duration;
 
-/// Bytes of one message of a client.
 const MAX_MESSAGE_BYTES: usize = 4 * 1024 * 1024;
-/// How long calls may take to end once their client is gone.
+/// Time for calls to end after their client has disconnected.
 const GRACE: Duration = Duration::from_secs(16);

@@ -1,4 +1,4 @@
-//! Programs: run a line, run the tests, install packages. Judged before they are called, contained always (unless the
+//! Programs: run a line, run the tests, install packages. Judged before they are called, always sandboxed (unless the
 //! person switched that off), bounded in time, output, processes and files.
 //!
 //! [`contained`] is the one way in which a tool runs a program.

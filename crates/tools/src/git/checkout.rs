@@ -59,7 +59,7 @@ impl Tool for GitCheckout {
         let target = input.target.trim();
         check(target).map_err(ToolError::Usage)?;
         let repository = Repository::open(context).await?;
-        // The two dashes at the end: what comes before them is never a path.
+        // The two dashes at the end: a word before them is never a path.
         let words: &[&str] = if input.create_branch {
             &["checkout", "--quiet", "--no-recurse-submodules", "-b", target, "--"]
         } else {
@@ -89,7 +89,7 @@ impl Tool for GitCheckout {
     }
 }
 
-/// A name, and nothing that git would take for a flag or a path.
+/// Checks that this is a name, and nothing that git would take for a flag or a path.
 fn check(target: &str) -> Result<(), String> {
     if target.is_empty() {
         return Err("git_checkout needs `target`: a branch, tag or commit.".into());

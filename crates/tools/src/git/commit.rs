@@ -13,10 +13,10 @@ use marvin_gate::{Touches, secrets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is never added: records of runs are the shell's own, and large.
+/// Paths that are never added: records of runs are Marvin's own, and large.
 const NEVER: [&str; 2] = [".marvin/runs", ".tokimon-tmp"];
-/// Who commits where git knows nobody.
-const NOBODY: [(&str, &str); 4] = [
+/// The author where git has no `user.name` and `user.email`.
+const FALLBACK_AUTHOR: [(&str, &str); 4] = [
     ("GIT_AUTHOR_NAME", "Marvin"),
     ("GIT_AUTHOR_EMAIL", "marvin@localhost"),
     ("GIT_COMMITTER_NAME", "Marvin"),
@@ -78,7 +78,7 @@ impl Tool for GitCommit {
         let before = status(&repository, "all", context).await?;
         if let Some(conflict) = before.changes.iter().find(|change| change.is_conflict()) {
             return Err(ToolError::Failed(format!(
-                "`{}` still conflicts; mend it, then run_command `git add {}`.",
+                "`{}` still conflicts; fix it, then run_command `git add {}`.",
                 conflict.path, conflict.path
             )));
         }
@@ -101,16 +101,16 @@ impl Tool for GitCommit {
         let ticket = context.ticket_id();
         let message = with_ticket(&input.message, ticket.as_deref());
         let mut more: Vec<(&str, &str)> = Vec::new();
-        let nobody = !knows_somebody(&repository, context).await?;
-        if nobody {
-            more.extend(NOBODY);
+        let is_anonymous = !has_author(&repository, context).await?;
+        if is_anonymous {
+            more.extend(FALLBACK_AUTHOR);
         }
         let words = ["commit", "--quiet", "--no-gpg-sign", "--cleanup=whitespace", "--file=-"];
         let done = repository.change(&words, message.into_bytes(), &more, context).await?;
         if done.code() != Some(0) {
             return Err(complaint(&done));
         }
-        // Short ones: a long row of digits is taken for a secret by those who keep records.
+        // Shortened: a long row of digits would be redacted as a secret.
         let hash = repository.ask(&["rev-parse", "--short=12", "HEAD"], context).await?.trim().to_string();
         let subject = truncate::line(input.message.trim().lines().next().unwrap_or_default(), 80);
         let counted = if files.len() == 1 { "1 file".to_string() } else { format!("{} files", files.len()) };
@@ -119,9 +119,9 @@ impl Tool for GitCommit {
         if let Some(ticket) = &ticket {
             text.push_str(&format!("\nticket: {ticket}"));
         }
-        if nobody {
+        if is_anonymous {
             text.push_str(
-                "\ngit knows no user.name and user.email, so the author is Marvin <marvin@localhost>",
+                "\ngit has no user.name and user.email, so the author is Marvin <marvin@localhost>",
             );
         }
         if !left_out.is_empty() {
@@ -132,7 +132,7 @@ impl Tool for GitCommit {
         }
         let hooks = done.outcome.stderr.text() + &done.outcome.stdout.text();
         if !hooks.trim().is_empty() {
-            text.push_str(&format!("\nhooks said:\n{}", truncate::middle_whole(hooks.trim(), 4000)));
+            text.push_str(&format!("\noutput of hooks:\n{}", truncate::middle_whole(hooks.trim(), 4000)));
         }
         if !done.tampered.is_empty() {
             text.push_str(&format!("\n{}", done.warning()));
@@ -150,8 +150,8 @@ impl Tool for GitCommit {
     }
 }
 
-/// Does git know who commits? It would make somebody up from the machine's name.
-async fn knows_somebody(repository: &Repository, context: &ToolContext) -> Result<bool, ToolError> {
+/// Whether git knows who commits. Otherwise it would invent an author from the machine's name.
+async fn has_author(repository: &Repository, context: &ToolContext) -> Result<bool, ToolError> {
     let environment = Environment::of_process();
     if environment.get("GIT_AUTHOR_EMAIL").is_some() && environment.get("GIT_COMMITTER_EMAIL").is_some() {
         return Ok(true);
@@ -164,7 +164,7 @@ async fn knows_somebody(repository: &Repository, context: &ToolContext) -> Resul
     Ok(true)
 }
 
-/// Adds everything that may be added, and says what was left out.
+/// Adds everything that may be added, and returns what was left out.
 async fn add(
     repository: &Repository,
     status: &Status,
@@ -199,7 +199,7 @@ async fn add(
             return Err(complaint(&done));
         }
     }
-    // What somebody put into the index before does not go in by this way either.
+    // A file that was in the index before is taken out again.
     let staged =
         |path: &&String| status.changes.iter().any(|change| change.path == **path && change.is_staged());
     let staged: Vec<&str> = left_out.iter().filter(staged).map(String::as_str).collect();
@@ -251,7 +251,7 @@ fn with_ticket(message: &str, ticket: Option<&str>) -> String {
     if message.split(|c| !is_part(c)).any(|word| word.trim_end_matches('.') == ticket) {
         return format!("{message}\n");
     }
-    // Trailers stand together in the last paragraph.
+    // Trailers form the last paragraph.
     let last = message.rsplit("\n\n").next().unwrap_or_default();
     let is_trailer = |line: &str| {
         line.split_once(": ")

@@ -1,9 +1,9 @@
-//! Git: look at the workspace's repository, commit, change branches.
+//! Git: inspect the workspace's repository, commit, change branches.
 //!
-//! The real git runs contained, without pager, prompts, network and automatic maintenance, and only on the workspace's own
-//! repository ([`repository`]). The tools that read run nothing of the project: configuration that would start programs
-//! (hooks, file system monitors, filters, external diffs) is overruled, and the box lets them write nothing. `git_commit`
-//! and `git_checkout` run the project's hooks and filters, contained like any command.
+//! The real git runs in the sandbox, without pager, prompts, network and automatic maintenance, and only on the workspace's
+//! own repository ([`repository`]). The tools that read run nothing of the project: configuration that would start programs
+//! (hooks, file system monitors, filters, external diffs) is overridden, and the sandbox lets them write nothing.
+//! `git_commit` and `git_checkout` run the project's hooks and filters, sandboxed like any command.
 
 mod checkout;
 mod commit;
@@ -21,11 +21,5 @@ use crate::tool::DynTool;
 use std::sync::Arc;
 
 pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
-    vec![
-        Arc::new(GitStatus),
-        Arc::new(GitDiff),
-        Arc::new(GitLog),
-        Arc::new(GitCommit),
-        Arc::new(GitCheckout),
-    ]
+    vec![Arc::new(GitStatus), Arc::new(GitDiff), Arc::new(GitLog), Arc::new(GitCommit), Arc::new(GitCheckout)]
 }

@@ -1,4 +1,4 @@
-//! Looking at the repository: `git_status`, `git_diff`, `git_log`.
+//! Inspecting the repository: `git_status`, `git_diff`, `git_log`.
 
 use super::repository::Repository;
 use super::status::{Change, Status};
@@ -12,11 +12,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Commits that one call shows at most.
+/// Commits that one call shows.
 const MAX_COMMITS: u64 = 200;
 /// Files of each kind that the facts list.
 const MAX_LISTED_FILES: usize = 500;
-/// What stands between the fields of a commit.
+/// Separator of the fields of a commit.
 const FIELD: char = '\u{1f}';
 
 #[derive(Debug, Clone, Copy)]
@@ -131,7 +131,7 @@ pub struct DiffData {
 pub struct DiffFile {
     /// Its path.
     path: String,
-    /// Lines that were added and removed; none for a file that is no text.
+    /// Lines that were added and removed; none for a binary file.
     added: Option<u64>,
     removed: Option<u64>,
 }
@@ -178,7 +178,7 @@ impl Tool for GitDiff {
         let left_out: Vec<String> = (repository.ask(&names.concat(), context).await?.split('\0'))
             .filter(|name| {
                 let path = Path::new(name);
-                // A person agreed to the one that was named.
+                // A person approved the one that was named.
                 input.path.as_deref() != Some(name) && secrets::is_env_file(path) && !granted.has(path)
             })
             .map(str::to_string)
@@ -215,7 +215,7 @@ impl Tool for GitDiff {
     }
 }
 
-/// `ADDED\tREMOVED\tPATH\0…`, with `-` for files that are no text.
+/// Parses `ADDED\tREMOVED\tPATH\0…`, with `-` for binary files.
 fn numbers(text: &str) -> Vec<DiffFile> {
     let file = |entry: &str| {
         let mut parts = entry.splitn(3, '\t');
@@ -231,10 +231,10 @@ pub struct GitLog;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogInput {
-    /// How many commits at most (200).
+    /// Number of commits, at most 200.
     #[serde(default = "crate::schema::number::<10>")]
     max_count: u64,
-    /// One line a commit.
+    /// One line per commit.
     #[serde(default = "crate::schema::yes")]
     oneline: bool,
 }
@@ -271,7 +271,7 @@ impl Tool for GitLog {
 
     async fn call(&self, input: LogInput, context: &ToolContext) -> Result<Output<LogData>, ToolError> {
         let repository = Repository::open(context).await?;
-        // Before the first commit there is nothing to show, which is no failure.
+        // A repository without commits is not an error.
         let head = repository.show(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], context).await?;
         if head.code() != Some(0) {
             return Ok(Output::line("no commits yet", LogData { commits: Vec::new() }));

@@ -1,4 +1,4 @@
-//! GitHub's HTTP interface.
+//! GitHub's HTTP API.
 
 use super::repository::{Repository, below};
 use crate::context::ToolContext;
@@ -17,25 +17,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
 
-/// Bytes of an answer at most.
 const MAX_RESPONSE_BYTES: u64 = 5_000_000;
-/// How long an answer may take.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// What is searched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum SearchType {
-    /// Repositories.
     #[default]
     Repositories,
-    /// Code.
     Code,
-    /// Issues and pull requests.
     Issues,
-    /// Commits.
     Commits,
-    /// Users and organisations.
     Users,
 }
 
@@ -295,7 +287,7 @@ fn read_address(input: &ReadInput, context: &ToolContext) -> Result<(Url, Reposi
     Ok((url, repository))
 }
 
-/// The intent of a request. Without an address there is none, and the call says what is wrong.
+/// The intent of a request. Without a URL there is none, and the call returns the error.
 fn request(url: Result<Url, ToolError>) -> Vec<Intent> {
     let intent = |url: Url| Intent::Request { url: url.into(), service: Some(Service::GithubApi) };
     url.ok().map(intent).into_iter().collect()
@@ -323,13 +315,13 @@ async fn ask(url: &Url, accept: &'static str, context: &ToolContext) -> Result<P
     };
     let page = get::page(wanted, context).await?;
     let Some(error) = &page.error else { return Ok(page) };
-    let said: Option<Value> = serde_json::from_slice(&page.bytes).ok();
-    let said = said.as_ref().and_then(|said| said.get("message")?.as_str()).unwrap_or("no message");
-    let mend = match page.status {
+    let body: Option<Value> = serde_json::from_slice(&page.bytes).ok();
+    let message = body.as_ref().and_then(|body| body.get("message")?.as_str()).unwrap_or("no message");
+    let hint = match page.status {
         401 => "The token is wrong; tell the person (github.token).",
         403 | 429 => "The limit may be reached; wait, or tell the person to set github.token.",
         404 => "Check the names; a private repository needs a token (github.token).",
         _ => "Check the arguments.",
     };
-    Err(ToolError::Failed(format!("{error}: {}. {mend}", truncate::line(said, 300).trim_end_matches('.'))))
+    Err(ToolError::Failed(format!("{error}: {}. {hint}", truncate::line(message, 300).trim_end_matches('.'))))
 }

@@ -1,7 +1,7 @@
-//! GitHub: search and single files over its HTTP interface, whole repositories as clones to search in.
+//! GitHub: search and single files over its HTTP API, whole repositories as clones to search in.
 //!
-//! Where the interface and the clones are is the operator's setting, so these tools need no list of hosts. The token goes to
-//! the interface and nowhere else: clones are made without it.
+//! The URLs of the API and of the clones are the operator's settings, so these tools need no allowlist. The token goes to
+//! the API and nowhere else: clones are made without it.
 
 mod api;
 mod clone;

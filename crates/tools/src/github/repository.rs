@@ -19,7 +19,7 @@ impl fmt::Display for Repository {
 }
 
 impl Repository {
-    /// Understands `owner/name`; the address of the repository will do too.
+    /// Parses `owner/name`, or the URL of the repository.
     pub(super) fn parse(text: &str, settings: &Settings) -> Result<Self, ToolError> {
         let text = text.trim();
         let base = settings.text(&table::GITHUB_CLONE_URL).trim_end_matches('/');

@@ -1,16 +1,16 @@
-//! The small patch language of notes: blocks that replace, insert and delete lines by their numbers.
+//! The patch language of notes: blocks that replace, insert and delete lines by their numbers.
 //!
-//! All numbers are those of the text before the patch, so that blocks need not know of each other; two that touch the
-//! same line are refused.
+//! All numbers refer to the text before the patch, so that blocks do not depend on each other; two that touch the same
+//! line are refused.
 
 /// One change of a run of lines.
 #[derive(Debug, PartialEq, Eq)]
 struct Block<'a> {
     /// The first line, from 0.
     at: usize,
-    /// How many lines go.
+    /// Number of lines that are removed.
     gone: usize,
-    /// The lines that come.
+    /// Lines that are inserted.
     fresh: Vec<&'a str>,
 }
 
@@ -20,7 +20,7 @@ pub(super) fn are(patch: &str) -> bool {
     first.is_some_and(|line| matches!(line.split_whitespace().next(), Some("REPLACE" | "INSERT" | "DELETE")))
 }
 
-/// The text with every block put in.
+/// Applies every block.
 pub(super) fn apply(text: &str, patch: &str) -> Result<String, String> {
     let mut lines: Vec<&str> = text.lines().collect();
     let mut blocks = parse(patch, lines.len())?;
@@ -61,7 +61,7 @@ fn read<'a>(lines: &[&'a str], count: usize) -> Result<Block<'a>, String> {
     let words: Vec<&str> = head.split_whitespace().collect();
     let number = |word: &str| {
         let read = word.parse::<usize>().ok().filter(|number| *number > 0);
-        read.ok_or_else(|| format!("`{head}`: `{word}` is no line number (they begin at 1)"))
+        read.ok_or_else(|| format!("`{head}`: `{word}` is not a line number (they begin at 1)"))
     };
     let within = |at: usize, gone: usize| {
         if at.saturating_add(gone) <= count + 1 {
@@ -118,9 +118,9 @@ mod tests {
             ("REPLACE 5\nx", "only 4 lines"),
             ("INSERT 6\nx", "only 4 lines"),
             ("DELETE 3 3", "only 4 lines"),
-            ("DELETE 0", "no line number"),
-            ("REPLACE x\ny", "no line number"),
-            ("DELETE 99999999999999999999", "no line number"),
+            ("DELETE 0", "not a line number"),
+            ("REPLACE x\ny", "not a line number"),
+            ("DELETE 99999999999999999999", "not a line number"),
             ("DELETE 1 18446744073709551615", "only 4 lines"),
             ("INSERT 2", "followed by no lines"),
             ("DELETE 2\nx", "use REPLACE"),

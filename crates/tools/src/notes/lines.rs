@@ -1,7 +1,7 @@
-//! Notes by their lines: reading some of them, changing some of them.
+//! Reading and changing lines of notes.
 
 use super::blocks;
-use super::{existing, folder, project_note};
+use super::{existing, notes_directory, project_note};
 use crate::context::ToolContext;
 use crate::files::{MAX_FILE_BYTES, Range, numbered};
 use crate::patch;
@@ -18,7 +18,7 @@ pub struct FileReadLines;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadLinesInput {
-    /// Path below the notes folder; `.md` is added when there is no extension.
+    /// Path below the notes directory; `.md` is added to a name without extension.
     path: String,
     /// First line to show, from 1.
     #[serde(default = "crate::schema::count::<1>")]
@@ -30,7 +30,7 @@ pub struct ReadLinesInput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ReadLinesData {
-    /// The note, below its folder.
+    /// Path below the notes directory.
     path: String,
     /// How many lines it has.
     lines: usize,
@@ -61,7 +61,7 @@ impl Tool for FileReadLines {
         input: ReadLinesInput,
         context: &ToolContext,
     ) -> Result<Output<ReadLinesData>, ToolError> {
-        let notes = folder(context, false)?;
+        let notes = notes_directory(context, false)?;
         let path = existing(&notes, &input.path)?;
         let text = notes.read_to_string(&path, MAX_FILE_BYTES)?;
         let range =
@@ -81,20 +81,20 @@ pub struct FileApplyPatch;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApplyInput {
-    /// Path below the notes folder; `.md` is added when there is no extension.
+    /// Path below the notes directory; `.md` is added to a name without extension.
     path: String,
-    /// The hunks of a unified diff; or blocks with a line `---` between them, each beginning with `REPLACE n` (line n gives
-    /// way to the lines that follow), `INSERT n` (they come before line n) or `DELETE n [count]`. Line numbers are those of
+    /// The hunks of a unified diff; or blocks with a line `---` between them, each beginning with `REPLACE n` (the lines
+    /// that follow replace line n), `INSERT n` (they come before line n) or `DELETE n [count]`. Line numbers are those of
     /// the note as it is now.
     patch: String,
-    /// Only say what would come of it.
+    /// Only show the result.
     #[serde(default)]
     dry_run: bool,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ApplyData {
-    /// The note, below its folder.
+    /// Path below the notes directory.
     path: String,
     /// Whether it was only tried.
     dry_run: bool,
@@ -120,7 +120,7 @@ impl Tool for FileApplyPatch {
 
     fn intents(input: &ApplyInput, context: &ToolContext) -> Vec<Intent> {
         let path = project_note(&input.path, context);
-        // What does not fit is answered with the text that is there.
+        // A patch that does not fit is answered with text of the note, so this reads too.
         path.into_iter()
             .flat_map(|path| [Intent::Write { path: path.clone() }, Intent::Read { path }])
             .collect()
@@ -130,7 +130,7 @@ impl Tool for FileApplyPatch {
         if input.patch.trim().is_empty() {
             return Err(ToolError::Usage("file_apply_patch needs `patch`: what to change.".into()));
         }
-        let notes = folder(context, false)?;
+        let notes = notes_directory(context, false)?;
         let path = existing(&notes, &input.path)?;
         let old = notes.read_to_string(&path, MAX_FILE_BYTES)?;
         let new = if blocks::are(&input.patch) {

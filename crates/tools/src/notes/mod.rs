@@ -1,8 +1,8 @@
 //! Notes: the person's own in conversation, the project's while coding.
 //!
-//! An agent that codes must not carry knowledge from run to run in the person's notes, so its notes stay in the project.
-//! Both folders are opened like a workspace: no note path leads out of them. In the project no part of the way to the
-//! folder may be a link, since the folder's own closed places (`.git`, the record) would not be known beyond it.
+//! A coding agent must not carry knowledge from run to run in the person's notes, so its notes stay in the project. Both
+//! directories are opened like a workspace: no note path leads out of them. In the project no part of the path may be a
+//! link, since the protected files of another place (`.git`, the record) would not be known.
 
 mod blocks;
 mod folders;
@@ -41,7 +41,7 @@ pub struct WriteNote;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WriteNoteInput {
-    /// Path below the notes folder; `.md` is added when there is no extension.
+    /// Path below the notes directory; `.md` is added to a name without extension.
     path: String,
     /// The text.
     #[serde(default)]
@@ -53,9 +53,9 @@ pub struct WriteNoteInput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WriteNoteData {
-    /// The note, below its folder.
+    /// Path below the notes directory.
     path: String,
-    /// The notes folder.
+    /// The notes directory.
     folder: String,
     /// How many bytes were written.
     bytes: usize,
@@ -67,7 +67,7 @@ impl Tool for WriteNote {
     type Data = WriteNoteData;
     const NAME: &'static str = "write_note";
     const DESCRIPTION: &'static str =
-        "Write a note (Markdown) into the notes folder; replaces the note unless append is true.";
+        "Write a note (Markdown) into the notes directory; replaces the note unless append is true.";
     const EXAMPLE: &'static str =
         r##"{"path": "ideas/garden", "content": "# Garden\n- beans\n", "append": false}"##;
 
@@ -87,20 +87,20 @@ impl Tool for WriteNote {
         if input.content.is_empty() {
             return Err(ToolError::Usage("write_note needs `content`: the text of the note.".into()));
         }
-        let folder = folder(context, true)?;
-        let path = note_path(&folder, &input.path)?;
+        let notes = notes_directory(context, true)?;
+        let path = note_path(&notes, &input.path)?;
         let bytes = input.content.as_bytes();
-        let done = match (folder.exists(&path), input.append) {
-            (false, _) => folder.create_new(&path, bytes).map(|()| "Wrote"),
-            (true, true) => folder.append(&path, bytes).map(|()| "Appended to"),
-            (true, false) => folder.replace(&path, bytes).map(|()| "Replaced"),
+        let done = match (notes.exists(&path), input.append) {
+            (false, _) => notes.create_new(&path, bytes).map(|()| "Wrote"),
+            (true, true) => notes.append(&path, bytes).map(|()| "Appended to"),
+            (true, false) => notes.replace(&path, bytes).map(|()| "Replaced"),
         }?;
-        let place = folder.root().join(path.as_path());
+        let place = notes.root().join(path.as_path());
         Ok(Output::line(
             format!("{done} note {} ({} bytes)", place.display(), bytes.len()),
             WriteNoteData {
                 path: path.to_string(),
-                folder: folder.root().display().to_string(),
+                folder: notes.root().display().to_string(),
                 bytes: bytes.len(),
             },
         ))
@@ -113,15 +113,14 @@ pub struct ReadNote;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadNoteInput {
-    /// Path below the notes folder; `.md` is added when there is no extension.
+    /// Path below the notes directory; `.md` is added to a name without extension.
     path: String,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ReadNoteData {
-    /// The note, below its folder.
+    /// Path below the notes directory.
     path: String,
-    /// Its size.
     bytes: usize,
 }
 
@@ -130,7 +129,7 @@ impl Tool for ReadNote {
     type Input = ReadNoteInput;
     type Data = ReadNoteData;
     const NAME: &'static str = "read_note";
-    const DESCRIPTION: &'static str = "Read a note from the notes folder.";
+    const DESCRIPTION: &'static str = "Read a note from the notes directory.";
     const EXAMPLE: &'static str = r#"{"path": "ideas/garden"}"#;
 
     fn touches() -> Touches {
@@ -146,34 +145,34 @@ impl Tool for ReadNote {
         input: ReadNoteInput,
         context: &ToolContext,
     ) -> Result<Output<ReadNoteData>, ToolError> {
-        let folder = folder(context, false)?;
-        let path = existing(&folder, &input.path)?;
-        let text = folder.read_to_string(&path, MAX_FILE_BYTES)?;
+        let notes = notes_directory(context, false)?;
+        let path = existing(&notes, &input.path)?;
+        let text = notes.read_to_string(&path, MAX_FILE_BYTES)?;
         let data = ReadNoteData { path: path.to_string(), bytes: text.len() };
         Ok(Output::new(format!("Read note {path}"), text, data).of_file())
     }
 }
 
-/// The path of a note that must be there.
-fn existing(folder: &Workspace, text: &str) -> Result<WorkspacePath, ToolError> {
-    let path = note_path(folder, text)?;
-    if folder.exists(&path) {
+/// The path of a note that must exist.
+fn existing(notes: &Workspace, text: &str) -> Result<WorkspacePath, ToolError> {
+    let path = note_path(notes, text)?;
+    if notes.exists(&path) {
         return Ok(path);
     }
     let names: Vec<String> =
-        folder.read_dir(&path.parent()).unwrap_or_default().into_iter().take(20).map(name_of).collect();
+        notes.read_dir(&path.parent()).unwrap_or_default().into_iter().take(20).map(name_of).collect();
     Err(ToolError::Failed(format!(
-        "there is no note `{path}`. In its folder: {}",
+        "the note `{path}` does not exist. In its directory: {}",
         if names.is_empty() { "nothing".into() } else { names.join(", ") }
     )))
 }
 
-/// A name for lists; folders end in `/`.
+/// A name for lists; directories end in `/`.
 fn name_of(entry: Entry) -> String {
     if entry.directory { format!("{}/", entry.name) } else { entry.name }
 }
 
-/// Where a note of the project lies in the workspace, for the gate; `None` for the person's own notes.
+/// The workspace path of a project note, for the gate; `None` for the person's own notes.
 fn project_note(path: &str, context: &ToolContext) -> Option<String> {
     if !context.coding || context.workspace.is_none() {
         return None;
@@ -183,8 +182,8 @@ fn project_note(path: &str, context: &ToolContext) -> Option<String> {
     Some(if absolute { path.to_string() } else { format!("{PROJECT_NOTES}/{path}") })
 }
 
-/// The notes folder of this mode, open.
-fn folder(context: &ToolContext, make: bool) -> Result<Workspace, ToolError> {
+/// Opens the notes directory of this mode.
+fn notes_directory(context: &ToolContext, make: bool) -> Result<Workspace, ToolError> {
     if let (true, Some(workspace)) = (context.coding, &context.workspace) {
         let path = workspace.path(PROJECT_NOTES)?;
         if !make && !workspace.exists(&path) {
@@ -195,7 +194,7 @@ fn folder(context: &ToolContext, make: bool) -> Result<Workspace, ToolError> {
     let place = context.layout.notes(context.coding);
     if make {
         std::fs::create_dir_all(&place)
-            .map_err(|error| ToolError::Failed(format!("cannot make {}: {error}", place.display())))?;
+            .map_err(|error| ToolError::Failed(format!("cannot create {}: {error}", place.display())))?;
     } else if !place.is_dir() {
         return Err(none(&place));
     }
@@ -203,14 +202,14 @@ fn folder(context: &ToolContext, make: bool) -> Result<Workspace, ToolError> {
 }
 
 fn none(place: &Path) -> ToolError {
-    ToolError::Failed(format!("there are no notes yet ({} does not exist)", place.display()))
+    ToolError::Failed(format!("no notes yet ({} does not exist)", place.display()))
 }
 
-fn note_path(folder: &Workspace, text: &str) -> Result<WorkspacePath, ToolError> {
-    let path = folder.path(text)?;
+fn note_path(notes: &Workspace, text: &str) -> Result<WorkspacePath, ToolError> {
+    let path = notes.path(text)?;
     if path.as_str() == "." {
-        return Err(ToolError::Usage("name a note, not the folder.".into()));
+        return Err(ToolError::Usage("name a note, not the directory.".into()));
     }
     let has_extension = path.as_path().extension().is_some();
-    Ok(if has_extension { path } else { folder.path(&format!("{path}.md"))? })
+    Ok(if has_extension { path } else { notes.path(&format!("{path}.md"))? })
 }

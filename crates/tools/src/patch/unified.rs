@@ -3,7 +3,7 @@
 use super::hunk::{Hunk, Kind};
 use super::parse::{FilePatch, body_line};
 
-/// What git says about a file before its hunks.
+/// Git's header of a file, before its hunks.
 #[derive(Debug, Default)]
 struct Header {
     /// The name on both sides of the line `diff --git`; none when they differ, as for a rename.
@@ -12,12 +12,12 @@ struct Header {
     to: Option<String>,
     is_new: bool,
     is_deleted: bool,
-    /// Whether `---` and `+++` came, so that the file is already listed.
+    /// Whether `---` and `+++` were read, so that the file is already listed.
     listed: bool,
 }
 
 impl Header {
-    /// The header that a line belongs to: one after which a file was listed is over, also without another `diff --git`.
+    /// The header that a line belongs to: one whose file is listed has ended, also without another `diff --git`.
     fn open(&mut self) -> &mut Header {
         if self.listed {
             *self = Header::default();
@@ -25,14 +25,14 @@ impl Header {
         self
     }
 
-    /// The file of a header that nothing came after: an empty file, or one that is only renamed.
+    /// The file of a header without hunks: an empty file, or one that is only renamed.
     fn close(self) -> Result<Option<FilePatch>, String> {
         if self.listed {
             return Ok(None);
         }
         let path = match self.name {
             None if self.is_deleted || self.is_new => {
-                return Err("a file is new or deleted, but the line `diff --git` before that does not say plainly which".into());
+                return Err("a file is new or deleted, but its line `diff --git` is ambiguous".into());
             }
             name => name.unwrap_or_default(),
         };
@@ -45,7 +45,7 @@ impl Header {
             }
             _ if self.is_deleted => Some(FilePatch::Delete { path, hunks: Vec::new() }),
             _ if self.is_new => Some(FilePatch::Add { path, content: String::new() }),
-            // A change of the mode alone: modes are kept as they are.
+            // A change of the mode alone is ignored: modes are kept.
             _ => None,
         })
     }
@@ -92,7 +92,7 @@ fn is_special(mode: &str) -> bool {
     matches!(mode.trim(), "120000" | "160000")
 }
 
-/// Reads a diff; `path` names the file of one that begins with a hunk.
+/// Parses a diff; `path` names the file of one that begins with a hunk.
 pub(super) fn files(lines: &[&str], path: Option<&str>) -> Result<Vec<FilePatch>, String> {
     let mut files: Vec<FilePatch> = Vec::new();
     let begins_with_hunk =
@@ -187,7 +187,7 @@ fn name(header: &str) -> String {
     }
 }
 
-/// The name in `a/x b/x`, plain or quoted. A name may itself hold ` b/`, so that only two equal ones leave no doubt.
+/// The name in `a/x b/x`, plain or quoted. A name may itself contain ` b/`, so both must be equal.
 fn one_name(text: &str) -> Option<String> {
     text.match_indices(' ').find_map(|(at, _)| {
         let (old, new) = (name(text.get(..at)?), name(text.get(at + 1..)?));
@@ -196,7 +196,7 @@ fn one_name(text: &str) -> Option<String> {
     })
 }
 
-/// Reads the escapes of C, with which git writes names that are not plain.
+/// Decodes the C escapes of git's quoted names.
 fn unquote(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.bytes().peekable();
@@ -223,7 +223,7 @@ fn unquote(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Reads the hunk whose `@@` stands at `at`; returns it and the line after it.
+/// Parses the hunk whose `@@` is at `at`; returns it and the line after it.
 fn hunk(lines: &[&str], at: usize) -> Result<(Hunk, usize), String> {
     let head = lines.get(at).copied().unwrap_or_default();
     let Some((line, old, new)) = ranges(head) else {
@@ -262,8 +262,8 @@ fn hunk(lines: &[&str], at: usize) -> Result<(Hunk, usize), String> {
     Ok((hunk, next))
 }
 
-/// `\ No newline at end of file` speaks of the line before it. That the old text has no line end says that the new one has,
-/// unless it says the same of itself.
+/// Applies `\ No newline at end of file` to the line before it. Of the old text alone, it means that the new text has a
+/// line ending.
 fn mark(hunk: &mut Hunk) {
     hunk.final_newline = match (hunk.lines.last(), hunk.final_newline) {
         (Some((Kind::Remove, _)), None) => Some(true),

@@ -2,9 +2,9 @@
 //!
 //! Every file is opened through the workspace, so no link leads the search out of it. The output is bounded twice: by the
 //! number of matches, and by bytes, since one match can be a megabyte long. The work is bounded too: files over 10 MB are
-//! left out and counted, as are files of secrets (`.env`, keys); memory has a limit, and the search stops when the run is cancelled.
+//! left out and counted, as are secret files (`.env`, keys); memory has a limit, and the search stops when the run is cancelled.
 //!
-//! All cores search ([`engine`]); what comes out is the same as if one did: the first matches in the order of paths.
+//! All cores search ([`engine`]); the result is the same as if one did: the first matches in the order of paths.
 
 mod engine;
 mod hits;
@@ -31,9 +31,9 @@ use tokio_util::sync::CancellationToken;
 
 pub const CODE_GREP: &str = "code_grep";
 
-/// Bytes that the searcher may hold: the longest line that it can search.
+/// Bytes of the searcher's heap: the longest line that it can search.
 const HEAP: usize = 16 * 1024 * 1024;
-/// Directories that are left out when no path is given, wherever they lie.
+/// Directories that are left out at any depth when no path is given.
 const DIRECTORIES: [&str; 6] = ["runs", ".tokimon-tmp", ".venv", "node_modules", "dist", "build"];
 /// Extensions that are left out when no path is given.
 const EXTENSIONS: [&str; 2] = ["jsonl", "ndjson"];
@@ -105,24 +105,20 @@ impl Tool for CodeGrep {
     }
 
     async fn call(&self, input: GrepInput, context: &ToolContext) -> Result<Output<GrepData>, ToolError> {
-        context.workspace()?;
-        let Some(workspace) = context.workspace.clone() else {
-            return Err(ToolError::Failed("there is no working directory".into()));
-        };
+        let workspace = context.shared_workspace()?;
         let limit = context.settings.count(&table::GREP_MAX_BYTES);
-        // Ends with the run, and with this future: a thread cannot be dropped.
+        // Cancelled with the run, and with this future: a thread cannot be dropped.
         let cancel = context.cancel.child_token();
         let _guard = cancel.clone().drop_guard();
         let redactor = Arc::clone(&context.redactor);
         let granted = GrantedFiles::from_settings(&context.settings);
-        // Searching a large tree takes the processor for a while: not on a thread that others wait for.
+        // Searching a large tree takes the CPU for a while, so not on a thread of the runtime.
         tokio::task::spawn_blocking(move || search(&input, &workspace, limit, &cancel, &redactor, &granted))
             .await
-            .map_err(|_| ToolError::Failed("the search failed inside".into()))?
+            .map_err(|_| ToolError::Failed("the search failed internally".into()))?
     }
 }
 
-/// A search that is not begun yet.
 fn search(
     input: &GrepInput,
     workspace: &Arc<Workspace>,
@@ -139,12 +135,12 @@ fn search(
     let glob = GlobBuilder::new(&input.glob_filter)
         .literal_separator(false)
         .build()
-        .map_err(|error| ToolError::Usage(format!("glob_filter cannot be understood: {error}.")))?
+        .map_err(|error| ToolError::Usage(format!("glob_filter is not a glob: {error}.")))?
         .compile_matcher();
     let start = workspace.path(input.path.as_deref().unwrap_or("."))?;
     let facts = workspace.metadata(&start)?;
     if !facts.is_dir() {
-        // Says what it is, if it is nothing that can be searched.
+        // Refuses what is neither a directory nor a regular file.
         workspace.open_read(&start)?;
     }
     let whole_tree = input.path.is_none();

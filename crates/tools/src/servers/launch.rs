@@ -1,12 +1,12 @@
-//! How a server's program is started: which file, where, and with which variables.
+//! Start of a server's program: file, directory and variables.
 //!
 //! A server runs outside of the sandbox, so nothing that an agent can write into the project may decide what it runs. It
 //! starts in a new empty directory of the person, its program is resolved to a file outside of the project, `PATH` holds no
 //! directory of the project, and its environment is built from a list. `cwd = "project"` in the person's own settings gives
 //! that up for one server, and [`super::Server::notes`] says so.
 //!
-//! Limits: what a program loads besides the files on its command line is its own affair: packages that `npx` or `uvx` fetch,
-//! modules that a script imports from its own directory.
+//! Limits: files that a program loads besides those on its command line are not checked: packages that `npx` or `uvx`
+//! fetch, modules that a script imports from its own directory.
 
 use super::{Definition, Server, ServerOwner};
 use marvin_base::environment::Environment;
@@ -19,14 +19,13 @@ use std::time::Duration;
 /// Variables that every server gets where they are set; `PATH` is made safe first.
 const PASSED: [&str; 10] =
     ["HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TZ"];
-/// What `cwd` says for the project's directory.
+/// Value of `cwd` for the project's directory.
 const PROJECT: &str = "project";
-/// Rights of the empty directory.
 const NEUTRAL_MODE: u32 = 0o700;
 /// Age after which an empty directory of a start that was killed is removed.
 const MAX_LEFTOVER_AGE: Duration = Duration::from_secs(24 * 3600);
 
-/// An empty directory that a server starts in; it is removed with this.
+/// An empty working directory of a server; it is removed with this value.
 #[derive(Debug)]
 pub struct NeutralDirectory(PathBuf);
 
@@ -36,29 +35,27 @@ impl Drop for NeutralDirectory {
     }
 }
 
-/// A program with everything around it.
+/// A program with its arguments, directory and environment.
 #[derive(Debug)]
 pub struct Launch {
     /// The program, absolute.
     pub program: PathBuf,
-    /// Its arguments.
     pub arguments: Vec<String>,
-    /// Where it starts.
     pub directory: PathBuf,
-    /// The same, where it is an empty directory; to be kept while the server runs.
+    /// The same, where it is an empty directory; it must live as long as the server runs.
     pub neutral: Option<NeutralDirectory>,
-    /// All of its variables.
+    /// The whole environment.
     pub variables: BTreeMap<String, String>,
 }
 
 impl Server {
-    /// How the server is started.
+    /// Resolves program, directory and environment.
     ///
     /// # Errors
     /// When its program is not found or lies in the project, or its directory cannot be used.
     pub fn launch(&self, layout: &Layout, environment: &Environment) -> Result<Launch, String> {
         let (directory, neutral) = match starts_in(&self.definition, layout) {
-            Some(directory) if self.whose == ServerOwner::Project => {
+            Some(directory) if self.owner == ServerOwner::Project => {
                 return Err(format!(
                     "cannot start in {}: a server that a project names starts in an empty directory\n  hint: take `cwd` out of its definition",
                     directory.display()
@@ -97,7 +94,7 @@ impl Server {
     ) -> Result<PathBuf, String> {
         let path = safe_path(environment.get("PATH").unwrap_or_default(), layout.project());
         let command = self.definition.command.as_deref().unwrap_or_default();
-        let in_project = self.whose == ServerOwner::Project || starts_in(&self.definition, layout).is_some();
+        let in_project = self.owner == ServerOwner::Project || starts_in(&self.definition, layout).is_some();
         let given = Path::new(command);
         let found = if given.is_absolute() {
             given.to_path_buf()
@@ -110,7 +107,7 @@ impl Server {
             let mut directories = path.split(':').map(|directory| Path::new(directory).join(command));
             directories
                 .find(|path| is_executable(path))
-                .ok_or_else(|| format!("cannot start `{command}`: there is no such program on the PATH"))?
+                .ok_or_else(|| format!("cannot start `{command}`: no such program is on the PATH"))?
         };
         if !is_executable(&found) {
             return Err(format!("cannot start {}: it is not an executable file", found.display()));
@@ -127,7 +124,7 @@ impl Server {
     /// The arguments; files of a project that its own server names are given in full.
     fn arguments(&self, layout: &Layout) -> Vec<String> {
         let full = |word: &String| {
-            let project = layout.project().filter(|_| self.whose == ServerOwner::Project)?;
+            let project = layout.project().filter(|_| self.owner == ServerOwner::Project)?;
             let path = project.join(word);
             (!word.starts_with('-') && path.is_file()).then(|| path.display().to_string())
         };
@@ -146,7 +143,7 @@ pub(super) fn starts_in(definition: &Definition, layout: &Layout) -> Option<Path
     }
 }
 
-/// Does a definition name a script of the person's own, outside of the project?
+/// Whether a definition names a script of the person's own, outside of the project.
 fn names_own_script(definition: &Definition, layout: &Layout) -> bool {
     let named = definition.args.iter().map(Path::new).filter(|path| path.is_absolute() && path.is_file());
     named.into_iter().any(|path| !is_inside(path, layout.project()))
@@ -161,7 +158,7 @@ fn safe_path(path: &str, project: Option<&Path>) -> String {
     path.split(':').filter(is_safe).collect::<Vec<_>>().join(":")
 }
 
-/// Does a path lead into the project?
+/// Whether a path leads into the project.
 pub(super) fn is_inside(path: &Path, project: Option<&Path>) -> bool {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     project.is_some_and(|project| path.starts_with(project) || real(path).starts_with(real(project)))
@@ -171,10 +168,10 @@ fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
 }
 
-/// Makes a new empty directory of the person.
+/// Creates a new empty directory of the person.
 fn neutral(layout: &Layout, name: &str) -> Result<NeutralDirectory, String> {
     let parent = layout.user().join("mcp");
-    let fail = |error: std::io::Error| format!("cannot make a directory in {}: {error}", parent.display());
+    let fail = |error: std::io::Error| format!("cannot create a directory in {}: {error}", parent.display());
     std::fs::create_dir_all(&parent).map_err(fail)?;
     for entry in std::fs::read_dir(&parent).into_iter().flatten().flatten() {
         let age =

@@ -2,21 +2,22 @@
 
 use marvin_gate::Refusal;
 
-/// Why something was not done.
+/// Failure of a command on tickets.
 #[derive(Debug, thiserror::Error)]
 pub enum TicketError {
-    /// The command makes no sense.
     #[error("{0}")]
     Usage(String),
+    /// No ticket has the given id.
+    #[error("{0}")]
+    NotFound(String),
     /// The gate or the disk refused.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// It could not be done.
     #[error("{0}")]
     Failed(String),
 }
 
-/// Is the word one of those that a field takes?
+/// Checks that a word is one of those that a field accepts.
 pub(super) fn choice(what: &str, given: &str, accepted: &[&str]) -> Result<(), TicketError> {
     if accepted.contains(&given) {
         return Ok(());

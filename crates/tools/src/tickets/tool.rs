@@ -1,8 +1,8 @@
-//! The tickets as tools: `tk` with a command line, and one tool a task for those who would rather fill in fields.
+//! The tickets as tools: `tk` with a command line, and one tool per task for models that prefer fields.
 //!
 //! All of them build a [`Command`] and run it like the command line does, but only on the tickets of the workspace, and
-//! without starting other programs. A ticket that is made is first put to the gate, which may want another parent or a
-//! better description ([`marvin_gate::ticket`]).
+//! without starting other programs. The gate judges a new ticket first; it may require another parent or a better
+//! description ([`marvin_gate::ticket`]).
 
 use super::command::{Command, parse};
 use super::draft::Draft;
@@ -70,9 +70,9 @@ macro_rules! ticket_tool {
     };
 }
 
-/// An input that says what is to be done.
+/// An input that can be turned into a command.
 trait CommandSource {
-    /// The command; the tool's name tells apart those that take the same fields.
+    /// The command; the tool's name distinguishes tools with the same fields.
     fn to_command(&self, tool: &str) -> Result<Command, TicketError>;
 }
 
@@ -85,7 +85,7 @@ impl From<TicketError> for ToolError {
         match error {
             TicketError::Usage(text) => ToolError::Usage(text),
             TicketError::Refused(refusal) => ToolError::Refused(refusal),
-            TicketError::Failed(text) => ToolError::Failed(text),
+            TicketError::NotFound(text) | TicketError::Failed(text) => ToolError::Failed(text),
         }
     }
 }
@@ -328,8 +328,8 @@ ticket_tool!(
     [("tag", "tags")]
 );
 
-/// What the gate should know: that a ticket would be made, and below which, or that one would be changed. A draft that is wrong is not put to it: the
-/// call will say what is wrong, and make nothing.
+/// The intents of a command: a new ticket below its parent, or changes of tickets. An invalid draft has none: the call
+/// returns the error and creates nothing.
 fn intents(command: &Command, context: &ToolContext) -> Vec<Intent> {
     match command {
         Command::Create(draft) if draft.as_ref().clone().checked().is_ok() => {
@@ -342,7 +342,7 @@ fn intents(command: &Command, context: &ToolContext) -> Vec<Intent> {
     }
 }
 
-/// The parent of a draft; spelled like the ticket that this agent works on, if it is that one.
+/// The parent of a draft; spelled like the ticket of this agent, if it is that one.
 fn parent(given: &str, context: &ToolContext) -> Option<String> {
     let given = Some(given.trim()).filter(|given| !given.is_empty())?;
     let same = |duty: &&str| {
@@ -359,7 +359,7 @@ fn parent(given: &str, context: &ToolContext) -> Option<String> {
 async fn answer(command: Command, context: &ToolContext) -> Result<Output<Data>, ToolError> {
     context.workspace()?;
     let within = context.clone();
-    // The directory may be held by somebody else for a while.
+    // Another process may hold the lock for a while.
     let done = tokio::task::spawn_blocking(move || answer_now(command, &within)).await;
     done.map_err(|error| ToolError::Failed(format!("the ticket tool was interrupted: {error}")))?
 }
@@ -383,15 +383,13 @@ fn answer_now(command: Command, context: &ToolContext) -> Result<Output<Data>, T
     Ok(output(reply))
 }
 
-/// An agent whose ticket is not among these can make no child of it; that is for a person to mend.
+/// Explains a missing ticket of the agent itself: it can create no child of it, which only the person can fix.
 fn hint(error: TicketError, asked: Option<&Option<String>>, context: &ToolContext) -> ToolError {
     match (error, context.duty.parent()) {
-        (TicketError::Failed(text), Some(duty))
-            if asked.and_then(Option::as_deref) == Some(duty) && text.contains("not found") =>
-        {
+        (TicketError::NotFound(text), Some(duty)) if asked.and_then(Option::as_deref) == Some(duty) => {
             ToolError::Failed(format!(
                 "{text}\nThis agent was started for {duty}, which is not among the tickets of this working \
-                 directory; report that to whoever started it."
+                 directory; report that to your caller."
             ))
         }
         (error, _) => error.into(),

@@ -1,7 +1,7 @@
-//! Replies that are kept for a while, one file each, named by what was asked.
+//! A cache of replies, one file each, named by the hash of the request.
 //!
-//! Limits: the files lie in the project, where others may write; what does not fit its name, is too old or comes from the future is
-//! not believed, and what is believed is marked as coming from the web like everything else.
+//! Limits: the files lie in the project, where others can write; an entry that does not fit its name, is too old or comes
+//! from the future is ignored, and its text is marked as coming from the web like any other.
 
 use marvin_base::files::{self, Links};
 use marvin_base::layout::Layout;
@@ -9,11 +9,9 @@ use marvin_base::{atomic, clock, signature};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-/// Bytes of one file that are read, and files of one kind.
 const MAX_ENTRY_BYTES: u64 = 4 * 1024 * 1024;
 const MAX_ENTRIES: usize = 500;
 
-/// The replies of one service.
 #[derive(Debug)]
 pub(super) struct Cache {
     directory: PathBuf,
@@ -29,7 +27,7 @@ impl Cache {
         self.directory.join(format!("{}.json", signature::hash_bytes(asked.as_bytes())))
     }
 
-    /// What was answered to this, if that is not too long ago.
+    /// The cached reply to a request, if it is fresh.
     pub(super) fn get(&self, asked: &str) -> Option<Value> {
         let text = files::read_text(&self.file(asked), MAX_ENTRY_BYTES, Links::Refuse).ok()?;
         let mut kept: Value = serde_json::from_str(&text).ok()?;
@@ -38,7 +36,7 @@ impl Cache {
         fits.then(|| kept.get_mut("data").map(Value::take)).flatten()
     }
 
-    /// Keeps an answer. One that cannot be kept is asked for again.
+    /// Stores a reply. One that cannot be written is requested again.
     pub(super) fn put(&self, asked: &str, data: &Value) {
         let kept = json!({"asked": asked, "fetched_at": clock::now().as_second(), "data": data});
         if std::fs::create_dir_all(&self.directory).is_ok() {
@@ -47,7 +45,7 @@ impl Cache {
         }
     }
 
-    /// Removes what is too old, once there are many.
+    /// Removes old entries, once there are many.
     fn make_room(&self) {
         let entries = std::fs::read_dir(&self.directory).into_iter().flatten().filter_map(Result::ok);
         let files: Vec<PathBuf> = entries

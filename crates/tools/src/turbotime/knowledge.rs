@@ -1,4 +1,4 @@
-//! What players say about games, from a search engine.
+//! Community knowledge about games, from a search engine.
 
 use super::service::{FOREIGN, asks};
 use crate::context::ToolContext;
@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(super) const NAME: &str = "game.knowledge_search";
-/// Places that one search can be kept to.
+/// Sites that one search can be limited to.
 const MAX_SOURCES: usize = 5;
 
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,7 @@
 //! TURBOTIME: four tools about games and news that a person switches on, one by one, for a session.
 //!
-//! A [`Selection`] is the person's word: without it none of these tools is there. What is selected goes through the same gate as everything
-//! else; its service, and nothing but its service, may be reached because it was selected. Replies are kept for a while
-//! ([`cache`]), so that the same question costs one request.
+//! A [`Selection`] is the person's choice: without it none of these tools is offered. A selected tool passes the same gate as
+//! every other; only its own service may be reached because it was selected. Replies are cached ([`cache`]).
 
 mod cache;
 mod hops;
@@ -17,7 +16,7 @@ use marvin_base::settings::nearest_of;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// What a call of a tool that was not selected is told.
+/// Begins the error of a call of a tool that was not selected.
 pub const NOT_ENABLED: &str = "Tool not enabled.";
 /// Every tool and its short name.
 pub const TOOLS: [(&str, &str); 4] = [
@@ -27,15 +26,15 @@ pub const TOOLS: [(&str, &str); 4] = [
     (news::NAME, "news"),
 ];
 
-/// The tools that a person switched on for a session; perhaps none.
+/// The tools that a person switched on for a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection(BTreeSet<&'static str>);
 
 impl Selection {
-    /// Reads names or short names with commas between them; `all` is all of them, `on` none yet.
+    /// Parses names or short names, separated by commas; `all` is all of them, `on` none yet.
     ///
     /// # Errors
-    /// A sentence with the nearest name and all names.
+    /// Names the nearest tool and all tools.
     pub fn read(text: &str) -> Result<Self, String> {
         let mut selected = BTreeSet::new();
         for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
@@ -50,10 +49,10 @@ impl Selection {
         Ok(Selection(selected))
     }
 
-    /// Switches one tool on or off; gives whether it is on now.
+    /// Toggles one tool; returns whether it is on now.
     ///
     /// # Errors
-    /// A sentence with the nearest name and all names.
+    /// Names the nearest tool and all tools.
     pub fn toggle(&mut self, word: &str) -> Result<bool, String> {
         let name = find(word.trim()).ok_or_else(|| unknown(word))?;
         let on = !self.0.remove(name);
@@ -96,7 +95,7 @@ fn unknown(word: &str) -> String {
         .unwrap_or_default();
     let all = TOOLS.map(|(name, short)| format!("{name} ({short})")).join(", ");
     format!(
-        "there is no TURBOTIME tool `{}`{near}\n  hint: {all}, or all",
+        "`{}` is not a TURBOTIME tool{near}\n  hint: {all}, or all",
         marvin_base::truncate::line(word, 60)
     )
 }

@@ -1,4 +1,4 @@
-//! Headlines, from a feed of news; a story is read by the name of the way to it, which works once.
+//! Headlines from a news feed; a story is read by the id of its headline, which works once.
 
 use super::cache::Cache;
 use super::hops::Hops;
@@ -18,8 +18,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 pub(super) const NAME: &str = "news.headline_search";
-/// Half an hour.
-const FRESH: i64 = 30 * 60;
+const MAX_AGE_SECONDS: i64 = 30 * 60;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HeadlineSearch;
@@ -33,7 +32,7 @@ pub(super) struct NewsInput {
     /// Headlines at most, 1 to 20.
     #[serde(default = "crate::schema::count::<10>")]
     max_results: usize,
-    /// The way to a story, from an earlier search; it works once.
+    /// The id of a story, from an earlier search; it works once.
     #[serde(default)]
     hop_id: Option<String>,
     /// Characters of the story, 200 to 4000.
@@ -47,7 +46,7 @@ pub(super) struct Headline {
     title: String,
     /// When it was published, if it says so.
     published: Option<String>,
-    /// The way to its story.
+    /// The id of its story.
     hop_id: String,
 }
 
@@ -63,7 +62,6 @@ pub(super) struct NewsData {
     story: Option<String>,
 }
 
-/// What a call wants.
 enum Wish<'a> {
     Search(&'a str),
     Story(&'a str),
@@ -103,7 +101,7 @@ impl NewsInput {
 }
 
 fn closed() -> ToolError {
-    ToolError::Failed("there is no such hop_id: each works once, for a day; search again for new ones".into())
+    ToolError::Failed("unknown hop_id: each works once, for a day; search again for new ones".into())
 }
 
 #[async_trait]
@@ -133,7 +131,7 @@ impl Tool for HeadlineSearch {
 }
 
 async fn search(url: &Url, most: usize, context: &ToolContext) -> Result<Output<NewsData>, ToolError> {
-    let cache = Cache::new(&context.layout, "news", FRESH);
+    let cache = Cache::new(&context.layout, "news", MAX_AGE_SECONDS);
     let (items, kept) = match cache.get(url.as_str()) {
         Some(items) => (items, "hit"),
         None => {
@@ -157,7 +155,7 @@ async fn search(url: &Url, most: usize, context: &ToolContext) -> Result<Output<
         items.iter().map(|item| (field(item, "link"), field(item, "title"))).collect();
     let hops = Hops::new(&context.layout)
         .open(&stories)
-        .map_err(|error| ToolError::Failed(format!("the ways to the stories cannot be kept: {error}")))?;
+        .map_err(|error| ToolError::Failed(format!("cannot write the ids of the stories: {error}")))?;
     let headlines: Vec<Headline> = items
         .iter()
         .zip(hops)
@@ -173,7 +171,7 @@ async fn search(url: &Url, most: usize, context: &ToolContext) -> Result<Output<
         shown.push_str(&format!("- {} [{published}] hop_id: {}\n", headline.title, headline.hop_id));
     }
     if headlines.is_empty() {
-        shown = "There are no headlines about that.".into();
+        shown = "No headlines were found. Try fewer or other words.".into();
     }
     let summary = format!("{} headlines", headlines.len());
     let data = NewsData { provider: "news".into(), cache: kept.into(), headlines, story: None };
@@ -187,7 +185,7 @@ async fn story(
     characters: usize,
     context: &ToolContext,
 ) -> Result<Output<NewsData>, ToolError> {
-    // It is used up, also when nothing comes of it.
+    // It is used up, also when the request fails.
     let hop =
         Hops::new(&context.layout).take(hop).filter(|hop| hop.url == url.as_str()).ok_or_else(closed)?;
     let page = ask(url, Service::News, context).await?;
@@ -195,7 +193,7 @@ async fn story(
         return Err(refused("the story's page", &page));
     }
     let text = plain_text(&read(page).await?)
-        .ok_or_else(|| ToolError::Failed("the story is no text that can be read".into()))?;
+        .ok_or_else(|| ToolError::Failed("the page of the story has no text".into()))?;
     let text = truncate::head(&text, characters);
     let shown = format!("{}\n{FOREIGN}\n\n{text}", hop.title);
     let data =

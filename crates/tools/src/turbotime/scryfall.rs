@@ -15,8 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 pub(super) const NAME: &str = "scryfall.lookup";
-/// A day.
-const FRESH: i64 = 24 * 3_600;
+const MAX_AGE_SECONDS: i64 = 24 * 3_600;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lookup;
@@ -80,14 +79,14 @@ impl Tool for Lookup {
 
     async fn call(&self, input: LookupInput, context: &ToolContext) -> Result<Output<CardData>, ToolError> {
         let url = input.url(context)?;
-        let cache = Cache::new(&context.layout, "scryfall", FRESH);
+        let cache = Cache::new(&context.layout, "scryfall", MAX_AGE_SECONDS);
         if let Some(card) = cache.get(url.as_str()) {
             return Ok(describe(card, "hit"));
         }
         let page = ask(&url, Service::Scryfall, context).await?;
         if page.status == 404 {
             let why = understood("Scryfall", &page.bytes).ok().and_then(|body| text(&body, "details", 300));
-            let why = why.unwrap_or_else(|| "there is no such card".into());
+            let why = why.unwrap_or_else(|| "the name or id is unknown".into());
             return Err(ToolError::Failed(format!("no card: {why}")));
         }
         if page.error.is_some() {
@@ -99,10 +98,10 @@ impl Tool for Lookup {
     }
 }
 
-/// What is kept of a card.
+/// The fields of a card that are shown.
 fn card(body: &Value) -> Result<Value, ToolError> {
     if body.get("object").and_then(Value::as_str) != Some("card") || text(body, "name", 200).is_none() {
-        return Err(ToolError::Failed("Scryfall answered with something that is no card; try later".into()));
+        return Err(ToolError::Failed("Scryfall did not answer with a card; try later".into()));
     }
     let mut card = Map::new();
     for key in [
@@ -128,7 +127,7 @@ fn card(body: &Value) -> Result<Value, ToolError> {
             card.insert(key.into(), truncate::value(value, 200, 30, 2));
         }
     }
-    // Cards with two faces say everything twice.
+    // Cards with two faces have these fields for each face.
     let faces: Vec<Value> = body
         .get("card_faces")
         .and_then(Value::as_array)

@@ -15,9 +15,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 pub(super) const NAME: &str = "steam.game_lookup";
-/// A day.
-const FRESH: i64 = 24 * 3_600;
-/// Games whose details are asked for besides a search.
+const MAX_AGE_SECONDS: i64 = 24 * 3_600;
+/// Games whose details are requested after a search.
 const MAX_DETAIL_REQUESTS: usize = 3;
 
 #[derive(Debug, Clone, Copy)]
@@ -112,7 +111,7 @@ impl Tool for GameLookup {
     }
 
     async fn call(&self, input: GameInput, context: &ToolContext) -> Result<Output<GameData>, ToolError> {
-        let cache = Cache::new(&context.layout, "steam", FRESH);
+        let cache = Cache::new(&context.layout, "steam", MAX_AGE_SECONDS);
         let mut kept = true;
         let mut games = match (input.app_id, input.words()) {
             (Some(id), None) => match details(&input, id, &cache, &mut kept, context).await? {
@@ -136,7 +135,7 @@ impl Tool for GameLookup {
     }
 }
 
-/// A reply of the store, kept or asked for.
+/// A reply of the store, from the cache or requested.
 async fn body(url: &Url, cache: &Cache, kept: &mut bool, context: &ToolContext) -> Result<Value, ToolError> {
     if let Some(body) = cache.get(url.as_str()) {
         return Ok(body);
@@ -152,9 +151,10 @@ async fn body(url: &Url, cache: &Cache, kept: &mut bool, context: &ToolContext) 
 }
 
 fn found(body: &Value, most: usize) -> Result<Vec<Value>, ToolError> {
-    let items = body.get("items").and_then(Value::as_array).ok_or_else(|| {
-        ToolError::Failed("Steam answered with something that is no list of games; try later".into())
-    })?;
+    let items = body
+        .get("items")
+        .and_then(Value::as_array)
+        .ok_or_else(|| ToolError::Failed("Steam did not answer with a list of games; try later".into()))?;
     let game = |item: &Value| {
         let price = item.get("price").and_then(|price| {
             let cents = price.get("final")?.as_f64()?;
@@ -177,9 +177,9 @@ async fn details(
     context: &ToolContext,
 ) -> Result<Option<Value>, ToolError> {
     let body = body(&input.details(id, context)?, cache, kept, context).await?;
-    let entry = body.get(id.to_string()).ok_or_else(|| {
-        ToolError::Failed("Steam answered with something that is no game; try later".into())
-    })?;
+    let entry = body
+        .get(id.to_string())
+        .ok_or_else(|| ToolError::Failed("Steam did not answer with a game; try later".into()))?;
     let Some(data) =
         entry.get("data").filter(|_| entry.get("success").and_then(Value::as_bool) == Some(true))
     else {

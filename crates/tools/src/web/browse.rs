@@ -1,4 +1,4 @@
-//! Reading pages: their text, their links, or a list of things with prices.
+//! Reading pages: their text, their links, or lines with prices.
 
 use super::fetch::{DecodedPage, read};
 use super::get::{self, FetchRequest};
@@ -14,25 +14,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Bytes of a page at most.
-const PAGE: u64 = 2_000_000;
-/// How long a page may take.
+const MAX_PAGE_BYTES: u64 = 2_000_000;
 const DEADLINE: Duration = Duration::from_secs(30);
-/// Characters that a call may ask for.
 const MAX_TEXT_CHARS: usize = 8_000;
-/// Links that are listed.
 const MAX_LINKS: usize = 200;
 
-/// What is taken from a page.
+/// The part of a page to extract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Extract {
-    /// Its text.
     #[default]
     Text,
-    /// Lines with a price, and the headings that they stand under.
     Menu,
-    /// Its links.
     Links,
 }
 
@@ -102,14 +95,15 @@ impl Tool for ScrapePage {
     }
 
     async fn call(&self, input: ScrapeInput, context: &ToolContext) -> Result<Output<PageData>, ToolError> {
-        let selector = match input.css_selector.trim() {
-            "" => None,
-            text => Some(Selector::parse(text).map_err(|error| {
-                ToolError::Usage(format!("the css_selector cannot be understood: {error}."))
-            })?),
-        };
-        let read = read(get::page(FetchRequest::page(&input.url, PAGE, DEADLINE), context).await?).await?;
-        let work = move || scrape(&read, input.extract, selector.as_ref(), input.max_length);
+        let selector =
+            match input.css_selector.trim() {
+                "" => None,
+                text => Some(Selector::parse(text).map_err(|error| {
+                    ToolError::Usage(format!("the css_selector cannot be parsed: {error}."))
+                })?),
+            };
+        let page = fetch_page(&input.url, context).await?;
+        let work = move || scrape(&page, input.extract, selector.as_ref(), input.max_length);
         on_another_thread(work).await
     }
 }
@@ -144,17 +138,21 @@ impl Tool for BrowseWeb {
     }
 
     async fn call(&self, input: BrowseInput, context: &ToolContext) -> Result<Output<PageData>, ToolError> {
-        let read = read(get::page(FetchRequest::page(&input.url, PAGE, DEADLINE), context).await?).await?;
+        let page = fetch_page(&input.url, context).await?;
         on_another_thread(move || {
-            let base = read.base()?;
-            let words = match &read.document {
+            let base = page.base()?;
+            let words = match &page.document {
                 Some(document) => text(document, &document.main_part(), Style::Links, &base),
-                None => read.content.clone().unwrap_or_else(|| read.no_text()),
+                None => page.content.clone().unwrap_or_else(|| page.no_text()),
             };
-            Ok(describe(&read, words, Vec::new(), None, input.max_length))
+            Ok(describe(&page, words, Vec::new(), None, input.max_length))
         })
         .await
     }
+}
+
+async fn fetch_page(url: &str, context: &ToolContext) -> Result<DecodedPage, ToolError> {
+    read(get::page(FetchRequest::page(url, MAX_PAGE_BYTES, DEADLINE), context).await?).await
 }
 
 async fn on_another_thread(
@@ -175,7 +173,7 @@ fn scrape(
     let Some(document) = &read.document else {
         if selector.is_some() || extract == Extract::Links {
             return Err(ToolError::Failed(format!(
-                "{} is no HTML page ({}); read it with web_fetch",
+                "{} is not an HTML page ({}); read it with web_fetch",
                 read.page.url, read.page.content_type
             )));
         }
@@ -186,7 +184,7 @@ fn scrape(
     let selected =
         selector.map(|selector| selector.select(document)).transpose().map_err(ToolError::Failed)?;
     let tops = match &selected {
-        // What lies in another selected element comes with it.
+        // A selected element inside another comes with it.
         Some(ids) => ids.iter().copied().filter(|id| !has_one_above(document, *id, ids)).collect(),
         None if extract == Extract::Links => document.whole(),
         None => document.main_part(),
@@ -222,7 +220,7 @@ fn menu(document: &Document, words: &str, base: &Url) -> String {
     text(document, &tops, Style::Plain, base)
 }
 
-/// The lines with a price in them, each group under the heading that it stands under.
+/// The lines with a price, each group under its heading.
 fn priced(words: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut heading = None;
@@ -266,9 +264,7 @@ fn describe(
     let cut = shown != words || read.page.truncated || read.document.as_ref().is_some_and(|page| page.cut);
     let empty = match selected {
         Some(0) => "[the selector selects nothing on this page]",
-        _ => {
-            "[there is nothing of this kind on the page; it may be written by scripts, which do not run here]"
-        }
+        _ => "[nothing of this kind is on the page; it may be written by scripts, which do not run here]",
     };
     let body = if words.trim().is_empty() { empty.to_string() } else { shown.clone() };
     let data = PageData {

@@ -1,7 +1,7 @@
 //! The web: pages, searches, feeds and downloads.
 //!
-//! The gate judges every address before a tool is called; [`get`] asks it again with the addresses that a name really has,
-//! and for every redirect. Results say that they come from the web: what stands in them is somebody else's text.
+//! The gate judges every URL before a tool is called; [`get`] asks it again with the addresses that the host name resolves
+//! to, and for every redirect. Results are marked as coming from the web, since their text is untrusted.
 
 mod browse;
 mod charset;

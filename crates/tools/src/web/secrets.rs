@@ -1,8 +1,8 @@
-//! Headers that the operator adds to requests for a domain, and that nobody gets to see.
+//! Secret headers that the operator adds to requests for a domain.
 //!
-//! `web.domain_secrets` is `{"domain": {"Header": "Bearer $VARIABLE"}}`. The longest domain that fits wins, and it is asked
-//! for again on every hop, so a header never goes to another host. Whatever a server sends back is looked through for the
-//! values before anybody else sees it.
+//! `web.domain_secrets` is `{"domain": {"Header": "Bearer $VARIABLE"}}`. The longest domain that fits wins, and it is
+//! determined again on every hop, so a header never goes to another host. Every response is searched for the values before
+//! it is passed on.
 
 use crate::result::ToolError;
 use marvin_base::environment::Environment;
@@ -12,7 +12,7 @@ use marvin_gate::network::{Destination, Host};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-/// Values that must not show.
+/// Secret values to black out.
 #[derive(Default)]
 pub(crate) struct Needles {
     values: Vec<Vec<u8>>,
@@ -20,12 +20,12 @@ pub(crate) struct Needles {
 }
 
 impl Needles {
-    /// Looks for a value from now on, in the forms in which a server may send it back.
+    /// Adds a value, in the encodings in which a server may send it back.
     pub(crate) fn add(&mut self, value: &str) {
         /// Shorter ones would black out ordinary text.
-        const SHORTEST: usize = 4;
+        const MIN_SECRET_BYTES: usize = 4;
         let value = value.trim();
-        if value.len() < SHORTEST {
+        if value.len() < MIN_SECRET_BYTES {
             return;
         }
         let percent: String = value.bytes().fold(String::new(), |mut text, byte| {
@@ -56,11 +56,10 @@ impl Needles {
                 self.values.push(form);
             }
         }
-        // The longest first: it may hold a shorter one.
+        // The longest first: it may contain a shorter one.
         self.values.sort_by_key(|form| std::cmp::Reverse(form.len()));
     }
 
-    /// Bytes of the longest form.
     pub(crate) fn longest(&self) -> usize {
         self.longest
     }
@@ -114,7 +113,6 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// The setting as it was written.
 fn table_of(settings: &Settings) -> Result<Map<String, Value>, ToolError> {
     match settings.given(&table::WEB_DOMAIN_SECRETS) {
         None => Ok(Map::new()),
@@ -163,7 +161,7 @@ pub(crate) fn headers_for(
     for (name, template) in wanted {
         let template = template
             .as_str()
-            .ok_or_else(|| wrong(&format!("the header `{name}` of `{domain}` is no text")))?;
+            .ok_or_else(|| wrong(&format!("the header `{name}` of `{domain}` is not a text")))?;
         let value = fill(template, environment, needles).map_err(|variable| {
             ToolError::Failed(format!(
                 "the header `{name}` for {domain} needs the variable {variable}, which is not set. Tell the person to set \
@@ -214,7 +212,7 @@ fn name_at(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len()))
 }
 
-/// The secret values of `web.domain_secrets` with the names of their variables, for the redactor.
+/// Secret values of `web.domain_secrets` with the names of their variables, for the redactor.
 #[must_use]
 pub fn domain_secrets(settings: &Settings, environment: &Environment) -> Vec<(String, String)> {
     let mut found = Vec::new();

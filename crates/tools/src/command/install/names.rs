@@ -1,10 +1,10 @@
-//! Names of packages, and nothing else: no flags, no addresses, no paths, no aliases.
+//! Validation of package names: no flags, no URLs, no paths, no aliases.
 
 use super::Ecosystem;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// What managers take for a file of this name, where one lies there.
+/// Extensions that make managers take a name for a file.
 const ARCHIVES: [&str; 15] = [
     ".tgz",
     ".tar",
@@ -22,7 +22,6 @@ const ARCHIVES: [&str; 15] = [
     ".egg",
     ".crate",
 ];
-/// Longer ones are no names.
 const MAX_PACKAGE_NAME_BYTES: usize = 200;
 
 macro_rules! pattern {
@@ -48,10 +47,10 @@ pattern!(
     r"^[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)+(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*(?:@[A-Za-z0-9][A-Za-z0-9.+_-]*)?$"
 );
 
-/// Is each of these the name of a package?
+/// Checks that each of these is the name of a package.
 ///
 /// # Errors
-/// What is wrong with the first that is not.
+/// Names the first that is not.
 pub(super) fn check(packages: &[String], ecosystem: Ecosystem) -> Result<(), String> {
     if packages.is_empty() {
         return Err("install_packages needs `packages`: a list of names.".to_string());

@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
-/// What a run came to, as far as it is known.
+/// Counts and names of a run, as far as they are known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) passed: u64,
     pub(super) failed: u64,
     pub(super) skipped: u64,
-    /// Tests that could not be run: a file that cannot be loaded, a fixture that breaks.
+    /// Tests that could not be run: a file that cannot be loaded, a fixture that fails.
     pub(super) errors: u64,
     pub(super) failing: Vec<String>,
-    /// Names of tests that were executed and of tests that were not, with how often each occurs; empty where the runner does
-    /// not name them.
+    /// Names of executed and of skipped tests, with how often each occurs; empty where the runner does not name them.
     pub(super) executed: BTreeMap<String, u64>,
     pub(super) left_out: BTreeMap<String, u64>,
 }
@@ -22,7 +21,7 @@ impl Counts {
         self.passed + self.failed + self.skipped + self.errors
     }
 
-    /// Notes a test by its name.
+    /// Counts a test by its name.
     pub(super) fn note(&mut self, name: &str, is_executed: bool) {
         let names = if is_executed { &mut self.executed } else { &mut self.left_out };
         *names.entry(name.to_string()).or_default() += 1;

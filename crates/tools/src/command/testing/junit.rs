@@ -1,4 +1,4 @@
-//! JUnit reports, as pytest writes them.
+//! Parser of JUnit reports, as pytest writes them.
 
 use super::counts::Counts;
 use std::path::Path;
@@ -97,7 +97,7 @@ impl Tag<'_> {
     }
 }
 
-/// The tags of a document, in order; comments, declarations and character data are no tags.
+/// The tags of a document, in order; comments, declarations and character data are skipped.
 fn tags(text: &str) -> impl Iterator<Item = Tag<'_>> {
     let mut rest = text;
     std::iter::from_fn(move || {

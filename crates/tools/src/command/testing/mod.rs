@@ -1,8 +1,8 @@
-//! Running tests: what passed, what failed and which, for the runners of several languages.
+//! Running tests: counts and names of failing tests, for the runners of several languages.
 //!
 //! The counts come from the runner's own report where it can write one ([`junit`] for pytest, [`tap`] for node,
-//! [`gotest`] for go), kept in the private temporary directory, and from nothing else; of other runners from what they print
-//! ([`libtest`], [`summary`]). Text that a test prints is not taken for a report. A run in which no test was executed is no success.
+//! [`gotest`] for go), kept in the private temporary directory, and from nothing else; of other runners from their output
+//! ([`libtest`], [`summary`]). Text that a test prints is not taken for a report. A run without an executed test has failed.
 
 mod counts;
 mod detect;

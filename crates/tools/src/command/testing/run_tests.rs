@@ -18,8 +18,8 @@ use std::path::Path;
 
 pub(crate) const RUN_TESTS: &str = "run_tests";
 
-/// Seconds that tests have when neither the call nor the setting gives them more.
-const LEAST: u64 = 300;
+/// Timeout in seconds when neither the call nor the setting gives more.
+const MIN_TIMEOUT_SECONDS: u64 = 300;
 /// Bytes of each stream that are kept, for counting.
 pub(super) const MAX_STREAM_BYTES: usize = 8 * 1024 * 1024;
 /// Failing tests that are listed for the model, and in the facts.
@@ -35,26 +35,25 @@ pub struct TestsData {
     pub runner: Runner,
     /// The line that was run, without the flags for the report.
     pub command: String,
-    /// Its exit code; none when it was ended.
+    /// Its exit code; none when it was killed.
     pub exit_code: Option<i32>,
-    /// Figures; none where they are not known.
+    /// Counts; none where they are unknown.
     pub passed: Option<u64>,
     pub failed: Option<u64>,
     pub skipped: Option<u64>,
     pub errors: Option<u64>,
     /// All of them together.
     pub collected: Option<u64>,
-    /// Names of the tests that failed or broke.
+    /// Names of the tests that failed or could not be run.
     pub failing_tests: Vec<String>,
-    /// Where the figures come from: junit, tap, json, text, or none.
+    /// Source of the counts: junit, tap, json, text, or none.
     pub report: &'static str,
-    /// Seconds that it took.
+    /// In seconds.
     pub duration: f64,
-    /// Whether its deadline passed.
     pub timed_out: bool,
-    /// What contained it.
+    /// The sandbox that it had.
     pub sandbox: &'static str,
-    /// What it changed and should not have: git's configuration and hooks, the record, the tickets.
+    /// Protected files that it changed: git's configuration and hooks, the record, the tickets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tampered: Vec<String>,
 }
@@ -77,31 +76,31 @@ impl Tool for RunTests {
     }
 
     fn intents(input: &TestsInput, context: &ToolContext) -> Vec<Intent> {
-        // Without a plan nothing is run; why, is said by the call.
+        // Without a plan nothing is run, and the call returns the error.
         plan(input, context).map(|plan| vec![Intent::Command { line: plan.line }]).unwrap_or_default()
     }
 
     async fn call(&self, input: TestsInput, context: &ToolContext) -> Result<Output<TestsData>, ToolError> {
         let plan = plan(&input, context)?;
-        let room = PrivateTempDir::new()?;
-        let mut child = child(&plan, room.path(), context)?;
+        let private = PrivateTempDir::new()?;
+        let mut child = child(&plan, private.path(), context)?;
         child.deadline = seconds(input.timeout, context);
         if input.timeout.is_none() {
-            child.deadline = child.deadline.max(std::time::Duration::from_secs(LEAST));
+            child.deadline = child.deadline.max(std::time::Duration::from_secs(MIN_TIMEOUT_SECONDS));
         }
         child.keep = MAX_STREAM_BYTES;
-        let done = contained(child, room.policy(context)?, context).await?;
-        let (counts, report) = count(&plan, &done, room.path(), context)?;
+        let done = contained(child, private.policy(context)?, context).await?;
+        let (counts, report) = count(&plan, &done, private.path(), context)?;
         Ok(describe(plan, &done, counts.as_ref(), report, context))
     }
 }
 
-/// The report that a runner writes, in the private directory.
+/// Name of the runner's report in the private directory.
 const REPORT: &str = "marvin-report";
 
 /// Adds the flags that make a runner report.
-pub(super) fn report_words(runner: Runner, words: &mut Vec<String>, room: &Path) {
-    let report = room.join(REPORT).display().to_string();
+pub(super) fn report_words(runner: Runner, words: &mut Vec<String>, private: &Path) {
+    let report = private.join(REPORT).display().to_string();
     match runner {
         Runner::Pytest => words.push(format!("--junitxml={report}")),
         Runner::Node => {
@@ -119,9 +118,9 @@ pub(super) fn report_words(runner: Runner, words: &mut Vec<String>, room: &Path)
 }
 
 /// The program with the flags that make it report.
-fn child(plan: &Plan, room: &Path, context: &ToolContext) -> Result<JudgedCommand, ToolError> {
+fn child(plan: &Plan, private: &Path, context: &ToolContext) -> Result<JudgedCommand, ToolError> {
     let mut words = plan.words.clone();
-    report_words(plan.runner, &mut words, room);
+    report_words(plan.runner, &mut words, private);
     let mut child = context.judged(&plan.line)?.with_words(&words);
     for (name, value) in [("NO_COLOR", "1"), ("FORCE_COLOR", "0"), ("CARGO_TERM_COLOR", "never"), ("CI", "1")]
     {
@@ -130,26 +129,26 @@ fn child(plan: &Plan, room: &Path, context: &ToolContext) -> Result<JudgedComman
     child.set.insert("PYTHONUNBUFFERED".into(), "1".into());
     if plan.runner == Runner::Go {
         // Its usual cache lies outside the workspace, where nothing can be written.
-        child.set.insert("GOCACHE".into(), room.join("go-build").display().to_string());
+        child.set.insert("GOCACHE".into(), private.join("go-build").display().to_string());
     }
     detect::with_virtual_environment(&mut child, context.workspace()?.root());
     Ok(child)
 }
 
-/// A report of more bytes is no report.
+/// A larger report is ignored.
 const MAX_REPORT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The figures, and where they come from.
+/// The counts, and their source.
 pub(super) fn count(
     plan: &Plan,
     done: &ContainedRun,
-    room: &Path,
+    private: &Path,
     context: &ToolContext,
 ) -> Result<(Option<Counts>, &'static str), ToolError> {
     let root = context.workspace()?.root();
     let report = || {
         // The tests could put anything there: a link, a pipe, a report without end.
-        let bytes = files::read(&room.join(REPORT), MAX_REPORT_BYTES, Links::Refuse).ok()?;
+        let bytes = files::read(&private.join(REPORT), MAX_REPORT_BYTES, Links::Refuse).ok()?;
         (bytes.len() as u64 <= MAX_REPORT_BYTES).then_some(bytes)
     };
     let report = || report().map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -165,14 +164,14 @@ pub(super) fn count(
     let (stdout, stderr) = (done.outcome.stdout.text(), done.outcome.stderr.text());
     let ended = done.code().is_some();
     Ok(match plan.runner {
-        // These write a report when they come to their end. Without it, what was printed proves nothing: a test that ends
-        // the whole process can print anything before.
+        // These write a report at their end. Without it, the output proves nothing: a test that ends the whole process can
+        // print anything before.
         Runner::Pytest | Runner::Node | Runner::Go => (ended.then(Counts::default), "none"),
         Runner::Auto | Runner::Cargo | Runner::Command => {
             let none = || plan.runner != Runner::Command || summary::says_none(&stdout, &stderr);
             match summary::read(&stdout, &stderr, done.code() == Some(0)) {
                 Some(counts) => (Some(counts), "text"),
-                // Cargo always says how many tests it ran, unless it ran none or was ended before it could.
+                // Cargo always prints how many tests it ran, unless it ran none or was killed before.
                 None if ended && none() => (Some(Counts::default()), "none"),
                 None => (None, "none"),
             }
@@ -180,11 +179,10 @@ pub(super) fn count(
     })
 }
 
-/// Bytes of a file that is looked at for its tests.
 const MAX_TEST_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Node's report. Node counts a file without tests as one that passed, and so it counts a file that ended the process before
-/// its tests were done. That a file ended well is not a test; where it has some, it is an error that none was reported.
+/// Counts node's report. Node counts a file without tests as a passed test, also a file that ended the process before its
+/// tests were done. Such a file is not a test; where it has tests, it is an error that none was reported.
 fn node(text: &str, plan: &Plan, root: &Path) -> Option<Counts> {
     let mut counts = tap::read(text)?;
     let is_file = |name: &str| {
@@ -194,7 +192,7 @@ fn node(text: &str, plan: &Plan, root: &Path) -> Option<Counts> {
         });
         is_script && (path.is_absolute() || is_test(path)) && root.join(path).is_file()
     };
-    // Which tests are left out is not always reported.
+    // Tests that a filter leaves out are not always reported.
     let picked = plan.words.iter().skip(2).any(|word| word.starts_with("--test-"));
     for file in tap::files(text, is_file) {
         counts.passed = counts.passed.saturating_sub(1);
@@ -211,7 +209,7 @@ fn node(text: &str, plan: &Plan, root: &Path) -> Option<Counts> {
     Some(counts)
 }
 
-/// Is this a name that node takes for one of a file of tests?
+/// Whether node takes a file of this name for a test file.
 fn is_test(path: &Path) -> bool {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     stem == "test"
@@ -219,18 +217,17 @@ fn is_test(path: &Path) -> bool {
         || [".test", "-test", "_test"].iter().any(|end| stem.ends_with(end))
 }
 
-/// Why the run is no success; none when it is one.
+/// Why the run has failed; none when it has not.
 fn verdict(done: &ContainedRun, counts: Option<&Counts>) -> Option<String> {
-    let ended = done.error();
-    let Some(counts) = counts else { return ended };
+    let error = done.error();
+    let Some(counts) = counts else { return error };
     let wrong = counts.failed + counts.errors > 0;
-    match ended {
-        Some(ended) if wrong => Some(format!("{} ({ended})", counts.words())),
-        // It failed although no test did.
-        Some(ended) if counts.ran() > 0 => {
-            Some(format!("{ended}, though no test failed: {}", counts.words()))
+    match error {
+        Some(error) if wrong => Some(format!("{} ({error})", counts.words())),
+        Some(error) if counts.ran() > 0 => {
+            Some(format!("{error}, though no test failed: {}", counts.words()))
         }
-        Some(ended) => Some(format!("{ended}; no test was executed")),
+        Some(error) => Some(format!("{error}; no test was executed")),
         None if wrong => Some(format!("{}, though the exit code is 0", counts.words())),
         None if counts.ran() == 0 && counts.skipped > 0 => {
             Some(format!("no test was executed: {} skipped", counts.skipped))
@@ -270,11 +267,11 @@ pub(super) fn describe(
             text.push_str(&format!("  … and {} more\n", failing.len() - MAX_FAILURES_FOR_MODEL));
         }
     }
-    let said = match plan.runner {
+    let output = match plan.runner {
         Runner::Go => OutputText::from_run_with_stdout(gotest::text(&done.outcome.stdout.text()), done),
         _ => OutputText::from_run(done),
     };
-    text.push_str(&said.text);
+    text.push_str(&output.text);
     let number = |pick: fn(&Counts) -> u64| counts.map(pick);
     let data = TestsData {
         runner: plan.runner,
@@ -292,6 +289,6 @@ pub(super) fn describe(
         sandbox: done.sandbox,
         tampered: done.tampered.clone(),
     };
-    let confidence = if said.whole.is_some() { Confidence::Summarized } else { Confidence::Verbatim };
-    Output { error, confidence, whole: said.whole, ..Output::new(summary, text, data) }
+    let confidence = if output.whole.is_some() { Confidence::Summarized } else { Confidence::Verbatim };
+    Output { error, confidence, whole: output.whole, ..Output::new(summary, text, data) }
 }

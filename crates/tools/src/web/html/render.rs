@@ -1,10 +1,9 @@
-//! A page as text that can be read.
+//! Rendering a page as plain text.
 
 use super::tree::{Document, NodeId, ROOT};
 use reqwest::Url;
 use std::collections::BTreeSet;
 
-/// How a page is written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     /// Text only.
@@ -13,12 +12,12 @@ pub(crate) enum Style {
     Links,
 }
 
-/// Elements whose content nobody reads.
+/// Elements whose content is not shown.
 const SILENT: [&str; 17] = [
     "script", "style", "template", "svg", "math", "head", "iframe", "canvas", "audio", "video", "object",
     "noembed", "noframes", "datalist", "select", "textarea", "map",
 ];
-/// Elements that stand in lines of their own.
+/// Elements on lines of their own.
 const LINES: [&str; 40] = [
     "address",
     "article",
@@ -71,7 +70,6 @@ pub(crate) fn title(document: &Document) -> String {
     text.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Is the element meant not to be seen?
 fn is_hidden(document: &Document, id: NodeId) -> bool {
     let style = document.attribute(id, "style").unwrap_or_default();
     let style: String = style.chars().filter(|c| !c.is_whitespace()).collect::<String>().to_ascii_lowercase();
@@ -98,7 +96,7 @@ fn own_base(document: &Document, base: &Url) -> Url {
     address.and_then(|address| base.join(address).ok()).unwrap_or_else(|| base.clone())
 }
 
-/// Goes through the tree without recursion: the depth is bounded, but the stack of a thread is small too.
+/// Walks the tree without recursion: the depth is bounded, but the stack of a thread is small too.
 fn write(document: &Document, top: NodeId, style: Style, base: &Url, page: &mut Page) {
     enum Step {
         Open(NodeId),
@@ -113,7 +111,7 @@ fn write(document: &Document, top: NodeId, style: Style, base: &Url, page: &mut 
                     continue;
                 }
                 let name = document.name(id).unwrap_or_default();
-                // What was asked for itself is shown, whatever it is.
+                // The selected element itself is always shown.
                 if id != top && (SILENT.contains(&name) || is_hidden(document, id)) {
                     continue;
                 }
@@ -242,7 +240,7 @@ impl Page {
     }
 }
 
-/// Where a link leads, if that is a page.
+/// The target of a link, if it is a page.
 fn address(document: &Document, id: NodeId, base: &Url) -> Option<Url> {
     let target = document.attribute(id, "href")?.trim();
     if target.is_empty() || target.starts_with('#') {
@@ -277,7 +275,7 @@ pub(crate) fn links(document: &Document, tops: &[NodeId], base: &Url, most: usiz
 }
 
 impl Document {
-    /// The part of a page that is worth reading: its main part where it says so, else everything.
+    /// The main part of a page where it names one, else the whole.
     pub(crate) fn main_part(&self) -> Vec<NodeId> {
         let named = |wanted: &str| {
             self.elements().find(|id| {
@@ -292,7 +290,6 @@ impl Document {
             .map_or_else(|| vec![ROOT], |id| vec![id])
     }
 
-    /// Everything.
     pub(crate) fn whole(&self) -> Vec<NodeId> {
         vec![ROOT]
     }

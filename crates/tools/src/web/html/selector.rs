@@ -1,9 +1,9 @@
-//! CSS selectors, the part of them that people write: names, classes, ids, attributes, four combinators, commas, and
-//! `:first-child`, `:last-child`, `:nth-child(N)`.
+//! A subset of CSS selectors: names, classes, ids, attributes, four combinators, commas, and `:first-child`,
+//! `:last-child`, `:nth-child(N)`.
 
 use super::tree::{Document, NodeId};
 
-/// Steps of comparing that one search may take: a selector must not be able to ask for hours.
+/// Comparisons of one search, so that a hostile selector cannot take hours.
 const MAX_MATCH_STEPS: usize = 20_000_000;
 
 /// How an attribute is compared.
@@ -42,38 +42,38 @@ type Compound = Vec<Condition>;
 /// A selector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Selector {
-    /// Alternatives; each is the last compound, and what must come before it, nearest first.
+    /// Alternatives; each is the last compound and those that must precede it, nearest first.
     alternatives: Vec<(Compound, Vec<(Relation, Compound)>)>,
 }
 
 impl Selector {
-    /// Understands a selector.
+    /// Parses a selector.
     ///
     /// # Errors
-    /// What cannot be understood.
+    /// Names the part that cannot be parsed.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         if text.len() > 500 {
             return Err("the selector is longer than 500 characters".into());
         }
-        let mut reader = SelectorParser { rest: text.trim() };
+        let mut parser = SelectorParser { rest: text.trim() };
         let mut alternatives = Vec::new();
         loop {
-            alternatives.push(reader.alternative()?);
-            reader.space();
-            if reader.rest.is_empty() {
+            alternatives.push(parser.alternative()?);
+            parser.space();
+            if parser.rest.is_empty() {
                 return Ok(Selector { alternatives });
             }
-            if !reader.take(',') {
-                return Err(format!("`{}` cannot be understood", reader.rest));
+            if !parser.take(',') {
+                return Err(parser.unexpected());
             }
-            reader.space();
+            parser.space();
         }
     }
 
-    /// The elements that it selects, in the order of the page.
+    /// The selected elements, in the order of the page.
     ///
     /// # Errors
-    /// When the page makes it too much work.
+    /// When it takes too many comparisons on this page.
     pub(crate) fn select(&self, document: &Document) -> Result<Vec<NodeId>, String> {
         let mut steps = 0;
         let mut found = Vec::new();
@@ -121,7 +121,7 @@ fn siblings(document: &Document, id: NodeId) -> Vec<NodeId> {
     all.iter().copied().filter(|sibling| document.name(*sibling).is_some()).collect()
 }
 
-/// Does something before the element satisfy the rest of the selector?
+/// Whether some element before this one satisfies the rest of the selector.
 fn leads(document: &Document, id: NodeId, before: &[(Relation, Compound)], steps: &mut usize) -> bool {
     let Some(((relation, compound), rest)) = before.split_first() else { return true };
     if *steps > MAX_MATCH_STEPS {
@@ -166,6 +166,10 @@ impl<'t> SelectorParser<'t> {
         }
     }
 
+    fn unexpected(&self) -> String {
+        format!("`{}` cannot be parsed", self.rest)
+    }
+
     fn space(&mut self) -> bool {
         let before = self.rest.len();
         self.rest = self.rest.trim_start();
@@ -197,7 +201,7 @@ impl<'t> SelectorParser<'t> {
                 Some('+') => Relation::Next,
                 Some('~') => Relation::Later,
                 Some(_) if spaced => Relation::Below,
-                Some(_) => return Err(format!("`{}` cannot be understood", self.rest)),
+                Some(_) => return Err(self.unexpected()),
             };
             if relation != Relation::Below {
                 let mut rest = self.rest.chars();
@@ -229,7 +233,7 @@ impl<'t> SelectorParser<'t> {
             } else if self.rest.len() == start {
                 return Err(match self.rest.is_empty() {
                     true => "an element is missing at the end".into(),
-                    false => format!("`{}` cannot be understood", self.rest),
+                    false => self.unexpected(),
                 });
             } else {
                 return Ok(compound);

@@ -1,15 +1,15 @@
 //! The environment of a verification: runner and interpreter from outside the workspace, caches private and empty.
 //!
 //! Agents cannot change the environment of this process, but variables of a shell that was started inside the project
-//! (`direnv`, an activated environment) lead into it. What steers runners is taken away; the rest stays, since honest tests may
-//! need it.
+//! (`direnv`, an activated environment) lead into it. Variables that steer runners are removed; the rest stays, since honest
+//! tests may need it.
 
 use super::super::detect::{Plan, Runner};
 use super::seal::TestSeal;
 use marvin_base::child::Child;
 use std::path::{Path, PathBuf};
 
-/// Starts of names of variables that steer runners, interpreters, compilers or package managers.
+/// Prefixes of variables that steer runners, interpreters, compilers or package managers.
 const STEERING_PREFIXES: [&str; 39] = [
     "PYTHON",
     "PYTEST_",
@@ -87,7 +87,7 @@ const STEERING_NAMES: [&str; 33] = [
     "TEST_OPTS",
     "DENO_DIR",
 ];
-/// Variables of these kinds that say where an installation is, and stay.
+/// Variables of these kinds that name the directory of an installation, and stay.
 const INSTALLATION_VARIABLES: [&str; 9] = [
     "CARGO_HOME",
     "GOROOT",
@@ -106,7 +106,7 @@ fn steers(name: &str) -> bool {
     (has_prefix || STEERING_NAMES.contains(&name)) && !INSTALLATION_VARIABLES.contains(&name)
 }
 
-/// Whether a directory lies in the workspace, by name or in truth.
+/// Whether a directory lies in the workspace, by its path or its resolved path.
 fn is_inside(directory: &Path, workspace: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     directory.starts_with(workspace) || real(directory).starts_with(real(workspace))
@@ -121,7 +121,7 @@ pub(super) fn outside_path(path: &str, workspace: &Path) -> String {
     path.split(':').filter(is_kept).collect::<Vec<_>>().join(":")
 }
 
-/// Gives a child the environment of a verification. `private` is an empty directory of its own, `copy` the tree that it works in.
+/// Sets the environment of a verification. `private` is an empty directory of the child, `copy` the tree that it works in.
 pub(super) fn environment(
     child: &mut Child,
     private: &Path,
@@ -170,10 +170,10 @@ pub(super) fn environment(
     }
 }
 
-/// The project's own Python, where it was sealed: one that was planted later is not used.
+/// The project's own virtual environment, where it was sealed: one that was planted later is not used.
 fn virtual_environment(copy: &Path, seal: Option<&TestSeal>) -> Option<PathBuf> {
     let sealed = |name: &str| match seal.and_then(|seal| seal.dependencies.as_ref()) {
-        // A seal for longer than a turn does not know this machine's packages.
+        // A seal that outlives a turn does not contain this machine's packages.
         None => true,
         Some(packages) => packages.contains_key(name),
     };

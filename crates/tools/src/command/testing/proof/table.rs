@@ -1,4 +1,4 @@
-//! The table of files that steer a test runner, and the digests of what counts in them.
+//! The table of files that steer a test runner, and the digests of their relevant sections.
 //!
 //! Rows are data (`steering.toml`). Of a manifest only the sections count that steer tests: an agent may add a dependency or
 //! change a version, but not which tests are collected. A file that cannot be parsed counts whole: doubt never means equal.
@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 
 /// Separates the path from the section in a key of a seal.
 pub(super) const SECTION: char = '#';
-/// Marks an entry of a section to which others may be added.
+/// Separates an open section, to which entries may be added, from an entry.
 pub(super) const ENTRY: &str = "+/";
 
 const SOURCE: &str = include_str!("steering.toml");
@@ -95,7 +95,6 @@ pub(super) struct Table {
     modules: BTreeSet<String>,
 }
 
-/// The table; the error says what is wrong with it.
 pub(super) static TABLE: LazyLock<Result<Table, String>> = LazyLock::new(Table::load);
 
 impl Table {
@@ -130,7 +129,7 @@ impl Table {
         found.into_iter().filter_map(|at| self.rows.get(at)).filter(move |row| row.ecosystem.steers(runner))
     }
 
-    /// The digests of what steers in a file, by `PATH` or `PATH#SECTION`.
+    /// The digests of the relevant sections of a file, by `PATH` or `PATH#SECTION`.
     pub(super) fn digests(&self, path: &Path, bytes: &[u8], runner: Runner) -> BTreeMap<String, String> {
         let mut digests = BTreeMap::new();
         let name = path.to_string_lossy();
@@ -249,7 +248,7 @@ fn parse_gomod(text: &str) -> Value {
     serde_json::to_value(directives).unwrap_or_default()
 }
 
-/// What changed between two sets of digests, as sentences. Entries may be added to sections that are open.
+/// Differences between two sets of digests, as paths and sentences. Entries may be added to open sections.
 pub(super) fn compare(
     before: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,
