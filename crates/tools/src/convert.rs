@@ -109,10 +109,10 @@ fn check_unit(unit: &str) -> Result<(), ToolError> {
     })
 }
 
-fn evaluate(expression: &str) -> Result<String, String> {
+fn evaluate(expression: &str) -> Result<String, ToolError> {
     let mut context = fend_core::Context::new();
-    let result = fend_core::evaluate_with_interrupt(expression, &mut context, &Deadline::soon())?;
-    Ok(result.get_main_result().to_string())
+    let result = fend_core::evaluate_with_interrupt(expression, &mut context, &Deadline::soon());
+    Ok(result.map_err(ToolError::Failed)?.get_main_result().to_string())
 }
 
 /// Ends a calculation that takes too long.

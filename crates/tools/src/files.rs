@@ -8,6 +8,7 @@ use marvin_gate::{Intent, Refusal, RefusalKind, Touches};
 use memchr::memchr_iter;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt::Display;
 use std::sync::Arc;
 
 pub const READ_FILE: &str = "read_file";
@@ -81,9 +82,8 @@ impl Tool for ReadFile {
                 total.min(middle + 100)
             )));
         }
-        let range =
-            Range::clamp_to_text(&text, input.start_line.unwrap_or(1), input.end_line.unwrap_or(usize::MAX))
-                .map_err(|error| ToolError::Usage(format!("`{path}` {error}.")))?;
+        let (first, last) = (input.start_line.unwrap_or(1), input.end_line.unwrap_or(usize::MAX));
+        let range = Range::clamp_to_text(&path, &text, first, last)?;
         let Range { total, first, last } = range;
         let mut head = format!("{path} ({total} lines)");
         if input.start_line.is_some() || input.end_line.is_some() {
@@ -108,17 +108,24 @@ impl Range {
     /// The range, cut to the lines of the text.
     ///
     /// # Errors
-    /// What is wrong with it, to go after the name of the file.
-    pub(crate) fn clamp_to_text(text: &str, first: usize, last: usize) -> Result<Range, String> {
+    /// When it is empty or past the end.
+    pub(crate) fn clamp_to_text(
+        path: &impl Display,
+        text: &str,
+        first: usize,
+        last: usize,
+    ) -> Result<Range, ToolError> {
         let total = line_count(text);
         let range = Range { total, first: first.max(1), last: last.min(total) };
         if total > 0 && range.first > total {
-            return Err(format!("has {total} lines; line {first} is past its end"));
+            return Err(ToolError::Usage(format!(
+                "`{path}` has {total} lines; line {first} is past its end."
+            )));
         }
         if total > 0 && range.last < range.first {
-            return Err(format!(
-                "cannot be shown from line {first} to line {last}: the last comes before the first"
-            ));
+            return Err(ToolError::Usage(format!(
+                "`{path}` cannot be shown from line {first} to line {last}: the last comes before the first."
+            )));
         }
         Ok(range)
     }
@@ -285,7 +292,7 @@ mod tests {
             assert_eq!(line_count(text), text.lines().count(), "{text:?}");
             let total = line_count(text);
             for first in [1, 2, 9, 10, 99, 100, 999] {
-                let Ok(range) = Range::clamp_to_text(text, first, usize::MAX) else { continue };
+                let Ok(range) = Range::clamp_to_text(&"a", text, first, usize::MAX) else { continue };
                 let width = total.max(1).to_string().len();
                 let plain: String = text
                     .lines()

@@ -84,7 +84,10 @@ impl<D> Output<D> {
 
 impl<D: Serialize> Output<D> {
     /// The same with its facts as JSON.
-    pub(crate) fn erased(self) -> Result<Output, ToolError> {
+    ///
+    /// # Errors
+    /// When the facts cannot be written as JSON.
+    pub fn erased(self) -> Result<Output, ToolError> {
         let data = serde_json::to_value(&self.data).map_err(|error| {
             ToolError::Failed(format!("cannot write the facts of the result as JSON: {error}"))
         })?;

@@ -8,9 +8,11 @@
 //!
 //! Limits: files that a trusted program loads besides those on its command line are not checked.
 
+mod error;
 mod launch;
 mod pins;
 
+pub use error::ServerError;
 pub use launch::{Launch, NeutralDirectory};
 
 use marvin_base::environment::Environment;
@@ -19,7 +21,7 @@ use marvin_base::settings::{Origin, Settings, nearest_of, table};
 use marvin_base::{signature, truncate};
 use marvin_gate::layers::Trust;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -127,20 +129,20 @@ impl Server {
     ///
     /// # Errors
     /// When nothing of it is pinned, so that no trust is needed, or the list cannot be written.
-    pub fn trust(&self, layout: &Layout, remove: bool) -> Result<(), String> {
+    pub fn trust(&self, layout: &Layout, remove: bool) -> Result<(), ServerError> {
         let Some((name, hash)) = &self.trust else {
-            return Err(format!("`{}` stands in your own settings, so it is trusted already", self.name));
+            return Err(ServerError::AlreadyTrusted(self.name.clone()));
         };
         let list = layout.trusted();
-        let written = if remove { Trust::forget(&list, name) } else { Trust::note_hash(&list, name, hash) };
-        written.map_err(|error| error.to_string())
+        if remove { Trust::forget(&list, name)? } else { Trust::note_hash(&list, name, hash)? }
+        Ok(())
     }
 
     /// Pins a person's server that starts for the first time.
     ///
     /// # Errors
     /// When the list cannot be written.
-    pub fn pin_first(&self, layout: &Layout) -> Result<(), String> {
+    pub fn pin_first(&self, layout: &Layout) -> Result<(), ServerError> {
         match &self.trust {
             Some((name, _))
                 if self.owner == ServerOwner::Person && !Trust::read(&layout.trusted()).knows(name) =>
@@ -155,10 +157,10 @@ impl Server {
     fn check_pins(&mut self, settings: &Path, trusted: &Trust, layout: &Layout, environment: &Environment) {
         let (pinned, notes) = pins::pin(self, layout, environment);
         self.notes = notes;
-        let definition = signature::hash(&json!(self.definition));
+        let definition = signature::hash(&self.definition);
         let state = match self.owner {
             ServerOwner::Project => {
-                let hash = signature::hash(&json!({"definition": self.definition, "files": pinned}));
+                let hash = signature::hash(&PinnedProject { definition: &self.definition, files: &pinned });
                 let name = settings.with_file_name(format!("config.toml#mcp.servers.{}", self.name));
                 let state =
                     if trusted.holds(&name, &hash) { ServerState::Ready } else { ServerState::Untrusted };
@@ -167,7 +169,7 @@ impl Server {
             }
             ServerOwner::Person if pinned.is_empty() => ServerState::Ready,
             ServerOwner::Person => {
-                let hash = signature::hash(&json!(pinned));
+                let hash = signature::hash(&pinned);
                 // A person who changes the definition has decided; only its files are pinned.
                 let kind = definition.get(..16).unwrap_or(&definition);
                 let name = settings.with_file_name(format!("config.toml#mcp.servers.{}.{kind}", self.name));
@@ -178,6 +180,13 @@ impl Server {
         };
         self.state = if self.definition.enabled { state } else { ServerState::Off };
     }
+}
+
+/// A project's server as it is trusted.
+#[derive(Serialize)]
+struct PinnedProject<'a> {
+    definition: &'a Definition,
+    files: &'a BTreeMap<String, String>,
 }
 
 /// The servers that the settings name, sorted by name, and the errors of others.
@@ -208,8 +217,8 @@ pub fn read(settings: &Settings, layout: &Layout, environment: &Environment) -> 
                 problem(format!("there are more than {MAX_SERVERS} servers"));
                 break;
             }
-            match understood(&name, definition) {
-                Err(what) => problem(what),
+            match parse(&name, definition) {
+                Err(error) => problem(error.to_string()),
                 Ok(definition) => {
                     if owner == ServerOwner::Project && definition.cwd.is_some() {
                         problem("`cwd` counts only in your own settings; a project's server starts in an empty directory".into());
@@ -234,7 +243,7 @@ pub fn secrets(settings: &Settings, environment: &Environment) -> Vec<(String, S
     let mut found = Vec::new();
     for value in settings.each(&table::MCP_SERVERS) {
         for (name, definition) in objects(&value.text) {
-            let Ok(definition) = understood(&name, definition) else { continue };
+            let Ok(definition) = parse(&name, definition) else { continue };
             let of_headers = definition.headers.values().flat_map(|header| variables(header));
             for variable in definition.env.iter().cloned().chain(of_headers) {
                 if let Some(secret) = environment.get(&variable).filter(|secret| secret.len() >= 8) {
@@ -250,34 +259,36 @@ fn objects(text: &str) -> Map<String, Value> {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-fn understood(name: &str, definition: Value) -> Result<Definition, String> {
+fn parse(name: &str, definition: Value) -> Result<Definition, ServerError> {
+    let wrong = |problem: &str| Err(ServerError::Definition(problem.to_string()));
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
     if name.is_empty() || name.len() > 24 || !name.bytes().all(plain) || name.contains("__") {
-        return Err("a name is 1 to 24 small letters, digits, `-` and single `_`".into());
+        return wrong("a name is 1 to 24 small letters, digits, `-` and single `_`");
     }
     let unknown =
         definition.as_object().and_then(|map| map.keys().find(|key| !FIELDS.contains(&key.as_str())));
     if let Some(unknown) = unknown {
         let near = nearest_of(unknown, FIELDS.into_iter());
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        return Err(format!(
+        return wrong(&format!(
             "`{}` is not a key{near} (the keys are: {})",
             truncate::line(unknown, 40),
             FIELDS.join(", ")
         ));
     }
-    let definition: Definition = serde_json::from_value(definition).map_err(|error| error.to_string())?;
+    let definition: Definition =
+        serde_json::from_value(definition).map_err(|error| ServerError::Definition(error.to_string()))?;
     match (&definition.command, &definition.url) {
-        (Some(_), Some(_)) => return Err("it has a command and a url; only one is possible".into()),
-        (None, None) => return Err("it has neither a command nor a url".into()),
-        (Some(command), None) if command.trim().is_empty() => return Err("its command is empty".into()),
+        (Some(_), Some(_)) => return wrong("it has a command and a url; only one is possible"),
+        (None, None) => return wrong("it has neither a command nor a url"),
+        (Some(command), None) if command.trim().is_empty() => return wrong("its command is empty"),
         (None, Some(url)) if !url.starts_with("https://") && !url.starts_with("http://") => {
-            return Err("its url must begin with https:// or http://".into());
+            return wrong("its url must begin with https:// or http://");
         }
         _ => {}
     }
     if !(1..=86_400).contains(&definition.timeout_s) || !(1..=600).contains(&definition.startup_s) {
-        return Err("timeout_s is 1 to 86400, startup_s is 1 to 600".into());
+        return wrong("timeout_s is 1 to 86400, startup_s is 1 to 600");
     }
     Ok(definition)
 }
@@ -295,7 +306,7 @@ fn variables(text: &str) -> Vec<String> {
 ///
 /// # Errors
 /// When a variable is not set.
-pub fn filled(text: &str, environment: &Environment) -> Result<String, String> {
+pub fn filled(text: &str, environment: &Environment) -> Result<String, ServerError> {
     let mut pieces = text.split('$');
     let mut filled = pieces.next().unwrap_or_default().to_string();
     for piece in pieces {
@@ -305,7 +316,7 @@ pub fn filled(text: &str, environment: &Environment) -> Result<String, String> {
             filled.push_str(piece);
             continue;
         }
-        let value = environment.get(&name).ok_or_else(|| format!("the variable {name} is not set"))?;
+        let value = environment.get(&name).ok_or_else(|| ServerError::UnsetVariable(name.clone()))?;
         let rest = piece.trim_start_matches('{').strip_prefix(name.as_str()).unwrap_or_default();
         filled.push_str(value);
         filled.push_str(rest.strip_prefix('}').filter(|_| piece.starts_with('{')).unwrap_or(rest));
@@ -406,7 +417,7 @@ mod tests {
         let environment = Environment::from_iter([("T", "tok"), ("U", "v")]);
         assert_eq!(filled("Bearer $T", &environment).unwrap(), "Bearer tok");
         assert_eq!(filled("a${T}b$U.c $", &environment).unwrap(), "atokbv.c $");
-        assert!(filled("$NOT_THERE", &environment).unwrap_err().contains("NOT_THERE"));
+        assert!(filled("$NOT_THERE", &environment).unwrap_err().to_string().contains("NOT_THERE"));
         assert_eq!(variables("x $A ${B}y$"), ["A", "B"]);
     }
 }

@@ -68,7 +68,7 @@ pub trait DynTool: Send + Sync {
     ///
     /// # Errors
     /// When they do not fit the input.
-    fn prepare(&self, arguments: Map<String, Value>, context: &ToolContext) -> Result<PreparedCall, String>;
+    fn prepare(&self, arguments: Map<String, Value>, context: &ToolContext) -> Result<PreparedCall, ToolError>;
 }
 
 impl<T: Tool> DynTool for T {
@@ -100,9 +100,9 @@ impl<T: Tool> DynTool for T {
         schema::for_output::<T::Data>()
     }
 
-    fn prepare(&self, arguments: Map<String, Value>, context: &ToolContext) -> Result<PreparedCall, String> {
-        let input: T::Input =
-            serde_json::from_value(Value::Object(arguments)).map_err(|error| error.to_string())?;
+    fn prepare(&self, arguments: Map<String, Value>, context: &ToolContext) -> Result<PreparedCall, ToolError> {
+        let input: T::Input = serde_json::from_value(Value::Object(arguments))
+            .map_err(|error| ToolError::Usage(error.to_string()))?;
         let tool = self.clone();
         Ok(PreparedCall {
             intents: T::intents(&input, context),

@@ -1,5 +1,6 @@
 //! The connection to one server, over its standard streams or over HTTP.
 
+use super::error::ClientError;
 use marvin_agent::ProjectContext;
 use marvin_base::child::{self, Child, ChildHandle, Limits};
 use marvin_base::redact::Redactor;
@@ -73,7 +74,7 @@ impl ClientHandler for ListChanges {
 
 impl Connection {
     /// Starts the server, or connects to it, and initialises the protocol.
-    pub(super) async fn open(context: &ProjectContext, server: &Server) -> Result<Self, String> {
+    pub(super) async fn open(context: &ProjectContext, server: &Server) -> Result<Self, ClientError> {
         let changed = Arc::new(AtomicBool::new(false));
         let handler = ListChanges { changed: changed.clone() };
         let stderr_tail = StderrTail::default();
@@ -81,8 +82,7 @@ impl Connection {
             Some(url) => (over_http(context, &server.definition, url, handler).await?, None, None),
             None => {
                 let (child, neutral) = program(context, server)?;
-                let (process, (stdin, stdout, stderr)) =
-                    child::keep(&child).map_err(|error| error.to_string())?;
+                let (process, (stdin, stdout, stderr)) = child::keep(&child)?;
                 tokio::spawn(stderr_tail.clone().collect(stderr));
                 let transport =
                     AsyncRwTransport::new_client(stdout, stdin).with_max_line_length(MAX_MESSAGE_BYTES);
@@ -90,7 +90,7 @@ impl Connection {
                 match serve_client_with_lifecycle(handler, transport, mode).await {
                     Ok(service) => (service, Some(process), neutral),
                     Err(error) => {
-                        return Err(stderr_tail.append_to(&handshake_error(&error), &context.redactor).await);
+                        return Err(stderr_tail.append_to(handshake_error(&error), &context.redactor).await);
                     }
                 }
             }
@@ -107,13 +107,15 @@ impl Connection {
     }
 
     /// Its tools, within bounds.
-    pub(super) async fn list(&self) -> Result<Vec<Tool>, String> {
+    pub(super) async fn list(&self) -> Result<Vec<Tool>, ClientError> {
         let mut tools = Vec::new();
         let mut cursor = None;
         for _ in 0..MAX_TOOL_LIST_PAGES {
             let page = PaginatedRequestParams::default().with_cursor(cursor);
             let page = self.peer.list_tools(Some(page)).await;
-            let page = page.map_err(|error| format!("it does not list its tools: {}", plain(&error)))?;
+            let page = page.map_err(|error| {
+                ClientError::Protocol(format!("it does not list its tools: {}", plain(&error)))
+            })?;
             tools.extend(page.tools);
             cursor = page.next_cursor;
             if cursor.is_none() || tools.len() >= MAX_LISTED_TOOLS {
@@ -134,23 +136,21 @@ impl Connection {
     }
 
     /// Makes a call; when this future is dropped, the server is told to cancel it.
-    pub(super) async fn call(&self, params: CallToolRequestParams) -> Result<CallToolResponse, String> {
-        match self.peer.call_tool_once(params).await {
-            Ok(response) => Ok(response),
-            Err(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => {
-                Err(format!("the server `{}` is gone; its tools cannot be used any more", self.name))
-            }
-            Err(error) => Err(plain(&error)),
-        }
+    pub(super) async fn call(&self, params: CallToolRequestParams) -> Result<CallToolResponse, ClientError> {
+        let response = self.peer.call_tool_once(params).await;
+        response.map_err(|error| {
+            ClientError::Protocol(match error {
+                ServiceError::TransportClosed | ServiceError::TransportSend(_) => {
+                    format!("the server `{}` is gone; its tools cannot be used any more", self.name)
+                }
+                error => plain(&error),
+            })
+        })
     }
 
-    /// A sentence with the end of the server's standard error, if it is gone.
-    pub(super) async fn with_stderr(&self, sentence: &str, redactor: &Redactor) -> String {
-        if self.peer.is_transport_closed() {
-            self.stderr.append_to(sentence, redactor).await
-        } else {
-            sentence.to_string()
-        }
+    /// Adds the end of the server's standard error, if it is gone.
+    pub(super) async fn with_stderr(&self, error: ClientError, redactor: &Redactor) -> ClientError {
+        if self.peer.is_transport_closed() { self.stderr.append_to(error, redactor).await } else { error }
     }
 
     /// Ends it, with everything that it started.
@@ -173,8 +173,8 @@ fn plain(error: &impl std::fmt::Display) -> String {
 }
 
 /// Why the protocol could not be initialised.
-fn handshake_error(error: &ClientInitializeError) -> String {
-    match error {
+fn handshake_error(error: &ClientInitializeError) -> ClientError {
+    ClientError::Protocol(match error {
         _ if error.is_authorization_required() => {
             "it requires authorization\n  hint: headers = { Authorization = \"Bearer $VARIABLE\" }"
                 .to_string()
@@ -183,9 +183,9 @@ fn handshake_error(error: &ClientInitializeError) -> String {
             format!("it cannot be reached: {}", plain(&error.error))
         }
         ClientInitializeError::ConnectionClosed(_) => "it ended during the handshake".to_string(),
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => handshake_error(fallback),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => return handshake_error(fallback),
         error => format!("the handshake failed: {}", plain(error)),
-    }
+    })
 }
 
 /// The end of a server's standard error.
@@ -210,8 +210,8 @@ impl StderrTail {
         self.ended.cancel();
     }
 
-    /// A sentence with the last lines; it waits a moment for a server that is about to end.
-    async fn append_to(&self, sentence: &str, redactor: &Redactor) -> String {
+    /// Adds the last lines to an error; it waits a moment for a server that is about to end.
+    async fn append_to(&self, error: ClientError, redactor: &Redactor) -> ClientError {
         tokio::time::timeout(STDERR_TIMEOUT, self.ended.cancelled()).await.ok();
         let text = self.text.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let text = String::from_utf8_lossy(&text).into_owned();
@@ -219,15 +219,17 @@ impl StderrTail {
         let lines: Vec<String> =
             lines.iter().rev().map(|line| truncate::line(&redactor.text(line), 160)).collect();
         if lines.is_empty() {
-            sentence.to_string()
-        } else {
-            format!("{sentence}; its standard error: {}", lines.join(" / "))
+            return error;
         }
+        ClientError::Protocol(format!("{error}; its standard error: {}", lines.join(" / ")))
     }
 }
 
 /// The program, in its own directory and with only the variables that it was given.
-fn program(context: &ProjectContext, server: &Server) -> Result<(Child, Option<NeutralDirectory>), String> {
+fn program(
+    context: &ProjectContext,
+    server: &Server,
+) -> Result<(Child, Option<NeutralDirectory>), ClientError> {
     let launch = server.launch(&context.layout, &context.environment)?;
     let child = Child {
         directory: Some(launch.directory),
@@ -244,12 +246,13 @@ async fn over_http(
     definition: &Definition,
     url: &str,
     handler: ListChanges,
-) -> Result<RunningService<RoleClient, ListChanges>, String> {
-    let client = marvin_model::wire::web_client(url, definition.startup())?;
+) -> Result<RunningService<RoleClient, ListChanges>, ClientError> {
+    let client = marvin_model::wire::web_client(url, definition.startup())
+        .map_err(|error| ClientError::Protocol(error.to_string()))?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(url).max_sse_event_size(MAX_MESSAGE_BYTES);
     for (name, value) in &definition.headers {
         let value = filled(value, &context.environment)?;
-        let wrong = || format!("its header `{}` cannot be sent", truncate::line(name, 40));
+        let wrong = || ClientError::Protocol(format!("its header `{}` cannot be sent", truncate::line(name, 40)));
         let name = name.parse().map_err(|_| wrong())?;
         config.custom_headers.insert(name, value.parse().map_err(|_| wrong())?);
     }
@@ -258,7 +261,7 @@ async fn over_http(
         preferred_versions: vec![ProtocolVersion::V_2026_07_28],
         legacy_version: None,
     };
-    let mut last = String::new();
+    let mut last = ClientError::Interrupted;
     for mode in [present, ClientLifecycleMode::Initialize] {
         let transport = StreamableHttpClientTransport::with_client(client.clone(), config.clone());
         match serve_client_with_lifecycle(handler.clone(), transport, mode).await {

@@ -8,10 +8,12 @@
 //! it is the person's decision. A server that dies is not started again in the same turn.
 
 mod connection;
+mod error;
 mod remote_tool;
 mod schema;
 
 use connection::Connection;
+use error::ClientError;
 use futures_util::future::join_all;
 use marvin_agent::ProjectContext;
 use marvin_agent::project_context::ExternalTools;
@@ -132,19 +134,19 @@ async fn start_one(context: &ProjectContext, server: Server, cancel: &Cancellati
         let connection = Arc::new(Connection::open(context, &server).await?);
         match connection.list().await {
             Ok(listed) => Ok((connection, listed)),
-            Err(why) => Err(connection.with_stderr(&why, &context.redactor).await),
+            Err(error) => Err(connection.with_stderr(error, &context.redactor).await),
         }
     };
     let reached = tokio::select! {
-        reached = tokio::time::timeout(startup, reached) => reached.unwrap_or_else(|_| {
-            Err(format!("it did not answer within {} s\n  hint: raise startup_s, or see whether it waits for something", startup.as_secs()))
-        }),
-        () = cancel.cancelled() => Err("interrupted".to_string()),
+        reached = tokio::time::timeout(startup, reached) => {
+            reached.unwrap_or(Err(ClientError::StartupTimeout(startup)))
+        }
+        () = cancel.cancelled() => Err(ClientError::Interrupted),
     };
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     match reached {
         Err(problem) => {
-            let problem = Some(truncate::head_whole(&context.redactor.text(&problem), 600));
+            let problem = Some(truncate::head_whole(&context.redactor.text(&problem.to_string()), 600));
             (ServerStartReport { name, tools: Vec::new(), left_out: 0, problem, took_ms }, None, Vec::new())
         }
         Ok((connection, listed)) => {
@@ -160,7 +162,7 @@ async fn start_one(context: &ProjectContext, server: Server, cancel: &Cancellati
 }
 
 /// Refuses a command line that the gate denies; a verdict of ask is answered by the settings that name the server.
-fn judge_command(context: &ProjectContext, server: &Server) -> Result<(), String> {
+fn judge_command(context: &ProjectContext, server: &Server) -> Result<(), ClientError> {
     if server.definition.command.is_none() {
         return Ok(());
     }
@@ -173,7 +175,7 @@ fn judge_command(context: &ProjectContext, server: &Server) -> Result<(), String
     let ruling = layers.judge(&line, place);
     layers.record(&line, &ruling);
     match ruling.verdict.decision {
-        Decision::Deny => Err(format!("its command is refused: {}", ruling.verdict.for_model())),
+        Decision::Deny => Err(ClientError::Denied(ruling.verdict.for_model())),
         Decision::Allow | Decision::Ask => Ok(()),
     }
 }

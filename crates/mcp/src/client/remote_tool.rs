@@ -5,6 +5,7 @@
 //! the agent was told is not called.
 
 use super::connection::Connection;
+use super::error::ClientError;
 use super::schema;
 use marvin_base::{signature, truncate};
 use marvin_gate::{Touches, quote};
@@ -14,7 +15,8 @@ use marvin_tools::{DynTool, Output, PreparedCall, ToolContext, ToolError};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ResourceContents, Tool,
 };
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -88,7 +90,7 @@ pub(super) fn tools(
 
 /// The hash of a tool's definition.
 fn definition(tool: &Tool) -> String {
-    signature::hash(&json!([tool.name, tool.description, tool.input_schema]))
+    signature::hash(&(&tool.name, &tool.description, &tool.input_schema))
 }
 
 /// The name that agents know, with a hash where it would be ambiguous.
@@ -131,10 +133,14 @@ impl DynTool for RemoteTool {
     }
 
     fn data_schema(&self) -> Value {
-        json!({"type": "object"})
+        Value::Object(Map::from_iter([("type".to_string(), Value::from("object"))]))
     }
 
-    fn prepare(&self, arguments: Map<String, Value>, _context: &ToolContext) -> Result<PreparedCall, String> {
+    fn prepare(
+        &self,
+        arguments: Map<String, Value>,
+        _context: &ToolContext,
+    ) -> Result<PreparedCall, ToolError> {
         let tool = self.clone();
         Ok(PreparedCall {
             intents: Vec::new(),
@@ -146,11 +152,11 @@ impl DynTool for RemoteTool {
 impl RemoteTool {
     async fn call(self, arguments: Map<String, Value>, context: &ToolContext) -> Result<Output, ToolError> {
         let late = || {
-            format!(
+            ClientError::Protocol(format!(
                 "the server `{}` did not answer within {} s, and was told to stop",
                 self.connection.name,
                 self.timeout.as_secs()
-            )
+            ))
         };
         let answered = async {
             self.check_unchanged().await?;
@@ -159,21 +165,21 @@ impl RemoteTool {
         };
         let answered = tokio::select! {
             answered = tokio::time::timeout(self.timeout, answered) => answered.unwrap_or_else(|_| Err(late())),
-            () = context.cancel.cancelled() => Err("interrupted".to_string()),
+            () = context.cancel.cancelled() => Err(ClientError::Interrupted),
         };
-        let fail = |why: String| ToolError::Failed(context.redactor.text(&why).into_owned());
-        match answered {
-            Ok(CallToolResponse::Complete(result)) => Ok(self.output(&result, context)),
-            Ok(_) => Err(fail(format!(
+        let error = match answered {
+            Ok(CallToolResponse::Complete(result)) => return self.output(&result, context),
+            Ok(_) => ClientError::Protocol(format!(
                 "the server `{}` asks for input from the person first, which Marvin does not pass on",
                 self.connection.name
-            ))),
-            Err(why) => Err(fail(self.connection.with_stderr(&why, &context.redactor).await)),
-        }
+            )),
+            Err(error) => self.connection.with_stderr(error, &context.redactor).await,
+        };
+        Err(ToolError::Failed(context.redactor.text(&error.to_string()).into_owned()))
     }
 
     /// Refuses a tool that differs from what the agent was told.
-    async fn check_unchanged(&self) -> Result<(), String> {
+    async fn check_unchanged(&self) -> Result<(), ClientError> {
         if !self.connection.take_change() {
             return Ok(());
         }
@@ -184,13 +190,13 @@ impl RemoteTool {
         }
         // Its other tools must be checked too.
         self.connection.put_change_back();
-        Err(format!(
+        Err(ClientError::Protocol(format!(
             "the server `{}` has changed or removed this tool since the turn began, so it is not called",
             self.connection.name
-        ))
+        )))
     }
 
-    fn output(&self, result: &CallToolResult, context: &ToolContext) -> Output {
+    fn output(&self, result: &CallToolResult, context: &ToolContext) -> Result<Output, ToolError> {
         let failed = result.is_error == Some(true);
         let mut parts: Vec<String> = result.content.iter().map(part).collect();
         if parts.iter().all(|part| part.trim().is_empty()) {
@@ -199,15 +205,28 @@ impl RemoteTool {
         let text = truncate::head_whole(&quote::seen(&parts.join("\n")), MAX_RESULT_CHARS);
         let text = context.redactor.text(&text).into_owned();
         let summary = format!("{}: {}", self.tool, truncate::line(&text, 160));
-        let mut data = json!({"server": self.connection.name, "tool": self.tool, "failed": failed});
-        if let (Some(map), Some(structured)) = (data.as_object_mut(), &result.structured_content) {
-            map.insert("structured".into(), truncate::value(structured, 4_000, 100, 8));
-        }
-        let mut output = Output::new(truncate::line(&summary, 200), text, data);
+        let structured = result.structured_content.as_ref();
+        let data = RemoteResult {
+            server: &self.connection.name,
+            tool: &self.tool,
+            failed,
+            structured: structured.map(|value| truncate::value(value, 4_000, 100, 8)),
+        };
+        let mut output = Output::new(truncate::line(&summary, 200), text, data).erased()?;
         output.source = FROM_SERVER;
         output.error = failed.then(|| truncate::head_whole(&output.text, 2_000));
-        output
+        Ok(output)
     }
+}
+
+/// Facts of a call for the record.
+#[derive(Serialize)]
+struct RemoteResult<'a> {
+    server: &'a str,
+    tool: &'a str,
+    failed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    structured: Option<Value>,
 }
 
 /// A block of a result as text; binary content is named.

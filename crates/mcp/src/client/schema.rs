@@ -3,7 +3,7 @@
 //! Patterns are dropped, since matching an untrusted regex can take for ever; the server checks them itself.
 
 use marvin_gate::quote;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 const MAX_SCHEMA_NODES: usize = 400;
 const MAX_NESTING_DEPTH: usize = 8;
@@ -32,20 +32,25 @@ pub(super) fn cleaned(schema: &Map<String, Value>) -> Value {
     let mut clean = part(&root, &root, 0, &mut parts);
     if let Some(map) = clean.as_object_mut() {
         map.insert("type".into(), "object".into());
-        map.entry("properties").or_insert_with(|| json!({}));
+        map.entry("properties").or_insert_with(any);
     }
     clean
 }
 
+/// The empty schema, which accepts any value.
+fn any() -> Value {
+    Value::Object(Map::new())
+}
+
 fn part(schema: &Value, root: &Value, depth: usize, parts: &mut usize) -> Value {
     if depth > MAX_NESTING_DEPTH || *parts == 0 {
-        return json!({});
+        return any();
     }
     *parts -= 1;
-    let Value::Object(map) = schema else { return json!({}) };
+    let Value::Object(map) = schema else { return any() };
     if let Some(Value::String(place)) = map.get("$ref") {
         let found = place.strip_prefix('#').and_then(|place| root.pointer(place));
-        return found.map_or_else(|| json!({}), |found| part(found, root, depth + 1, parts));
+        return found.map_or_else(any, |found| part(found, root, depth + 1, parts));
     }
     let mut clean = Map::new();
     if let Some(kind) = map.get("type").and_then(kind) {
@@ -150,11 +155,11 @@ pub(super) fn example(schema: &Value) -> String {
         let kind = field.and_then(|field| field.get("type")?.as_str());
         let value = match (word, kind) {
             (Some(word), _) => word.clone(),
-            (None, Some("integer" | "number")) => json!(1),
-            (None, Some("boolean")) => json!(true),
-            (None, Some("array")) => json!([]),
-            (None, Some("object")) => json!({}),
-            _ => json!("…"),
+            (None, Some("integer" | "number")) => 1.into(),
+            (None, Some("boolean")) => true.into(),
+            (None, Some("array")) => Value::Array(Vec::new()),
+            (None, Some("object")) => any(),
+            _ => "…".into(),
         };
         call.insert(name.to_string(), value);
     }
@@ -164,6 +169,7 @@ pub(super) fn example(schema: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn clean(schema: &Value) -> Value {
         cleaned(schema.as_object().unwrap())

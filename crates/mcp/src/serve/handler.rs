@@ -241,8 +241,8 @@ impl ServerHandler for Handler {
         let shared = &self.shared;
         if !shared.toolbox.names().contains(&request.name.as_ref()) {
             // The error names the nearest tool, and all of them.
-            let error = shared.toolbox.find(&request.name).err().unwrap_or_default();
-            let message = format!("Unknown tool: {error}");
+            let error = shared.toolbox.find(&request.name).err().map(|error| error.to_string());
+            let message = format!("Unknown tool: {}", error.unwrap_or_default());
             return Err(ErrorData::invalid_params(shared.redactor.text(&message).into_owned(), None));
         }
         let number = shared.count.fetch_add(1, Ordering::Relaxed) + 1;

@@ -9,7 +9,7 @@ mod toolbox;
 pub use handler::Handler;
 pub use http::{HttpServer, serve_http};
 pub use stdio::serve_stdio;
-pub use toolbox::{ALL, Offer, SERVED, toolbox};
+pub use toolbox::{ALL, Offer, SERVED, UnknownTool, toolbox};
 
 use std::time::Duration;
 

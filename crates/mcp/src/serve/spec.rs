@@ -3,7 +3,7 @@
 use marvin_gate::Touches;
 use marvin_tools::DynTool;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// Hints that do not follow from what a tool touches: (name, destructive, idempotent).
@@ -44,7 +44,7 @@ fn portable(schema: &mut Value) {
             }
             if let Some(Value::Array(kinds)) = map.get("type").cloned() {
                 map.remove("type");
-                let one = |kind: &Value| json!({ "type": kind });
+                let one = |kind: &Value| Value::Object(Map::from_iter([("type".to_string(), kind.clone())]));
                 map.insert("anyOf".into(), kinds.iter().map(one).collect::<Vec<_>>().into());
             }
         }
@@ -82,6 +82,7 @@ fn hints(name: &str, touches: Touches) -> ToolAnnotations {
 mod tests {
     use super::*;
     use marvin_tools::explain::GateExplain;
+    use serde_json::json;
 
     #[test]
     fn a_tool_says_what_it_takes_gives_and_touches() {

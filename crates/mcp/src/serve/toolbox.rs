@@ -34,6 +34,16 @@ pub const SERVED: [&str; 14] = [
     "workflow_status",
 ];
 
+/// A name that is not that of a tool to serve.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "`{name}` is not a tool to serve{near}\n  hint: `marvin tools list` shows tools; `--tools all` serves every one"
+)]
+pub struct UnknownTool {
+    name: String,
+    near: String,
+}
+
 /// The tools to serve, with the servitors and workflow runs that some of them manage.
 #[derive(Debug)]
 pub struct Offer {
@@ -46,7 +56,7 @@ pub struct Offer {
 ///
 /// # Errors
 /// When a name is not that of a tool.
-pub fn toolbox(context: &ProjectContext, names: &[String]) -> Result<Offer, String> {
+pub fn toolbox(context: &ProjectContext, names: &[String]) -> Result<Offer, UnknownTool> {
     let access = Access::from_settings(&context.settings);
     let mut toolbox = Toolbox::new(Mode::Coding, &access);
     let shared = Arc::new(context.clone());
@@ -71,9 +81,7 @@ pub fn toolbox(context: &ProjectContext, names: &[String]) -> Result<Offer, Stri
                 if !toolbox.names().contains(&name.as_str()) {
                     let near = nearest_of(name, toolbox.names().into_iter());
                     let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-                    return Err(format!(
-                        "`{name}` is not a tool to serve{near}\n  hint: `marvin tools list` shows tools; `--tools all` serves every one"
-                    ));
+                    return Err(UnknownTool { name: name.clone(), near });
                 }
             }
             toolbox.keep(names);

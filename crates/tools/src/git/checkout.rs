@@ -57,7 +57,7 @@ impl Tool for GitCheckout {
         context: &ToolContext,
     ) -> Result<Output<CheckoutData>, ToolError> {
         let target = input.target.trim();
-        check(target).map_err(ToolError::Usage)?;
+        check(target)?;
         let repository = Repository::open(context).await?;
         // The two dashes at the end: a word before them is never a path.
         let words: &[&str] = if input.create_branch {
@@ -90,22 +90,22 @@ impl Tool for GitCheckout {
 }
 
 /// Checks that this is a name, and nothing that git would take for a flag or a path.
-fn check(target: &str) -> Result<(), String> {
+fn check(target: &str) -> Result<(), ToolError> {
     if target.is_empty() {
-        return Err("git_checkout needs `target`: a branch, tag or commit.".into());
+        return Err(ToolError::Usage("git_checkout needs `target`: a branch, tag or commit.".into()));
     }
     let strange = target.chars().any(|c| c.is_whitespace() || c.is_control() || "?*[\\:".contains(c));
     if target.starts_with('-') && target != "-" || strange {
-        return Err(format!(
+        return Err(ToolError::Usage(format!(
             "`{}` is not the name of a branch, tag or commit.",
             marvin_base::truncate::line(target, 80)
-        ));
+        )));
     }
     if target == "-" || target == "." {
-        return Err(
+        return Err(ToolError::Usage(
             "name the branch, tag or commit; files are restored with apply_patch, not with a checkout."
                 .into(),
-        );
+        ));
     }
     Ok(())
 }

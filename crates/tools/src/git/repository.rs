@@ -57,7 +57,7 @@ impl Repository {
     pub(super) async fn open(context: &ToolContext) -> Result<Self, ToolError> {
         let root = context.workspace()?.root().to_path_buf();
         let git = find_git(&root, &Environment::of_process())?;
-        let directories = check(&root).map_err(ToolError::Failed)?;
+        let directories = check(&root)?;
         let mut repository = Repository { root, git, directories, filters: Vec::new() };
         let names = ["config", "--null", "--name-only", "--get-regexp", r"^filter\."];
         let done = repository.show(&names, context).await?;
@@ -199,28 +199,32 @@ struct GitDirectories {
 }
 
 /// Finds the repository of the workspace.
-fn check(root: &Path) -> Result<GitDirectories, String> {
+fn check(root: &Path) -> Result<GitDirectories, ToolError> {
     let git = root.join(".git");
     let facts = git.symlink_metadata().map_err(|_| {
-        "no git repository in the working directory; one further up is not used. Ask the person to run `git init` \
-         here, or start in the repository's own directory."
-            .to_string()
+        ToolError::Failed(
+            "no git repository in the working directory; one further up is not used. Ask the person to run `git init` \
+             here, or start in the repository's own directory."
+                .into(),
+        )
     })?;
     if facts.is_dir() {
         return Ok(GitDirectories { own: git.clone(), common: git });
     }
     if facts.is_symlink() {
-        return Err(
+        return Err(ToolError::Failed(
             "`.git` is a symbolic link, which is not followed; work in the repository's own directory."
                 .into(),
-        );
+        ));
     }
     // A linked worktree. A file in the working directory could be forged, so the repository must lie elsewhere, and its
     // own list of worktrees must name this one.
     let wrong = || {
-        "`.git` is a file that does not name a worktree of a repository elsewhere (submodules are not handled); work in the \
-         repository's own directory."
-            .to_string()
+        ToolError::Failed(
+            "`.git` is a file that does not name a worktree of a repository elsewhere (submodules are not handled); work \
+             in the repository's own directory."
+                .into(),
+        )
     };
     let text = line_of(&git).ok_or_else(wrong)?;
     let place = text.strip_prefix("gitdir: ").filter(|place| *place == place.trim()).ok_or_else(wrong)?;

@@ -10,7 +10,6 @@ use async_trait::async_trait;
 use marvin_gate::Touches;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy)]
@@ -57,12 +56,7 @@ impl Tool for GithubGrep {
         }
         let clone = owner.inner(&path)?;
         let glob = if input.glob_filter.trim().is_empty() { "*" } else { input.glob_filter.trim() };
-        let wanted: GrepInput = serde_json::from_value(json!({
-            "pattern": input.pattern,
-            "glob_filter": glob,
-            "max_results": input.max_results.clamp(1, 500),
-        }))
-        .map_err(|error| ToolError::Usage(error.to_string()))?;
+        let wanted = GrepInput::everywhere(input.pattern, glob.to_string(), input.max_results.clamp(1, 500));
         let inside = ToolContext { workspace: Some(Arc::new(clone)), ..context.clone() };
         let output = CodeGrep.call(wanted, &inside).await?;
         Ok(Output { source: FROM_WEB, ..output })

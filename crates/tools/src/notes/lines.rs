@@ -64,9 +64,8 @@ impl Tool for FileReadLines {
         let notes = notes_directory(context, false)?;
         let path = existing(&notes, &input.path)?;
         let text = notes.read_to_string(&path, MAX_FILE_BYTES)?;
-        let range =
-            Range::clamp_to_text(&text, input.start, if input.end == 0 { usize::MAX } else { input.end })
-                .map_err(|error| ToolError::Usage(format!("`{path}` {error}.")))?;
+        let end = if input.end == 0 { usize::MAX } else { input.end };
+        let range = Range::clamp_to_text(&path, &text, input.start, end)?;
         let Range { total, first, last } = range;
         let head = format!("{path} ({total} lines) [showing {first}-{last}]");
         let data = ReadLinesData { path: path.to_string(), lines: total, start: first, end: last };
@@ -134,7 +133,7 @@ impl Tool for FileApplyPatch {
         let path = existing(&notes, &input.path)?;
         let old = notes.read_to_string(&path, MAX_FILE_BYTES)?;
         let new = if blocks::are(&input.patch) {
-            blocks::apply(&old, &input.patch).map_err(|error| ToolError::Usage(format!("{error}.")))?
+            blocks::apply(&old, &input.patch)?
         } else {
             patch::apply_to_text(&old, &input.patch)?
         };

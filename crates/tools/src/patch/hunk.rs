@@ -7,6 +7,8 @@
 //! feeds, whatever the file has; where its lines fit only without carriage returns, new lines take the endings of the
 //! lines around them.
 
+use super::error::{PatchError, misplaced};
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Keep,
@@ -69,7 +71,7 @@ fn mostly_windows(lines: &[Line<'_>]) -> Option<bool> {
 ///
 /// # Errors
 /// Names the hunk that does not fit, and the nearest lines of the file.
-pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<String, String> {
+pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<String, PatchError> {
     let mut lines = lines_of(text);
     let windows = mostly_windows(&lines).unwrap_or(false);
     let had_final_newline = text.is_empty() || text.ends_with('\n');
@@ -78,7 +80,7 @@ pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<String, String> {
     let mut shift: isize = 0;
     for (number, hunk) in hunks.iter().enumerate() {
         let place = find(&lines, hunk, cursor, shift)
-            .map_err(|error| format!("hunk {}: {error}{}", number + 1, overlap(text, hunk, number)))?;
+            .map_err(|error| misplaced(format!("hunk {}: {error}{}", number + 1, overlap(text, hunk, number))))?;
         let old = hunk.old().len();
         let window = lines.get(place.at..place.at + old).unwrap_or_default();
         let touches_end = place.at + old >= lines.len();
@@ -186,7 +188,7 @@ struct Place {
     exact: bool,
 }
 
-fn find(lines: &[Line<'_>], hunk: &Hunk, cursor: usize, shift: isize) -> Result<Place, String> {
+fn find(lines: &[Line<'_>], hunk: &Hunk, cursor: usize, shift: isize) -> Result<Place, PatchError> {
     let start = after_anchors(lines, hunk, cursor)?;
     let old = hunk.old();
     if old.is_empty() {
@@ -228,32 +230,32 @@ fn find(lines: &[Line<'_>], hunk: &Hunk, cursor: usize, shift: isize) -> Result<
             }
             ([first, ..], None) if !hunk.anchors.is_empty() => *first,
             (several, None) => {
-                return Err(format!(
+                return Err(misplaced(format!(
                     "its lines occur in the file {} times (lines {}); add lines around them, or a line after `@@`, to say which",
                     several.len(),
                     several.iter().take(5).map(|at| (at + 1).to_string()).collect::<Vec<_>>().join(", ")
-                ));
+                )));
             }
         };
         return Ok(Place { at, exact });
     }
     let text: Vec<&str> = lines.iter().map(|line| plain(line.text)).collect();
-    Err(format!(
+    Err(misplaced(format!(
         "its lines are not in the file{}. {}",
         if start > 0 { format!(" from line {}", start + 1) } else { String::new() },
         super::nearest::describe(&text, &old)
-    ))
+    )))
 }
 
 /// Where the search begins, after the lines that follow `@@`.
-fn after_anchors(lines: &[Line<'_>], hunk: &Hunk, cursor: usize) -> Result<usize, String> {
+fn after_anchors(lines: &[Line<'_>], hunk: &Hunk, cursor: usize) -> Result<usize, PatchError> {
     let mut start = cursor;
     for anchor in &hunk.anchors {
         let rest = lines.get(start..).unwrap_or_default();
         let exact = rest.iter().position(|line| plain(line.text) == *anchor);
         let found = exact.or_else(|| rest.iter().position(|line| line.text.trim() == anchor.trim()));
         start += 1 + found.ok_or_else(|| {
-            format!("the line `{anchor}` after `@@` is not in the file from line {}", cursor + 1)
+            misplaced(format!("the line `{anchor}` after `@@` is not in the file from line {}", cursor + 1))
         })?;
     }
     // An anchor may itself be the first line of the hunk.
@@ -282,7 +284,7 @@ mod tests {
         lines.push((Kind::Remove, "zz".into()));
         let started = std::time::Instant::now();
         let hunks = [Hunk { lines, ..Hunk::default() }];
-        assert!(apply(&text, &hunks).unwrap_err().contains("not in the file"));
+        assert!(apply(&text, &hunks).unwrap_err().to_string().contains("not in the file"));
         // Looked at line by line from every place, it would be minutes.
         assert!(started.elapsed() < std::time::Duration::from_secs(20), "{:?}", started.elapsed());
     }

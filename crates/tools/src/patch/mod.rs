@@ -5,6 +5,7 @@
 //! files is applied whole or not at all: every new text is computed before the first is written, and the workspace writes
 //! all of them or none ([`Workspace::change`]).
 
+mod error;
 mod hunk;
 mod nearest;
 mod parse;
@@ -15,6 +16,7 @@ use crate::files::MAX_FILE_BYTES;
 use crate::result::{Output, ToolError};
 use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
+use error::PatchError;
 use hunk::Hunk;
 use marvin_base::redact::{Redactor, Scope};
 use marvin_gate::{Change, Intent, Refusal, RefusalKind, Touches, Workspace, WorkspacePath};
@@ -151,8 +153,7 @@ impl Tool for ApplyPatch {
         let workspace = context.workspace()?;
         let edits = match files_of(&input) {
             Some(files) => {
-                let files = files.map_err(|error| ToolError::Usage(format!("{error}.")))?;
-                files.iter().map(|file| edit(file, workspace, context)).collect::<Result<Vec<_>, _>>()?
+                files?.iter().map(|file| edit(file, workspace, context)).collect::<Result<Vec<_>, _>>()?
             }
             None => vec![replacement(&input, workspace, context)?],
         };
@@ -187,7 +188,7 @@ fn refuse_placeholders(edit: &Edit, redactor: &Redactor) -> Result<(), ToolError
 }
 
 /// The files of a patch, if the input is one.
-fn files_of(input: &PatchInput) -> Option<Result<Vec<FilePatch>, String>> {
+fn files_of(input: &PatchInput) -> Option<Result<Vec<FilePatch>, PatchError>> {
     let patch = input.patch.as_deref().filter(|patch| !patch.trim().is_empty())?;
     let path = Some(input.path.as_str()).filter(|path| !path.is_empty());
     Some(parse::parse(patch, path))
@@ -273,8 +274,7 @@ fn replacement(input: &PatchInput, workspace: &Workspace, context: &ToolContext)
 /// # Errors
 /// When the patch is malformed or does not fit.
 pub fn apply_to_text(text: &str, patch: &str) -> Result<String, ToolError> {
-    let files = parse::parse(patch, Some("note")).map_err(|error| ToolError::Usage(format!("{error}.")))?;
-    match files.as_slice() {
+    match parse::parse(patch, Some("note"))?.as_slice() {
         [FilePatch::Update { hunks, moved: None, .. }] => hunk::apply(text, hunks)
             .map_err(|error| ToolError::Failed(format!("{error}\nNothing was changed."))),
         _ => Err(ToolError::Usage(

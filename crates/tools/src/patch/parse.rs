@@ -2,8 +2,13 @@
 //!
 //! A line that does not fit the language is an error, and nothing is guessed: a truncated patch must not be applied by half.
 
+use super::error::{PatchError, malformed};
 use super::hunk::{Hunk, Kind};
 use super::unified;
+
+const BEGIN: &str = "*** Begin Patch";
+const END: &str = "*** End Patch";
+const END_OF_FILE: &str = "*** End of File";
 
 /// The changes of a patch to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,34 +54,34 @@ impl FilePatch {
     }
 
     /// Refuses a patch that changes nothing.
-    fn changes_something(&self) -> Result<(), String> {
+    fn changes_something(&self) -> Result<(), PatchError> {
         let FilePatch::Update { path, hunks, moved: None } = self else { return Ok(()) };
         if hunks.iter().all(|hunk| hunk.lines.is_empty()) {
-            return Err(format!("the patch changes nothing in `{path}`: it has no hunks"));
+            return Err(malformed(format!("the patch changes nothing in `{path}`: it has no hunks")));
         }
         let kept = |hunk: &Hunk| hunk.lines.iter().all(|(kind, _)| *kind == Kind::Keep);
         // A kept line may still lose its line ending.
         if hunks.iter().all(|hunk| kept(hunk) && hunk.final_newline.is_none()) {
-            return Err(format!("the patch changes nothing in `{path}`: it has no `+` or `-` lines"));
+            return Err(malformed(format!("the patch changes nothing in `{path}`: it has no `+` or `-` lines")));
         }
         Ok(())
     }
 }
 
 /// Parses a patch; `path` names the file of a diff that does not name one.
-pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, String> {
+pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, PatchError> {
     let text = unfence(text);
     let lines = lines_of(text);
-    let codex = text.trim_start().starts_with("*** Begin Patch");
+    let codex = text.trim_start().starts_with(BEGIN);
     let files = if codex { codex_files(&lines)? } else { unified::files(&lines, path)? };
     if files.is_empty() {
-        return Err("the patch changes nothing: it names no file".into());
+        return Err(malformed("the patch changes nothing: it names no file"));
     }
     let mut named: Vec<&str> = Vec::new();
     for file in &files {
         for path in file.paths() {
             if named.contains(&path) {
-                return Err(format!("`{path}` is in the patch twice; put all its hunks together"));
+                return Err(malformed(format!("`{path}` is in the patch twice; put all its hunks together")));
             }
             named.push(path);
         }
@@ -110,19 +115,19 @@ fn unfence(text: &str) -> &str {
     inner.trim_end().strip_suffix("```").unwrap_or(inner)
 }
 
-fn codex_files(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
+fn codex_files(lines: &[&str]) -> Result<Vec<FilePatch>, PatchError> {
     let blank = |line: &&&str| line.trim().is_empty();
     let first = lines.iter().take_while(blank).count();
     let end = lines.len() - lines.iter().rev().take_while(blank).count();
     let Some([_, body @ .., last]) = lines.get(first..end) else {
-        return Err("the patch has no `*** End Patch`".into());
+        return Err(malformed(format!("the patch has no `{END}`")));
     };
-    if last.trim_end() != "*** End Patch" {
-        return Err("the patch does not end with `*** End Patch`; it may be truncated".into());
+    if last.trim_end() != END {
+        return Err(malformed(format!("the patch does not end with `{END}`; it may be truncated")));
     }
     let mut files: Vec<FilePatch> = Vec::new();
     for (number, line) in body.iter().enumerate() {
-        let wrong = |what: &str| Err(format!("line {} of the patch: {what}: `{line}`", first + number + 2));
+        let wrong = |problem| Err(PatchError::line("patch", first + number + 2, problem, line));
         if let Some(path) = line.strip_prefix("*** Add File: ") {
             files.push(FilePatch::Add { path: path.trim().into(), content: String::new() });
         } else if let Some(path) = line.strip_prefix("*** Update File: ") {
@@ -150,8 +155,8 @@ fn codex_files(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
                     return wrong("after `*** Delete File:` no lines are expected");
                 }
                 Some(FilePatch::Update { hunks, .. }) => {
-                    if let Err(what) = codex_line(line, hunks) {
-                        return wrong(what);
+                    if let Err(problem) = codex_line(line, hunks) {
+                        return wrong(problem);
                     }
                 }
             }
@@ -161,7 +166,7 @@ fn codex_files(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
         if let FilePatch::Add { path, content } = file
             && content.is_empty()
         {
-            return Err(format!("the new file `{path}` has no lines"));
+            return Err(malformed(format!("the new file `{path}` has no lines")));
         }
     }
     Ok(files)
@@ -185,7 +190,7 @@ fn codex_line(line: &str, hunks: &mut Vec<Hunk>) -> Result<(), &'static str> {
         hunks.push(Hunk::default());
     }
     let Some(hunk) = hunks.last_mut() else { return Ok(()) };
-    if line.trim_end() == "*** End of File" {
+    if line.trim_end() == END_OF_FILE {
         hunk.at_end = true;
         return Ok(());
     }

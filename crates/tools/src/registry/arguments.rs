@@ -2,6 +2,7 @@
 
 use crate::context::ToolContext;
 use crate::patch;
+use crate::result::ToolError;
 use crate::tool::{DynTool, PreparedCall};
 use jsonschema::error::ValidationErrorKind;
 use marvin_base::settings::nearest_of;
@@ -29,9 +30,9 @@ impl Slot {
     }
 }
 
-/// A sentence with a correct call.
-pub(super) fn with_example(tool: &dyn DynTool, error: &str) -> String {
-    format!("{error}\nA correct call of {}: {}", tool.name(), tool.example())
+/// A usage error with a correct call.
+pub(super) fn with_example(tool: &dyn DynTool, error: &str) -> ToolError {
+    ToolError::Usage(format!("{error}\nA correct call of {}: {}", tool.name(), tool.example()))
 }
 
 /// Parses the arguments; the error says what is wrong and shows a correct call.
@@ -39,7 +40,7 @@ pub(super) fn prepare(
     slot: &Slot,
     arguments: &Arguments,
     context: &ToolContext,
-) -> Result<PreparedCall, String> {
+) -> Result<PreparedCall, ToolError> {
     let tool = slot.tool.as_ref();
     let map = match arguments {
         Arguments::Object(map) => map.clone(),

@@ -106,31 +106,31 @@ impl Toolbox {
     ///
     /// # Errors
     /// A sentence with the nearest name and all names.
-    pub fn find(&self, name: &str) -> Result<&Arc<dyn DynTool>, String> {
+    pub fn find(&self, name: &str) -> Result<&Arc<dyn DynTool>, ToolError> {
         self.slot(name).map(|slot| &slot.tool)
     }
 
-    fn slot(&self, name: &str) -> Result<&Slot, String> {
+    fn slot(&self, name: &str) -> Result<&Slot, ToolError> {
         let name = name.trim();
         let switched = turbotime::find(name);
         let found = self.slots.get(name).or_else(|| self.slots.get(switched?));
         let canonical = aliases::canonical(name);
         found.or_else(|| self.slots.get(canonical)).ok_or_else(|| {
             if let Some(tool) = switched {
-                return format!(
+                return ToolError::Usage(format!(
                     "{} `{tool}` works only where the person switched it on for this session.",
                     turbotime::NOT_ENABLED
-                );
+                ));
             }
             let near = nearest_of(canonical, self.slots.keys().map(String::as_str))
                 .map(|near| format!(" Did you mean `{near}`?"))
                 .unwrap_or_default();
-            format!(
+            ToolError::Usage(format!(
                 "no such tool: `{}`.{near} The tools are: {}.",
                 // A model may put anything into a name; half of a secret would not be recognised later.
                 truncate::line(&truncate::head_whole(name, 80), 120),
                 self.names().join(", ")
-            )
+            ))
         })
     }
 
@@ -311,17 +311,17 @@ fn suggest(intents: &[Intent], context: &ToolContext) {
     }
 }
 
-fn misunderstood(error: &str, context: &ToolContext) -> Verdict {
+fn misunderstood(error: &ToolError, context: &ToolContext) -> Verdict {
     // Redacted before it is cut: half of a secret is not recognised.
-    let reason = truncate::line(&context.redactor.text(error), 300);
+    let reason = truncate::line(&context.redactor.text(&error.to_string()), 300);
     Verdict::deny(MISUNDERSTOOD, reason, "Send the call again in the correct form.")
 }
 
-fn refused(tool: &str, error: &str, context: &ToolContext) -> CallOutcome {
+fn refused(tool: &str, error: &ToolError, context: &ToolContext) -> CallOutcome {
     CallOutcome {
         tool: tool.to_string(),
         verdict: misunderstood(error, context),
-        result: ToolResult::failed(error, 0),
+        result: ToolResult::failed(error.to_string(), 0),
         notice: None,
     }
 }
@@ -355,7 +355,7 @@ async fn start(
             });
             (result, notice)
         }
-        Ok(Err(ToolError::Usage(error))) => failed(arguments::with_example(tool, &error)),
+        Ok(Err(ToolError::Usage(error))) => failed(arguments::with_example(tool, &error).to_string()),
         Ok(Err(ToolError::Refused(refusal))) => failed(match context.workspace.as_deref() {
             Some(workspace) => workspace.explain(refusal).to_string(),
             None => refusal.to_string(),

@@ -63,6 +63,13 @@ pub struct GrepInput {
     path: Option<String>,
 }
 
+impl GrepInput {
+    /// A search of the whole workspace.
+    pub(crate) fn everywhere(pattern: String, glob_filter: String, max_results: usize) -> Self {
+        GrepInput { pattern, glob_filter, context_lines: 2, max_results, path: None }
+    }
+}
+
 fn any() -> String {
     "*".into()
 }

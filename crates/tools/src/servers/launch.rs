@@ -8,6 +8,7 @@
 //! Limits: files that a program loads besides those on its command line are not checked: packages that `npx` or `uvx`
 //! fetch, modules that a script imports from its own directory.
 
+use super::error::ServerError;
 use super::{Definition, Server, ServerOwner};
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
@@ -53,18 +54,17 @@ impl Server {
     ///
     /// # Errors
     /// When its program is not found or lies in the project, or its directory cannot be used.
-    pub fn launch(&self, layout: &Layout, environment: &Environment) -> Result<Launch, String> {
+    pub fn launch(&self, layout: &Layout, environment: &Environment) -> Result<Launch, ServerError> {
+        let refuse = |directory: &Path, reason, hint| {
+            Err(ServerError::Start { what: format!("in {}", directory.display()), reason, hint })
+        };
         let (directory, neutral) = match starts_in(&self.definition, layout) {
             Some(directory) if self.owner == ServerOwner::Project => {
-                return Err(format!(
-                    "cannot start in {}: a server that a project names starts in an empty directory\n  hint: take `cwd` out of its definition",
-                    directory.display()
-                ));
+                let reason = "a server that a project names starts in an empty directory";
+                return refuse(&directory, reason, Some("take `cwd` out of its definition"));
             }
             Some(directory) if directory.is_dir() => (directory, None),
-            Some(directory) => {
-                return Err(format!("cannot start in {}: it is not a directory", directory.display()));
-            }
+            Some(directory) => return refuse(&directory, "it is not a directory", None),
             None => {
                 let neutral = neutral(layout, &self.name)?;
                 (neutral.0.clone(), Some(neutral))
@@ -91,32 +91,32 @@ impl Server {
         &self,
         layout: &Layout,
         environment: &Environment,
-    ) -> Result<PathBuf, String> {
+    ) -> Result<PathBuf, ServerError> {
         let path = safe_path(environment.get("PATH").unwrap_or_default(), layout.project());
         let command = self.definition.command.as_deref().unwrap_or_default();
         let in_project = self.owner == ServerOwner::Project || starts_in(&self.definition, layout).is_some();
         let given = Path::new(command);
+        let refuse = |what: String, reason, hint| ServerError::Start { what, reason, hint };
         let found = if given.is_absolute() {
             given.to_path_buf()
         } else if command.contains('/') {
             let base = layout.project().filter(|_| in_project).ok_or_else(|| {
-                format!("cannot start `{command}`: the path is relative\n  hint: write it in full")
+                refuse(format!("`{command}`"), "the path is relative", Some("write it in full"))
             })?;
             starts_in(&self.definition, layout).unwrap_or_else(|| base.to_path_buf()).join(given)
         } else {
             let mut directories = path.split(':').map(|directory| Path::new(directory).join(command));
             directories
                 .find(|path| is_executable(path))
-                .ok_or_else(|| format!("cannot start `{command}`: no such program is on the PATH"))?
+                .ok_or_else(|| refuse(format!("`{command}`"), "no such program is on the PATH", None))?
         };
+        let shown = found.display().to_string();
         if !is_executable(&found) {
-            return Err(format!("cannot start {}: it is not an executable file", found.display()));
+            return Err(refuse(shown, "it is not an executable file", None));
         }
         if !in_project && is_inside(&found, layout.project()) {
-            return Err(format!(
-                "cannot start {}: it lies inside the project, where agents write\n  hint: install it elsewhere, or say cwd = \"project\"",
-                found.display()
-            ));
+            let hint = "install it elsewhere, or say cwd = \"project\"";
+            return Err(refuse(shown, "it lies inside the project, where agents write", Some(hint)));
         }
         Ok(found)
     }
@@ -169,9 +169,9 @@ fn is_executable(path: &Path) -> bool {
 }
 
 /// Creates a new empty directory of the person.
-fn neutral(layout: &Layout, name: &str) -> Result<NeutralDirectory, String> {
+fn neutral(layout: &Layout, name: &str) -> Result<NeutralDirectory, ServerError> {
     let parent = layout.user().join("mcp");
-    let fail = |error: std::io::Error| format!("cannot create a directory in {}: {error}", parent.display());
+    let fail = |source: std::io::Error| ServerError::Directory { parent: parent.clone(), source };
     std::fs::create_dir_all(&parent).map_err(fail)?;
     for entry in std::fs::read_dir(&parent).into_iter().flatten().flatten() {
         let age =

@@ -131,6 +131,9 @@ pub fn parse(words: &[String]) -> Result<ParsedCommand, TicketError> {
     Ok(ParsedCommand { command, json: line.json })
 }
 
+/// Reads the value of an option.
+type ReadValue<'a> = &'a mut dyn FnMut() -> Result<String, TicketError>;
+
 /// The words of one command while they are parsed.
 struct Line<'a> {
     name: &'a str,
@@ -242,7 +245,7 @@ impl Line<'_> {
             *place = value()?;
             // These options need a value when they are given.
             if place.is_empty() && matches!(key, "-t" | "--type" | "-p" | "--priority") {
-                return Err(format!("{key} needs a value"));
+                return Err(TicketError::Usage(format!("{key} needs a value")));
             }
             Ok(true)
         })?;
@@ -274,8 +277,12 @@ impl Line<'_> {
                 "-T" | "--tag" => filter.tags.push(value()?),
                 "--limit" if limited => {
                     let text = value()?;
-                    let wrong = || format!("--limit needs a whole number, not '{}'", text.escape_debug());
-                    limit = text.parse().map_err(|_| wrong())?;
+                    limit = text.parse().map_err(|_| {
+                        TicketError::Usage(format!(
+                            "--limit needs a whole number, not '{}'",
+                            text.escape_debug()
+                        ))
+                    })?;
                 }
                 _ => return Ok(false),
             }
@@ -309,7 +316,7 @@ impl Line<'_> {
     /// the option.
     fn options(
         &mut self,
-        mut take: impl FnMut(&str, &mut dyn FnMut() -> Result<String, String>) -> Result<bool, String>,
+        mut take: impl FnMut(&str, ReadValue<'_>) -> Result<bool, TicketError>,
     ) -> Result<(), TicketError> {
         while let Some(word) = self.rest.pop_front() {
             if word == "--" {
@@ -326,9 +333,10 @@ impl Line<'_> {
                 let mut asked = false;
                 let mut value = || {
                     asked = true;
-                    given.take().or_else(|| rest.pop_front()).ok_or_else(|| format!("{key} needs a value"))
+                    let value = given.take().or_else(|| rest.pop_front());
+                    value.ok_or_else(|| TicketError::Usage(format!("{key} needs a value")))
                 };
-                let known = take(key, &mut value).map_err(|error| self.wrong(&error))?;
+                let known = take(key, &mut value).map_err(|error| self.wrong(&error.to_string()))?;
                 // The end of an id may begin with its dash: `-5c46`.
                 if !known && self.takes_ids() && !word.starts_with("--") {
                     self.plain.push(word);

@@ -6,11 +6,21 @@
 use marvin_base::files::{self, Links};
 use marvin_base::layout::Layout;
 use marvin_base::{atomic, clock, signature};
-use serde_json::{Value, json};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 const MAX_ENTRY_BYTES: u64 = 4 * 1024 * 1024;
 const MAX_ENTRIES: usize = 500;
+
+/// A cached reply on disk.
+#[derive(Serialize, Deserialize)]
+struct Entry<T> {
+    /// The request, which the name of the file hashes.
+    asked: String,
+    fetched_at: i64,
+    data: T,
+}
 
 #[derive(Debug)]
 pub(super) struct Cache {
@@ -28,20 +38,21 @@ impl Cache {
     }
 
     /// The cached reply to a request, if it is fresh.
-    pub(super) fn get(&self, asked: &str) -> Option<Value> {
+    pub(super) fn get<T: DeserializeOwned>(&self, asked: &str) -> Option<T> {
         let text = files::read_text(&self.file(asked), MAX_ENTRY_BYTES, Links::Refuse).ok()?;
-        let mut kept: Value = serde_json::from_str(&text).ok()?;
-        let age = clock::now().as_second() - kept.get("fetched_at")?.as_i64()?;
-        let fits = kept.get("asked")?.as_str()? == asked && (0..self.seconds).contains(&age);
-        fits.then(|| kept.get_mut("data").map(Value::take)).flatten()
+        let entry: Entry<T> = serde_json::from_str(&text).ok()?;
+        let age = clock::now().as_second().checked_sub(entry.fetched_at)?;
+        (entry.asked == asked && (0..self.seconds).contains(&age)).then_some(entry.data)
     }
 
     /// Stores a reply. One that cannot be written is requested again.
-    pub(super) fn put(&self, asked: &str, data: &Value) {
-        let kept = json!({"asked": asked, "fetched_at": clock::now().as_second(), "data": data});
-        if std::fs::create_dir_all(&self.directory).is_ok() {
+    pub(super) fn put<T: Serialize>(&self, asked: &str, data: &T) {
+        let entry = Entry { asked: asked.to_string(), fetched_at: clock::now().as_second(), data };
+        if let Ok(text) = serde_json::to_string(&entry)
+            && std::fs::create_dir_all(&self.directory).is_ok()
+        {
             self.make_room();
-            atomic::replace(&self.file(asked), format!("{kept}\n").as_bytes()).ok();
+            atomic::replace(&self.file(asked), format!("{text}\n").as_bytes()).ok();
         }
     }
 
@@ -69,24 +80,25 @@ impl Cache {
 mod tests {
     use super::*;
     use marvin_base::environment::Environment;
+    use serde_json::{Value, json};
 
     #[test]
-    fn only_what_is_fresh_and_whole_is_believed() {
+    fn only_fresh_and_complete_entries_are_used() {
         let directory = tempfile::tempdir().unwrap();
         let environment = Environment::from_iter([("HOME", directory.path().display().to_string())]);
         let cache = Cache::new(&Layout::new(&environment, None), "x", 60);
-        assert_eq!(cache.get("q"), None);
+        assert_eq!(cache.get::<Value>("q"), None);
         cache.put("q", &json!({"a": 1}));
         assert_eq!(cache.get("q"), Some(json!({"a": 1})));
         let now = clock::now().as_second();
         for (asked, at) in [("q", now - 61), ("q", now + 100), ("other", now)] {
             let forged = json!({"asked": asked, "fetched_at": at, "data": 2});
             std::fs::write(cache.file("q"), forged.to_string()).unwrap();
-            assert_eq!(cache.get("q"), None, "{asked} {at}");
+            assert_eq!(cache.get::<Value>("q"), None, "{asked} {at}");
         }
         for bad in ["", "{", "[]", "\u{0}"] {
             std::fs::write(cache.file("q"), bad).unwrap();
-            assert_eq!(cache.get("q"), None);
+            assert_eq!(cache.get::<Value>("q"), None);
         }
     }
 }

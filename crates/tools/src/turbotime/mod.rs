@@ -13,6 +13,7 @@ mod steam;
 
 use crate::tool::DynTool;
 use marvin_base::settings::nearest_of;
+use marvin_base::truncate;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -35,31 +36,18 @@ impl Selection {
     ///
     /// # Errors
     /// Names the nearest tool and all tools.
-    pub fn read(text: &str) -> Result<Self, String> {
+    pub fn read(text: &str) -> Result<Self, UnknownTool> {
         let mut selected = BTreeSet::new();
         for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
             match word {
                 "all" => selected.extend(TOOLS.map(|(name, _)| name)),
                 "on" | "none" => {}
                 _ => {
-                    selected.insert(find(word).ok_or_else(|| unknown(word))?);
+                    selected.insert(find(word).ok_or_else(|| UnknownTool(word.to_string()))?);
                 }
             }
         }
         Ok(Selection(selected))
-    }
-
-    /// Toggles one tool; returns whether it is on now.
-    ///
-    /// # Errors
-    /// Names the nearest tool and all tools.
-    pub fn toggle(&mut self, word: &str) -> Result<bool, String> {
-        let name = find(word.trim()).ok_or_else(|| unknown(word))?;
-        let on = !self.0.remove(name);
-        if on {
-            self.0.insert(name);
-        }
-        Ok(on)
     }
 
     /// The names, in a stable order.
@@ -89,15 +77,20 @@ pub(crate) fn find(word: &str) -> Option<&'static str> {
     TOOLS.iter().find(same).map(|(name, _)| *name)
 }
 
-fn unknown(word: &str) -> String {
-    let near = nearest_of(word, TOOLS.iter().flat_map(|(name, short)| [*name, *short]))
-        .map(|near| format!("; did you mean `{near}`?"))
-        .unwrap_or_default();
-    let all = TOOLS.map(|(name, short)| format!("{name} ({short})")).join(", ");
-    format!(
-        "`{}` is not a TURBOTIME tool{near}\n  hint: {all}, or all",
-        marvin_base::truncate::line(word, 60)
-    )
+/// A name that is not that of a TURBOTIME tool.
+#[derive(Debug, thiserror::Error)]
+#[error("`{}` is not a TURBOTIME tool{}\n  hint: {}", truncate::line(.0, 60), self.nearest(), UnknownTool::hint())]
+pub struct UnknownTool(String);
+
+impl UnknownTool {
+    fn nearest(&self) -> String {
+        let near = nearest_of(&self.0, TOOLS.iter().flat_map(|(name, short)| [*name, *short]));
+        near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+    }
+
+    fn hint() -> String {
+        format!("{}, or all", TOOLS.map(|(name, short)| format!("{name} ({short})")).join(", "))
+    }
 }
 
 #[cfg(test)]
@@ -112,10 +105,8 @@ mod tests {
         );
         assert_eq!(Selection::read("all").unwrap().tools().len(), 4);
         assert!(Selection::read("on").unwrap().tools().is_empty());
-        let wrong = Selection::read("scryfal").unwrap_err();
+        let wrong = Selection::read("scryfal").unwrap_err().to_string();
         assert!(wrong.contains("did you mean `scryfall`?") && wrong.contains("hint"), "{wrong}");
-        let mut selection = Selection::default();
-        assert!(selection.toggle("steam").unwrap() && !selection.toggle("steam.game_lookup").unwrap());
         assert_eq!(find("game_knowledge_search"), Some("game.knowledge_search"));
     }
 }

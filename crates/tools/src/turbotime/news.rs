@@ -15,7 +15,6 @@ use marvin_gate::{Intent, Touches};
 use reqwest::Url;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 pub(super) const NAME: &str = "news.headline_search";
 const MAX_AGE_SECONDS: i64 = 30 * 60;
@@ -132,7 +131,7 @@ impl Tool for HeadlineSearch {
 
 async fn search(url: &Url, most: usize, context: &ToolContext) -> Result<Output<NewsData>, ToolError> {
     let cache = Cache::new(&context.layout, "news", MAX_AGE_SECONDS);
-    let (items, kept) = match cache.get(url.as_str()) {
+    let (mut items, kept) = match cache.get::<Vec<feed::Item>>(url.as_str()) {
         Some(items) => (items, "hit"),
         None => {
             let page = ask(url, Service::News, context).await?;
@@ -143,27 +142,20 @@ async fn search(url: &Url, most: usize, context: &ToolContext) -> Result<Output<
             let items = tokio::task::spawn_blocking(move || feed::items(address, &bytes, 20))
                 .await
                 .map_err(|_| ToolError::Failed("the feed could not be read".into()))??;
-            let items = json!(items);
             cache.put(url.as_str(), &items);
             (items, "miss")
         }
     };
-    let field =
-        |item: &Value, key: &str| item.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
-    let items: Vec<Value> = items.as_array().cloned().unwrap_or_default().into_iter().take(most).collect();
+    items.truncate(most);
     let stories: Vec<(String, String)> =
-        items.iter().map(|item| (field(item, "link"), field(item, "title"))).collect();
+        items.iter().map(|item| (item.link.clone(), item.title.clone())).collect();
     let hops = Hops::new(&context.layout)
         .open(&stories)
         .map_err(|error| ToolError::Failed(format!("cannot write the ids of the stories: {error}")))?;
     let headlines: Vec<Headline> = items
-        .iter()
+        .into_iter()
         .zip(hops)
-        .map(|(item, hop_id)| Headline {
-            title: field(item, "title"),
-            published: item.get("published").and_then(Value::as_str).map(str::to_string),
-            hop_id,
-        })
+        .map(|(item, hop_id)| Headline { title: item.title, published: item.published, hop_id })
         .collect();
     let mut shown = format!("{FOREIGN}\n");
     for headline in &headlines {

@@ -12,7 +12,7 @@ use marvin_gate::{Intent, Touches};
 use reqwest::Url;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 pub(super) const NAME: &str = "scryfall.lookup";
 const MAX_AGE_SECONDS: i64 = 24 * 3_600;
@@ -80,7 +80,7 @@ impl Tool for Lookup {
     async fn call(&self, input: LookupInput, context: &ToolContext) -> Result<Output<CardData>, ToolError> {
         let url = input.url(context)?;
         let cache = Cache::new(&context.layout, "scryfall", MAX_AGE_SECONDS);
-        if let Some(card) = cache.get(url.as_str()) {
+        if let Some(card) = cache.get::<Value>(url.as_str()) {
             return Ok(describe(card, "hit"));
         }
         let page = ask(&url, Service::Scryfall, context).await?;
@@ -136,11 +136,7 @@ fn card(body: &Value) -> Result<Value, ToolError> {
         .take(4)
         .map(|face| {
             let keys = ["name", "mana_cost", "type_line", "oracle_text", "power", "toughness"];
-            json!(
-                keys.iter()
-                    .filter_map(|key| Some((*key, text(face, key, 2_000)?)))
-                    .collect::<std::collections::BTreeMap<_, _>>()
-            )
+            keys.iter().filter_map(|key| Some(((*key).to_string(), text(face, key, 2_000)?.into()))).collect()
         })
         .collect();
     if !faces.is_empty() {

@@ -12,7 +12,7 @@ use marvin_gate::{Intent, Touches};
 use reqwest::Url;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 pub(super) const NAME: &str = "steam.game_lookup";
 const MAX_AGE_SECONDS: i64 = 24 * 3_600;
@@ -160,10 +160,14 @@ fn found(body: &Value, most: usize) -> Result<Vec<Value>, ToolError> {
             let cents = price.get("final")?.as_f64()?;
             Some(format!("{:.2} {}", cents / 100.0, text(price, "currency", 10)?))
         });
-        Some(json!({
-            "app_id": item.get("id")?.as_u64()?, "name": text(item, "name", 200)?, "price": price,
-            "metascore": text(item, "metascore", 10), "platforms": truncate::value(item.get("platforms")?, 20, 6, 1),
-        }))
+        let fields: [(&str, Value); 5] = [
+            ("app_id", item.get("id")?.as_u64()?.into()),
+            ("name", text(item, "name", 200)?.into()),
+            ("price", price.into()),
+            ("metascore", text(item, "metascore", 10).into()),
+            ("platforms", truncate::value(item.get("platforms")?, 20, 6, 1)),
+        ];
+        Some(fields.into_iter().map(|(key, value)| (key.to_string(), value)).collect())
     };
     Ok(items.iter().filter_map(game).take(most).collect())
 }
@@ -185,7 +189,7 @@ async fn details(
     else {
         return Ok(None);
     };
-    let mut game = Map::from_iter([("app_id".to_string(), json!(id))]);
+    let mut game = Map::from_iter([("app_id".to_string(), Value::from(id))]);
     for (key, longest) in [("name", 200), ("type", 40), ("short_description", 600), ("website", 200)] {
         if let Some(text) = text(data, key, longest) {
             game.insert(key.into(), text.into());
@@ -202,9 +206,9 @@ async fn details(
     };
     let inner = |key: &str, field: &str| data.get(key).and_then(|value| value.get(field)).cloned();
     let free = data.get("is_free").and_then(Value::as_bool) == Some(true);
-    let price = inner("price_overview", "final_formatted").or(free.then(|| json!("free")));
+    let price = inner("price_overview", "final_formatted").or(free.then(|| "free".into()));
     for (key, value) in [
-        ("genres", Some(json!(names("genres")))),
+        ("genres", Some(names("genres").into())),
         ("price", price),
         ("released", inner("release_date", "date")),
         ("metascore", inner("metacritic", "score")),

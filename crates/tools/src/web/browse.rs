@@ -181,8 +181,8 @@ fn scrape(
         let words = if extract == Extract::Menu { priced(&words) } else { words };
         return Ok(describe(read, words, Vec::new(), None, longest));
     };
-    let selected =
-        selector.map(|selector| selector.select(document)).transpose().map_err(ToolError::Failed)?;
+    let selected = selector.map(|selector| selector.select(document)).transpose();
+    let selected = selected.map_err(|error| ToolError::Failed(error.to_string()))?;
     let tops = match &selected {
         // A selected element inside another comes with it.
         Some(ids) => ids.iter().copied().filter(|id| !has_one_above(document, *id, ids)).collect(),

@@ -33,15 +33,13 @@ pub(super) struct FeedInput {
     max_items: usize,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Item {
-    /// Its title.
-    title: String,
-    /// Where it leads.
-    link: String,
-    /// When it was published, if it says so.
-    published: Option<String>,
-    /// Its summary as plain text.
+    pub(crate) title: String,
+    pub(crate) link: String,
+    /// Time of publication, if it is stated.
+    pub(crate) published: Option<String>,
+    /// Plain text.
     summary: String,
 }
 

@@ -123,7 +123,12 @@ pub(crate) async fn find(
             service.setting().key
         ))
     })?;
-    results(document, &base, most).map_err(ToolError::Failed)
+    results(document, &base, most)
+}
+
+fn select(selector: &str, document: &Document) -> Result<Vec<usize>, ToolError> {
+    let selected = Selector::parse(selector).and_then(|selector| selector.select(document));
+    selected.map_err(|error| ToolError::Failed(error.to_string()))
 }
 
 /// The address of a page of results.
@@ -146,9 +151,9 @@ fn address(input: &SearchInput, settings: &Settings) -> Result<String, ToolError
     Ok(url.into())
 }
 
-fn results(document: &Document, base: &Url, most: usize) -> Result<Vec<SearchResult>, String> {
-    let links = Selector::parse(".result__a")?.select(document)?;
-    let snippets = Selector::parse(".result__snippet")?.select(document)?;
+fn results(document: &Document, base: &Url, most: usize) -> Result<Vec<SearchResult>, ToolError> {
+    let links = select(".result__a", document)?;
+    let snippets = select(".result__snippet", document)?;
     let words = |id: usize| {
         let text = text(document, &[id], Style::Plain, base);
         text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -176,12 +181,10 @@ fn results(document: &Document, base: &Url, most: usize) -> Result<Vec<SearchRes
             break;
         }
     }
-    if found.is_empty()
-        && !Selector::parse(".anomaly-modal__title, #challenge-form")?.select(document)?.is_empty()
-    {
-        return Err(
-            "the search engine wants to see a person first; try again later, or read a known page".into()
-        );
+    if found.is_empty() && !select(".anomaly-modal__title, #challenge-form", document)?.is_empty() {
+        return Err(ToolError::Failed(
+            "the search engine wants to see a person first; try again later, or read a known page".into(),
+        ));
     }
     Ok(found)
 }

@@ -67,11 +67,9 @@ impl Needles {
     /// Blacks out every value, byte for byte.
     pub(crate) fn black_out(&self, bytes: &mut [u8]) {
         for needle in &self.values {
-            let mut from = 0;
-            while let Some(found) = bytes.get(from..).and_then(|rest| find(rest, needle)) {
-                let start = from + found;
-                from = start + needle.len();
-                if let Some(piece) = bytes.get_mut(start..from) {
+            let found: Vec<usize> = memchr::memmem::find_iter(bytes, needle).collect();
+            for start in found {
+                if let Some(piece) = bytes.get_mut(start..start + needle.len()) {
                     piece.fill(b'*');
                 }
             }
@@ -84,19 +82,6 @@ impl Needles {
         self.black_out(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     }
-}
-
-fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
-    let first = needle.first()?;
-    let mut from = 0;
-    while let Some(at) = bytes.get(from..)?.iter().position(|byte| byte == first) {
-        let start = from + at;
-        if bytes.get(start..)?.starts_with(needle) {
-            return Some(start);
-        }
-        from = start + 1;
-    }
-    None
 }
 
 fn base64(bytes: &[u8]) -> String {
@@ -162,7 +147,7 @@ pub(crate) fn headers_for(
         let template = template
             .as_str()
             .ok_or_else(|| wrong(&format!("the header `{name}` of `{domain}` is not a text")))?;
-        let value = fill(template, environment, needles).map_err(|variable| {
+        let value = fill(template, environment, needles).map_err(|UnsetVariable(variable)| {
             ToolError::Failed(format!(
                 "the header `{name}` for {domain} needs the variable {variable}, which is not set. Tell the person to set \
                  it, or to take it out of {}.",
@@ -178,9 +163,11 @@ pub(crate) fn headers_for(
     Ok(headers)
 }
 
-/// A template with its variables; every value and the whole are added to the needles. The error is the name of a variable
-/// that is not set.
-fn fill(template: &str, environment: &Environment, needles: &mut Needles) -> Result<String, String> {
+/// A variable of a template that is not set.
+struct UnsetVariable(String);
+
+/// Fills the variables of a template; every value and the whole are added to the needles.
+fn fill(template: &str, environment: &Environment, needles: &mut Needles) -> Result<String, UnsetVariable> {
     let mut filled = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('$') {
@@ -191,7 +178,7 @@ fn fill(template: &str, environment: &Environment, needles: &mut Needles) -> Res
             filled.push('$');
             continue;
         }
-        let value = environment.get(name).ok_or_else(|| name.to_string())?;
+        let value = environment.get(name).ok_or_else(|| UnsetVariable(name.to_string()))?;
         needles.add(value);
         filled.push_str(value.trim());
     }

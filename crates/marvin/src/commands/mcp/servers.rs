@@ -167,7 +167,7 @@ fn trust(name: &str, remove: bool, yes: bool, place: &ServersPlace) -> Result<Ex
     }
     let word = if remove { "mcp servers trust --remove" } else { "mcp servers trust" };
     person.record(word, &ground.redactor.text(&format!("{name}: {shown}")))?;
-    server.trust(&ground.layout, remove).map_err(Failure::failed)?;
+    server.trust(&ground.layout, remove).map_err(|error| Failure::failed(error.to_string()))?;
     if place.json {
         return output::json(&json!({"name": name, "trusted": !remove}));
     }

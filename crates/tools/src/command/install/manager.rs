@@ -41,7 +41,7 @@ pub(super) fn plan(input: &InstallInput, context: &ToolContext) -> Result<Plan, 
         Ecosystem::Auto => find(root)?,
         named => named,
     };
-    names::check(&input.packages, ecosystem).map_err(ToolError::Usage)?;
+    names::check(&input.packages, ecosystem)?;
     let environment = Environment::of_process();
     let has = |program: &str| is_installed(program, root, &environment);
     let manager = match ecosystem {

@@ -1,6 +1,7 @@
 //! Validation of package names: no flags, no URLs, no paths, no aliases.
 
 use super::Ecosystem;
+use crate::result::ToolError;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -51,12 +52,13 @@ pattern!(
 ///
 /// # Errors
 /// Names the first that is not.
-pub(super) fn check(packages: &[String], ecosystem: Ecosystem) -> Result<(), String> {
+pub(super) fn check(packages: &[String], ecosystem: Ecosystem) -> Result<(), ToolError> {
+    let wrong = |problem: &str| Err(ToolError::Usage(problem.to_string()));
     if packages.is_empty() {
-        return Err("install_packages needs `packages`: a list of names.".to_string());
+        return wrong("install_packages needs `packages`: a list of names.");
     }
     if packages.len() > 100 {
-        return Err("more than a hundred packages at once; install them in smaller steps.".to_string());
+        return wrong("more than a hundred packages at once; install them in smaller steps.");
     }
     let pattern = match ecosystem {
         Ecosystem::Python | Ecosystem::Auto => &PYTHON,
@@ -74,7 +76,7 @@ pub(super) fn check(packages: &[String], ecosystem: Ecosystem) -> Result<(), Str
     let fits = |name: &str| name.len() <= MAX_PACKAGE_NAME_BYTES && matches(name) && !is_file(name);
     match packages.iter().find(|name| !fits(name)) {
         None => Ok(()),
-        Some(name) => Err(format!(
+        Some(name) => wrong(&format!(
             "`{}` is not the name of a package: a name with a version at most (no flags, addresses or paths).",
             marvin_base::truncate::line(name, 80)
         )),

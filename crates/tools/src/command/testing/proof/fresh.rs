@@ -6,6 +6,7 @@
 
 use super::seal::TestSeal;
 use super::tree::{self, ProjectEntry, Zone};
+use crate::result::ToolError;
 use globset::GlobSet;
 use marvin_base::signature;
 use std::fs::{self, File};
@@ -44,8 +45,10 @@ impl FreshCopy {
     ///
     /// # Errors
     /// When a file cannot be read or written, or the project is too large.
-    pub(super) fn make(project: &Path, seal: Option<&TestSeal>) -> Result<FreshCopy, String> {
-        let wrong = |error: std::io::Error| format!("cannot create a directory for the copy: {error}");
+    pub(super) fn make(project: &Path, seal: Option<&TestSeal>) -> Result<FreshCopy, ToolError> {
+        let wrong = |error: std::io::Error| {
+            ToolError::Failed(format!("cannot create a directory for the copy: {error}"))
+        };
         let directory = tempfile::Builder::new().prefix("marvin-proof-").tempdir().map_err(wrong)?;
         let root = surround(project, directory.path()).map_err(wrong)?;
         fs::create_dir_all(&root).map_err(wrong)?;
@@ -109,10 +112,12 @@ struct Copier<'a> {
 }
 
 impl Copier<'_> {
-    fn copy(&mut self, visited: &ProjectEntry) -> Result<(), String> {
+    fn copy(&mut self, visited: &ProjectEntry) -> Result<(), ToolError> {
         let path = &visited.path;
         let (from, to) = (self.project.join(path), self.root.join(path));
-        let wrong = |error: std::io::Error| format!("cannot copy `{}`: {error}", path.display());
+        let wrong = |error: std::io::Error| {
+            ToolError::Failed(format!("cannot copy `{}`: {error}", path.display()))
+        };
         if self.linked.iter().any(|linked| path.starts_with(linked)) {
             return Ok(());
         }
@@ -147,7 +152,7 @@ impl Copier<'_> {
         }
         self.bytes += visited.facts.len();
         if self.bytes > MAX_COPY_BYTES {
-            return Err(format!("the project has more than {MAX_COPY_BYTES} bytes"));
+            return Err(ToolError::Failed(format!("the project has more than {MAX_COPY_BYTES} bytes")));
         }
         let in_environment = matches!(&visited.zone, Zone::Dependency(top) if self.project.join(top).join("pyvenv.cfg").is_file());
         if in_environment && self.relocate(visited, &from, &to).map_err(wrong)? {

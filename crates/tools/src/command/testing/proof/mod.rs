@@ -40,9 +40,8 @@ impl BaselineTree {
     ///
     /// # Errors
     /// When it cannot be copied.
-    pub fn take(context: &ToolContext) -> Result<BaselineTree, String> {
-        let workspace = context.workspace().map_err(|error| error.to_string())?;
-        Ok(BaselineTree { copy: FreshCopy::make(workspace.root(), None)? })
+    pub fn take(context: &ToolContext) -> Result<BaselineTree, ToolError> {
+        Ok(BaselineTree { copy: FreshCopy::make(context.workspace()?.root(), None)? })
     }
 }
 
@@ -155,7 +154,7 @@ pub async fn verify_tests(
 }
 
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
     let done =
         tokio::task::spawn_blocking(work).await.map_err(|error| ToolError::Failed(error.to_string()))?;

@@ -13,6 +13,7 @@ use super::source::{self, TestFile};
 use super::table::{self, TABLE, Table};
 use super::tree::{self, ProjectEntry, Zone};
 use crate::context::ToolContext;
+use crate::result::ToolError;
 use globset::GlobSet;
 use marvin_base::files::{self, Links};
 use marvin_base::signature;
@@ -66,14 +67,17 @@ impl TestSeal {
     ///
     /// # Errors
     /// When the workspace cannot be read.
-    pub fn take(input: &TestsInput, dependencies: bool, context: &ToolContext) -> Result<TestSeal, String> {
-        let workspace = context.workspace().map_err(|error| error.to_string())?;
+    pub fn take(
+        input: &TestsInput,
+        dependencies: bool,
+        context: &ToolContext,
+    ) -> Result<TestSeal, ToolError> {
         let plan = plan(input, context).ok();
-        Taker::new(workspace.root(), plan.as_ref(), dependencies)?.take(plan)
+        Taker::new(context.workspace()?.root(), plan.as_ref(), dependencies)?.take(plan)
     }
 
     /// Seals the same tests again, for a comparison.
-    pub(super) fn retake(&self, root: &Path, plan: &Plan) -> Result<TestSeal, String> {
+    pub(super) fn retake(&self, root: &Path, plan: &Plan) -> Result<TestSeal, ToolError> {
         Taker::new(root, Some(plan), self.dependencies.is_some())?.take(Some(plan.clone()))
     }
 
@@ -148,8 +152,8 @@ struct Taker<'a> {
 }
 
 impl<'a> Taker<'a> {
-    fn new(root: &'a Path, plan: Option<&Plan>, dependencies: bool) -> Result<Self, String> {
-        let table = TABLE.as_ref().map_err(Clone::clone)?;
+    fn new(root: &'a Path, plan: Option<&Plan>, dependencies: bool) -> Result<Self, ToolError> {
+        let table = TABLE.as_ref().map_err(|error| ToolError::Failed(error.to_string()))?;
         let seal = TestSeal { dependencies: dependencies.then(BTreeMap::new), ..TestSeal::default() };
         Ok(Taker {
             root,
@@ -165,7 +169,7 @@ impl<'a> Taker<'a> {
         })
     }
 
-    fn take(mut self, plan: Option<Plan>) -> Result<TestSeal, String> {
+    fn take(mut self, plan: Option<Plan>) -> Result<TestSeal, ToolError> {
         let root = self.root;
         tree::walk(root, &mut |visited| {
             match &visited.zone {

@@ -95,22 +95,30 @@ pub(super) struct Table {
     modules: BTreeSet<String>,
 }
 
-pub(super) static TABLE: LazyLock<Result<Table, String>> = LazyLock::new(Table::load);
+pub(super) static TABLE: LazyLock<Result<Table, TableError>> = LazyLock::new(Table::load);
+
+/// The table in the binary is malformed; a test checks that it is not.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TableError {
+    #[error("steering.toml: {0}")]
+    Toml(#[from] toml::de::Error),
+    #[error("steering.toml: {0}")]
+    Glob(#[from] globset::Error),
+}
 
 impl Table {
-    fn load() -> Result<Table, String> {
-        let source: Source = toml::from_str(SOURCE).map_err(|error| format!("steering.toml: {error}"))?;
+    fn load() -> Result<Table, TableError> {
+        let source: Source = toml::from_str(SOURCE)?;
         let mut globs = GlobSetBuilder::new();
         let mut owners = Vec::new();
         for (at, row) in source.row.iter().enumerate() {
             for file in &row.files {
                 let pattern = if file.contains('/') { file.clone() } else { format!("**/{file}") };
-                globs.add(Glob::new(&pattern).map_err(|error| error.to_string())?);
+                globs.add(Glob::new(&pattern)?);
                 owners.push(at);
             }
         }
-        let globs = globs.build().map_err(|error| error.to_string())?;
-        Ok(Table { rows: source.row, globs, owners, modules: source.shadows.modules })
+        Ok(Table { rows: source.row, globs: globs.build()?, owners, modules: source.shadows.modules })
     }
 
     /// Whether a Python module of this name takes the place of one that a runner imports.
