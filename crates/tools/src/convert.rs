@@ -55,10 +55,7 @@ impl Tool for ConvertUnits {
     const DESCRIPTION: &'static str =
         "Convert a value between units of measure (length, mass, temperature, data, …). No currencies.";
     const EXAMPLE: &'static str = r#"{"value": 26.2, "from_unit": "miles", "to_unit": "km"}"#;
-
-    fn touches() -> Touches {
-        Touches::NOTHING
-    }
+    const TOUCHES: Touches = Touches::NOTHING;
 
     async fn call(
         &self,

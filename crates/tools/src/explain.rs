@@ -88,10 +88,7 @@ impl Tool for GateExplain {
     // Not `command`: other programs' gates that look for commands to judge would stop the question.
     const FIELDS: &'static [(&'static str, &'static str)] =
         &[("command", "command_line"), ("line", "command_line")];
-
-    fn touches() -> Touches {
-        Touches::NOTHING
-    }
+    const TOUCHES: Touches = Touches::NOTHING;
 
     async fn call(
         &self,

@@ -57,10 +57,7 @@ impl Tool for ReadFile {
     const DESCRIPTION: &'static str = "Read a text file of the working directory, with line numbers. \
         Files over 10 KB need start_line and end_line.";
     const EXAMPLE: &'static str = r#"{"path": "src/main.rs", "start_line": 1, "end_line": 80}"#;
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     fn intents(input: &ReadInput, _context: &ToolContext) -> Vec<Intent> {
         vec![Intent::Read { path: input.path.clone() }]
@@ -205,10 +202,7 @@ impl Tool for CreateFile {
     const DESCRIPTION: &'static str = "Create a new text file in the working directory, with its directories. \
         To change a file that exists, use apply_patch.";
     const EXAMPLE: &'static str = r#"{"path": "src/greeting.py", "content": "print('hello')\n"}"#;
-
-    fn touches() -> Touches {
-        Touches::WRITES
-    }
+    const TOUCHES: Touches = Touches::WRITES;
 
     fn intents(input: &WriteInput, _context: &ToolContext) -> Vec<Intent> {
         vec![Intent::Write { path: input.path.clone() }]
@@ -250,10 +244,7 @@ impl Tool for AppendFile {
     const DESCRIPTION: &'static str =
         "Append text to the end of a file that exists in the working directory.";
     const EXAMPLE: &'static str = r#"{"path": "notes.md", "content": "\n- one more point\n"}"#;
-
-    fn touches() -> Touches {
-        Touches::WRITES
-    }
+    const TOUCHES: Touches = Touches::WRITES;
 
     fn intents(input: &WriteInput, _context: &ToolContext) -> Vec<Intent> {
         vec![Intent::Write { path: input.path.clone() }]

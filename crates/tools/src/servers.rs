@@ -134,7 +134,11 @@ impl Server {
             return Err(ServerError::AlreadyTrusted(self.name.clone()));
         };
         let list = layout.trusted();
-        if remove { Trust::forget(&list, name)? } else { Trust::note_hash(&list, name, hash)? }
+        if remove {
+            Trust::forget(&list, name)?
+        } else {
+            Trust::note_hash(&list, name, hash)?
+        }
         Ok(())
     }
 

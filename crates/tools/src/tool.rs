@@ -6,8 +6,8 @@ use crate::schema;
 use async_trait::async_trait;
 use marvin_gate::{Intent, Touches};
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::future::Future;
@@ -27,8 +27,7 @@ pub trait Tool: Clone + Send + Sync + 'static {
     const EXAMPLE: &'static str;
     /// Other names under which models send a field, as (other, right).
     const FIELDS: &'static [(&'static str, &'static str)] = &[];
-
-    fn touches() -> Touches;
+    const TOUCHES: Touches;
 
     /// Effects of a call with this input; the gate judges each before [`Tool::call`].
     fn intents(_input: &Self::Input, _context: &ToolContext) -> Vec<Intent> {
@@ -37,6 +36,11 @@ pub trait Tool: Clone + Send + Sync + 'static {
 
     async fn call(&self, input: Self::Input, context: &ToolContext) -> Result<Output<Self::Data>, ToolError>;
 }
+
+/// Input of a tool without arguments.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoInput {}
 
 /// The future of a running tool.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send + 'a>>;
@@ -68,7 +72,11 @@ pub trait DynTool: Send + Sync {
     ///
     /// # Errors
     /// When they do not fit the input.
-    fn prepare(&self, arguments: Map<String, Value>, context: &ToolContext) -> Result<PreparedCall, ToolError>;
+    fn prepare(
+        &self,
+        arguments: Map<String, Value>,
+        context: &ToolContext,
+    ) -> Result<PreparedCall, ToolError>;
 }
 
 impl<T: Tool> DynTool for T {
@@ -89,7 +97,7 @@ impl<T: Tool> DynTool for T {
     }
 
     fn touches(&self) -> Touches {
-        T::touches()
+        T::TOUCHES
     }
 
     fn schema(&self) -> Value {
@@ -100,7 +108,11 @@ impl<T: Tool> DynTool for T {
         schema::for_output::<T::Data>()
     }
 
-    fn prepare(&self, arguments: Map<String, Value>, context: &ToolContext) -> Result<PreparedCall, ToolError> {
+    fn prepare(
+        &self,
+        arguments: Map<String, Value>,
+        context: &ToolContext,
+    ) -> Result<PreparedCall, ToolError> {
         let input: T::Input = serde_json::from_value(Value::Object(arguments))
             .map_err(|error| ToolError::Usage(error.to_string()))?;
         let tool = self.clone();

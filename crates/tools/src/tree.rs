@@ -60,10 +60,7 @@ impl Tool for Tree {
     const NAME: &'static str = "tree";
     const DESCRIPTION: &'static str = "List files and directories of the working directory as a tree.";
     const EXAMPLE: &'static str = r#"{"path": "src", "max_depth": 2}"#;
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     fn intents(input: &TreeInput, _context: &ToolContext) -> Vec<Intent> {
         vec![Intent::Read { path: input.path.clone() }]

@@ -32,10 +32,7 @@ impl Tool for GetUsage {
     const NAME: &'static str = "get_usage";
     const DESCRIPTION: &'static str = "Show turns, tokens and estimated cost of this session.";
     const EXAMPLE: &'static str = r#"{"include_lifetime": true}"#;
-
-    fn touches() -> Touches {
-        Touches::NOTHING
-    }
+    const TOUCHES: Touches = Touches::NOTHING;
 
     async fn call(&self, input: UsageInput, context: &ToolContext) -> Result<Output, ToolError> {
         let data = (context.usage)(input.include_lifetime);

@@ -2,11 +2,11 @@
 
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError};
-use crate::tool::{DynTool, Tool};
+use crate::tool::{DynTool, NoInput, Tool};
 use async_trait::async_trait;
 use marvin_gate::Touches;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::sync::Arc;
 
 pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
@@ -15,10 +15,6 @@ pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
 
 #[derive(Debug, Clone, Copy)]
 pub struct GetWorkingDir;
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NoInput {}
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WorkingDir {
@@ -33,10 +29,7 @@ impl Tool for GetWorkingDir {
     const NAME: &'static str = "get_working_dir";
     const DESCRIPTION: &'static str = "Show the working directory. Paths of other tools are relative to it.";
     const EXAMPLE: &'static str = "{}";
-
-    fn touches() -> Touches {
-        Touches::NOTHING
-    }
+    const TOUCHES: Touches = Touches::NOTHING;
 
     async fn call(&self, _input: NoInput, context: &ToolContext) -> Result<Output<WorkingDir>, ToolError> {
         let path = context.workspace()?.root().display().to_string();

@@ -252,7 +252,8 @@ async fn over_http(
     let mut config = StreamableHttpClientTransportConfig::with_uri(url).max_sse_event_size(MAX_MESSAGE_BYTES);
     for (name, value) in &definition.headers {
         let value = filled(value, &context.environment)?;
-        let wrong = || ClientError::Protocol(format!("its header `{}` cannot be sent", truncate::line(name, 40)));
+        let wrong =
+            || ClientError::Protocol(format!("its header `{}` cannot be sent", truncate::line(name, 40)));
         let name = name.parse().map_err(|_| wrong())?;
         config.custom_headers.insert(name, value.parse().map_err(|_| wrong())?);
     }

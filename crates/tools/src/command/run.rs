@@ -57,10 +57,7 @@ impl Tool for RunCommand {
         It has no network and can write only there. Files are made with create_file, not with redirections.";
     const EXAMPLE: &'static str = r#"{"command": "cargo test 2>&1 | tail -40", "timeout": 120}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("cmd", "command"), ("timeout_s", "timeout")];
-
-    fn touches() -> Touches {
-        Touches::EXECUTES
-    }
+    const TOUCHES: Touches = Touches::EXECUTES;
 
     fn intents(input: &CommandInput, _context: &ToolContext) -> Vec<Intent> {
         vec![Intent::Command { line: input.command.clone() }]

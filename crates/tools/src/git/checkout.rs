@@ -46,10 +46,7 @@ impl Tool for GitCheckout {
     const EXAMPLE: &'static str = r#"{"target": "fix-dates", "create_branch": true}"#;
     const FIELDS: &'static [(&'static str, &'static str)] =
         &[("branch", "target"), ("create", "create_branch")];
-
-    fn touches() -> Touches {
-        Touches::EXECUTES
-    }
+    const TOUCHES: Touches = Touches::EXECUTES;
 
     async fn call(
         &self,

@@ -65,10 +65,7 @@ impl Tool for GitCommit {
         named in the message by itself. The project's hooks run.";
     const EXAMPLE: &'static str = r#"{"message": "Parse dates without a zone", "add_all": true}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("msg", "message"), ("all", "add_all")];
-
-    fn touches() -> Touches {
-        Touches::EXECUTES
-    }
+    const TOUCHES: Touches = Touches::EXECUTES;
 
     async fn call(&self, input: CommitInput, context: &ToolContext) -> Result<Output<CommitData>, ToolError> {
         if input.message.trim().is_empty() {

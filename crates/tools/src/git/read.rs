@@ -4,7 +4,7 @@ use super::repository::Repository;
 use super::status::{Change, Status};
 use crate::context::ToolContext;
 use crate::result::{Confidence, Output, TEXT_LIMIT, ToolError, is_over};
-use crate::tool::Tool;
+use crate::tool::{NoInput, Tool};
 use async_trait::async_trait;
 use marvin_base::truncate;
 use marvin_gate::{Intent, Touches, secrets};
@@ -21,10 +21,6 @@ const FIELD: char = '\u{1f}';
 
 #[derive(Debug, Clone, Copy)]
 pub struct GitStatus;
-
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct StatusInput {}
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct StatusData {
@@ -49,18 +45,15 @@ pub struct StatusData {
 
 #[async_trait]
 impl Tool for GitStatus {
-    type Input = StatusInput;
+    type Input = NoInput;
     type Data = StatusData;
     const NAME: &'static str = "git_status";
     const DESCRIPTION: &'static str =
         "Show the branch and the changed files of the working directory's git repository.";
     const EXAMPLE: &'static str = "{}";
+    const TOUCHES: Touches = Touches::READS;
 
-    fn touches() -> Touches {
-        Touches::READS
-    }
-
-    async fn call(&self, _: StatusInput, context: &ToolContext) -> Result<Output<StatusData>, ToolError> {
+    async fn call(&self, _: NoInput, context: &ToolContext) -> Result<Output<StatusData>, ToolError> {
         let repository = Repository::open(context).await?;
         let status = status(&repository, "normal", context).await?;
         let list = |wanted: fn(&Change) -> bool| -> Vec<String> {
@@ -144,10 +137,7 @@ impl Tool for GitDiff {
     const DESCRIPTION: &'static str = "Show changes that are not committed, line by line: of files against the index, or \
         with staged=true of the index against the last commit.";
     const EXAMPLE: &'static str = r#"{"staged": false, "path": "src/main.rs"}"#;
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     fn intents(input: &DiffInput, _context: &ToolContext) -> Vec<Intent> {
         input.path.iter().map(|path| Intent::Read { path: path.clone() }).collect()
@@ -264,10 +254,7 @@ impl Tool for GitLog {
     const NAME: &'static str = "git_log";
     const DESCRIPTION: &'static str = "Show the last commits of the checked out branch, newest first.";
     const EXAMPLE: &'static str = r#"{"max_count": 10, "oneline": true}"#;
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     async fn call(&self, input: LogInput, context: &ToolContext) -> Result<Output<LogData>, ToolError> {
         let repository = Repository::open(context).await?;

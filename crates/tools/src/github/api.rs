@@ -91,10 +91,7 @@ impl Tool for GithubSearch {
         r#"{"query": "landlock language:rust", "search_type": "repositories", "max_results": 10}"#;
     const FIELDS: &'static [(&'static str, &'static str)] =
         &[("type", "search_type"), ("limit", "max_results")];
-
-    fn touches() -> Touches {
-        Touches::NETWORK
-    }
+    const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &SearchInput, context: &ToolContext) -> Vec<Intent> {
         request(search_address(input, context))
@@ -202,10 +199,7 @@ impl Tool for GithubReadFile {
         "Read a file of a GitHub repository, whole or a range of lines, or list a directory of it.";
     const EXAMPLE: &'static str = r#"{"repo": "rust-lang/rust", "path": "README.md", "start": 1, "end": 40}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("start_line", "start"), ("end_line", "end")];
-
-    fn touches() -> Touches {
-        Touches::NETWORK
-    }
+    const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &ReadInput, context: &ToolContext) -> Vec<Intent> {
         request(read_address(input, context).map(|(url, _)| url))

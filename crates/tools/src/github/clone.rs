@@ -64,10 +64,7 @@ impl Tool for GithubClone {
     const DESCRIPTION: &'static str =
         "Clone a GitHub repository into the tools' own directory, to be searched with github_grep.";
     const EXAMPLE: &'static str = r#"{"repo": "rust-lang/log", "shallow": true}"#;
-
-    fn touches() -> Touches {
-        Touches { network: true, ..Touches::STORES }
-    }
+    const TOUCHES: Touches = Touches { network: true, ..Touches::STORES };
 
     fn intents(input: &CloneInput, context: &ToolContext) -> Vec<Intent> {
         // Without a URL the call returns the error.

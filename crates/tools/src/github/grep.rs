@@ -38,10 +38,7 @@ impl Tool for GithubGrep {
     const DESCRIPTION: &'static str = "Search the files of a repository that github_clone cloned.";
     const EXAMPLE: &'static str = r#"{"repo": "rust-lang/log", "pattern": "fn\\s+set_logger", "glob_filter": "*.rs", "max_results": 30}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("glob", "glob_filter"), ("query", "pattern")];
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     async fn call(
         &self,

@@ -89,7 +89,9 @@ fn read<'a>(lines: &[&'a str], count: usize) -> Result<Block<'a>, ToolError> {
             let gone = rest.first().map_or(Ok(1), |word| number(word))?;
             Ok(Block { at: within(number(at)?, gone)?, gone, fresh: Vec::new() })
         }
-        _ => Err(wrong(format!("`{head}`: a block begins with `REPLACE n`, `INSERT n` or `DELETE n [count]`"))),
+        _ => {
+            Err(wrong(format!("`{head}`: a block begins with `REPLACE n`, `INSERT n` or `DELETE n [count]`")))
+        }
     }
 }
 

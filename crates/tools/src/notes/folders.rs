@@ -38,10 +38,7 @@ impl Tool for NotesMkdir {
     const NAME: &'static str = "notes_mkdir";
     const DESCRIPTION: &'static str = "Create a directory of notes, with its parents.";
     const EXAMPLE: &'static str = r#"{"path": "ideas/garden"}"#;
-
-    fn touches() -> Touches {
-        Touches::STORES
-    }
+    const TOUCHES: Touches = Touches::STORES;
 
     fn intents(input: &MkdirInput, context: &ToolContext) -> Vec<Intent> {
         project_note(&input.path, context).map(|path| Intent::Write { path }).into_iter().collect()
@@ -90,10 +87,7 @@ impl Tool for NotesLs {
     const NAME: &'static str = "notes_ls";
     const DESCRIPTION: &'static str = "List the notes and directories in the notes directory.";
     const EXAMPLE: &'static str = r#"{"path": "ideas"}"#;
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     fn intents(input: &LsInput, context: &ToolContext) -> Vec<Intent> {
         project_note(input.place(), context).map(|path| Intent::Read { path }).into_iter().collect()

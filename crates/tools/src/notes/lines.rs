@@ -47,10 +47,7 @@ impl Tool for FileReadLines {
     const NAME: &'static str = "file_read_lines";
     const DESCRIPTION: &'static str = "Read lines of a note, with their numbers.";
     const EXAMPLE: &'static str = r#"{"path": "ideas/garden", "start": 1, "end": 40}"#;
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     fn intents(input: &ReadLinesInput, context: &ToolContext) -> Vec<Intent> {
         project_note(&input.path, context).map(|path| Intent::Read { path }).into_iter().collect()
@@ -112,10 +109,7 @@ impl Tool for FileApplyPatch {
         DELETE n [count], with a line `---` between blocks.";
     const EXAMPLE: &'static str =
         r#"{"path": "ideas/garden", "patch": "REPLACE 2\n- peas\n---\nDELETE 5 2", "dry_run": false}"#;
-
-    fn touches() -> Touches {
-        Touches::STORES
-    }
+    const TOUCHES: Touches = Touches::STORES;
 
     fn intents(input: &ApplyInput, context: &ToolContext) -> Vec<Intent> {
         let path = project_note(&input.path, context);

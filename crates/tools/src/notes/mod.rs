@@ -70,10 +70,7 @@ impl Tool for WriteNote {
         "Write a note (Markdown) into the notes directory; replaces the note unless append is true.";
     const EXAMPLE: &'static str =
         r##"{"path": "ideas/garden", "content": "# Garden\n- beans\n", "append": false}"##;
-
-    fn touches() -> Touches {
-        Touches::STORES
-    }
+    const TOUCHES: Touches = Touches::STORES;
 
     fn intents(input: &WriteNoteInput, context: &ToolContext) -> Vec<Intent> {
         project_note(&input.path, context).map(|path| Intent::Write { path }).into_iter().collect()
@@ -131,10 +128,7 @@ impl Tool for ReadNote {
     const NAME: &'static str = "read_note";
     const DESCRIPTION: &'static str = "Read a note from the notes directory.";
     const EXAMPLE: &'static str = r#"{"path": "ideas/garden"}"#;
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     fn intents(input: &ReadNoteInput, context: &ToolContext) -> Vec<Intent> {
         project_note(&input.path, context).map(|path| Intent::Read { path }).into_iter().collect()

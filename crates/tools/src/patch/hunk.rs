@@ -79,8 +79,9 @@ pub(super) fn apply(text: &str, hunks: &[Hunk]) -> Result<String, PatchError> {
     let mut cursor = 0;
     let mut shift: isize = 0;
     for (number, hunk) in hunks.iter().enumerate() {
-        let place = find(&lines, hunk, cursor, shift)
-            .map_err(|error| misplaced(format!("hunk {}: {error}{}", number + 1, overlap(text, hunk, number))))?;
+        let place = find(&lines, hunk, cursor, shift).map_err(|error| {
+            misplaced(format!("hunk {}: {error}{}", number + 1, overlap(text, hunk, number)))
+        })?;
         let old = hunk.old().len();
         let window = lines.get(place.at..place.at + old).unwrap_or_default();
         let touches_end = place.at + old >= lines.len();

@@ -126,10 +126,7 @@ impl Tool for ApplyPatch {
         ("old_string", "old_str"),
         ("new_string", "new_str"),
     ];
-
-    fn touches() -> Touches {
-        Touches::WRITES
-    }
+    const TOUCHES: Touches = Touches::WRITES;
 
     fn intents(input: &PatchInput, context: &ToolContext) -> Vec<Intent> {
         // A patch that does not fit is answered with text of the file, so changing a file reads it too.

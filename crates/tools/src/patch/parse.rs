@@ -62,7 +62,9 @@ impl FilePatch {
         let kept = |hunk: &Hunk| hunk.lines.iter().all(|(kind, _)| *kind == Kind::Keep);
         // A kept line may still lose its line ending.
         if hunks.iter().all(|hunk| kept(hunk) && hunk.final_newline.is_none()) {
-            return Err(malformed(format!("the patch changes nothing in `{path}`: it has no `+` or `-` lines")));
+            return Err(malformed(format!(
+                "the patch changes nothing in `{path}`: it has no `+` or `-` lines"
+            )));
         }
         Ok(())
     }

@@ -102,10 +102,7 @@ impl Tool for CodeGrep {
     const EXAMPLE: &'static str =
         r#"{"pattern": "fn\\s+main", "glob_filter": "*.rs", "context_lines": 2, "max_results": 20}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("glob", "glob_filter"), ("query", "pattern")];
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     fn intents(input: &GrepInput, _context: &ToolContext) -> Vec<Intent> {
         input.path.iter().map(|path| Intent::Read { path: path.clone() }).collect()

@@ -53,10 +53,7 @@ macro_rules! ticket_tool {
             const DESCRIPTION: &'static str = $description;
             const EXAMPLE: &'static str = $example;
             const FIELDS: &'static [(&'static str, &'static str)] = &$fields;
-
-            fn touches() -> Touches {
-                $touches
-            }
+            const TOUCHES: Touches = $touches;
 
             fn intents(input: &$input, context: &ToolContext) -> Vec<Intent> {
                 let command = command(input, $name);

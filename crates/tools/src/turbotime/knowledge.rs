@@ -78,10 +78,7 @@ impl Tool for KnowledgeSearch {
     const EXAMPLE: &'static str =
         r#"{"query": "best starter deck standard", "max_results": 5, "sources": ["reddit.com"]}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("q", "query"), ("limit", "max_results")];
-
-    fn touches() -> Touches {
-        Touches::NETWORK
-    }
+    const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &KnowledgeInput, context: &ToolContext) -> Vec<Intent> {
         asks(input.url(context), Service::Knowledge)

@@ -111,10 +111,7 @@ impl Tool for HeadlineSearch {
     const DESCRIPTION: &'static str = "Search headlines; each comes with a hop_id. With {hop_id, max_chars} the beginning of that story is read, once.";
     const EXAMPLE: &'static str = r#"{"query": "magic the gathering", "max_results": 5}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("q", "query"), ("limit", "max_results")];
-
-    fn touches() -> Touches {
-        Touches::NETWORK
-    }
+    const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &NewsInput, context: &ToolContext) -> Vec<Intent> {
         asks(input.url(context), Service::News)

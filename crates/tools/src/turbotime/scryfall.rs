@@ -68,10 +68,7 @@ impl Tool for Lookup {
         "Look a Magic: The Gathering card up by its name (roughly) or id: cost, type, rules text, legality.";
     const EXAMPLE: &'static str = r#"{"name": "lightning bolt"}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("card", "name"), ("query", "name")];
-
-    fn touches() -> Touches {
-        Touches::NETWORK
-    }
+    const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &LookupInput, context: &ToolContext) -> Vec<Intent> {
         asks(input.url(context), Service::Scryfall)

@@ -101,10 +101,7 @@ impl Tool for GameLookup {
         "Look a game up in the Steam store by its name or app id: price, release, makers, genres.";
     const EXAMPLE: &'static str = r#"{"name": "portal 2", "max_results": 3, "include_details": true}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("appid", "app_id"), ("limit", "max_results")];
-
-    fn touches() -> Touches {
-        Touches::NETWORK
-    }
+    const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &GameInput, context: &ToolContext) -> Vec<Intent> {
         asks(input.url(context), Service::Steam)

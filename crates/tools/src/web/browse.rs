@@ -85,10 +85,7 @@ impl Tool for ScrapePage {
         of a CSS selector. Scripts of the page do not run.";
     const EXAMPLE: &'static str = r#"{"url": "https://example.com/list", "extract": "text", "css_selector": "article p", "max_length": 4000}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("selector", "css_selector")];
-
-    fn touches() -> Touches {
-        Touches::NETWORK
-    }
+    const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &ScrapeInput, _context: &ToolContext) -> Vec<Intent> {
         vec![Intent::Request { url: input.url.clone(), service: None }]
@@ -128,10 +125,7 @@ impl Tool for BrowseWeb {
     const NAME: &'static str = "browse_web";
     const DESCRIPTION: &'static str = "Read the main part of a page as text, with the addresses of its links. Scripts of the page do not run.";
     const EXAMPLE: &'static str = r#"{"url": "https://example.com/page", "max_length": 4000}"#;
-
-    fn touches() -> Touches {
-        Touches::NETWORK
-    }
+    const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &BrowseInput, _context: &ToolContext) -> Vec<Intent> {
         vec![Intent::Request { url: input.url.clone(), service: None }]

@@ -55,10 +55,7 @@ impl Tool for DownloadFile {
         the person's downloads. Never overwrites.";
     const EXAMPLE: &'static str = r#"{"url": "https://example.com/data.csv", "filename": "data.csv"}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("name", "filename"), ("path", "filename")];
-
-    fn touches() -> Touches {
-        Touches { writes: true, network: true, ..Touches::STORES }
-    }
+    const TOUCHES: Touches = Touches { writes: true, network: true, ..Touches::STORES };
 
     fn intents(input: &DownloadInput, context: &ToolContext) -> Vec<Intent> {
         let mut intents = vec![Intent::Request { url: input.url.clone(), service: None }];

@@ -63,10 +63,7 @@ impl Tool for ReadRss {
     const DESCRIPTION: &'static str = "Read the newest entries of a feed (RSS, Atom or JSON Feed).";
     const EXAMPLE: &'static str = r#"{"url": "https://example.com/feed.xml", "max_items": 5}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("limit", "max_items")];
-
-    fn touches() -> Touches {
-        Touches::NETWORK
-    }
+    const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &FeedInput, _context: &ToolContext) -> Vec<Intent> {
         vec![Intent::Request { url: input.url.clone(), service: None }]

@@ -60,10 +60,7 @@ impl Tool for WebFetch {
         "Fetch an address (http or https) and read it as text. Hosts must be agreed on by the person.";
     const EXAMPLE: &'static str =
         r#"{"url": "https://example.com/page", "max_bytes": 512000, "timeout_s": 15}"#;
-
-    fn touches() -> Touches {
-        Touches::NETWORK
-    }
+    const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &FetchInput, _context: &ToolContext) -> Vec<Intent> {
         vec![Intent::Request { url: input.url.clone(), service: None }]

@@ -78,10 +78,7 @@ impl Tool for WebSearch {
         "Search the web; gives titles, addresses and a few words of each result.";
     const EXAMPLE: &'static str = r#"{"query": "rust openat2 crate", "max_results": 5, "time_filter": "y"}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("q", "query"), ("limit", "max_results")];
-
-    fn touches() -> Touches {
-        Touches::NETWORK
-    }
+    const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &SearchInput, context: &ToolContext) -> Vec<Intent> {
         // Without a URL the call returns the error.

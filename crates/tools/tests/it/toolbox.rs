@@ -700,10 +700,7 @@ impl Tool for Explosive {
     const NAME: &'static str = "explosive";
     const DESCRIPTION: &'static str = "Fails inside.";
     const EXAMPLE: &'static str = "{}";
-
-    fn touches() -> Touches {
-        Touches::NOTHING
-    }
+    const TOUCHES: Touches = Touches::NOTHING;
 
     async fn call(&self, _input: Value, _context: &ToolContext) -> Result<Output, ToolError> {
         panic!("inside");

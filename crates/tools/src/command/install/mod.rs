@@ -88,10 +88,7 @@ impl Tool for InstallPackages {
     const DESCRIPTION: &'static str = "Install packages with the project's own package manager (uv or pip, npm, pnpm, yarn, \
         bun, cargo, go), which also writes them into the project's list of dependencies. A person is asked first.";
     const EXAMPLE: &'static str = r#"{"packages": ["requests"], "dev": false}"#;
-
-    fn touches() -> Touches {
-        Touches { network: true, stores: true, ..Touches::EXECUTES }
-    }
+    const TOUCHES: Touches = Touches { network: true, stores: true, ..Touches::EXECUTES };
 
     fn intents(input: &InstallInput, context: &ToolContext) -> Vec<Intent> {
         let setting = match context.settings.text(&table::SANDBOX_INSTALL) {

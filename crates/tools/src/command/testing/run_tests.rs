@@ -70,10 +70,7 @@ impl Tool for RunTests {
         r#"{"runner": "pytest", "args": ["tests/test_dates.py", "-k", "zone"], "timeout": 300}"#;
     const FIELDS: &'static [(&'static str, &'static str)] =
         &[("timeout_s", "timeout"), ("arguments", "args"), ("cmd", "command")];
-
-    fn touches() -> Touches {
-        Touches::EXECUTES
-    }
+    const TOUCHES: Touches = Touches::EXECUTES;
 
     fn intents(input: &TestsInput, context: &ToolContext) -> Vec<Intent> {
         // Without a plan nothing is run, and the call returns the error.

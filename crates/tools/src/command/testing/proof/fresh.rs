@@ -115,9 +115,8 @@ impl Copier<'_> {
     fn copy(&mut self, visited: &ProjectEntry) -> Result<(), ToolError> {
         let path = &visited.path;
         let (from, to) = (self.project.join(path), self.root.join(path));
-        let wrong = |error: std::io::Error| {
-            ToolError::Failed(format!("cannot copy `{}`: {error}", path.display()))
-        };
+        let wrong =
+            |error: std::io::Error| ToolError::Failed(format!("cannot copy `{}`: {error}", path.display()));
         if self.linked.iter().any(|linked| path.starts_with(linked)) {
             return Ok(());
         }
