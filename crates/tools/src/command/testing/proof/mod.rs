@@ -192,7 +192,7 @@ async fn run(
     let mut words = clean::words(plan);
     report_words(plan.runner, &mut words, private.path());
     let mut child = context.judged(&plan.line)?.with_words(&words);
-    clean::environment(&mut child, private.path(), workspace, root, seal);
+    clean::environment(&mut child, private.path(), workspace, root, seal)?;
     child.deadline = seconds(input.timeout, &context);
     child.keep = MAX_STREAM_BYTES;
     let done = contained(child, private.policy(&context)?, &context).await?;

@@ -10,20 +10,19 @@ use super::super::counts::Counts;
 use super::super::detect::{Plan, Runner, TestsInput, plan};
 use super::super::libtest::SHOULD_PANIC;
 use super::source::{self, TestFile};
-use super::table::{self, TABLE, Table};
+use super::table::{self, Table};
 use super::tree::{self, ProjectEntry, Zone};
 use crate::context::ToolContext;
+use crate::pattern::{Pattern, pattern};
 use crate::result::ToolError;
 use globset::GlobSet;
 use marvin_base::files::{self, Links};
 use marvin_base::signature;
-use regex::Regex;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::LazyLock;
 
 const MAX_SOURCE_BYTES: u64 = 8 * 1024 * 1024;
 /// Packages of one directory of dependencies that are listed one by one.
@@ -153,7 +152,7 @@ struct Taker<'a> {
 
 impl<'a> Taker<'a> {
     fn new(root: &'a Path, plan: Option<&Plan>, dependencies: bool) -> Result<Self, ToolError> {
-        let table = TABLE.as_ref().map_err(|error| ToolError::Failed(error.to_string()))?;
+        let table = table::load()?;
         let seal = TestSeal { dependencies: dependencies.then(BTreeMap::new), ..TestSeal::default() };
         Ok(Taker {
             root,
@@ -368,12 +367,6 @@ fn is_manifest(path: &Path) -> bool {
         || name.ends_with(".ini")
 }
 
-macro_rules! pattern {
-    ($name:ident, $text:expr) => {
-        static $name: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new($text).ok());
-    };
-}
-
 pattern!(
     SHELL_SCRIPT,
     r#"(?:^|[\s;&|("'=])(?:bash|sh|dash|zsh|ksh|source|\.)[ \t]+(?:-\S+[ \t]+)*([^\s;&|()<>"'\\-][^\s;&|()<>"'\\]*)"#
@@ -406,7 +399,7 @@ fn references(text: &str, directory: &Path, root: &Path, is_shell: bool) -> BTre
             }
         }
     };
-    let each = |pattern: &LazyLock<Option<Regex>>, text: &str, take: &mut dyn FnMut(&str)| {
+    let each = |pattern: &Pattern, text: &str, take: &mut dyn FnMut(&str)| {
         for capture in pattern.iter().flat_map(|pattern| pattern.captures_iter(text)) {
             take(capture.get(1).map_or("", |name| name.as_str()));
         }

@@ -4,6 +4,7 @@
 //! change a version, but not which tests are collected. A file that cannot be parsed counts whole: doubt never means equal.
 
 use super::super::detect::Runner;
+use crate::result::ToolError;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use marvin_base::signature;
 use serde::Deserialize;
@@ -24,6 +25,7 @@ const SOURCE: &str = include_str!("steering.toml");
 struct Source {
     row: Vec<SourceRow>,
     shadows: Shadows,
+    variables: Variables,
 }
 
 #[derive(Debug, Deserialize)]
@@ -47,6 +49,15 @@ struct SourceRow {
 #[serde(deny_unknown_fields)]
 struct Shadows {
     modules: BTreeSet<String>,
+}
+
+/// Variables of the environment that steer runners.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Variables {
+    prefixes: Vec<String>,
+    names: BTreeSet<String>,
+    kept: BTreeSet<String>,
 }
 
 /// The family of test runners that a row belongs to.
@@ -93,13 +104,19 @@ pub(super) struct Table {
     globs: GlobSet,
     owners: Vec<usize>,
     modules: BTreeSet<String>,
+    variables: Variables,
 }
 
-pub(super) static TABLE: LazyLock<Result<Table, TableError>> = LazyLock::new(Table::load);
+static TABLE: LazyLock<Result<Table, TableError>> = LazyLock::new(Table::load);
+
+/// The loaded table.
+pub(super) fn load() -> Result<&'static Table, ToolError> {
+    TABLE.as_ref().map_err(|error| ToolError::Failed(error.to_string()))
+}
 
 /// The table in the binary is malformed; a test checks that it is not.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum TableError {
+enum TableError {
     #[error("steering.toml: {0}")]
     Toml(#[from] toml::de::Error),
     #[error("steering.toml: {0}")]
@@ -118,7 +135,20 @@ impl Table {
                 owners.push(at);
             }
         }
-        Ok(Table { rows: source.row, globs: globs.build()?, owners, modules: source.shadows.modules })
+        Ok(Table {
+            rows: source.row,
+            globs: globs.build()?,
+            owners,
+            modules: source.shadows.modules,
+            variables: source.variables,
+        })
+    }
+
+    /// Whether a variable steers a runner.
+    pub(super) fn steers(&self, name: &str) -> bool {
+        let Variables { prefixes, names, kept } = &self.variables;
+        let has_prefix = prefixes.iter().any(|prefix| name.starts_with(prefix));
+        (has_prefix || names.contains(name)) && !kept.contains(name)
     }
 
     /// Whether a Python module of this name takes the place of one that a runner imports.
