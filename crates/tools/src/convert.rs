@@ -37,13 +37,10 @@ pub struct ConvertInput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ConvertData {
-    /// The number.
     value: f64,
-    /// Its unit.
     from_unit: String,
-    /// The wanted unit.
     to_unit: String,
-    /// The answer, with its unit.
+    /// With its unit.
     result: String,
 }
 

@@ -32,48 +32,40 @@ pub struct ExplainInput {
 pub struct Explanation {
     /// allow, ask or deny.
     verdict: &'static str,
-    /// Which layer decided.
     layer: &'static str,
-    /// The rule that spoke.
     rule: String,
-    /// Why.
     reason: String,
     /// What to do instead; empty when there is nothing to fix.
     how_to_fix: String,
     /// A command that does what was most likely meant, with less harm.
     #[serde(skip_serializing_if = "Option::is_none")]
     safer: Option<String>,
-    /// What could not be found out.
+    /// Uncertainties of the judgement.
     doubts: Vec<String>,
-    /// Each command of the line.
     segments: Vec<Segment>,
 }
 
 /// One command of a line.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Segment {
-    /// Its words; what is not known stands as `…`.
+    /// Unknown words are `…`.
     words: Vec<String>,
     /// Programs that start it.
     through: Vec<String>,
-    /// What it would do.
     effects: Vec<EffectFact>,
     /// allow, ask or deny.
     verdict: &'static str,
-    /// The rule that spoke.
     rule: String,
-    /// Why.
     reason: String,
 }
 
 /// Something that a command does.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct EffectFact {
-    /// What: read, write, delete …
+    /// Such as read, write or delete.
     act: &'static str,
-    /// To what.
     target: String,
-    /// What kind of place that is.
+    /// The kind of place.
     place: &'static str,
 }
 

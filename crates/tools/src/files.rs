@@ -39,13 +39,9 @@ pub struct ReadInput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ReadData {
-    /// The file.
     path: String,
-    /// How many lines it has.
     lines: usize,
-    /// The first line shown.
     start_line: usize,
-    /// The last line shown.
     end_line: usize,
 }
 
@@ -188,9 +184,7 @@ pub struct WriteInput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WriteData {
-    /// The file.
     path: String,
-    /// How many bytes were written.
     bytes: usize,
 }
 

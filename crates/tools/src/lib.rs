@@ -17,6 +17,7 @@ mod log;
 pub mod notes;
 pub mod notify;
 pub mod patch;
+mod pattern;
 pub mod registry;
 pub mod result;
 pub mod schema;

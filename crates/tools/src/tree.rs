@@ -43,11 +43,10 @@ fn here() -> String {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TreeData {
-    /// The directory.
     path: String,
-    /// How many entries are shown.
+    /// Number of shown entries.
     entries: usize,
-    /// How many are not, as far as they were counted.
+    /// Number of further entries, as far as they were counted.
     left_out: usize,
     /// Whether all of them were counted.
     all_counted: bool,

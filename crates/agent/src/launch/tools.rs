@@ -287,6 +287,8 @@ impl Tickets {
 fn failed(error: TicketError) -> ToolError {
     match error {
         TicketError::Refused(refusal) => ToolError::Refused(refusal),
-        TicketError::Usage(text) | TicketError::Failed(text) => ToolError::Failed(text),
+        TicketError::Usage(text) | TicketError::NotFound(text) | TicketError::Failed(text) => {
+            ToolError::Failed(text)
+        }
     }
 }

@@ -36,9 +36,7 @@ pub struct CommandInput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CommandData {
-    /// The line that was run.
     command: String,
-    /// Its exit code; none when it was killed.
     exit_code: Option<i32>,
     timed_out: bool,
     /// The sandbox that it had.

@@ -1,6 +1,6 @@
 //! Changing branches: `git_checkout`.
 
-use super::repository::{Repository, complaint};
+use super::repository::Repository;
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError};
 use crate::tool::Tool;
@@ -29,9 +29,9 @@ pub struct CheckoutData {
     branch: Option<String>,
     /// The commit, shortened; none before the first.
     head: Option<String>,
-    /// What contained git and the project's hooks.
+    /// The sandbox of git and the project's hooks.
     sandbox: &'static str,
-    /// What a hook changed and should not have.
+    /// Protected files that a hook changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tampered: Vec<String>,
 }
@@ -62,10 +62,7 @@ impl Tool for GitCheckout {
         } else {
             &["checkout", "--quiet", "--no-recurse-submodules", "--no-overwrite-ignore", target, "--"]
         };
-        let done = repository.change(words, Vec::new(), &[], context).await?;
-        if done.code() != Some(0) {
-            return Err(complaint(&done));
-        }
+        let done = repository.change_checked(words, Vec::new(), &[], context).await?;
         let status = super::read::status(&repository, "no", context).await?;
         let place = status.place();
         let data = CheckoutData {

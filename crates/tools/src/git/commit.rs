@@ -1,7 +1,7 @@
 //! Committing: `git_commit`.
 
 use super::read::status;
-use super::repository::{Repository, complaint};
+use super::repository::Repository;
 use super::status::{Change, Status};
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError};
@@ -39,19 +39,17 @@ pub struct CommitInput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CommitData {
-    /// Its name, shortened.
+    /// Shortened.
     hash: String,
     /// The branch; none when no branch is checked out.
     branch: Option<String>,
-    /// The files in it.
     files: Vec<String>,
     /// Changed files that were left out, since they may hold secrets or belong to the record.
     left_out: Vec<String>,
-    /// The ticket that its message names.
     ticket: Option<String>,
-    /// What contained git and the project's hooks.
+    /// The sandbox of git and the project's hooks.
     sandbox: &'static str,
-    /// What a hook changed and should not have.
+    /// Protected files that a hook changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tampered: Vec<String>,
 }
@@ -103,10 +101,7 @@ impl Tool for GitCommit {
             more.extend(FALLBACK_AUTHOR);
         }
         let words = ["commit", "--quiet", "--no-gpg-sign", "--cleanup=whitespace", "--file=-"];
-        let done = repository.change(&words, message.into_bytes(), &more, context).await?;
-        if done.code() != Some(0) {
-            return Err(complaint(&done));
-        }
+        let done = repository.change_checked(&words, message.into_bytes(), &more, context).await?;
         // Shortened: a long row of digits would be redacted as a secret.
         let hash = repository.ask(&["rev-parse", "--short=12", "HEAD"], context).await?.trim().to_string();
         let subject = truncate::line(input.message.trim().lines().next().unwrap_or_default(), 80);
@@ -191,10 +186,7 @@ async fn add(
     let literal = [("GIT_LITERAL_PATHSPECS", "1")];
     if !wanted.is_empty() {
         let words = ["add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"];
-        let done = repository.change(&words, wanted, &literal, context).await?;
-        if done.code() != Some(0) {
-            return Err(complaint(&done));
-        }
+        repository.change_checked(&words, wanted, &literal, context).await?;
     }
     // A file that was in the index before is taken out again.
     let staged =
@@ -208,10 +200,7 @@ async fn add(
             vec!["rm", "--quiet", "--cached", "--force", "--"]
         };
         words.extend(staged);
-        let done = repository.change(&words, Vec::new(), &literal, context).await?;
-        if done.code() != Some(0) {
-            return Err(complaint(&done));
-        }
+        repository.change_checked(&words, Vec::new(), &literal, context).await?;
     }
     Ok(left_out)
 }

@@ -31,13 +31,12 @@ pub struct StatusData {
     /// Commits that the branch's upstream does not have, and the other way round.
     ahead: u64,
     behind: u64,
-    /// Nothing is changed.
     clean: bool,
     /// Files with changes in the index.
     staged: Vec<String>,
     /// Files with changes that are not in the index.
     modified: Vec<String>,
-    /// Files that git does not know.
+    /// Files outside of git.
     untracked: Vec<String>,
     /// Files in which a merge conflicts.
     conflicted: Vec<String>,
@@ -111,18 +110,15 @@ pub struct DiffInput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DiffData {
-    /// Whether the index was compared.
     staged: bool,
-    /// The files that differ.
     files: Vec<DiffFile>,
-    /// Files of secrets that differ and are not shown.
+    /// Secret files that differ and are not shown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DiffFile {
-    /// Its path.
     path: String,
     /// Lines that were added and removed; none for a binary file.
     added: Option<u64>,
@@ -237,11 +233,9 @@ pub struct LogData {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Commit {
-    /// Its name, shortened.
+    /// Shortened.
     hash: String,
-    /// Who wrote it.
     author: String,
-    /// When.
     date: String,
     /// The first line of its message.
     subject: String,

@@ -124,6 +124,18 @@ impl Repository {
         contained(child, policy, context).await
     }
 
+    /// Runs git to change something, and fails unless it exits with 0.
+    pub(super) async fn change_checked(
+        &self,
+        words: &[&str],
+        input: Vec<u8>,
+        more: &[(&str, &str)],
+        context: &ToolContext,
+    ) -> Result<ContainedRun, ToolError> {
+        let done = self.change(words, input, more, context).await?;
+        if done.code() == Some(0) { Ok(done) } else { Err(complaint(&done)) }
+    }
+
     fn child(&self, mut overrides: Vec<(String, String)>) -> JudgedCommand {
         // The person chose this directory, whichever user owns it.
         overrides.push(("safe.directory".to_string(), self.root.display().to_string()));

@@ -16,8 +16,8 @@ pub async fn add_worktree(path: &str, context: &ToolContext) -> Result<(), ToolE
     repository.change(&["worktree", "remove", "--force", "--force", path], Vec::new(), &[], context).await?;
     repository.change(&["worktree", "prune"], Vec::new(), &[], context).await?;
     let words = ["worktree", "add", "--quiet", "--force", "--detach", path, "HEAD"];
-    let done = repository.change(&words, Vec::new(), &[], context).await?;
-    if done.code() == Some(0) { Ok(()) } else { Err(complaint(&done)) }
+    repository.change_checked(&words, Vec::new(), &[], context).await?;
+    Ok(())
 }
 
 /// The changes in a worktree, as a patch. The context's workspace is the worktree.
@@ -26,10 +26,7 @@ pub async fn add_worktree(path: &str, context: &ToolContext) -> Result<(), ToolE
 /// When git fails, or the patch is too large.
 pub async fn worktree_patch(context: &ToolContext) -> Result<Vec<u8>, ToolError> {
     let repository = Repository::open(context).await?;
-    let done = repository.change(&["add", "--all"], Vec::new(), &[], context).await?;
-    if done.code() != Some(0) {
-        return Err(complaint(&done));
-    }
+    repository.change_checked(&["add", "--all"], Vec::new(), &[], context).await?;
     let words = ["diff", "--cached", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", "HEAD"];
     let done = repository.show(&words, context).await?;
     if done.code() != Some(0) {
@@ -56,9 +53,8 @@ pub async fn apply_whole(patch: &[u8], context: &ToolContext) -> Result<(), Tool
     if there.code() == Some(0) {
         return Ok(());
     }
-    let done =
-        repository.change(&["apply", "--whitespace=nowarn", "-"], patch.to_vec(), &[], context).await?;
-    if done.code() == Some(0) { Ok(()) } else { Err(complaint(&done)) }
+    repository.change_checked(&["apply", "--whitespace=nowarn", "-"], patch.to_vec(), &[], context).await?;
+    Ok(())
 }
 
 /// Removes a worktree.
@@ -67,6 +63,6 @@ pub async fn apply_whole(patch: &[u8], context: &ToolContext) -> Result<(), Tool
 /// When git fails.
 pub async fn remove_worktree(path: &str, context: &ToolContext) -> Result<(), ToolError> {
     let repository = Repository::open(context).await?;
-    let done = repository.change(&["worktree", "remove", "--force", path], Vec::new(), &[], context).await?;
-    if done.code() == Some(0) { Ok(()) } else { Err(complaint(&done)) }
+    repository.change_checked(&["worktree", "remove", "--force", path], Vec::new(), &[], context).await?;
+    Ok(())
 }

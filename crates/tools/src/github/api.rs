@@ -5,10 +5,11 @@ use crate::context::ToolContext;
 use crate::result::{Confidence, FROM_WEB, Output, ToolError};
 use crate::tool::Tool;
 use crate::web::get::{self, FetchRequest, Page};
+use crate::web::secrets::may_carry_secrets;
 use async_trait::async_trait;
 use marvin_base::settings::table;
 use marvin_base::truncate;
-use marvin_gate::network::{Destination, Host, Service};
+use marvin_gate::network::{Destination, Service};
 use marvin_gate::{Intent, Touches, secrets};
 use reqwest::Url;
 use reqwest::header::AUTHORIZATION;
@@ -61,23 +62,19 @@ pub(super) struct SearchInput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Hit {
-    /// What it is called.
     title: String,
-    /// Where it is.
+    /// Its page on GitHub.
     url: String,
-    /// A few words about it.
+    /// A short description.
     detail: String,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct SearchData {
-    /// The words.
     query: String,
-    /// What was searched for.
     search_type: SearchType,
-    /// How many there are.
+    /// Number of all results.
     total: u64,
-    /// The first of them.
     items: Vec<Hit>,
 }
 
@@ -175,14 +172,11 @@ pub(super) struct ReadInput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct ReadData {
-    /// The repository.
     repo: String,
-    /// The path.
     path: String,
     /// Whether this is a directory, whose entries are listed.
     #[serde(rename = "folder")]
     directory: bool,
-    /// How many lines the file has.
     lines: usize,
     /// The lines that were asked for.
     content: String,
@@ -291,9 +285,7 @@ async fn ask(url: &Url, accept: &'static str, context: &ToolContext) -> Result<P
     let mut secret_headers = Vec::new();
     if let Some(token) = context.settings.given(&table::GITHUB_TOKEN) {
         let to = Destination::understand(url.as_str())?;
-        let local = to.host().is_localhost()
-            || matches!(to.host(), Host::Address(address) if address.to_canonical().is_loopback());
-        if !to.is_https() && !local {
+        if !may_carry_secrets(&to) {
             return Err(ToolError::Failed(format!(
                 "the token is sent only over https, and {} is http; tell the person",
                 table::GITHUB_API_URL.key

@@ -42,17 +42,14 @@ pub(super) struct CloneInput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct CloneData {
-    /// The repository.
     repo: String,
     /// The directory of the clone: relative to the working directory when it lies there.
     path: String,
-    /// The commit that is checked out.
     commit: String,
-    /// Whether it was there already.
+    /// Whether it existed already.
     already: bool,
-    /// Bytes of the clone.
     bytes: u64,
-    /// What contained git.
+    /// The sandbox of git.
     sandbox: String,
 }
 

@@ -76,7 +76,7 @@ pub struct LsData {
     path: String,
     /// Names; directories end in `/`.
     entries: Vec<String>,
-    /// How many are not shown.
+    /// Number of further entries.
     left_out: usize,
 }
 

@@ -32,11 +32,8 @@ pub struct ReadLinesInput {
 pub struct ReadLinesData {
     /// Path below the notes directory.
     path: String,
-    /// How many lines it has.
     lines: usize,
-    /// The first line shown.
     start: usize,
-    /// The last line shown.
     end: usize,
 }
 
@@ -92,11 +89,8 @@ pub struct ApplyInput {
 pub struct ApplyData {
     /// Path below the notes directory.
     path: String,
-    /// Whether it was only tried.
     dry_run: bool,
-    /// Its lines before.
     lines_before: usize,
-    /// Its lines after.
     lines_after: usize,
 }
 

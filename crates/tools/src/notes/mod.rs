@@ -5,7 +5,7 @@
 //! link, since the protected files of another place (`.git`, the record) would not be known.
 
 mod blocks;
-mod folders;
+mod directories;
 mod lines;
 
 use crate::context::ToolContext;
@@ -13,7 +13,7 @@ use crate::files::MAX_FILE_BYTES;
 use crate::result::{Output, ToolError};
 use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
-pub use folders::{NotesLs, NotesMkdir};
+pub use directories::{NotesLs, NotesMkdir};
 pub use lines::{FileApplyPatch, FileReadLines};
 use marvin_gate::{Entry, Intent, Touches, Workspace, WorkspacePath};
 use schemars::JsonSchema;
@@ -57,7 +57,6 @@ pub struct WriteNoteData {
     path: String,
     /// The notes directory.
     folder: String,
-    /// How many bytes were written.
     bytes: usize,
 }
 

@@ -52,24 +52,17 @@ pub struct PatchInput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PatchData {
-    /// File by file.
     files: Vec<FileChange>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FileChange {
-    /// The file.
     path: String,
-    /// Whether it was not there before.
     new_file: bool,
-    /// Whether it is gone.
     deleted: bool,
-    /// Where it was moved to.
     #[serde(skip_serializing_if = "Option::is_none")]
     moved_to: Option<String>,
-    /// Its lines before.
     lines_before: usize,
-    /// Its lines after.
     lines_after: usize,
 }
 

@@ -78,17 +78,14 @@ fn any() -> String {
 pub struct GrepData {
     /// The matches with the lines around them.
     output: String,
-    /// Whether there were more.
+    /// Whether further matches exist.
     truncated: bool,
-    /// How many matches are shown.
     matches: usize,
-    /// In how many files.
     files: usize,
-    /// Files that could not be read.
     unreadable: usize,
     /// Files that were not searched because of their size.
     too_large: usize,
-    /// Files of secrets, which are not searched.
+    /// Secret files, which are not searched.
     secret_files: usize,
 }
 

@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::error::TicketError;
-use super::help::{NAMES, usage};
+use super::help::{names, usage};
 use super::report::Filter;
 use marvin_base::settings::nearest_of;
 use std::collections::VecDeque;
@@ -209,14 +209,14 @@ impl Line<'_> {
                 Command::Query { filter: self.plain.pop() }
             }
             unknown => {
-                let near = nearest_of(unknown, NAMES.into_iter());
+                let near = nearest_of(unknown, names());
                 let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
                 let shown: String = unknown.chars().take(40).collect();
                 return Err(TicketError::Usage(format!(
                     "Unknown command: {}{near}\nThe commands are: {}. Plugins (tk-…, ticket-…) are not run; call them \
                      by their own names.",
                     shown.escape_debug(),
-                    NAMES.join(", ")
+                    names().collect::<Vec<_>>().join(", ")
                 )));
             }
         })

@@ -46,38 +46,41 @@ Examples:
   echo 'seen again on Monday' | marvin tk add-note 5c46
 ";
 
+/// Commands with their usage.
+const USAGE: [(&str, &str); 20] = [
+    (
+        "create",
+        "create [TITLE] [-d TEXT] [--design TEXT] [--acceptance TEXT] [-t TYPE] [-p 0-4] [-a NAME] \
+         [--external-ref NAME] [--parent ID] [--tags A,B]",
+    ),
+    ("start", "start ID"),
+    ("close", "close ID"),
+    ("reopen", "reopen ID"),
+    ("status", "status ID open|in_progress|closed"),
+    ("dep", "dep ID OTHER | dep tree [--full] ID | dep cycle"),
+    ("dep tree", "dep tree [--full] ID"),
+    ("dep cycle", "dep cycle"),
+    ("undep", "undep ID OTHER"),
+    ("link", "link ID ID [ID …]"),
+    ("unlink", "unlink ID OTHER"),
+    ("ls", "ls [--status STATUS] [-a NAME] [-T TAG]"),
+    ("list", "ls [--status STATUS] [-a NAME] [-T TAG]"),
+    ("ready", "ready [-a NAME] [-T TAG]"),
+    ("blocked", "blocked [-a NAME] [-T TAG]"),
+    ("closed", "closed [--limit N] [-a NAME] [-T TAG]"),
+    ("show", "show ID"),
+    ("add-note", "add-note ID [TEXT]"),
+    ("edit", "edit ID"),
+    ("query", "query [FILTER]"),
+];
+
 /// The usage of a command; empty for an unknown one.
 #[must_use]
 pub fn usage(command: &str) -> &'static str {
-    match command {
-        "create" => {
-            "create [TITLE] [-d TEXT] [--design TEXT] [--acceptance TEXT] [-t TYPE] [-p 0-4] [-a NAME] \
-             [--external-ref NAME] [--parent ID] [--tags A,B]"
-        }
-        "start" => "start ID",
-        "close" => "close ID",
-        "reopen" => "reopen ID",
-        "status" => "status ID open|in_progress|closed",
-        "dep" => "dep ID OTHER | dep tree [--full] ID | dep cycle",
-        "dep tree" => "dep tree [--full] ID",
-        "dep cycle" => "dep cycle",
-        "undep" => "undep ID OTHER",
-        "link" => "link ID ID [ID …]",
-        "unlink" => "unlink ID OTHER",
-        "ls" | "list" => "ls [--status STATUS] [-a NAME] [-T TAG]",
-        "ready" => "ready [-a NAME] [-T TAG]",
-        "blocked" => "blocked [-a NAME] [-T TAG]",
-        "closed" => "closed [--limit N] [-a NAME] [-T TAG]",
-        "show" => "show ID",
-        "add-note" => "add-note ID [TEXT]",
-        "edit" => "edit ID",
-        "query" => "query [FILTER]",
-        _ => "",
-    }
+    USAGE.iter().find(|(name, _)| *name == command).map_or("", |(_, usage)| usage)
 }
 
 /// Every command, to suggest the nearest one.
-pub(super) const NAMES: [&str; 19] = [
-    "create", "start", "close", "reopen", "status", "dep", "undep", "link", "unlink", "ls", "list", "ready",
-    "blocked", "closed", "show", "add-note", "edit", "query", "help",
-];
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    USAGE.iter().map(|(name, _)| *name).filter(|name| !name.contains(' ')).chain(["help"])
+}

@@ -11,7 +11,6 @@ use serde_json::{Map, Value};
 pub struct Facts {
     /// Its id: the name of its file.
     pub id: String,
-    /// Its title.
     pub title: String,
     /// `open`, `in_progress` or `closed`.
     pub status: String,
@@ -20,23 +19,20 @@ pub struct Facts {
     pub kind: String,
     /// `0` (highest) to `4`.
     pub priority: String,
-    /// Who does it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub assignee: String,
-    /// Its name elsewhere.
+    /// Such as `gh-123`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub external_ref: String,
     /// The ticket that it is a part of.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub parent: String,
-    /// Tags.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Tickets that must be closed first.
     pub deps: Vec<String>,
-    /// Tickets that have to do with it.
+    /// Linked tickets.
     pub links: Vec<String>,
-    /// When it was made.
     pub created: String,
     /// Those of `deps` that are not closed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -208,7 +204,7 @@ pub struct Relations {
     pub blocking: Vec<String>,
     /// Tickets that are a part of this one.
     pub children: Vec<String>,
-    /// Tickets that have to do with this one.
+    /// Linked tickets.
     pub linked: Vec<String>,
 }
 

@@ -34,11 +34,10 @@ pub(super) struct KnowledgeInput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct KnowledgeData {
-    /// Who says so.
+    /// The service that answered.
     provider: String,
-    /// Results are never kept: always miss.
+    /// Results are never cached: always miss.
     cache: String,
-    /// The words.
     query: String,
     /// The results, best first.
     results: Vec<SearchResult>,

@@ -41,9 +41,9 @@ pub(super) struct NewsInput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Headline {
-    /// What it says.
+    /// The headline.
     title: String,
-    /// When it was published, if it says so.
+    /// Time of publication, if it is stated.
     published: Option<String>,
     /// The id of its story.
     hop_id: String,
@@ -51,9 +51,9 @@ pub(super) struct Headline {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct NewsData {
-    /// Who says so.
+    /// The service that answered.
     provider: String,
-    /// Whether it was kept from before: hit or miss.
+    /// Whether the reply was cached: hit or miss.
     cache: String,
     /// The headlines, in the order of the feed.
     headlines: Vec<Headline>,

@@ -33,11 +33,10 @@ pub(super) struct LookupInput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct CardData {
-    /// Who says so.
+    /// The service that answered.
     provider: String,
-    /// Whether it was kept from before: hit or miss.
+    /// Whether the reply was cached: hit or miss.
     cache: String,
-    /// The card.
     card: Value,
 }
 
@@ -133,7 +132,9 @@ fn card(body: &Value) -> Result<Value, ToolError> {
         .take(4)
         .map(|face| {
             let keys = ["name", "mana_cost", "type_line", "oracle_text", "power", "toughness"];
-            keys.iter().filter_map(|key| Some(((*key).to_string(), text(face, key, 2_000)?.into()))).collect()
+            keys.iter()
+                .filter_map(|key| Some(((*key).to_string(), Value::from(text(face, key, 2_000)?))))
+                .collect()
         })
         .collect();
     if !faces.is_empty() {

@@ -58,9 +58,9 @@ fn english() -> String {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct GameData {
-    /// Who says so.
+    /// The service that answered.
     provider: String,
-    /// Whether it was kept from before: hit or miss.
+    /// Whether the reply was cached: hit or miss.
     cache: String,
     /// The games, best first.
     games: Vec<Value>,

@@ -50,26 +50,22 @@ pub(super) struct ScrapeInput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Link {
-    /// Its words.
     text: String,
-    /// Where it leads.
+    /// Its target.
     url: String,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct PageData {
-    /// The address, after redirects.
+    /// The URL after redirects.
     url: String,
-    /// The HTTP status.
     status: u16,
-    /// The title of the page.
     title: String,
-    /// The text.
     content: String,
     /// The links, when they were asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     links: Vec<Link>,
-    /// How many elements the selector selected.
+    /// Number of elements that the selector selected.
     #[serde(skip_serializing_if = "Option::is_none")]
     selected: Option<usize>,
     /// Whether something was left out.

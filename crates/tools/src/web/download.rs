@@ -34,15 +34,12 @@ pub(super) struct DownloadInput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct DownloadData {
-    /// The address, after redirects.
+    /// The URL after redirects.
     url: String,
     /// Where the file is: relative to the working directory while coding, else absolute.
     path: String,
-    /// How large it is.
     bytes: u64,
-    /// What the server says that it is.
     content_type: String,
-    /// The hash of its bytes.
     sha256: String,
 }
 

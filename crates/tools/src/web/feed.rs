@@ -45,13 +45,12 @@ pub(crate) struct Item {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct FeedData {
-    /// The address, after redirects.
+    /// The URL after redirects.
     url: String,
-    /// The title of the feed.
     title: String,
     /// Entries, in the order of the feed.
     items: Vec<Item>,
-    /// How many entries the feed has.
+    /// Number of entries of the feed.
     total: usize,
 }
 

@@ -37,15 +37,12 @@ pub(super) struct FetchInput {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct FetchData {
-    /// The address, after redirects.
+    /// The URL after redirects.
     url: String,
-    /// The HTTP status.
     status: u16,
-    /// What the server says that it is.
     content_type: String,
-    /// Whether there was more than could be read.
+    /// Whether the body was longer than max_bytes.
     truncated: bool,
-    /// Bytes that were read.
     bytes: usize,
     /// The text as it came (HTML stays HTML); empty for binary content.
     content: String,

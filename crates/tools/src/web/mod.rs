@@ -11,7 +11,7 @@ pub(crate) mod fetch;
 pub(crate) mod get;
 mod html;
 pub(crate) mod search;
-mod secrets;
+pub(crate) mod secrets;
 
 pub use secrets::domain_secrets;
 

@@ -53,17 +53,13 @@ pub(super) struct SearchInput {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub(crate) struct SearchResult {
-    /// Its title.
     pub(crate) title: String,
-    /// Its address.
     pub(crate) url: String,
-    /// A few of its words.
     pub(crate) snippet: String,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct SearchData {
-    /// The words.
     query: String,
     /// The results, best first.
     results: Vec<SearchResult>,

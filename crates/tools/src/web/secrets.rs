@@ -135,9 +135,7 @@ pub(crate) fn headers_for(
     let mut headers = HeaderMap::new();
     let Some((domain, wanted)) = best else { return Ok(headers) };
     let wanted = wanted.as_object().ok_or_else(|| wrong(&format!("`{domain}` has no headers")))?;
-    let local = to.host().is_localhost()
-        || matches!(to.host(), Host::Address(address) if address.to_canonical().is_loopback());
-    if !to.is_https() && !local {
+    if !may_carry_secrets(to) {
         return Err(ToolError::Failed(format!(
             "the headers that {} has for {domain} are sent only over https, and this address is http. Use https.",
             table::WEB_DOMAIN_SECRETS.key
@@ -161,6 +159,13 @@ pub(crate) fn headers_for(
         headers.insert(name, value);
     }
     Ok(headers)
+}
+
+/// Whether secrets may be sent there: over https, or to this machine.
+pub(crate) fn may_carry_secrets(to: &Destination) -> bool {
+    to.is_https()
+        || to.host().is_localhost()
+        || matches!(to.host(), Host::Address(address) if address.to_canonical().is_loopback())
 }
 
 /// A variable of a template that is not set.

@@ -61,15 +61,10 @@ pub enum Ecosystem {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct InstallData {
-    /// The program that installs.
     manager: Manager,
-    /// What was asked for.
     packages: Vec<String>,
-    /// Whether only for development.
     dev: bool,
-    /// The line that was run.
     command: String,
-    /// Its exit code; none when it was killed.
     exit_code: Option<i32>,
     timed_out: bool,
     network: bool,

@@ -1,9 +1,8 @@
 //! Validation of package names: no flags, no URLs, no paths, no aliases.
 
 use super::Ecosystem;
+use crate::pattern::pattern;
 use crate::result::ToolError;
-use regex::Regex;
-use std::sync::LazyLock;
 
 /// Extensions that make managers take a name for a file.
 const ARCHIVES: [&str; 15] = [
@@ -24,12 +23,6 @@ const ARCHIVES: [&str; 15] = [
     ".crate",
 ];
 const MAX_PACKAGE_NAME_BYTES: usize = 200;
-
-macro_rules! pattern {
-    ($name:ident, $text:expr) => {
-        static $name: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new($text).ok());
-    };
-}
 
 // A name, extras in brackets, versions after comparisons.
 pattern!(

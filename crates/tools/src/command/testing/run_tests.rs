@@ -31,18 +31,15 @@ pub struct RunTests;
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TestsData {
-    /// Which runner.
     pub runner: Runner,
     /// The line that was run, without the flags for the report.
     pub command: String,
-    /// Its exit code; none when it was killed.
     pub exit_code: Option<i32>,
     /// Counts; none where they are unknown.
     pub passed: Option<u64>,
     pub failed: Option<u64>,
     pub skipped: Option<u64>,
     pub errors: Option<u64>,
-    /// All of them together.
     pub collected: Option<u64>,
     /// Names of the tests that failed or could not be run.
     pub failing_tests: Vec<String>,

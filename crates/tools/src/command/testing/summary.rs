@@ -2,16 +2,8 @@
 
 use super::counts::Counts;
 use super::{libtest, tap};
-use regex::Regex;
+use crate::pattern::{Pattern, pattern};
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
-
-/// Compiled once; a pattern that does not compile finds nothing, and a test checks that they do.
-macro_rules! pattern {
-    ($name:ident, $text:expr) => {
-        static $name: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new($text).ok());
-    };
-}
 
 pattern!(COLOURS, r"\x1b\[[0-9;]*[A-Za-z]");
 pattern!(
@@ -88,8 +80,6 @@ fn plain(text: &str) -> String {
     };
     if text.contains("\r\n") { text.replace("\r\n", "\n") } else { text }
 }
-
-type Pattern = LazyLock<Option<Regex>>;
 
 /// The distinct names that a pattern finds.
 fn names(text: &str, pattern: &Pattern) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! Rendering a page as plain text.
 
-use super::tree::{Document, NodeId, ROOT};
+use super::tree::{BLOCKS, Document, NodeId, ROOT};
 use reqwest::Url;
 use std::collections::BTreeSet;
 
@@ -17,49 +17,9 @@ const SILENT: [&str; 17] = [
     "script", "style", "template", "svg", "math", "head", "iframe", "canvas", "audio", "video", "object",
     "noembed", "noframes", "datalist", "select", "textarea", "map",
 ];
-/// Elements on lines of their own.
-const LINES: [&str; 40] = [
-    "address",
-    "article",
-    "aside",
-    "blockquote",
-    "body",
-    "center",
-    "dd",
-    "details",
-    "dialog",
-    "dir",
-    "div",
-    "dl",
-    "dt",
-    "fieldset",
-    "figcaption",
-    "figure",
-    "footer",
-    "form",
-    "header",
-    "hgroup",
-    "html",
-    "legend",
-    "li",
-    "main",
-    "menu",
-    "nav",
-    "ol",
-    "option",
-    "pre",
-    "search",
-    "section",
-    "summary",
-    "table",
-    "tbody",
-    "tfoot",
-    "thead",
-    "tr",
-    "ul",
-    "xmp",
-    "caption",
-];
+/// Elements on lines of their own, besides the block elements.
+const LINES: [&str; 12] =
+    ["body", "dd", "dt", "html", "legend", "li", "option", "tbody", "tfoot", "thead", "tr", "caption"];
 /// Elements with an empty line around them.
 const PARAGRAPHS: [&str; 8] = ["p", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote"];
 
@@ -133,12 +93,19 @@ fn write(document: &Document, top: NodeId, style: Style, base: &Url, page: &mut 
     }
 }
 
-fn open(document: &Document, id: NodeId, name: &str, page: &mut Page) {
+/// White space before and after an element.
+fn gap_around(name: &str) -> Gap {
     if PARAGRAPHS.contains(&name) {
-        page.gap(Gap::Paragraph);
-    } else if LINES.contains(&name) {
-        page.gap(Gap::Line);
+        Gap::Paragraph
+    } else if BLOCKS.contains(&name) || LINES.contains(&name) {
+        Gap::Line
+    } else {
+        Gap::None
     }
+}
+
+fn open(document: &Document, id: NodeId, name: &str, page: &mut Page) {
+    page.gap(gap_around(name));
     match name {
         "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
             let level = name.trim_start_matches('h').parse().unwrap_or(1);
@@ -170,11 +137,7 @@ fn close(name: &str, page: &mut Page) {
     if matches!(name, "pre" | "xmp") {
         page.keep = page.keep.saturating_sub(1);
     }
-    if PARAGRAPHS.contains(&name) {
-        page.gap(Gap::Paragraph);
-    } else if LINES.contains(&name) {
-        page.gap(Gap::Line);
-    }
+    page.gap(gap_around(name));
 }
 
 /// White space that is owed before the next text.

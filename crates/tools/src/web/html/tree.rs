@@ -20,8 +20,8 @@ const VOID: [&str; 14] = [
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track",
     "wbr",
 ];
-/// Elements that end an open paragraph.
-const BLOCKS: [&str; 36] = [
+/// Block elements: they are on lines of their own, and end an open paragraph.
+pub(super) const BLOCKS: [&str; 28] = [
     "address",
     "article",
     "aside",
@@ -37,20 +37,12 @@ const BLOCKS: [&str; 36] = [
     "figure",
     "footer",
     "form",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
     "header",
     "hgroup",
-    "hr",
     "main",
     "menu",
     "nav",
     "ol",
-    "p",
     "pre",
     "search",
     "section",
@@ -59,6 +51,8 @@ const BLOCKS: [&str; 36] = [
     "ul",
     "xmp",
 ];
+/// Further elements that end an open paragraph.
+const PARAGRAPH_ENDS: [&str; 8] = ["h1", "h2", "h3", "h4", "h5", "h6", "hr", "p"];
 
 /// A node, by its index in the document.
 pub(crate) type NodeId = usize;
@@ -274,7 +268,7 @@ impl Builder {
             "option" | "optgroup" => self.close(&["option"], &["select", "datalist"]),
             "a" => self.close(&["a"], &["td", "th", "table"]),
             "body" => self.close(&["head"], &[]),
-            _ if BLOCKS.contains(&name) => {
+            _ if BLOCKS.contains(&name) || PARAGRAPH_ENDS.contains(&name) => {
                 self.close(&["p"], &["button", "td", "th", "table", "li", "div", "section", "article"]);
             }
             _ => {}
