@@ -18,7 +18,7 @@ pub struct ToolContext {
     pub settings: Arc<Settings>,
     pub layout: Layout,
     pub workspace: Option<Arc<Workspace>>,
-    /// What this agent may write.
+    /// Write permissions of this agent.
     pub access: Access,
     /// The ticket that this process works on.
     pub duty: Arc<Duty>,
@@ -32,7 +32,7 @@ pub struct ToolContext {
     pub redactor: Arc<Redactor>,
     /// The gate's lists of rules, what it learned, and its log.
     pub layers: Arc<Layers>,
-    /// Where results that are too large for a conversation are kept.
+    /// The directory of results that are too large for a conversation.
     pub artifacts: Option<OpenDir>,
     /// Cost of the session so far; the argument says whether to include the lifetime figures.
     pub usage: Arc<dyn Fn(bool) -> Value + Send + Sync>,

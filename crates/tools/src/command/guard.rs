@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 const MAX_ENTRIES: usize = 256;
 /// The largest file whose content is kept for restoring.
 const MAX_FILE_BYTES: u64 = 256 * 1024;
-/// How deep protected directories are compared.
+/// Depth to which protected directories are compared.
 const MAX_DEPTH: usize = 3;
 
 /// Files of `.marvin` that steer Marvin. The rest of it is written by other processes of Marvin while a command runs.

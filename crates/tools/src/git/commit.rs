@@ -60,7 +60,7 @@ impl Tool for GitCommit {
     type Data = CommitData;
     const NAME: &'static str = "git_commit";
     const DESCRIPTION: &'static str = "Commit the changes of the working directory. The ticket that is being worked on is \
-        named in the message by itself. The project's hooks run.";
+        added to the message automatically. The project's hooks run.";
     const EXAMPLE: &'static str = r#"{"message": "Parse dates without a zone", "add_all": true}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("msg", "message"), ("all", "add_all")];
     const TOUCHES: Touches = Touches::EXECUTES;

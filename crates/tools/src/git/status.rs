@@ -6,7 +6,7 @@ pub(super) struct Change {
     /// Two letters, as git shows them: of the index and of the file; `??` for a file that git does not know.
     pub(super) letters: String,
     pub(super) path: String,
-    /// Where it was before, for renames.
+    /// The path before a rename.
     pub(super) from: Option<String>,
 }
 

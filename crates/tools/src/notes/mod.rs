@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where the project's notes lie in the workspace.
+/// The project's notes directory in the workspace.
 const PROJECT_NOTES: &str = ".marvin/notes";
 
 pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {

@@ -6,7 +6,7 @@ use crate::{
 };
 use std::sync::Arc;
 
-/// Which tools there are to begin with.
+/// The initial selection of tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Conversation: notes, tickets, the web, units, usage.

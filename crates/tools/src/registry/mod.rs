@@ -278,7 +278,7 @@ async fn ask_person(
     (approval::verdict_after(verdict, &answer), yes)
 }
 
-/// What the commands of a call need beyond the sandbox.
+/// Permissions beyond the sandbox that the commands of a call need.
 fn needed_grant(intents: &[Intent], context: &ToolContext) -> Grant {
     let Some(workspace) = context.workspace.as_deref() else { return Grant::default() };
     let home = context.layout.home();

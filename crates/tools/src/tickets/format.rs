@@ -47,9 +47,9 @@ struct Field {
 pub struct Ticket {
     bytes: Vec<u8>,
     fields: Vec<Field>,
-    /// Where the second line begins.
+    /// Offset of the second line.
     start: usize,
-    /// Where the body begins.
+    /// Offset of the body.
     body: usize,
 }
 

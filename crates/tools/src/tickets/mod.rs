@@ -1,6 +1,6 @@
 //! Tickets: one Markdown file each in `.tickets`, in the format of `tk`.
 //!
-//! `format` knows one file, `store` the directory with its locks, `report` and `graph` what is told of many; `command` and
+//! `format` parses one file, `store` locks the directory, `report` and `graph` describe many tickets; `command` and
 //! `run` are the command line that people (behind `marvin tk`) and models (`tool`) use alike. See `docs/tickets.md`.
 
 pub mod command;

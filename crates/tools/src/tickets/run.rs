@@ -41,7 +41,7 @@ pub enum Data {
         /// Each with its ids, in their order.
         cycles: Vec<Vec<String>>,
     },
-    /// The frontmatter of tickets, as it stands there.
+    /// The frontmatter of tickets, unchanged.
     Frontmatter(Vec<Value>),
     /// The help.
     Help {

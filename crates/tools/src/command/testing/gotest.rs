@@ -69,7 +69,7 @@ pub(super) fn read(text: &str) -> Option<Counts> {
     any.then_some(counts)
 }
 
-/// What the tests printed, without the events around it.
+/// The output of the tests, without the events around it.
 pub(super) fn text(json: &str) -> String {
     events(json).filter_map(|event| event.output).collect()
 }

@@ -152,7 +152,7 @@ enum Gap {
 struct Page {
     lines: String,
     pending: Gap,
-    /// How many elements around keep their white space.
+    /// Number of open elements that keep their white space.
     keep: usize,
 }
 
