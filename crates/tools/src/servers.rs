@@ -134,12 +134,8 @@ impl Server {
             return Err(ServerError::AlreadyTrusted(self.name.clone()));
         };
         let list = layout.trusted();
-        if remove {
-            Trust::forget(&list, name)?
-        } else {
-            Trust::note_hash(&list, name, hash)?
-        }
-        Ok(())
+        let written = if remove { Trust::forget(&list, name) } else { Trust::note_hash(&list, name, hash) };
+        Ok(written?)
     }
 
     /// Pins a person's server that starts for the first time.
