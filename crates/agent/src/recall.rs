@@ -153,10 +153,7 @@ impl Tool for MemoryQuery {
          traces of what went on. Memories are unverified: files and the person's words are right where they differ.";
     const EXAMPLE: &'static str = r#"{"text": "how are releases tagged?", "limit": 5}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("query", "text"), ("k", "limit")];
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     async fn call(&self, input: QueryInput, _context: &ToolContext) -> Result<Output<Answer>, ToolError> {
         let mut kinds = Vec::new();
@@ -249,10 +246,7 @@ impl Tool for MemoryPropose {
          (`marvin memory pending`), and it is shown to them as your conclusion, not as their words.";
     const EXAMPLE: &'static str = r#"{"text": "Releases are tagged vMAJOR.MINOR.PATCH on main.", "type": "project_decision", "why_store": "asked for in every release"}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("why", "why_store"), ("kind", "type")];
-
-    fn touches() -> Touches {
-        Touches::STORES
-    }
+    const TOUCHES: Touches = Touches::STORES;
 
     async fn call(
         &self,

@@ -384,10 +384,7 @@ impl Tool for WorkflowCheck {
     const NAME: &'static str = "workflow_check";
     const DESCRIPTION: &'static str = "Check a workflow, in a file or given as an object, without running it: every mistake with its step and line.";
     const EXAMPLE: &'static str = r#"{"file": "release.yaml"}"#;
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     fn intents(input: &CheckInput, _context: &ToolContext) -> Vec<Intent> {
         reads(input.file.as_ref())
@@ -445,10 +442,7 @@ impl Tool for WorkflowRun {
     const EXAMPLE: &'static str = r#"{"file": "release.yaml", "wait_s": 50}"#;
     const FIELDS: &'static [(&'static str, &'static str)] =
         &[("path", "file"), ("run_id", "run"), ("timeout_s", "wait_s")];
-
-    fn touches() -> Touches {
-        Touches::EXECUTES
-    }
+    const TOUCHES: Touches = Touches::EXECUTES;
 
     fn intents(input: &RunInput, _context: &ToolContext) -> Vec<Intent> {
         reads(input.file.as_ref())
@@ -492,10 +486,7 @@ impl Tool for WorkflowStatus {
     const DESCRIPTION: &'static str = "How a run of a workflow stands: its steps, what failed and why, what waits for a person; optionally after waiting for its end.";
     const EXAMPLE: &'static str = r#"{"run": "run_20260102_030405_a1b2", "wait_s": 30}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("run_id", "run"), ("timeout_s", "wait_s")];
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     async fn call(&self, input: StatusInput, context: &ToolContext) -> Result<Output<Standing>, ToolError> {
         let path = self.0.find(input.run.as_deref())?;

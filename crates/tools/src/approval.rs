@@ -1,37 +1,35 @@
-//! Asking a person: the one way in which a verdict of "ask" becomes a yes. A denial is never put to anybody.
+//! Asking a person: the one way in which a verdict of "ask" becomes a yes. A denial is never asked about.
 
 use async_trait::async_trait;
 use marvin_gate::{Decision, Verdict};
 
-/// Characters of what is shown of a call. Who sees less than the whole is told so, and can only say no to the rest.
+/// Characters of a call that are shown. A person who sees less than the whole is told so, and can say no to the rest.
 const MAX_QUESTION_CHARS: usize = 20_000;
 
-/// What a person is asked.
+/// A question to the person about one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Question {
-    /// The tool, by its own name.
     pub tool: String,
-    /// What it would do: the command line, else its arguments. Without secrets.
+    /// The command line, else the arguments. Without secrets.
     pub what: String,
-    /// Who wants it, where that is not the conversation itself.
+    /// The agent that calls, where that is not the conversation itself.
     pub agent: Option<String>,
     /// Why the gate asks.
     pub verdict: Verdict,
 }
 
-/// What a person said.
+/// The person's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApprovalAnswer {
     /// Do it, once.
     Yes,
-    /// Do not; with what the model is told besides.
+    /// Do not; with a reason for the model.
     No(String),
 }
 
-/// Somebody who can be asked. Whoever does not answer has said no.
+/// A way to ask the person. No answer means no.
 #[async_trait]
 pub trait Approver: Send + Sync {
-    /// Asks, and waits for the answer.
     async fn ask(&self, question: Question) -> ApprovalAnswer;
 }
 
@@ -50,10 +48,10 @@ impl Question {
     }
 }
 
-/// The verdict once a person has spoken.
-pub(crate) fn settled(verdict: Verdict, said: &ApprovalAnswer) -> Verdict {
+/// The verdict after the person's answer.
+pub(crate) fn verdict_after(verdict: Verdict, answer: &ApprovalAnswer) -> Verdict {
     let Verdict { reason, rule, how_to_fix, .. } = verdict;
-    match said {
+    match answer {
         ApprovalAnswer::Yes => Verdict {
             decision: Decision::Allow,
             reason: format!("{reason}; a person said yes"),

@@ -1,4 +1,4 @@
-//! Results that are too large for a conversation: kept whole in the run's directory, and referred to.
+//! Results that are too large for a conversation: stored whole in the run's directory, and referred to.
 
 use crate::result::{ToolResult, is_over};
 use marvin_base::layout::Layout;
@@ -11,24 +11,21 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes of one artifact at most; what is beyond them is cut, and said.
+/// Bytes of one artifact; the rest is cut and marked.
 const MAX_ARTIFACT_BYTES: usize = 16 * 1024 * 1024;
 
-/// A text that is kept in the run's directory.
+/// A text in the run's directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Artifact {
-    /// Where it is, relative to the working directory when it lies there.
+    /// Relative to the working directory when it lies there.
     pub path: String,
-    /// How large it is.
     pub bytes: usize,
-    /// How many lines it has.
     pub lines: usize,
-    /// The hash of its bytes.
     pub sha256: String,
 }
 
 impl Artifact {
-    /// What the model is told.
+    /// The note for the model.
     pub(crate) fn note(&self) -> String {
         let Artifact { path, bytes, lines, .. } = self;
         format!(
@@ -38,8 +35,8 @@ impl Artifact {
     }
 }
 
-/// Keeps the whole text of a result in `directory` when the model gets only a part of it. Secrets are taken out first. A
-/// directory that cannot be written loses nothing but the rest of the text; why is returned.
+/// Stores the whole text of a result in `directory`, redacted, when the model sees only a part of it. Returns why it could
+/// not be written; then only the rest of the text is lost.
 pub(crate) fn keep(
     result: &mut ToolResult,
     whole: Option<&str>,
@@ -79,8 +76,8 @@ pub(crate) fn keep(
     }
 }
 
-/// Copies an artifact into the workspace, where file tools and commands may read it: the run itself lies in the state
-/// directory, which neither reaches. Gives its path relative to the workspace; none where it cannot be written.
+/// Copies an artifact into the workspace, where file tools and commands can read it: the run itself lies in the state
+/// directory, which neither reaches. Returns its path relative to the workspace; none where it cannot be written.
 fn copy_for_reading(
     workspace: &Workspace,
     directory: &OpenDir,
@@ -97,7 +94,7 @@ fn copy_for_reading(
     Some(path)
 }
 
-/// Writes a new file and gives its name: `tool-N-NAME.txt`, N counting up.
+/// Writes a new file and returns its name: `tool-N-NAME.txt`, N counting up.
 fn write(directory: &Path, tool: &str, pieces: &[&[u8]]) -> std::io::Result<String> {
     let plain: String = tool.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     let taken = std::fs::read_dir(directory)?.count();

@@ -1,4 +1,4 @@
-//! What a tool knows of the world it is called in.
+//! The context of a tool call.
 
 use crate::approval::Approver;
 use crate::result::ToolError;
@@ -12,22 +12,19 @@ use std::fmt;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// The surroundings of a call. Cheap to clone.
+/// Settings, workspace, rights and sinks of a call. Cheap to clone.
 #[derive(Clone)]
 pub struct ToolContext {
-    /// Every setting.
     pub settings: Arc<Settings>,
-    /// Where things live.
     pub layout: Layout,
-    /// The workspace, if there is one.
     pub workspace: Option<Arc<Workspace>>,
-    /// What this agent may write.
+    /// Write permissions of this agent.
     pub access: Access,
     /// The ticket that this process works on.
     pub duty: Arc<Duty>,
     /// Whether this is coding mode (notes then stay in the project).
     pub coding: bool,
-    /// Whether somebody can be asked.
+    /// Whether a person can be asked.
     pub attended: bool,
     /// Ends running tools.
     pub cancel: CancellationToken,
@@ -35,34 +32,38 @@ pub struct ToolContext {
     pub redactor: Arc<Redactor>,
     /// The gate's lists of rules, what it learned, and its log.
     pub layers: Arc<Layers>,
-    /// Where results that are too large for a conversation are kept.
+    /// The directory of results that are too large for a conversation.
     pub artifacts: Option<OpenDir>,
-    /// What the session cost so far; the argument says whether to include the lifetime figures.
+    /// Cost of the session so far; the argument says whether to include the lifetime figures.
     pub usage: Arc<dyn Fn(bool) -> Value + Send + Sync>,
     /// The document of the agent that calls, where it has one.
     pub agent: Option<Arc<str>>,
-    /// Told how far a long call is, where somebody wants to know.
+    /// Receives the progress of a long call.
     pub progress: Option<ProgressSink>,
-    /// The person who is asked where the gate does not decide alone; `attended` says whether there is one.
+    /// Asks the person where the gate does not decide alone; `attended` says whether there is one.
     pub approver: Option<Arc<dyn Approver>>,
-    /// What a person opened of the sandbox for this call.
+    /// Sandbox permissions that a person granted for this call.
     pub grant: Option<Arc<Grant>>,
-    /// The lines that the gate let this call run.
+    /// Lines that the gate lets this call run.
     pub permit: Permit,
 }
 
-/// How far a call is.
+fn no_workspace() -> ToolError {
+    ToolError::Failed("no working directory is set; start with --working-dir PATH".into())
+}
+
+/// Progress of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// How much is done; it only grows.
+    /// Amount done; it only grows.
     pub done: u64,
-    /// How much there is to do, where that is known.
+    /// Amount to do, where that is known.
     pub total: Option<u64>,
-    /// What was just done, in a few words.
+    /// The last action, in a few words.
     pub message: String,
 }
 
-/// Whoever is told of steps.
+/// Receiver of [`Step`]s.
 pub type ProgressSink = Arc<dyn Fn(Step) + Send + Sync>;
 
 impl fmt::Debug for ToolContext {
@@ -83,9 +84,15 @@ impl ToolContext {
     /// # Errors
     /// When there is none.
     pub fn workspace(&self) -> Result<&Workspace, ToolError> {
-        self.workspace.as_deref().ok_or_else(|| {
-            ToolError::Failed("there is no working directory; start with --working-dir PATH".into())
-        })
+        self.workspace.as_deref().ok_or_else(no_workspace)
+    }
+
+    /// The workspace, for another thread.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn shared_workspace(&self) -> Result<Arc<Workspace>, ToolError> {
+        self.workspace.clone().ok_or_else(no_workspace)
     }
 
     /// The command for a line that the gate let this call run.
@@ -98,14 +105,14 @@ impl ToolContext {
             .ok_or_else(|| ToolError::Failed("the command changed after it was judged; call again".into()))
     }
 
-    /// Says how far a call is.
+    /// Reports the progress of a call.
     pub fn step(&self, done: u64, total: Option<u64>, message: &str) {
         if let Some(progress) = &self.progress {
             progress(Step { done, total, message: self.redactor.text(message).into_owned() });
         }
     }
 
-    /// The circumstances as the gate wants them.
+    /// The gate's view of this context.
     #[must_use]
     pub fn gate(&self) -> Context<'_> {
         Context {
@@ -121,7 +128,7 @@ impl ToolContext {
         }
     }
 
-    /// The ticket that the work belongs to: the one that this agent made for it, else the one that it was started for.
+    /// The ticket of the work: the one that this agent made for it, else the one that it was started for.
     #[must_use]
     pub fn ticket_id(&self) -> Option<String> {
         self.duty.current().or_else(|| self.duty.parent().map(str::to_string))

@@ -1,7 +1,6 @@
-//! Units, converted exactly.
+//! Unit conversion.
 
 use crate::context::ToolContext;
-use crate::registry::Mode;
 use crate::result::{Output, ToolError};
 use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
@@ -11,23 +10,20 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The currencies that people ask for most; money has no fixed rate, so it is refused by name.
+/// The currencies that people ask for most. They have no fixed rate, so they are refused by name.
 const CURRENCIES: [&str; 32] = [
     "AUD", "BGN", "BRL", "CAD", "CHF", "CNY", "CZK", "DKK", "EUR", "GBP", "HKD", "HUF", "IDR", "ILS", "INR",
     "ISK", "JPY", "KRW", "MXN", "MYR", "NOK", "NZD", "PHP", "PLN", "RON", "SEK", "SGD", "THB", "TRY", "USD",
     "ZAR", "BTC",
 ];
 
-/// The tools of this family.
-pub(crate) fn tools(_mode: Mode) -> Vec<Arc<dyn DynTool>> {
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     vec![Arc::new(ConvertUnits)]
 }
 
-/// Converts a value from one unit into another.
 #[derive(Debug, Clone, Copy)]
 pub struct ConvertUnits;
 
-/// A value and two units.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConvertInput {
@@ -39,16 +35,12 @@ pub struct ConvertInput {
     to_unit: String,
 }
 
-/// The question and its answer.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ConvertData {
-    /// The number.
     value: f64,
-    /// Its unit.
     from_unit: String,
-    /// The wanted unit.
     to_unit: String,
-    /// The answer, with its unit.
+    /// With its unit.
     result: String,
 }
 
@@ -60,10 +52,7 @@ impl Tool for ConvertUnits {
     const DESCRIPTION: &'static str =
         "Convert a value between units of measure (length, mass, temperature, data, …). No currencies.";
     const EXAMPLE: &'static str = r#"{"value": 26.2, "from_unit": "miles", "to_unit": "km"}"#;
-
-    fn touches() -> Touches {
-        Touches::NOTHING
-    }
+    const TOUCHES: Touches = Touches::NOTHING;
 
     async fn call(
         &self,
@@ -101,7 +90,7 @@ fn convert(value: f64, from: &str, to: &str) -> Result<String, ToolError> {
     Ok(answer.strip_prefix("approx. ").unwrap_or(&answer).to_string())
 }
 
-/// Only what a unit is made of, so that nothing else of the calculator's language gets in.
+/// Checks that a text is a unit and nothing else of the calculator's language.
 fn check_unit(unit: &str) -> Result<(), ToolError> {
     let plain = |letter: char| letter.is_alphabetic() || " /^*-²³µ°Ω%\"'0123456789".contains(letter);
     if unit.trim().is_empty() || unit.chars().count() > 40 || !unit.chars().all(plain) {
@@ -114,10 +103,10 @@ fn check_unit(unit: &str) -> Result<(), ToolError> {
     })
 }
 
-fn evaluate(expression: &str) -> Result<String, String> {
+fn evaluate(expression: &str) -> Result<String, ToolError> {
     let mut context = fend_core::Context::new();
-    let result = fend_core::evaluate_with_interrupt(expression, &mut context, &Deadline::soon())?;
-    Ok(result.get_main_result().to_string())
+    let result = fend_core::evaluate_with_interrupt(expression, &mut context, &Deadline::soon());
+    Ok(result.map_err(ToolError::Failed)?.get_main_result().to_string())
 }
 
 /// Ends a calculation that takes too long.

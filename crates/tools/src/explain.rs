@@ -1,7 +1,7 @@
-//! What the gate would say of a command line, without running it.
+//! The gate's verdict on a command line, without running it.
 //!
-//! No family has this tool: an agent of ours is told by the gate anyway when it calls. It is for other programs' agents,
-//! which run their commands themselves.
+//! No family has this tool: Marvin's own agents get the verdict when they call. It is for other programs' agents, which run
+//! their commands themselves.
 
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError};
@@ -14,16 +14,13 @@ use marvin_gate::{Decision, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Commands of one line that are told; a line has more only when it is made to.
+/// Commands of one line that are listed; only a constructed line has more.
 const MAX_SEGMENTS: usize = 200;
-/// Characters of a command line.
 const MAX_COMMAND_LINE_BYTES: usize = 64 * 1024;
 
-/// Says what the gate would say.
 #[derive(Debug, Clone, Copy)]
 pub struct GateExplain;
 
-/// A command line.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExplainInput {
@@ -31,53 +28,44 @@ pub struct ExplainInput {
     command_line: String,
 }
 
-/// What the gate says.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Explanation {
     /// allow, ask or deny.
     verdict: &'static str,
-    /// Which layer decided.
     layer: &'static str,
-    /// The rule that spoke.
     rule: String,
-    /// Why.
     reason: String,
-    /// What to do instead; empty when there is nothing to mend.
+    /// What to do instead; empty when there is nothing to fix.
     how_to_fix: String,
     /// A command that does what was most likely meant, with less harm.
     #[serde(skip_serializing_if = "Option::is_none")]
     safer: Option<String>,
-    /// What could not be found out.
+    /// Uncertainties of the judgement.
     doubts: Vec<String>,
-    /// Each command of the line.
     segments: Vec<Segment>,
 }
 
 /// One command of a line.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Segment {
-    /// Its words; what is not known stands as `…`.
+    /// Unknown words are `…`.
     words: Vec<String>,
     /// Programs that start it.
     through: Vec<String>,
-    /// What it would do.
     effects: Vec<EffectFact>,
     /// allow, ask or deny.
     verdict: &'static str,
-    /// The rule that spoke.
     rule: String,
-    /// Why.
     reason: String,
 }
 
 /// Something that a command does.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct EffectFact {
-    /// What: read, write, delete …
+    /// Such as read, write or delete.
     act: &'static str,
-    /// To what.
     target: String,
-    /// What kind of place that is.
+    /// The kind of place.
     place: &'static str,
 }
 
@@ -89,13 +77,10 @@ impl Tool for GateExplain {
     const DESCRIPTION: &'static str = "Say whether a shell command would be allowed here, and why: the verdict (allow, ask or deny), \
          the rule, each command of the line with what it would do, and a safer command where one is known. Nothing is run.";
     const EXAMPLE: &'static str = r#"{"command_line":"git push --force origin main"}"#;
-    // Not `command`: gates of others that look for commands to judge would stop the question.
+    // Not `command`: other programs' gates that look for commands to judge would stop the question.
     const FIELDS: &'static [(&'static str, &'static str)] =
         &[("command", "command_line"), ("line", "command_line")];
-
-    fn touches() -> Touches {
-        Touches::NOTHING
-    }
+    const TOUCHES: Touches = Touches::NOTHING;
 
     async fn call(
         &self,
@@ -110,13 +95,13 @@ impl Tool for GateExplain {
         let directory = context.workspace()?.root().display().to_string();
         let home = context.layout.home().display().to_string();
         let place = Place { directory: &directory, grounds: Grounds { workspace: &directory, home: &home } };
-        let explained = explained(&context.layers.judge(&input.command_line, place));
+        let explanation = explain(&context.layers.judge(&input.command_line, place));
         let line = truncate::line(&context.redactor.text(&input.command_line), 120);
-        Ok(Output::new(format!("{}: {line}", explained.verdict), text(&explained), explained))
+        Ok(Output::new(format!("{}: {line}", explanation.verdict), text(&explanation), explanation))
     }
 }
 
-fn explained(ruling: &Ruling) -> Explanation {
+fn explain(ruling: &Ruling) -> Explanation {
     let segment = |one: &SegmentJudgement| Segment {
         words: one.words.clone(),
         through: one.through.clone(),
@@ -148,24 +133,24 @@ fn explained(ruling: &Ruling) -> Explanation {
     }
 }
 
-fn text(explained: &Explanation) -> String {
-    let mut text = format!("{}: {} [{}]\n", explained.verdict, explained.reason, explained.rule);
-    for line in [&explained.how_to_fix].into_iter().filter(|line| !line.is_empty()) {
-        text.push_str(&format!("{line}\n"));
+fn text(explanation: &Explanation) -> String {
+    let mut text = format!("{}: {} [{}]\n", explanation.verdict, explanation.reason, explanation.rule);
+    if !explanation.how_to_fix.is_empty() {
+        text.push_str(&format!("{}\n", explanation.how_to_fix));
     }
-    if let Some(safer) = &explained.safer {
+    if let Some(safer) = &explanation.safer {
         text.push_str(&format!("safer: {safer}\n"));
     }
-    for one in &explained.segments {
+    for one in &explanation.segments {
         text.push_str(&format!("- {}: {}\n", one.verdict, truncate::line(&one.words.join(" "), 200)));
         for effect in &one.effects {
             text.push_str(&format!("  would {} {}\n", effect.act, truncate::line(&effect.target, 120)));
         }
-        if one.verdict != "allow" {
+        if one.verdict != Decision::Allow.word() {
             text.push_str(&format!("  {} [{}]\n", one.reason, one.rule));
         }
     }
-    for doubt in &explained.doubts {
+    for doubt in &explanation.doubts {
         text.push_str(&format!("- not certain: {doubt}\n"));
     }
     text

@@ -1,7 +1,6 @@
-//! Reading, making and extending text files of the workspace.
+//! Reading, creating and appending to text files of the workspace.
 
 use crate::context::ToolContext;
-use crate::registry::{Mode, coding};
 use crate::result::{Output, ToolError, is_over};
 use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
@@ -9,30 +8,24 @@ use marvin_gate::{Intent, Refusal, RefusalKind, Touches};
 use memchr::memchr_iter;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::fmt::Display;
 use std::sync::Arc;
 
-/// The name of [`ReadFile`].
 pub const READ_FILE: &str = "read_file";
-/// The name of [`CreateFile`].
 pub const CREATE_FILE: &str = "create_file";
-/// The name of [`AppendFile`].
 pub const APPEND_FILE: &str = "append_file";
 
-/// Characters from which a file is read only by ranges of lines: a whole large file would fill the model's context.
-const GUARD: usize = 10_000;
-/// Bytes of a file that are read at all.
+/// Characters above which a file is read only by ranges of lines: a whole large file would fill the model's context.
+const MAX_WHOLE_FILE_CHARS: usize = 10_000;
 pub(crate) const MAX_FILE_BYTES: u64 = 20 * 1024 * 1024;
 
-/// The tools of this family.
-pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
-    coding(mode, [Arc::new(ReadFile), Arc::new(CreateFile), Arc::new(AppendFile)])
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
+    vec![Arc::new(ReadFile), Arc::new(CreateFile), Arc::new(AppendFile)]
 }
 
-/// Reads a text file, whole or by lines.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadFile;
 
-/// Which file, and which lines of it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadInput {
@@ -44,16 +37,11 @@ pub struct ReadInput {
     end_line: Option<usize>,
 }
 
-/// What was read.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ReadData {
-    /// The file.
     path: String,
-    /// How many lines it has.
     lines: usize,
-    /// The first line shown.
     start_line: usize,
-    /// The last line shown.
     end_line: usize,
 }
 
@@ -65,10 +53,7 @@ impl Tool for ReadFile {
     const DESCRIPTION: &'static str = "Read a text file of the working directory, with line numbers. \
         Files over 10 KB need start_line and end_line.";
     const EXAMPLE: &'static str = r#"{"path": "src/main.rs", "start_line": 1, "end_line": 80}"#;
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     fn intents(input: &ReadInput, _context: &ToolContext) -> Vec<Intent> {
         vec![Intent::Read { path: input.path.clone() }]
@@ -78,7 +63,7 @@ impl Tool for ReadFile {
         let workspace = context.workspace()?;
         let path = workspace.path(&input.path)?;
         let text = workspace.read_to_string(&path, MAX_FILE_BYTES)?;
-        if input.start_line.is_none() && input.end_line.is_none() && is_over(&text, GUARD) {
+        if input.start_line.is_none() && input.end_line.is_none() && is_over(&text, MAX_WHOLE_FILE_CHARS) {
             let total = line_count(&text);
             let middle = (total / 2).max(1);
             return Err(ToolError::Failed(format!(
@@ -90,9 +75,8 @@ impl Tool for ReadFile {
                 total.min(middle + 100)
             )));
         }
-        let range =
-            Range::clamp_to_text(&text, input.start_line.unwrap_or(1), input.end_line.unwrap_or(usize::MAX))
-                .map_err(|error| ToolError::Usage(format!("`{path}` {error}.")))?;
+        let (first, last) = (input.start_line.unwrap_or(1), input.end_line.unwrap_or(usize::MAX));
+        let range = Range::clamp_to_text(&path, &text, first, last)?;
         let Range { total, first, last } = range;
         let mut head = format!("{path} ({total} lines)");
         if input.start_line.is_some() || input.end_line.is_some() {
@@ -104,44 +88,49 @@ impl Tool for ReadFile {
     }
 }
 
-/// Which lines of a text are shown, counted from 1, both ends included.
+/// A range of lines, counted from 1, both ends included.
 pub(crate) struct Range {
-    /// How many lines there are.
+    /// Lines of the whole text.
     pub(crate) total: usize,
-    /// The first one shown.
     pub(crate) first: usize,
-    /// The last one shown; in an empty text the one before the first.
+    /// In an empty text the line before the first.
     pub(crate) last: usize,
 }
 
 impl Range {
-    /// The range, cut to what is there.
+    /// The range, cut to the lines of the text.
     ///
     /// # Errors
-    /// What is wrong with it, to go after the name of the file.
-    pub(crate) fn clamp_to_text(text: &str, first: usize, last: usize) -> Result<Range, String> {
+    /// When it is empty or past the end.
+    pub(crate) fn clamp_to_text(
+        path: &impl Display,
+        text: &str,
+        first: usize,
+        last: usize,
+    ) -> Result<Range, ToolError> {
         let total = line_count(text);
         let range = Range { total, first: first.max(1), last: last.min(total) };
         if total > 0 && range.first > total {
-            return Err(format!("has {total} lines; line {first} is past its end"));
+            return Err(ToolError::Usage(format!(
+                "`{path}` has {total} lines; line {first} is past its end."
+            )));
         }
         if total > 0 && range.last < range.first {
-            return Err(format!(
-                "cannot be shown from line {first} to line {last}: the last comes before the first"
-            ));
+            return Err(ToolError::Usage(format!(
+                "`{path}` cannot be shown from line {first} to line {last}: the last comes before the first."
+            )));
         }
         Ok(range)
     }
 }
 
-/// How many lines a text has.
 fn line_count(text: &str) -> usize {
     let ended = memchr_iter(b'\n', text.as_bytes()).count();
     ended + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
-/// Lines of a text with their numbers, under a heading. Every reading of a file goes through here: the number is counted
-/// up as digits, and the whole is put together as bytes, since either for each line took as long as reading the file.
+/// Lines of a text with their numbers, under a heading. Every file that is read passes here: the number is counted up as
+/// digits, and the text is built as bytes, since formatting each line took as long as reading the file.
 pub(crate) fn numbered(head: String, text: &str, range: &Range) -> String {
     let Range { first, last, .. } = range;
     let width = (*last).max(1).to_string().len();
@@ -164,7 +153,7 @@ pub(crate) fn numbered(head: String, text: &str, range: &Range) -> String {
     String::from_utf8(shown).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// The next number, in a place that is wide enough for it.
+/// Increments a decimal number in place; the slice is wide enough for it.
 fn count_up(digits: &mut [u8]) {
     for digit in digits.iter_mut().rev() {
         match digit {
@@ -181,11 +170,9 @@ fn count_up(digits: &mut [u8]) {
     }
 }
 
-/// Makes a new file.
 #[derive(Debug, Clone, Copy)]
 pub struct CreateFile;
 
-/// Which file, and what is to stand in it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WriteInput {
@@ -195,12 +182,9 @@ pub struct WriteInput {
     content: Option<String>,
 }
 
-/// What was written.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WriteData {
-    /// The file.
     path: String,
-    /// How many bytes were written.
     bytes: usize,
 }
 
@@ -212,10 +196,7 @@ impl Tool for CreateFile {
     const DESCRIPTION: &'static str = "Create a new text file in the working directory, with its directories. \
         To change a file that exists, use apply_patch.";
     const EXAMPLE: &'static str = r#"{"path": "src/greeting.py", "content": "print('hello')\n"}"#;
-
-    fn touches() -> Touches {
-        Touches::WRITES
-    }
+    const TOUCHES: Touches = Touches::WRITES;
 
     fn intents(input: &WriteInput, _context: &ToolContext) -> Vec<Intent> {
         vec![Intent::Write { path: input.path.clone() }]
@@ -246,7 +227,6 @@ impl Tool for CreateFile {
     }
 }
 
-/// Adds to the end of a file.
 #[derive(Debug, Clone, Copy)]
 pub struct AppendFile;
 
@@ -258,10 +238,7 @@ impl Tool for AppendFile {
     const DESCRIPTION: &'static str =
         "Append text to the end of a file that exists in the working directory.";
     const EXAMPLE: &'static str = r#"{"path": "notes.md", "content": "\n- one more point\n"}"#;
-
-    fn touches() -> Touches {
-        Touches::WRITES
-    }
+    const TOUCHES: Touches = Touches::WRITES;
 
     fn intents(input: &WriteInput, _context: &ToolContext) -> Vec<Intent> {
         vec![Intent::Write { path: input.path.clone() }]
@@ -300,7 +277,7 @@ mod tests {
             assert_eq!(line_count(text), text.lines().count(), "{text:?}");
             let total = line_count(text);
             for first in [1, 2, 9, 10, 99, 100, 999] {
-                let Ok(range) = Range::clamp_to_text(text, first, usize::MAX) else { continue };
+                let Ok(range) = Range::clamp_to_text(&"a", text, first, usize::MAX) else { continue };
                 let width = total.max(1).to_string().len();
                 let plain: String = text
                     .lines()

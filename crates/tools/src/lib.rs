@@ -1,8 +1,8 @@
 //! Layer 3: the tools that models call.
 //!
-//! A [`Tool`] says its name, the type of its input, what it touches, and what it intends for a given input; it never
-//! decides whether it may. The [`Toolbox`] is the one way in: it understands the arguments, asks the gate, runs the tool
-//! where it cannot take the process down with it, and hands back the verdict and the result for the record.
+//! A [`Tool`] declares its name, the type of its input, what it touches, and what it intends for a given input; it never
+//! decides whether it may. The [`Toolbox`] is the one entry point: it parses the arguments, asks the gate, runs the tool
+//! so that a panic does not end the process, and returns the verdict and the result for the record.
 
 pub mod approval;
 pub mod artifact;
@@ -17,6 +17,7 @@ mod log;
 pub mod notes;
 pub mod notify;
 pub mod patch;
+mod pattern;
 pub mod registry;
 pub mod result;
 pub mod schema;
@@ -36,4 +37,4 @@ pub use artifact::Artifact;
 pub use context::{ProgressSink, Step, ToolContext};
 pub use registry::{CallOutcome, MISUNDERSTOOD, Mode, Toolbox};
 pub use result::{Confidence, Output, ToolError, ToolResult};
-pub use tool::{DynTool, PreparedCall, Tool};
+pub use tool::{DynTool, NoInput, PreparedCall, Tool};

@@ -1,4 +1,4 @@
-//! The tool log of a sub-agent: one line a call, in the shape that the parent reads.
+//! The tool log of a sub-agent: one line per call, in the format that the parent reads.
 
 use crate::context::ToolContext;
 use crate::result::ToolResult;
@@ -6,7 +6,8 @@ use marvin_base::ledger::{Durability, Ledger};
 use marvin_base::settings::table;
 use marvin_base::{clock, truncate};
 use marvin_model::Arguments;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,8 +15,18 @@ use std::sync::Arc;
 const ARGUMENTS: usize = 200;
 const RESULT: usize = 400;
 
-/// Appends a call to the log that the settings name, if they name one. A log that cannot be written is said in the
-/// return value; the call itself stands.
+/// A line of the log.
+#[derive(Serialize)]
+struct LogEntry<'a> {
+    ts: String,
+    tool: &'a str,
+    args: String,
+    result: String,
+    elapsed_ms: u64,
+}
+
+/// Appends a call to the log that the settings name, if they name one. Returns why it could not be written; the call
+/// itself stands.
 pub(crate) fn append(
     tool: &str,
     arguments: &Arguments,
@@ -25,13 +36,13 @@ pub(crate) fn append(
     let path = context.settings.given(&table::SUBAGENT_LOG)?;
     // Redacted before it is cut: a secret cut in half would no longer be recognised.
     let short = |text: &str, limit| truncate::line(&context.redactor.text(text), limit);
-    let entry = json!({
-        "ts": clock::now_stamp(),
-        "tool": tool,
-        "args": short(&flat(arguments), ARGUMENTS),
-        "result": short(&result.for_model(), RESULT),
-        "elapsed_ms": result.elapsed_ms,
-    });
+    let entry = LogEntry {
+        ts: clock::now_stamp(),
+        tool,
+        args: short(&flat(arguments), ARGUMENTS),
+        result: short(&result.for_model(), RESULT),
+        elapsed_ms: result.elapsed_ms,
+    };
     let written = Ledger::open_shared(Path::new(path), Durability::System, Arc::clone(&context.redactor))
         .and_then(|mut ledger| ledger.append(&entry));
     written.err().map(|error| error.to_string())

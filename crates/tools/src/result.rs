@@ -1,4 +1,4 @@
-//! What comes of a call: for the record, and for the model.
+//! Results of tool calls, for the record and for the model.
 
 use crate::artifact::Artifact;
 use marvin_base::redact::{Redactor, Scope};
@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Characters of a result that a model gets to see.
+/// Characters of a result that a model sees.
 pub const TEXT_LIMIT: usize = 20_000;
 /// The same for texts of files.
 pub const FILE_LIMIT: usize = 60_000;
@@ -17,27 +17,25 @@ pub const FILE_LIMIT: usize = 60_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
-    /// As it was.
     #[default]
     Verbatim,
     /// Cut or condensed.
     Summarized,
 }
 
-/// What the shell itself read or ran.
+/// Source of facts that Marvin itself read or ran.
 pub const FROM_TOOL: &str = "tool_output";
-/// What somebody else on the network said.
+/// Source of facts from the network.
 pub const FROM_WEB: &str = "web";
-
-/// What a server of somebody else said.
+/// Source of facts from an MCP server.
 pub const FROM_SERVER: &str = "mcp";
 
-/// What a tool hands back.
+/// Output of a tool.
 #[derive(Debug, Clone)]
 pub struct Output<D = Value> {
     /// One line for lists and records.
     pub summary: String,
-    /// The text that the model reads.
+    /// Text that the model reads.
     pub text: String,
     /// The whole text, where `text` is only a part of it; it is kept as an artifact of the run.
     pub whole: Option<String>,
@@ -45,16 +43,14 @@ pub struct Output<D = Value> {
     pub data: D,
     /// Set when the tool did its work but the work failed (a command that exits with 1).
     pub error: Option<String>,
-    /// Whether something was left out.
     pub confidence: Confidence,
-    /// Characters of `text` that a model gets to see.
+    /// Characters of `text` that a model sees.
     pub limit: usize,
     /// Where the facts come from: [`FROM_TOOL`], [`FROM_WEB`] or [`FROM_SERVER`].
     pub source: &'static str,
 }
 
 impl<D> Output<D> {
-    /// A success.
     pub fn new(summary: impl Into<String>, text: impl Into<String>, data: D) -> Self {
         Output {
             summary: summary.into(),
@@ -88,52 +84,49 @@ impl<D> Output<D> {
 
 impl<D: Serialize> Output<D> {
     /// The same with its facts as JSON.
-    pub(crate) fn erased(self) -> Result<Output, ToolError> {
-        let data = serde_json::to_value(&self.data)
-            .map_err(|error| ToolError::Failed(format!("the facts of the result are no JSON: {error}")))?;
+    ///
+    /// # Errors
+    /// When the facts cannot be written as JSON.
+    pub fn erased(self) -> Result<Output, ToolError> {
+        let data = serde_json::to_value(&self.data).map_err(|error| {
+            ToolError::Failed(format!("cannot write the facts of the result as JSON: {error}"))
+        })?;
         let Output { summary, text, whole, error, confidence, limit, source, .. } = self;
         Ok(Output { summary, text, whole, data, error, confidence, limit, source })
     }
 }
 
-/// Why a tool has nothing to hand back; each reads as advice to the model.
+/// Failure of a call; each reads as advice to the model.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// The arguments make no sense; the correct call is shown along with this.
+    /// Arguments that make no sense; the model sees a correct call with it.
     #[error("{0}")]
     Usage(String),
     /// The gate or the disk refused a path.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// It could not be done.
     #[error("{0}")]
     Failed(String),
 }
 
-/// The result of a call as it is recorded. The text for the model is kept beside it.
+/// Result of a call as it is recorded, with the text for the model beside it.
 #[derive(Debug, Clone, Serialize)]
 pub struct ToolResult {
-    /// Whether it succeeded.
     pub ok: bool,
     /// One line.
     pub summary: String,
-    /// Facts.
     pub data: Value,
-    /// What went wrong.
     pub error: Option<String>,
-    /// How long it took.
     pub elapsed_ms: u64,
-    /// Where the facts come from.
     pub source: &'static str,
-    /// How faithful they are.
     pub confidence: Confidence,
-    /// Where the whole text is kept, when the model got only a part of it.
+    /// Where the whole text is kept, when the model saw only a part of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub artifact: Option<Artifact>,
     /// The whole text, before the bound for models.
     #[serde(skip)]
     pub text: String,
-    /// Characters of the text that a model gets to see.
+    /// Characters of the text that a model sees.
     #[serde(skip)]
     pub limit: usize,
 }
@@ -167,7 +160,7 @@ impl ToolResult {
         }
     }
 
-    /// The result of a call that did not come about.
+    /// The result of a call that was not made or failed.
     #[must_use]
     pub fn failed(error: impl Into<String>, elapsed_ms: u64) -> Self {
         let error = error.into();
@@ -185,7 +178,7 @@ impl ToolResult {
         }
     }
 
-    /// The text for the model, within its bound; what was cut is said, and no token is cut in half.
+    /// The text for the model, within its bound; a cut is marked, and no token is cut in half.
     #[must_use]
     pub fn for_model(&self) -> String {
         let mut text = truncate::head_whole(&self.text, self.limit);
@@ -195,9 +188,8 @@ impl ToolResult {
         text
     }
 
-    /// Takes secrets out of what is recorded (summary, facts, error), and out of the text for the model what it must not
-    /// learn from a tool, unless a person `granted` this call. The summary of a failure is made again from the error,
-    /// since half of a secret would no longer be recognised.
+    /// Redacts what is recorded (summary, facts, error) and, unless a person `granted` this call, the text for the model.
+    /// The summary of a failure is made again from the error, since half of a secret would no longer be recognised.
     pub(crate) fn redact(&mut self, redactor: &Redactor, granted: bool) {
         if !granted && let Cow::Owned(clean) = redactor.text_for(&self.text, Scope::Model) {
             self.text = clean;

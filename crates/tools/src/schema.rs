@@ -1,13 +1,28 @@
-//! Schemas as every vendor takes them: one plain object, nothing referred to, nothing nullable.
+//! JSON schemas that every vendor accepts: one plain object, no references, nothing nullable.
 //!
-//! An optional field is simply not required; models that send `null` for it are understood (see the registry), but they
-//! are not invited to. Vendors differ in which keywords they accept, so only the common ones are left.
+//! An optional field is simply not required; a `null` for it is accepted (see the registry) but not advertised. Vendors
+//! differ in the keywords that they accept, so only the common ones are left.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-/// The schema of what a tool hands back: exact, with what may be null.
+/// Default of a field that holds a count.
+pub(crate) fn count<const N: usize>() -> usize {
+    N
+}
+
+/// Default of a field that holds another number.
+pub(crate) fn number<const N: u64>() -> u64 {
+    N
+}
+
+/// Default of a switch that is on.
+pub(crate) fn yes() -> bool {
+    true
+}
+
+/// The schema of a tool's facts: exact, nullable fields included.
 #[must_use]
 pub fn for_output<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {
@@ -17,7 +32,7 @@ pub fn for_output<T: JsonSchema>() -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// The schema of what a tool takes.
+/// The schema of a tool's input.
 #[must_use]
 pub fn for_input<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
@@ -43,7 +58,7 @@ fn simplify(schema: &mut Value) {
     if map.get("default") == Some(&Value::Null) {
         map.remove("default");
     }
-    // An object of any shape says so itself.
+    // An object of any shape allows further properties explicitly.
     let is_free = map.get("additionalProperties") == Some(&Value::Bool(true));
     if map.get("type").is_some_and(|kind| kind == "object") && !is_free {
         map.insert("additionalProperties".into(), Value::Bool(false));
@@ -56,8 +71,8 @@ fn simplify(schema: &mut Value) {
     }
 }
 
-/// A choice of words whose members are described one by one becomes a plain list of them: not every vendor takes `oneOf`,
-/// and a list tells what is wrong with another word.
+/// Replaces `oneOf` over constants by a plain `enum`: not every vendor takes `oneOf`, and a validator can list the words
+/// of an `enum`.
 fn plain_choice(map: &mut Map<String, Value>) {
     let Some(Value::Array(members)) = map.get("oneOf") else { return };
     let words = |member: &Value| match (member.get("const"), member.get("enum")) {

@@ -1,16 +1,18 @@
-//! Servers of others whose tools agents get: `[mcp.servers.NAME]` in `config.toml`.
+//! MCP servers whose tools agents get: `[mcp.servers.NAME]` in `config.toml`.
 //!
-//! The person's own settings are trusted. A project's are not: its directory may come from a stranger, or be written by the
-//! agent that works in it. So a server that a project names counts only while a person has trusted exactly this
-//! definition, with the content of every file of the project that it would run ([`Server::state`]). A project cannot
-//! replace a server of the person's. The files of a person's server are pinned when it starts for the first time ([`pins`]);
-//! how each is started stands in [`launch`].
+//! The person's own settings are trusted. A project's are not: its directory may be untrusted, or be written by the agent
+//! that works in it. So a server that a project names counts only while a person has trusted exactly this definition, with
+//! the content of every file of the project that it would run ([`Server::state`]). A project cannot replace a server of
+//! the person's. The files of a person's server are pinned when it starts for the first time ([`pins`]); [`launch`] starts
+//! them.
 //!
-//! Limits: what a trusted program loads besides the files that its command line names is not looked at.
+//! Limits: files that a trusted program loads besides those on its command line are not checked.
 
+mod error;
 mod launch;
 mod pins;
 
+pub use error::ServerError;
 pub use launch::{Launch, NeutralDirectory};
 
 use marvin_base::environment::Environment;
@@ -19,79 +21,63 @@ use marvin_base::settings::{Origin, Settings, nearest_of, table};
 use marvin_base::{signature, truncate};
 use marvin_gate::layers::Trust;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Servers of one project and person.
 const MAX_SERVERS: usize = 32;
-/// What a definition may say.
+/// Keys of a definition.
 const FIELDS: [&str; 10] =
     ["command", "args", "env", "cwd", "url", "headers", "allow", "timeout_s", "startup_s", "enabled"];
 
-/// What a definition says.
+/// The definition of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Definition {
     /// A program to start, which then speaks on its standard input and output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// Its arguments.
     #[serde(default)]
     pub args: Vec<String>,
     /// Names of variables that it gets, besides a few harmless ones.
     #[serde(default)]
     pub env: Vec<String>,
-    /// Where it starts: an empty directory unless said, the project for `project`, or a path. Only in a person's own settings.
+    /// Its working directory: an empty one by default, the project for `project`, or a path. Only in a person's own settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<String>,
-    /// An address to speak to instead.
+    /// A URL to connect to instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Headers for that address; `$NAME` stands for a variable of the environment.
+    /// Headers for that URL; `$NAME` stands for a variable of the environment.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// Only these of its tools.
+    /// Tools that are taken; all of them by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<String>>,
     /// Seconds that a call may take.
-    #[serde(default = "minute")]
+    #[serde(default = "crate::schema::number::<60>")]
     pub timeout_s: u64,
     /// Seconds that it has until its tools are known.
-    #[serde(default = "ten")]
+    #[serde(default = "crate::schema::number::<10>")]
     pub startup_s: u64,
-    /// Whether it is used at all.
-    #[serde(default = "yes")]
+    #[serde(default = "crate::schema::yes")]
     pub enabled: bool,
 }
 
-fn minute() -> u64 {
-    60
-}
-
-fn ten() -> u64 {
-    10
-}
-
-fn yes() -> bool {
-    true
-}
-
 impl Definition {
-    /// How long a call may take.
     #[must_use]
     pub fn timeout(&self) -> Duration {
         Duration::from_secs(self.timeout_s)
     }
 
-    /// How long it has until its tools are known.
     #[must_use]
     pub fn startup(&self) -> Duration {
         Duration::from_secs(self.startup_s)
     }
 
-    /// What it runs or speaks to, on one line.
+    /// Its command line or URL.
     #[must_use]
     pub fn shown(&self) -> String {
         match (&self.url, &self.command) {
@@ -105,13 +91,11 @@ impl Definition {
     }
 }
 
-/// Who named a server.
+/// Whose settings name a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ServerOwner {
-    /// The person.
     Person,
-    /// The project.
     Project,
 }
 
@@ -119,57 +103,49 @@ pub enum ServerOwner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ServerState {
-    /// It may.
     Ready,
     /// A project named it, and no person has trusted it as it is now.
     Untrusted,
     /// It is the person's own, and its program or a script of it changed since it was pinned.
     Changed,
-    /// It is switched off.
     Off,
 }
 
 /// A server that the settings name.
 #[derive(Debug, Clone)]
 pub struct Server {
-    /// Its name.
     pub name: String,
-    /// What it is.
     pub definition: Definition,
-    /// Who named it.
-    pub whose: ServerOwner,
-    /// Whether it may be used.
+    pub owner: ServerOwner,
     pub state: ServerState,
-    /// What a person should know of it: what is not pinned, and where it starts.
+    /// Notes for the person: what is not pinned, and where it starts.
     pub notes: Vec<String>,
-    /// Where trust in it is noted, and for which content; none where nothing of it is pinned.
+    /// The key and hash of its trust entry; none where nothing of it is pinned.
     trust: Option<(PathBuf, String)>,
 }
 
 impl Server {
-    /// Trusts it as it is now, or no longer.
+    /// Trusts it as it is now, or withdraws the trust.
     ///
     /// # Errors
-    /// When nothing of it is pinned, so that it need not be trusted, or the list cannot be written.
-    pub fn trust(&self, layout: &Layout, remove: bool) -> Result<(), String> {
+    /// When nothing of it is pinned, so that no trust is needed, or the list cannot be written.
+    pub fn trust(&self, layout: &Layout, remove: bool) -> Result<(), ServerError> {
         let Some((name, hash)) = &self.trust else {
-            return Err(format!("`{}` stands in your own settings, so it is trusted already", self.name));
+            return Err(ServerError::AlreadyTrusted(self.name.clone()));
         };
         let list = layout.trusted();
         let written = if remove { Trust::forget(&list, name) } else { Trust::note_hash(&list, name, hash) };
-        written.map_err(|error| error.to_string())
+        Ok(written?)
     }
-}
 
-impl Server {
     /// Pins a person's server that starts for the first time.
     ///
     /// # Errors
     /// When the list cannot be written.
-    pub fn pin_first(&self, layout: &Layout) -> Result<(), String> {
+    pub fn pin_first(&self, layout: &Layout) -> Result<(), ServerError> {
         match &self.trust {
             Some((name, _))
-                if self.whose == ServerOwner::Person && !Trust::read(&layout.trusted()).knows(name) =>
+                if self.owner == ServerOwner::Person && !Trust::read(&layout.trusted()).knows(name) =>
             {
                 self.trust(layout, false)
             }
@@ -177,14 +153,14 @@ impl Server {
         }
     }
 
-    /// Finds out what is pinned, and whether it still is what it was.
-    fn weigh(&mut self, settings: &Path, trusted: &Trust, layout: &Layout, environment: &Environment) {
+    /// Hashes the pinned files, and compares them with the list of trust.
+    fn check_pins(&mut self, settings: &Path, trusted: &Trust, layout: &Layout, environment: &Environment) {
         let (pinned, notes) = pins::pin(self, layout, environment);
         self.notes = notes;
-        let definition = signature::hash(&json!(self.definition));
-        let state = match self.whose {
+        let definition = signature::hash(&self.definition);
+        let state = match self.owner {
             ServerOwner::Project => {
-                let hash = signature::hash(&json!({"definition": self.definition, "files": pinned}));
+                let hash = signature::hash(&PinnedProject { definition: &self.definition, files: &pinned });
                 let name = settings.with_file_name(format!("config.toml#mcp.servers.{}", self.name));
                 let state =
                     if trusted.holds(&name, &hash) { ServerState::Ready } else { ServerState::Untrusted };
@@ -193,7 +169,7 @@ impl Server {
             }
             ServerOwner::Person if pinned.is_empty() => ServerState::Ready,
             ServerOwner::Person => {
-                let hash = signature::hash(&json!(pinned));
+                let hash = signature::hash(&pinned);
                 // A person who changes the definition has decided; only its files are pinned.
                 let kind = definition.get(..16).unwrap_or(&definition);
                 let name = settings.with_file_name(format!("config.toml#mcp.servers.{}.{kind}", self.name));
@@ -206,7 +182,14 @@ impl Server {
     }
 }
 
-/// The servers that the settings name, sorted by name, and what is wrong with others.
+/// A project's server as it is trusted.
+#[derive(Serialize)]
+struct PinnedProject<'a> {
+    definition: &'a Definition,
+    files: &'a BTreeMap<String, String>,
+}
+
+/// The servers that the settings name, sorted by name, and the errors of others.
 #[must_use]
 pub fn read(settings: &Settings, layout: &Layout, environment: &Environment) -> (Vec<Server>, Vec<String>) {
     let mut found: BTreeMap<String, Server> = BTreeMap::new();
@@ -215,7 +198,7 @@ pub fn read(settings: &Settings, layout: &Layout, environment: &Environment) -> 
     let trusted = Trust::read(&layout.trusted());
     for value in settings.each(&table::MCP_SERVERS) {
         let from_project = project.as_ref().filter(|path| value.origin == Origin::File((*path).clone()));
-        let whose = if from_project.is_some() { ServerOwner::Project } else { ServerOwner::Person };
+        let owner = if from_project.is_some() { ServerOwner::Project } else { ServerOwner::Person };
         for (name, definition) in objects(&value.text) {
             let mut problem = |what: String| {
                 problems.push(format!(
@@ -224,8 +207,8 @@ pub fn read(settings: &Settings, layout: &Layout, environment: &Environment) -> 
                     value.origin
                 ));
             };
-            if found.get(&name).is_some_and(|known| known.whose == ServerOwner::Person)
-                && whose == ServerOwner::Project
+            if found.get(&name).is_some_and(|known| known.owner == ServerOwner::Person)
+                && owner == ServerOwner::Project
             {
                 problem("you have a server of this name yourself, and yours is used".into());
                 continue;
@@ -234,18 +217,18 @@ pub fn read(settings: &Settings, layout: &Layout, environment: &Environment) -> 
                 problem(format!("there are more than {MAX_SERVERS} servers"));
                 break;
             }
-            match understood(&name, definition) {
-                Err(what) => problem(what),
+            match parse(&name, definition) {
+                Err(error) => problem(error.to_string()),
                 Ok(definition) => {
-                    if whose == ServerOwner::Project && definition.cwd.is_some() {
+                    if owner == ServerOwner::Project && definition.cwd.is_some() {
                         problem("`cwd` counts only in your own settings; a project's server starts in an empty directory".into());
                         continue;
                     }
                     let file = from_project.cloned().unwrap_or_else(|| layout.user_config());
                     let (state, notes) = (ServerState::Off, Vec::new());
                     let mut server =
-                        Server { name: name.clone(), definition, whose, state, notes, trust: None };
-                    server.weigh(&file, &trusted, layout, environment);
+                        Server { name: name.clone(), definition, owner, state, notes, trust: None };
+                    server.check_pins(&file, &trusted, layout, environment);
                     found.insert(name, server);
                 }
             }
@@ -254,13 +237,13 @@ pub fn read(settings: &Settings, layout: &Layout, environment: &Environment) -> 
     (found.into_values().collect(), problems)
 }
 
-/// Values of variables that servers get: they must not be shown, whatever their name.
+/// Values of variables that servers get: they are secret, whatever their name.
 #[must_use]
 pub fn secrets(settings: &Settings, environment: &Environment) -> Vec<(String, String)> {
     let mut found = Vec::new();
     for value in settings.each(&table::MCP_SERVERS) {
         for (name, definition) in objects(&value.text) {
-            let Ok(definition) = understood(&name, definition) else { continue };
+            let Ok(definition) = parse(&name, definition) else { continue };
             let of_headers = definition.headers.values().flat_map(|header| variables(header));
             for variable in definition.env.iter().cloned().chain(of_headers) {
                 if let Some(secret) = environment.get(&variable).filter(|secret| secret.len() >= 8) {
@@ -276,34 +259,36 @@ fn objects(text: &str) -> Map<String, Value> {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-fn understood(name: &str, definition: Value) -> Result<Definition, String> {
+fn parse(name: &str, definition: Value) -> Result<Definition, ServerError> {
+    let wrong = |problem: &str| Err(ServerError::Definition(problem.to_string()));
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_';
     if name.is_empty() || name.len() > 24 || !name.bytes().all(plain) || name.contains("__") {
-        return Err("a name is 1 to 24 small letters, digits, `-` and single `_`".into());
+        return wrong("a name is 1 to 24 small letters, digits, `-` and single `_`");
     }
     let unknown =
         definition.as_object().and_then(|map| map.keys().find(|key| !FIELDS.contains(&key.as_str())));
     if let Some(unknown) = unknown {
         let near = nearest_of(unknown, FIELDS.into_iter());
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        return Err(format!(
-            "there is no `{}`{near} (there are: {})",
+        return wrong(&format!(
+            "`{}` is not a key{near} (the keys are: {})",
             truncate::line(unknown, 40),
             FIELDS.join(", ")
         ));
     }
-    let definition: Definition = serde_json::from_value(definition).map_err(|error| error.to_string())?;
+    let definition: Definition =
+        serde_json::from_value(definition).map_err(|error| ServerError::Definition(error.to_string()))?;
     match (&definition.command, &definition.url) {
-        (Some(_), Some(_)) => return Err("it has a command and a url; only one can be".into()),
-        (None, None) => return Err("it has neither a command nor a url".into()),
-        (Some(command), None) if command.trim().is_empty() => return Err("its command is empty".into()),
+        (Some(_), Some(_)) => return wrong("it has a command and a url; only one is possible"),
+        (None, None) => return wrong("it has neither a command nor a url"),
+        (Some(command), None) if command.trim().is_empty() => return wrong("its command is empty"),
         (None, Some(url)) if !url.starts_with("https://") && !url.starts_with("http://") => {
-            return Err("its url must begin with https:// or http://".into());
+            return wrong("its url must begin with https:// or http://");
         }
         _ => {}
     }
     if !(1..=86_400).contains(&definition.timeout_s) || !(1..=600).contains(&definition.startup_s) {
-        return Err("timeout_s is 1 to 86400, startup_s is 1 to 600".into());
+        return wrong("timeout_s is 1 to 86400, startup_s is 1 to 600");
     }
     Ok(definition)
 }
@@ -317,11 +302,11 @@ fn variables(text: &str) -> Vec<String> {
     text.split('$').skip(1).map(name).filter(|name| !name.is_empty()).collect()
 }
 
-/// The text with variables in place of their names.
+/// Replaces the names of variables by their values.
 ///
 /// # Errors
-/// Which variable is not set.
-pub fn filled(text: &str, environment: &Environment) -> Result<String, String> {
+/// When a variable is not set.
+pub fn filled(text: &str, environment: &Environment) -> Result<String, ServerError> {
     let mut pieces = text.split('$');
     let mut filled = pieces.next().unwrap_or_default().to_string();
     for piece in pieces {
@@ -331,7 +316,7 @@ pub fn filled(text: &str, environment: &Environment) -> Result<String, String> {
             filled.push_str(piece);
             continue;
         }
-        let value = environment.get(&name).ok_or_else(|| format!("the variable {name} is not set"))?;
+        let value = environment.get(&name).ok_or_else(|| ServerError::UnsetVariable(name.clone()))?;
         let rest = piece.trim_start_matches('{').strip_prefix(name.as_str()).unwrap_or_default();
         filled.push_str(value);
         filled.push_str(rest.strip_prefix('}').filter(|_| piece.starts_with('{')).unwrap_or(rest));
@@ -432,7 +417,7 @@ mod tests {
         let environment = Environment::from_iter([("T", "tok"), ("U", "v")]);
         assert_eq!(filled("Bearer $T", &environment).unwrap(), "Bearer tok");
         assert_eq!(filled("a${T}b$U.c $", &environment).unwrap(), "atokbv.c $");
-        assert!(filled("$NOT_THERE", &environment).unwrap_err().contains("NOT_THERE"));
+        assert!(filled("$NOT_THERE", &environment).unwrap_err().to_string().contains("NOT_THERE"));
         assert_eq!(variables("x $A ${B}y$"), ["A", "B"]);
     }
 }

@@ -1,4 +1,4 @@
-//! What a tool is.
+//! The trait that every tool implements, and its form without types.
 
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError};
@@ -6,8 +6,8 @@ use crate::schema;
 use async_trait::async_trait;
 use marvin_gate::{Intent, Touches};
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;
 use std::future::Future;
@@ -16,40 +16,38 @@ use std::pin::Pin;
 /// A tool with a typed input. It declares; the gate decides.
 #[async_trait]
 pub trait Tool: Clone + Send + Sync + 'static {
-    /// What it takes.
     type Input: DeserializeOwned + JsonSchema + Send + 'static;
-    /// The facts that it hands back for the record.
+    /// Facts for the record.
     type Data: Serialize + JsonSchema + Send + 'static;
 
-    /// Its name.
     const NAME: &'static str;
-    /// What it does, for the model.
+    /// Description for the model.
     const DESCRIPTION: &'static str;
-    /// The arguments of a correct call, as JSON text.
+    /// Arguments of a correct call, as JSON text.
     const EXAMPLE: &'static str;
     /// Other names under which models send a field, as (other, right).
     const FIELDS: &'static [(&'static str, &'static str)] = &[];
+    const TOUCHES: Touches;
 
-    /// What it touches.
-    fn touches() -> Touches;
-
-    /// What it would do with this input; each is put to the gate before [`Tool::call`].
+    /// Effects of a call with this input; the gate judges each before [`Tool::call`].
     fn intents(_input: &Self::Input, _context: &ToolContext) -> Vec<Intent> {
         Vec::new()
     }
 
-    /// Does it.
     async fn call(&self, input: Self::Input, context: &ToolContext) -> Result<Output<Self::Data>, ToolError>;
 }
+
+/// Input of a tool without arguments.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoInput {}
 
 /// The future of a running tool.
 pub type ToolFuture<'a> = Pin<Box<dyn Future<Output = Result<Output, ToolError>> + Send + 'a>>;
 
-/// A call whose arguments are understood, and that was not made yet.
+/// A call with parsed arguments that was not made yet.
 pub struct PreparedCall {
-    /// What it would do.
     pub intents: Vec<Intent>,
-    /// Does it.
     pub start: Box<dyn for<'a> FnOnce(&'a ToolContext) -> ToolFuture<'a> + Send>,
 }
 
@@ -59,27 +57,26 @@ impl fmt::Debug for PreparedCall {
     }
 }
 
-/// A tool of any input.
+/// A [`Tool`] of any input.
 pub trait DynTool: Send + Sync {
-    /// Its name.
     fn name(&self) -> &str;
-    /// What it does, for the model.
     fn description(&self) -> &str;
-    /// The arguments of a correct call, as JSON text.
     fn example(&self) -> &str;
-    /// Other names under which models send a field, as (other, right).
     fn fields(&self) -> &'static [(&'static str, &'static str)];
-    /// What it touches.
     fn touches(&self) -> Touches;
     /// JSON schema of its input.
     fn schema(&self) -> Value;
-    /// JSON schema of the facts that it hands back.
+    /// JSON schema of its facts.
     fn data_schema(&self) -> Value;
-    /// Understands the arguments, and says what a call with them would do in these surroundings.
+    /// Parses the arguments and derives the intents of a call with them.
     ///
     /// # Errors
-    /// What is wrong with them.
-    fn prepare(&self, arguments: Map<String, Value>, context: &ToolContext) -> Result<PreparedCall, String>;
+    /// When they do not fit the input.
+    fn prepare(
+        &self,
+        arguments: Map<String, Value>,
+        context: &ToolContext,
+    ) -> Result<PreparedCall, ToolError>;
 }
 
 impl<T: Tool> DynTool for T {
@@ -100,7 +97,7 @@ impl<T: Tool> DynTool for T {
     }
 
     fn touches(&self) -> Touches {
-        T::touches()
+        T::TOUCHES
     }
 
     fn schema(&self) -> Value {
@@ -111,9 +108,13 @@ impl<T: Tool> DynTool for T {
         schema::for_output::<T::Data>()
     }
 
-    fn prepare(&self, arguments: Map<String, Value>, context: &ToolContext) -> Result<PreparedCall, String> {
-        let input: T::Input =
-            serde_json::from_value(Value::Object(arguments)).map_err(|error| error.to_string())?;
+    fn prepare(
+        &self,
+        arguments: Map<String, Value>,
+        context: &ToolContext,
+    ) -> Result<PreparedCall, ToolError> {
+        let input: T::Input = serde_json::from_value(Value::Object(arguments))
+            .map_err(|error| ToolError::Usage(error.to_string()))?;
         let tool = self.clone();
         Ok(PreparedCall {
             intents: T::intents(&input, context),

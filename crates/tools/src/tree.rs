@@ -1,7 +1,6 @@
-//! What lies where.
+//! Listing files and directories as a tree.
 
 use crate::context::ToolContext;
-use crate::registry::{Mode, coding};
 use crate::result::{Confidence, Output, ToolError};
 use crate::tool::{DynTool, Tool};
 use crate::walk::{self, Walk, WalkItem};
@@ -12,21 +11,18 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Entries shown at most.
+/// Entries shown.
 const ENTRIES: usize = 500;
-/// Further entries that are counted; beyond them it is only said that there are more.
+/// Further entries that are counted.
 const COUNTED: usize = 10_000;
 
-/// The tools of this family.
-pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
-    coding(mode, [Arc::new(Tree)])
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
+    vec![Arc::new(Tree)]
 }
 
-/// Lists files and directories as a tree.
 #[derive(Debug, Clone, Copy)]
 pub struct Tree;
 
-/// From where, and how deep.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TreeInput {
@@ -34,10 +30,10 @@ pub struct TreeInput {
     #[serde(default = "here")]
     path: String,
     /// How many levels to show.
-    #[serde(default = "three")]
+    #[serde(default = "crate::schema::count::<3>")]
     max_depth: usize,
     /// Leave out what .gitignore names.
-    #[serde(default = "yes")]
+    #[serde(default = "crate::schema::yes")]
     respect_gitignore: bool,
 }
 
@@ -45,22 +41,12 @@ fn here() -> String {
     ".".into()
 }
 
-fn three() -> usize {
-    3
-}
-
-fn yes() -> bool {
-    true
-}
-
-/// What was listed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TreeData {
-    /// The directory.
     path: String,
-    /// How many entries are shown.
+    /// Number of shown entries.
     entries: usize,
-    /// How many are not, as far as they were counted.
+    /// Number of further entries, as far as they were counted.
     left_out: usize,
     /// Whether all of them were counted.
     all_counted: bool,
@@ -73,26 +59,21 @@ impl Tool for Tree {
     const NAME: &'static str = "tree";
     const DESCRIPTION: &'static str = "List files and directories of the working directory as a tree.";
     const EXAMPLE: &'static str = r#"{"path": "src", "max_depth": 2}"#;
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     fn intents(input: &TreeInput, _context: &ToolContext) -> Vec<Intent> {
         vec![Intent::Read { path: input.path.clone() }]
     }
 
     async fn call(&self, input: TreeInput, context: &ToolContext) -> Result<Output<TreeData>, ToolError> {
-        let path = context.workspace()?.path(&input.path)?;
-        let Some(workspace) = context.workspace.clone() else {
-            return Err(ToolError::Failed("there is no working directory".into()));
-        };
+        let workspace = context.shared_workspace()?;
+        let path = workspace.path(&input.path)?;
         let cancel = context.cancel.child_token();
         let _guard = cancel.clone().drop_guard();
-        // A large tree takes a while: not on a thread that others wait for.
+        // A large tree takes a while, so not on a thread of the runtime.
         tokio::task::spawn_blocking(move || list(&input, &path, &workspace, &cancel))
             .await
-            .map_err(|_| ToolError::Failed("the listing failed inside".into()))?
+            .map_err(|_| ToolError::Failed("the listing failed internally".into()))?
     }
 }
 
@@ -114,12 +95,12 @@ fn list(
     };
     let mut lines = vec![format!("{path}/")];
     let (mut more, mut all) = (0usize, true);
-    for met in Walk::new(workspace, &workspace.resolve(path)?, plan) {
+    for item in Walk::new(workspace, &workspace.resolve(path)?, plan) {
         if cancel.is_cancelled() {
             return Err(ToolError::Failed("the listing was cancelled".into()));
         }
-        // Directories that cannot be looked into are shown without what is in them: the tree is for orientation.
-        let WalkItem::Entry(entry) = met else { continue };
+        // Unreadable directories are shown without their entries: the tree is for orientation.
+        let WalkItem::Entry(entry) = item else { continue };
         if lines.len() > ENTRIES {
             if more == COUNTED {
                 all = false;

@@ -1,7 +1,6 @@
-//! What the session cost so far.
+//! Cost of the session so far.
 
 use crate::context::ToolContext;
-use crate::registry::Mode;
 use crate::result::{Output, ToolError};
 use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
@@ -11,16 +10,13 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The tools of this family.
-pub(crate) fn tools(_mode: Mode) -> Vec<Arc<dyn DynTool>> {
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     vec![Arc::new(GetUsage)]
 }
 
-/// Tells the model what the session cost.
 #[derive(Debug, Clone, Copy)]
 pub struct GetUsage;
 
-/// How far back.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UsageInput {
@@ -36,10 +32,7 @@ impl Tool for GetUsage {
     const NAME: &'static str = "get_usage";
     const DESCRIPTION: &'static str = "Show turns, tokens and estimated cost of this session.";
     const EXAMPLE: &'static str = r#"{"include_lifetime": true}"#;
-
-    fn touches() -> Touches {
-        Touches::NOTHING
-    }
+    const TOUCHES: Touches = Touches::NOTHING;
 
     async fn call(&self, input: UsageInput, context: &ToolContext) -> Result<Output, ToolError> {
         let data = (context.usage)(input.include_lifetime);

@@ -1,7 +1,7 @@
 //! Walking the workspace: in the order of names, by the rules of `.gitignore`, without ever leaving it.
 //!
 //! Every directory and every `.gitignore` is opened beneath the workspace's own handle, and links and mounts are not
-//! followed. So a directory that is swapped for a link during the walk is not listed, which walks by path cannot promise.
+//! followed. So a directory that is swapped for a link during the walk is not listed, which a walk by path cannot ensure.
 //! The rules themselves are ripgrep's (`ignore::gitignore`).
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -12,25 +12,23 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// Directories that are never worth a look unless they are named.
+/// Directories that are walked only when they are named.
 const SKIPPED: [&str; 4] = ["node_modules", "__pycache__", "venv", ".venv"];
-/// Hidden directories that people do look into.
+/// Hidden directories that are walked.
 const WALKED_HIDDEN_DIRECTORIES: [&str; 2] = [".marvin", ".github"];
-/// Bytes of a file of ignore rules that are read.
-const RULES: u64 = 1024 * 1024;
-/// Directories in directories that are looked into; a path deeper than this is longer than the system takes.
+const MAX_GITIGNORE_BYTES: u64 = 1024 * 1024;
+/// Depth of the walk; a deeper path is longer than the system accepts.
 const MAX_DIRECTORY_DEPTH: usize = 2048;
 
-/// What is walked, and what is left out.
+/// Options of a walk.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     /// Whether the rules of `.gitignore` count.
     pub(crate) gitignore: bool,
-    /// Whether generated and hidden directories are looked into; git's own files and the tickets never are.
+    /// Whether generated and hidden directories are walked; git's own files and the tickets never are.
     pub(crate) everything: bool,
-    /// Names of further directories that are not looked into.
+    /// Names of further directories that are skipped.
     pub(crate) without: &'static [&'static str],
-    /// Levels to go down.
     pub(crate) max_depth: usize,
 }
 
@@ -40,33 +38,29 @@ impl Default for Plan {
     }
 }
 
-/// What was met on the way.
 #[derive(Debug)]
 pub(crate) enum WalkItem {
-    /// An entry of a directory.
     Entry(Entry),
     /// A directory that could not be listed.
     Unreadable,
 }
 
-/// One entry.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    /// Its path in the workspace.
+    /// Relative to the workspace.
     pub(crate) path: PathBuf,
-    /// What it is.
     pub(crate) kind: DirectoryEntryKind,
-    /// 1 for what lies in the directory where the walk began.
+    /// 1 for the entries of the directory where the walk began.
     pub(crate) depth: usize,
 }
 
-/// A name as it is shown: on one line, whatever it holds.
+/// A name on one line, with control characters escaped.
 pub(crate) fn shown(name: &OsStr) -> Cow<'_, str> {
     let text = name.to_string_lossy();
     if text.chars().any(char::is_control) { Cow::Owned(text.escape_debug().to_string()) } else { text }
 }
 
-/// A walk; entries come in the order of their names, what lies in a directory right after it.
+/// A walk; entries come in the order of their names, those of a directory right after it.
 pub(crate) struct Walk<'a> {
     workspace: &'a Workspace,
     plan: Plan,
@@ -74,7 +68,7 @@ pub(crate) struct Walk<'a> {
     unreadable: bool,
 }
 
-/// A directory whose entries are being handed out.
+/// A directory whose entries are being returned.
 struct Frame {
     path: PathBuf,
     entries: std::vec::IntoIter<DirectoryEntry>,
@@ -88,7 +82,7 @@ struct Rules {
 }
 
 impl Rules {
-    /// The innermost rule that says anything decides.
+    /// The innermost rule that matches decides.
     fn ignore(&self, path: &Path, directory: bool) -> bool {
         let mut rules = Some(self);
         while let Some(here) = rules {
@@ -138,11 +132,11 @@ impl<'a> Walk<'a> {
     fn read_rules(&self, directory: &Path, file: &str) -> Option<Gitignore> {
         let (file, _) = self.workspace.open_plain(&directory.join(file)).ok()?;
         let mut bytes = Vec::new();
-        file.take(RULES).read_to_end(&mut bytes).ok()?;
+        file.take(MAX_GITIGNORE_BYTES).read_to_end(&mut bytes).ok()?;
         let root = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
         let mut builder = GitignoreBuilder::new(root);
         for line in String::from_utf8_lossy(&bytes).lines() {
-            // A rule that cannot be understood is no rule.
+            // A rule that cannot be parsed is ignored, as git does.
             builder.add_line(None, line).ok();
         }
         builder.build().ok().filter(|rules| !rules.is_empty())
@@ -154,10 +148,10 @@ impl<'a> Walk<'a> {
         if name == ".git" || (path.as_os_str().is_empty() && name.eq_ignore_ascii_case(".tickets")) {
             return false;
         }
-        entry.kind != DirectoryEntryKind::Directory || self.looked_into(name)
+        entry.kind != DirectoryEntryKind::Directory || self.is_walked(name)
     }
 
-    fn looked_into(&self, name: &OsString) -> bool {
+    fn is_walked(&self, name: &OsString) -> bool {
         let is = |names: &[&str]| names.iter().any(|known| name == known);
         if is(self.plan.without) {
             return false;

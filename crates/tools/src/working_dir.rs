@@ -1,30 +1,21 @@
-//! Where the agent is.
+//! The working directory of the agent.
 
 use crate::context::ToolContext;
-use crate::registry::{Mode, coding};
 use crate::result::{Output, ToolError};
-use crate::tool::{DynTool, Tool};
+use crate::tool::{DynTool, NoInput, Tool};
 use async_trait::async_trait;
 use marvin_gate::Touches;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::sync::Arc;
 
-/// The tools of this family.
-pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
-    coding(mode, [Arc::new(GetWorkingDir)])
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
+    vec![Arc::new(GetWorkingDir)]
 }
 
-/// Says which directory is worked in.
 #[derive(Debug, Clone, Copy)]
 pub struct GetWorkingDir;
 
-/// Nothing.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NoInput {}
-
-/// The directory.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WorkingDir {
     /// Its absolute path.
@@ -38,10 +29,7 @@ impl Tool for GetWorkingDir {
     const NAME: &'static str = "get_working_dir";
     const DESCRIPTION: &'static str = "Show the working directory. Paths of other tools are relative to it.";
     const EXAMPLE: &'static str = "{}";
-
-    fn touches() -> Touches {
-        Touches::NOTHING
-    }
+    const TOUCHES: Touches = Touches::NOTHING;
 
     async fn call(&self, _input: NoInput, context: &ToolContext) -> Result<Output<WorkingDir>, ToolError> {
         let path = context.workspace()?.root().display().to_string();

@@ -425,7 +425,7 @@ impl Chat {
                 self.select(Some(selection));
                 Reply::Changed(format!("TURBOTIME is on{}{names}", if names.is_empty() { "" } else { ": " }))
             }
-            Err(why) => Reply::Wrong(why),
+            Err(why) => Reply::Wrong(why.to_string()),
         }
     }
 

@@ -11,7 +11,7 @@ use crate::project_context::ProjectContext;
 use async_trait::async_trait;
 use marvin_base::truncate;
 use marvin_gate::Touches;
-use marvin_tools::{DynTool, Output, Tool, ToolContext, ToolError};
+use marvin_tools::{DynTool, NoInput, Output, Tool, ToolContext, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -135,10 +135,7 @@ impl Tool for AddCommitment {
         r#"{"kind":"shell","assertion":"pytest -q","description":"all tests pass","oracles":["tests"]}"#;
     const FIELDS: &'static [(&'static str, &'static str)] =
         &[("command", "assertion"), ("timeout", "timeout_s"), ("oracle", "oracles")];
-
-    fn touches() -> Touches {
-        Touches::STORES
-    }
+    const TOUCHES: Touches = Touches::STORES;
 
     async fn call(&self, input: AddInput, context: &ToolContext) -> Result<Output<AddedFact>, ToolError> {
         let draft = Draft {
@@ -169,11 +166,6 @@ impl Tool for AddCommitment {
 /// Shows what was promised.
 #[derive(Debug, Clone)]
 pub struct ListCommitments(Keeper);
-
-/// Nothing.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NoInput {}
 
 /// What was promised.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -233,10 +225,7 @@ impl Tool for ListCommitments {
     const DESCRIPTION: &'static str =
         "Show what was promised here and how it stood when it was last verified. Nothing is run.";
     const EXAMPLE: &'static str = "{}";
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     async fn call(
         &self,
@@ -360,10 +349,7 @@ impl Tool for Verify {
          The work is done when all of it passes; `could_not_run` is never a pass.";
     const EXAMPLE: &'static str = "{}";
     const FIELDS: &'static [(&'static str, &'static str)] = &[("id", "ids")];
-
-    fn touches() -> Touches {
-        Touches::EXECUTES
-    }
+    const TOUCHES: Touches = Touches::EXECUTES;
 
     async fn call(
         &self,

@@ -112,10 +112,7 @@ impl Tool for LaunchAgent {
         Give it commitments: what it says is a claim, what the shell verifies is a fact. \
         When it comes back with questions, launch it again with its task and the answers.";
     const EXAMPLE: &'static str = r#"{"ticket_id": "app-1a2b", "prompt": "Make `src/parse.rs` accept empty input. The test `empty_input` must pass.", "commitments": ["tests_pass:cargo empty_input"]}"#;
-
-    fn touches() -> Touches {
-        Touches::EXECUTES
-    }
+    const TOUCHES: Touches = Touches::EXECUTES;
 
     fn intents(input: &LaunchInput, _context: &ToolContext) -> Vec<Intent> {
         vec![
@@ -171,10 +168,7 @@ impl Tool for LaunchResearchAgent {
     const DESCRIPTION: &'static str = "Start a sub-agent that answers a question by looking: it reads, searches and browses, and \
         changes nothing. Several in one reply look side by side. It gets the query and nothing of this conversation.";
     const EXAMPLE: &'static str = r#"{"query": "Where in this project are user names checked, and by which rules? Give file and line."}"#;
-
-    fn touches() -> Touches {
-        Touches { network: true, ..Touches::READS }
-    }
+    const TOUCHES: Touches = Touches { network: true, ..Touches::READS };
 
     fn intents(_input: &ResearchInput, _context: &ToolContext) -> Vec<Intent> {
         vec![Intent::SubAgent { access: Access::Readonly, directory: None }]
@@ -293,6 +287,8 @@ impl Tickets {
 fn failed(error: TicketError) -> ToolError {
     match error {
         TicketError::Refused(refusal) => ToolError::Refused(refusal),
-        TicketError::Usage(text) | TicketError::Failed(text) => ToolError::Failed(text),
+        TicketError::Usage(text) | TicketError::NotFound(text) | TicketError::Failed(text) => {
+            ToolError::Failed(text)
+        }
     }
 }

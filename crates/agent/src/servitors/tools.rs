@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use marvin_base::truncate;
 use marvin_gate::Touches;
 use marvin_model::price;
-use marvin_tools::{DynTool, Output, Tool, ToolContext, ToolError};
+use marvin_tools::{DynTool, NoInput, Output, Tool, ToolContext, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::convert::Infallible;
@@ -151,10 +151,7 @@ impl Tool for SummonServitor {
     const DESCRIPTION: &'static str = "Summon a servitor: an agent that works on an assignment beside you, at once. Give it \
         commitments that prove its work. You hear from it when it is done, failed or needs an answer.";
     const EXAMPLE: &'static str = r#"{"assignment": "Write the parser in src/parse.py", "commitments": ["shell:pytest -q tests/parse"]}"#;
-
-    fn touches() -> Touches {
-        Touches::STORES
-    }
+    const TOUCHES: Touches = Touches::STORES;
 
     async fn call(
         &self,
@@ -204,10 +201,7 @@ impl Tool for DismissServitor {
     const DESCRIPTION: &'static str = "Dismiss a servitor that you summoned, and everybody that it summoned. What it does is broken off; its document stays.";
     const EXAMPLE: &'static str = r#"{"id": "vega"}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("name", "id"), ("servitor", "id")];
-
-    fn touches() -> Touches {
-        Touches::STORES
-    }
+    const TOUCHES: Touches = Touches::STORES;
 
     async fn call(
         &self,
@@ -225,11 +219,6 @@ impl Tool for DismissServitor {
 #[derive(Debug, Clone)]
 pub struct ListServitors(Handle);
 
-/// Nothing.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct NoInput {}
-
 /// Who there is.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ServitorList {
@@ -244,10 +233,7 @@ impl Tool for ListServitors {
     const NAME: &'static str = "list_servitors";
     const DESCRIPTION: &'static str = "Show the servitors of this project and how each of them stands.";
     const EXAMPLE: &'static str = "{}";
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     async fn call(&self, _: NoInput, _: &ToolContext) -> Result<Output<ServitorList>, ToolError> {
         let servitors = self.0.servitors()?;
@@ -307,10 +293,7 @@ impl Tool for MessageServitor {
     const EXAMPLE: &'static str = r#"{"id": "vega", "message": "Yes, use the second format."}"#;
     const FIELDS: &'static [(&'static str, &'static str)] =
         &[("name", "id"), ("servitor", "id"), ("text", "message")];
-
-    fn touches() -> Touches {
-        Touches::STORES
-    }
+    const TOUCHES: Touches = Touches::STORES;
 
     async fn call(
         &self,
@@ -378,10 +361,7 @@ impl Tool for WaitForServitor {
     const EXAMPLE: &'static str = r#"{"id": "vega", "timeout_s": 600}"#;
     const FIELDS: &'static [(&'static str, &'static str)] =
         &[("name", "id"), ("servitor", "id"), ("timeout", "timeout_s")];
-
-    fn touches() -> Touches {
-        Touches::NOTHING
-    }
+    const TOUCHES: Touches = Touches::NOTHING;
 
     async fn call(&self, input: WaitInput, context: &ToolContext) -> Result<Output<WaitReport>, ToolError> {
         let household = self.0.household()?;

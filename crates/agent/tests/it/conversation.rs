@@ -109,10 +109,7 @@ impl Tool for Summon {
     const NAME: &'static str = "summon_servitor";
     const DESCRIPTION: &'static str = "Summon a servitor.";
     const EXAMPLE: &'static str = r#"{"assignment": "x"}"#;
-
-    fn touches() -> Touches {
-        Touches::NOTHING
-    }
+    const TOUCHES: Touches = Touches::NOTHING;
 
     async fn call(&self, input: SummonInput, _: &ToolContext) -> Result<Output<SummonOutput>, ToolError> {
         let mut summoned = self.summoned.lock().unwrap();

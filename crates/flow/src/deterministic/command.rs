@@ -190,7 +190,7 @@ impl Worker for Command {
         let kept = Command::kept(order);
         // Whether its promises hold is to be found out again, which a recorded end cannot say.
         let code = kept.code().filter(|code| *code != 0 || order.commitments.is_empty())?;
-        let clean = |ending: &str| self.ground.redactor.text(&kept.said(ending)).into_owned();
+        let clean = |ending: &str| self.ground.redactor.text(&kept.output(ending)).into_owned();
         Some(ended(order, code, &clean(".out"), &clean(".err")))
     }
 

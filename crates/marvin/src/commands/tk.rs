@@ -65,7 +65,7 @@ impl From<TicketError> for Failure {
         let message = error.to_string();
         match error {
             TicketError::Usage(_) => Failure::usage(format!("{message}\n  hint: `marvin tk help`")),
-            TicketError::Failed(_) => Failure::failed(message),
+            TicketError::NotFound(_) | TicketError::Failed(_) => Failure::failed(message),
             // The mend of a refusal speaks to models.
             TicketError::Refused(refusal) => match refusal.kind {
                 RefusalKind::Link | RefusalKind::LeadsOut | RefusalKind::Workspace => {

@@ -55,7 +55,7 @@ fn list(as_json: bool) -> Result<Exit, Failure> {
 
 fn schema(name: &str, result: bool) -> Result<Exit, Failure> {
     let toolbox = offered(ground(true)?, &Access::Full);
-    let tool = toolbox.find(name).map_err(Failure::usage)?;
+    let tool = toolbox.find(name).map_err(|error| Failure::usage(error.to_string()))?;
     output::line(&format!("{:#}", if result { tool.data_schema() } else { tool.schema() }))
 }
 

@@ -31,10 +31,7 @@ macro_rules! fixture {
             const NAME: &'static str = $name;
             const DESCRIPTION: &'static str = "A tool of the suite.";
             const EXAMPLE: &'static str = "{}";
-
-            fn touches() -> Touches {
-                Touches::NOTHING
-            }
+            const TOUCHES: Touches = Touches::NOTHING;
 
             async fn call(
                 &self,

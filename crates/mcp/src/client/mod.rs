@@ -1,17 +1,20 @@
-//! Marvin as a client: servers from the settings give their tools to agents.
+//! Marvin as a client: servers from the settings offer their tools to agents.
 //!
-//! Servers start side by side, each within its own time; one that does not start, hangs or talks nonsense is reported and
-//! left out, and the turn goes on without it. What a server says of its tools is input of a stranger: names, texts, schemas
-//! and their number are bounded and cleaned ([`remote_tool`], [`schema`]).
+//! Servers start in parallel, each with its own timeout; one that does not start, hangs or violates the protocol is reported
+//! and left out, and the turn continues without it. Descriptions of tools are untrusted input: names, texts, schemas and
+//! their number are bounded and cleaned ([`remote_tool`], [`schema`]).
 //!
-//! Limits: a server runs outside of the sandbox of commands, since most need the network and files of their own;
-//! that it runs at all is the person's decision. A server that dies is not started again in the same turn.
+//! Limits: a server runs outside of the sandbox of commands, since most need the network and files of their own; starting
+//! it is the person's decision. A server that dies is not started again in the same turn.
 
 mod connection;
+mod error;
 mod remote_tool;
 mod schema;
 
 use connection::Connection;
+use error::ClientError;
+use futures_util::future::join_all;
 use marvin_agent::ProjectContext;
 use marvin_agent::project_context::ExternalTools;
 use marvin_base::truncate;
@@ -25,89 +28,80 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// What came of starting one server.
+/// Report on the start of one server.
 #[derive(Debug, Clone, Serialize)]
 pub struct ServerStartReport {
-    /// Its name.
     pub name: String,
     /// Its tools, under the names that agents know.
     pub tools: Vec<String>,
-    /// How many of its tools are left out because they are too many.
+    /// Number of its tools above the limit.
     pub left_out: usize,
     /// Why it is not used.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// How long it took.
     pub took_ms: u64,
 }
 
-/// Servers that run, and their tools.
+/// Running servers, and their tools.
 #[derive(Debug, Default)]
 pub struct Servers {
     connections: Vec<Arc<Connection>>,
-    /// What came of each.
     pub started: Vec<ServerStartReport>,
-    /// What agents get, and what a person should know.
-    pub lent: ExternalTools,
+    /// Tools for agents, and notices for the person.
+    pub external: ExternalTools,
 }
 
 impl Servers {
     /// Ends all of them, with everything that they started.
     pub async fn end(self) {
-        let Servers { connections, lent, .. } = self;
-        drop(lent);
+        let Servers { connections, external, .. } = self;
+        drop(external);
         join_all(connections.iter().map(|connection| connection.end())).await;
     }
 }
 
-async fn join_all<T>(futures: impl IntoIterator<Item = impl Future<Output = T>>) -> Vec<T> {
-    futures_util::future::join_all(futures).await
-}
-
 /// Starts the servers that the settings name and that may be used; with a name, only that one.
-pub async fn start(ground: &ProjectContext, only: Option<&str>, cancel: &CancellationToken) -> Servers {
-    let (found, problems) = servers::read(&ground.settings, &ground.layout, &ground.environment);
+pub async fn start(context: &ProjectContext, only: Option<&str>, cancel: &CancellationToken) -> Servers {
+    let (found, problems) = servers::read(&context.settings, &context.layout, &context.environment);
     let mut all = Servers::default();
-    all.lent.notices = problems;
-    // Whoever may not run programs gets none of their tools.
-    if Access::from_settings(&ground.settings) != Access::Full {
-        return all;
-    }
+    let mut notices = problems;
     let mut chosen = Vec::new();
-    for server in found.into_iter().filter(|server| only.is_none_or(|only| only == server.name)) {
+    // A process that may not run programs gets no tools of servers.
+    let usable = Access::from_settings(&context.settings) == Access::Full;
+    let named = |server: &Server| only.is_none_or(|only| only == server.name);
+    for server in found.into_iter().filter(|server| usable && named(server)) {
         match server.state {
             ServerState::Ready => {
-                if let Err(why) = server.pin_first(&ground.layout) {
-                    all.lent
-                        .notices
-                        .push(format!("the MCP server `{}` cannot be pinned: {why}", server.name));
+                if let Err(why) = server.pin_first(&context.layout) {
+                    notices.push(format!("the MCP server `{}` cannot be pinned: {why}", server.name));
                 }
                 chosen.push(server);
             }
-            ServerState::Changed => all.lent.notices.push(changed(&server)),
-            ServerState::Untrusted => all.lent.notices.push(untrusted(&server)),
+            ServerState::Changed => notices.push(changed(&server)),
+            ServerState::Untrusted => notices.push(untrusted(&server)),
             ServerState::Off => {}
         }
     }
-    let outcomes = join_all(chosen.into_iter().map(|server| one(ground, server, cancel))).await;
+    let outcomes = join_all(chosen.into_iter().map(|server| start_one(context, server, cancel))).await;
     for (started, connection, tools) in outcomes {
         if let Some(problem) = &started.problem {
-            all.lent.notices.push(format!("the MCP server `{}` is not used: {problem}", started.name));
+            notices.push(format!("the MCP server `{}` is not used: {problem}", started.name));
         }
         if started.left_out > 0 {
-            all.lent.notices.push(format!(
+            notices.push(format!(
                 "the MCP server `{}` has {} tools more than are taken\n  hint: name the ones that are needed with allow = [\"…\"]",
                 started.name, started.left_out
             ));
         }
         all.started.push(started);
-        all.lent.tools.extend(tools);
+        all.external.tools.extend(tools);
         all.connections.extend(connection);
     }
+    all.external.notices = notices;
     all
 }
 
-/// What is said of a server that waits for trust.
+/// The notice for a server that waits for trust.
 #[must_use]
 pub fn untrusted(server: &Server) -> String {
     format!(
@@ -118,7 +112,7 @@ pub fn untrusted(server: &Server) -> String {
     )
 }
 
-/// What is said of a person's server whose files changed.
+/// The notice for a person's server whose files changed.
 #[must_use]
 pub fn changed(server: &Server) -> String {
     format!(
@@ -131,30 +125,28 @@ pub fn changed(server: &Server) -> String {
 
 type Outcome = (ServerStartReport, Option<Arc<Connection>>, Vec<Arc<dyn DynTool>>);
 
-async fn one(ground: &ProjectContext, server: Server, cancel: &CancellationToken) -> Outcome {
+async fn start_one(context: &ProjectContext, server: Server, cancel: &CancellationToken) -> Outcome {
     let begun = Instant::now();
     let startup = server.definition.startup();
     let name = server.name.clone();
     let reached = async {
-        judged(ground, &server)?;
-        let connection = Arc::new(Connection::open(ground, &server).await?);
-        let listed = connection.list().await;
-        // What it said on its standard error is the best that is known of why.
-        match listed {
+        judge_command(context, &server)?;
+        let connection = Arc::new(Connection::open(context, &server).await?);
+        match connection.list().await {
             Ok(listed) => Ok((connection, listed)),
-            Err(why) => Err(connection.with_last_words(&why, &ground.redactor).await),
+            Err(error) => Err(connection.with_stderr(error, &context.redactor).await),
         }
     };
     let reached = tokio::select! {
-        reached = tokio::time::timeout(startup, reached) => reached.unwrap_or_else(|_| {
-            Err(format!("it did not answer within {} s\n  hint: raise startup_s, or see whether it waits for something", startup.as_secs()))
-        }),
-        () = cancel.cancelled() => Err("interrupted".to_string()),
+        reached = tokio::time::timeout(startup, reached) => {
+            reached.unwrap_or(Err(ClientError::StartupTimeout(startup)))
+        }
+        () = cancel.cancelled() => Err(ClientError::Interrupted),
     };
     let took_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     match reached {
         Err(problem) => {
-            let problem = Some(truncate::head_whole(&ground.redactor.text(&problem), 600));
+            let problem = Some(truncate::head_whole(&context.redactor.text(&problem.to_string()), 600));
             (ServerStartReport { name, tools: Vec::new(), left_out: 0, problem, took_ms }, None, Vec::new())
         }
         Ok((connection, listed)) => {
@@ -169,21 +161,21 @@ async fn one(ground: &ProjectContext, server: Server, cancel: &CancellationToken
     }
 }
 
-/// The gate's word on the command line; what is a question is answered by the settings that name it.
-fn judged(ground: &ProjectContext, server: &Server) -> Result<(), String> {
+/// Refuses a command line that the gate denies; a verdict of ask is answered by the settings that name the server.
+fn judge_command(context: &ProjectContext, server: &Server) -> Result<(), ClientError> {
     if server.definition.command.is_none() {
         return Ok(());
     }
     let line = server.definition.shown();
     let directory =
-        ground.workspace.as_ref().map_or(ground.directory.as_path(), |workspace| workspace.root());
-    let (directory, home) = (directory.display().to_string(), ground.layout.home().display().to_string());
-    let layers = ground.layers();
+        context.workspace.as_ref().map_or(context.directory.as_path(), |workspace| workspace.root());
+    let (directory, home) = (directory.display().to_string(), context.layout.home().display().to_string());
+    let layers = context.layers();
     let place = Place { directory: &directory, grounds: Grounds { workspace: &directory, home: &home } };
     let ruling = layers.judge(&line, place);
     layers.record(&line, &ruling);
     match ruling.verdict.decision {
-        Decision::Deny => Err(format!("its command is refused: {}", ruling.verdict.for_model())),
+        Decision::Deny => Err(ClientError::Denied(ruling.verdict.for_model())),
         Decision::Allow | Decision::Ask => Ok(()),
     }
 }

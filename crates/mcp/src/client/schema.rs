@@ -1,22 +1,17 @@
-//! A schema of a stranger, made into one of ours: known keywords, bounded texts, depth and size, nothing referred to.
+//! Cleaning of untrusted schemas: known keywords, bounded texts, depth and size, no references.
 //!
-//! Expressions that a text must fit are dropped, since checking one can take for ever; the server checks them itself.
+//! Patterns are dropped, since matching an untrusted regex can take for ever; the server checks them itself.
 
 use marvin_gate::quote;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-/// Parts of a schema that are looked at.
 const MAX_SCHEMA_NODES: usize = 400;
-/// How deep it goes.
 const MAX_NESTING_DEPTH: usize = 8;
-/// Fields of one object.
 const MAX_OBJECT_FIELDS: usize = 64;
-/// Characters of a text in it.
 const MAX_TEXT_CHARS: usize = 300;
-/// Words of a choice.
 const MAX_ENUM_VALUES: usize = 100;
 
-/// Keywords whose value is a plain number or truth.
+/// Keywords whose value is a number.
 const PLAIN: [&str; 9] = [
     "minimum",
     "maximum",
@@ -37,20 +32,25 @@ pub(super) fn cleaned(schema: &Map<String, Value>) -> Value {
     let mut clean = part(&root, &root, 0, &mut parts);
     if let Some(map) = clean.as_object_mut() {
         map.insert("type".into(), "object".into());
-        map.entry("properties").or_insert_with(|| json!({}));
+        map.entry("properties").or_insert_with(any);
     }
     clean
 }
 
+/// The empty schema, which accepts any value.
+fn any() -> Value {
+    Value::Object(Map::new())
+}
+
 fn part(schema: &Value, root: &Value, depth: usize, parts: &mut usize) -> Value {
     if depth > MAX_NESTING_DEPTH || *parts == 0 {
-        return json!({});
+        return any();
     }
     *parts -= 1;
-    let Value::Object(map) = schema else { return json!({}) };
+    let Value::Object(map) = schema else { return any() };
     if let Some(Value::String(place)) = map.get("$ref") {
         let found = place.strip_prefix('#').and_then(|place| root.pointer(place));
-        return found.map_or_else(|| json!({}), |found| part(found, root, depth + 1, parts));
+        return found.map_or_else(any, |found| part(found, root, depth + 1, parts));
     }
     let mut clean = Map::new();
     if let Some(kind) = map.get("type").and_then(kind) {
@@ -81,7 +81,7 @@ fn part(schema: &Value, root: &Value, depth: usize, parts: &mut usize) -> Value 
     }
     for key in ["anyOf", "oneOf", "allOf"] {
         if let Some(Value::Array(choices)) = map.get(key) {
-            // A choice that cannot be kept whole is not kept: it would refuse what the server takes.
+            // A truncated choice would refuse arguments that the server accepts, so it is dropped whole.
             if choices.len() <= 16 && depth < MAX_NESTING_DEPTH {
                 let choices: Vec<Value> =
                     choices.iter().map(|choice| part(choice, root, depth + 1, parts)).collect();
@@ -114,7 +114,7 @@ fn fields(
         let required: Vec<Value> = required.iter().filter(there).take(MAX_OBJECT_FIELDS).cloned().collect();
         clean.insert("required".into(), required.into());
     }
-    // Only where every field is known can others be refused.
+    // Further fields can be refused only where every field is known.
     if map.get("additionalProperties") == Some(&Value::Bool(false)) && kept.len() == properties.len() {
         clean.insert("additionalProperties".into(), false.into());
     }
@@ -145,7 +145,7 @@ fn is_small(value: &Value) -> bool {
     }
 }
 
-/// The arguments of a call that fits, for a model that made one that does not.
+/// Arguments that fit the schema, for the error of a call that does not.
 pub(super) fn example(schema: &Value) -> String {
     let required = schema.get("required").and_then(Value::as_array);
     let mut call = Map::new();
@@ -155,11 +155,11 @@ pub(super) fn example(schema: &Value) -> String {
         let kind = field.and_then(|field| field.get("type")?.as_str());
         let value = match (word, kind) {
             (Some(word), _) => word.clone(),
-            (None, Some("integer" | "number")) => json!(1),
-            (None, Some("boolean")) => json!(true),
-            (None, Some("array")) => json!([]),
-            (None, Some("object")) => json!({}),
-            _ => json!("…"),
+            (None, Some("integer" | "number")) => 1.into(),
+            (None, Some("boolean")) => true.into(),
+            (None, Some("array")) => Value::Array(Vec::new()),
+            (None, Some("object")) => any(),
+            _ => "…".into(),
         };
         call.insert(name.to_string(), value);
     }
@@ -169,6 +169,7 @@ pub(super) fn example(schema: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     fn clean(schema: &Value) -> Value {
         cleaned(schema.as_object().unwrap())

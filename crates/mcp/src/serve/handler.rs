@@ -1,9 +1,8 @@
-//! One server's answers, whatever the transport: which tools there are, and what comes of a call.
+//! The server's answers on every transport: its tools, and their results.
 //!
-//! A tool that nobody knows is an error of the protocol; everything else that goes wrong is a result that the model reads,
-//! with the mend in it.
+//! An unknown tool is an error of the protocol; every other failure is a result that the model reads, with its fix.
 
-// Log messages are on their way out of the protocol; today's clients still take them.
+// Log messages are deprecated in the protocol; current clients still show them.
 #![expect(deprecated, reason = "log messages: see above")]
 
 use super::toolbox::Offer;
@@ -34,28 +33,28 @@ use tokio_util::task::TaskTracker;
 
 const INSTRUCTIONS: &str = "Marvin judges commands and proves work. Before a command that could do harm, ask gate_explain. \
      Promise what must hold with add_commitment, and call verify before you say that work is done: it is done when verify says so. \
-     summon_servitor gives work to an agent beside you, with commitments that prove it; wait_for_servitor tells what came of it. \
-     workflow_run runs steps that survive a crash. memory_query tells what is remembered, unverified; memory_propose asks a person to \
+     summon_servitor gives work to another agent, with commitments that prove it; wait_for_servitor returns its result. \
+     workflow_run runs steps that survive a crash. memory_query returns what is remembered, unverified; memory_propose asks a person to \
      remember something.";
 
-/// Clients that are told of events at the same time.
+/// Clients that are notified of events at the same time.
 const MAX_NOTIFIED_CLIENTS: usize = 64;
-/// Steps of one call that wait to be told; further ones are left out.
+/// Progress steps of one call that wait to be sent; further ones are dropped.
 const MAX_QUEUED_STEPS: usize = 64;
-/// Events that clients are told of begin so.
-const TOLD: &str = "servitor.";
+/// Prefix of events that clients are notified of.
+const NOTIFIED_EVENTS: &str = "servitor.";
 
-/// Answers one client; clones answer others from the same tools and the same desk.
+/// Answers one client; clones share the tools and the tool caller.
 #[derive(Clone)]
 pub struct Handler {
-    house: Arc<HandlerContext>,
+    shared: Arc<HandlerContext>,
 }
 
-/// What all clients share.
+/// State that all clients share.
 struct HandlerContext {
     toolbox: Toolbox,
-    desk: ToolCaller,
-    quarters: LazySession,
+    caller: ToolCaller,
+    session: LazySession,
     workflows: Arc<Workflows>,
     redactor: Arc<Redactor>,
     cancel: CancellationToken,
@@ -66,65 +65,69 @@ struct HandlerContext {
 
 impl std::fmt::Debug for Handler {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Handler").field("toolbox", &self.house.toolbox).finish_non_exhaustive()
+        formatter.debug_struct("Handler").field("toolbox", &self.shared.toolbox).finish_non_exhaustive()
     }
 }
 
 impl Handler {
-    /// Serves these tools on this ground until `cancel`. Must be made inside of a runtime.
+    /// Serves these tools until `cancel`. Must be created inside of a runtime.
     #[must_use]
-    pub fn new(ground: &ProjectContext, offer: Offer, cancel: CancellationToken) -> Self {
+    pub fn new(context: &ProjectContext, offer: Offer, cancel: CancellationToken) -> Self {
         let (sender, mut events) = mpsc::channel::<Value>(256);
         let listener = move |notice: Notice<'_>| {
             if let Notice::Event(event) = notice
-                && event.get("type").and_then(Value::as_str).is_some_and(|kind| kind.starts_with(TOLD))
+                && event
+                    .get("type")
+                    .and_then(Value::as_str)
+                    .is_some_and(|kind| kind.starts_with(NOTIFIED_EVENTS))
             {
-                // A client that does not listen does not hold up the work.
+                // A slow client does not hold up the work.
                 sender.try_send(event.clone()).ok();
             }
         };
-        let house = Arc::new(HandlerContext {
+        let shared = Arc::new(HandlerContext {
             toolbox: offer.toolbox,
             workflows: offer.workflows,
-            desk: ToolCaller::new(ground, RunKind::Mcp, Box::new(listener.clone())),
-            quarters: LazySession::new(offer.servitors, Arc::new(listener), cancel.clone()),
-            redactor: ground.redactor.clone(),
+            caller: ToolCaller::new(context, RunKind::Mcp, Box::new(listener.clone())),
+            session: LazySession::new(offer.servitors, Arc::new(listener), cancel.clone()),
+            redactor: context.redactor.clone(),
             cancel,
             calls: TaskTracker::new(),
             count: AtomicU64::new(0),
             peers: Mutex::new(Vec::new()),
         });
-        let listeners = Arc::downgrade(&house);
+        let weak = Arc::downgrade(&shared);
         tokio::spawn(async move {
             while let Some(event) = events.recv().await {
-                let Some(house) = listeners.upgrade() else { break };
-                house.tell(event).await;
+                let Some(shared) = weak.upgrade() else { break };
+                shared.notify(event).await;
             }
         });
-        Handler { house }
+        Handler { shared }
     }
 
     /// Names of the tools.
     #[must_use]
     pub fn names(&self) -> Vec<&str> {
-        self.house.toolbox.names()
+        self.shared.toolbox.names()
     }
 
-    /// Ends every call that still runs, breaks off whoever works, waits for their processes to be gone, and closes the record.
+    /// Cancels every running call, workflow and servitor, waits for their processes, and closes the record.
     ///
     /// # Errors
     /// When the record cannot be closed.
     pub async fn end(&self) -> Result<(), marvin_agent::SessionError> {
-        self.house.cancel.cancel();
-        self.house.calls.close();
-        tokio::time::timeout(GRACE, self.house.calls.wait()).await.ok();
-        self.house.workflows.end(GRACE).await;
-        let ended = self.house.quarters.end(GRACE).await;
-        self.house.desk.close(RunStatus::Success).and(ended)
+        let shared = &self.shared;
+        shared.cancel.cancel();
+        shared.calls.close();
+        tokio::time::timeout(GRACE, shared.calls.wait()).await.ok();
+        shared.workflows.end(GRACE).await;
+        let ended = shared.session.end(GRACE).await;
+        shared.caller.close(RunStatus::Success).and(ended)
     }
 
     fn tools(&self) -> Vec<Tool> {
-        let toolbox = &self.house.toolbox;
+        let toolbox = &self.shared.toolbox;
         toolbox
             .names()
             .iter()
@@ -135,8 +138,8 @@ impl Handler {
 }
 
 impl HandlerContext {
-    /// Tells every client that listens.
-    async fn tell(&self, event: Value) {
+    /// Notifies every connected client.
+    async fn notify(&self, event: Value) {
         let peers: Vec<Peer<RoleServer>> = {
             let mut peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
             peers.retain(|peer| !peer.is_transport_closed());
@@ -148,7 +151,7 @@ impl HandlerContext {
         }
     }
 
-    /// Makes a call, tells its steps, and ends it with its request.
+    /// Makes a call, reports its progress, and cancels it with its request.
     async fn call(
         &self,
         call: &ToolCall,
@@ -163,7 +166,7 @@ impl HandlerContext {
             });
             sink
         });
-        let tell = async |step: Step| {
+        let report = async |step: Step| {
             let Some(token) = token.clone() else { return };
             #[expect(clippy::cast_precision_loss, reason = "steps are few")]
             let mut param =
@@ -174,32 +177,32 @@ impl HandlerContext {
             }
             context.peer.notify_progress(param).await.ok();
         };
-        let mut running = std::pin::pin!(self.desk.call(&self.toolbox, call, cancel.clone(), sink));
-        let called = loop {
+        let mut running = std::pin::pin!(self.caller.call(&self.toolbox, call, cancel.clone(), sink));
+        let outcome = loop {
             tokio::select! {
                 biased;
-                Some(step) = steps.recv() => tell(step).await,
-                called = &mut running => break called,
-                // Its processes end first: an answer nobody waits for is the sign that they did.
+                Some(step) = steps.recv() => report(step).await,
+                outcome = &mut running => break outcome,
+                // A cancelled call still runs to its end, so that its processes are gone when it returns.
                 () = context.ct.cancelled(), if !cancel.is_cancelled() => cancel.cancel(),
             }
         };
         while let Ok(step) = steps.try_recv() {
-            tell(step).await;
+            report(step).await;
         }
-        let called = called.map_err(|error| {
+        let outcome = outcome.map_err(|error| {
             let message = format!("the call cannot be recorded, so it does not count: {error}");
             ErrorData::internal_error(self.redactor.text(&message).into_owned(), None)
         })?;
-        let mut text = self.redactor.text_for(&called.text, Scope::Caller).into_owned();
-        if let Some(notice) = &called.notice {
+        let mut text = self.redactor.text_for(&outcome.text, Scope::Caller).into_owned();
+        if let Some(notice) = &outcome.notice {
             text.push_str(&format!("\nnote: {}", self.redactor.text(notice)));
         }
         let content = vec![ContentBlock::text(text)];
         let mut result =
-            if called.ok { CallToolResult::success(content) } else { CallToolResult::error(content) };
+            if outcome.ok { CallToolResult::success(content) } else { CallToolResult::error(content) };
         // Redacted with the record already.
-        result.structured_content = called.record.get("data").filter(|data| data.is_object()).cloned();
+        result.structured_content = outcome.record.get("data").filter(|data| data.is_object()).cloned();
         Ok(result)
     }
 }
@@ -223,7 +226,7 @@ impl ServerHandler for Handler {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        let toolbox = &self.house.toolbox;
+        let toolbox = &self.shared.toolbox;
         toolbox
             .names()
             .contains(&name)
@@ -235,14 +238,14 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let house = &self.house;
-        if !house.toolbox.names().contains(&request.name.as_ref()) {
-            // The sentence names the nearest tool, and all of them.
-            let sentence = house.toolbox.find(&request.name).err().unwrap_or_default();
-            let message = format!("Unknown tool: {sentence}");
-            return Err(ErrorData::invalid_params(house.redactor.text(&message).into_owned(), None));
+        let shared = &self.shared;
+        if !shared.toolbox.names().contains(&request.name.as_ref()) {
+            // The error names the nearest tool, and all of them.
+            let error = shared.toolbox.find(&request.name).err().map(|error| error.to_string());
+            let message = format!("Unknown tool: {}", error.unwrap_or_default());
+            return Err(ErrorData::invalid_params(shared.redactor.text(&message).into_owned(), None));
         }
-        let number = house.count.fetch_add(1, Ordering::Relaxed) + 1;
+        let number = shared.count.fetch_add(1, Ordering::Relaxed) + 1;
         let call = ToolCall {
             id: format!("call_{number}"),
             name: request.name.to_string(),
@@ -250,7 +253,7 @@ impl ServerHandler for Handler {
             opaque: None,
         };
         let token = context.meta.get_progress_token();
-        let result = house.calls.track_future(house.call(&call, token, &context)).await?;
+        let result = shared.calls.track_future(shared.call(&call, token, &context)).await?;
         Ok(CallToolResponse::Complete(result))
     }
 
@@ -259,19 +262,19 @@ impl ServerHandler for Handler {
         _request: SetLevelRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        // There is one level, and few messages.
+        // All messages have one level.
         Ok(())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        let mut peers = self.house.peers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut peers = self.shared.peers.lock().unwrap_or_else(PoisonError::into_inner);
         peers.retain(|peer| !peer.is_transport_closed());
         if peers.len() < MAX_NOTIFIED_CLIENTS {
             peers.push(context.peer);
         }
     }
 
-    // What is not declared is not there.
+    // Undeclared capabilities answer "method not found".
 
     async fn list_prompts(
         &self,
@@ -315,10 +318,10 @@ mod tests {
     use rmcp::{ClientHandler, RoleClient, ServiceExt};
     use serde_json::json;
 
-    /// A client that passes on what it is told.
-    struct Ears(mpsc::UnboundedSender<Value>);
+    /// A client that forwards log messages.
+    struct LogClient(mpsc::UnboundedSender<Value>);
 
-    impl ClientHandler for Ears {
+    impl ClientHandler for LogClient {
         fn get_info(&self) -> ClientConfig {
             ClientConfig::new(ClientCapabilities::default(), Implementation::new("test", "1"))
         }
@@ -333,29 +336,32 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn clients_are_told_of_servitors_and_of_nothing_else() {
+    async fn clients_are_notified_of_servitors_and_of_nothing_else() {
         let directory = tempfile::tempdir().unwrap();
         let (home, project) = (directory.path().join("home"), directory.path().join("project"));
         std::fs::create_dir_all(&home).unwrap();
         std::fs::create_dir_all(project.join(".marvin")).unwrap();
         let environment = Environment::from_iter([("HOME", home.display().to_string())]);
-        let ground =
+        let context =
             ProjectContext::find(environment, project.clone(), Some(&project), true, Vec::new()).unwrap();
-        let offer = super::super::toolbox(&ground, &[]).unwrap();
-        let handler = Handler::new(&ground, offer, CancellationToken::new());
+        let offer = super::super::toolbox(&context, &[]).unwrap();
+        let handler = Handler::new(&context, offer, CancellationToken::new());
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let server = tokio::spawn(handler.clone().serve(ours));
-        let (sender, mut heard) = mpsc::unbounded_channel();
-        let client = Ears(sender).serve(theirs).await.unwrap();
+        let (sender, mut messages) = mpsc::unbounded_channel();
+        let client = LogClient(sender).serve(theirs).await.unwrap();
         let server = server.await.unwrap().unwrap();
         let call = CallToolRequestParams::new("list_commitments");
         client.peer().call_tool_once(call).await.unwrap();
-        handler.house.desk.event(TraceEvent::notice("a word")).unwrap();
-        let told = heard.recv().await.unwrap();
-        assert_eq!((&told["type"], &told["text"]), (&json!("notice"), &json!("a word")));
+        let caller = &handler.shared.caller;
+        caller.event(TraceEvent::notice("not for clients")).unwrap();
+        let (agent, name, state) = ("a1".to_string(), "Arthur".to_string(), "done".to_string());
+        caller.event(TraceEvent::ServitorDismissed { agent, name, state }).unwrap();
+        let event = messages.recv().await.unwrap();
+        assert_eq!((&event["type"], &event["name"]), (&json!("servitor.dismissed"), &json!("Arthur")));
         client.cancel().await.unwrap();
         server.cancel().await.ok();
         handler.end().await.unwrap();
-        assert!(heard.try_recv().is_err());
+        assert!(messages.try_recv().is_err());
     }
 }

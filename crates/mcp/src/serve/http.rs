@@ -1,8 +1,8 @@
-//! Over HTTP on this machine: any number of clients that know the token.
+//! Serving over HTTP on this machine: any number of clients that know the token.
 //!
-//! Three things keep others out: only loopback is listened on; `Host` and `Origin` must be ours, so that no page in a
-//! browser can reach us by a name of its own; and every request carries the token, as `Authorization: Bearer …` or, for
-//! clients that take nothing but an address, as its last part: `/mcp/TOKEN`.
+//! Three checks keep others out: only loopback is listened on; `Host` and `Origin` must be this server's, which prevents DNS
+//! rebinding by a page in a browser; and every request carries the token, as `Authorization: Bearer …` or, for clients that
+//! accept only a URL, as its last part: `/mcp/TOKEN`.
 
 use super::{Handler, MAX_MESSAGE_BYTES};
 use axum::Router;
@@ -24,20 +24,16 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// Where the protocol is spoken.
 const PATH: &str = "/mcp";
-/// How long the head of a request may take, and how long a connection may be idle.
+/// Timeout of a request's head, and of an idle connection.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(30);
-/// Headers of a request.
 const MAX_HEADERS: usize = 64;
-/// Connections at the same time.
 const MAX_CONNECTIONS: usize = 256;
-/// Pause after a connection that could not be taken.
+/// Pause after a failed accept.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// How long open answers may take to end.
-const LAST: Duration = Duration::from_secs(3);
+/// Time for open responses to end.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A server that listens.
 #[derive(Debug)]
 pub struct HttpServer {
     address: SocketAddr,
@@ -46,10 +42,10 @@ pub struct HttpServer {
     task: tokio::task::JoinHandle<()>,
 }
 
-/// Starts to serve; the address must be one of this machine alone.
+/// Starts to serve on a loopback address.
 ///
 /// # Errors
-/// When the address cannot be listened on.
+/// When the address is another one, or cannot be bound.
 pub async fn serve_http(
     handler: Handler,
     address: SocketAddr,
@@ -86,7 +82,7 @@ pub async fn serve_http(
     Ok(HttpServer { address, cancel, handler, task })
 }
 
-/// Takes connections until told to stop. One that does not say what it wants in time is closed (S12).
+/// Accepts connections until `stop`. One whose request takes too long is closed (S12).
 async fn accept(listener: TcpListener, router: Router, stop: CancellationToken) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let connections = TaskTracker::new();
@@ -95,14 +91,14 @@ async fn accept(listener: TcpListener, router: Router, stop: CancellationToken) 
             () = stop.cancelled() => break,
             taken = listener.accept() => match taken {
                 Ok((stream, _)) => stream,
-                // Too many open files, mostly: it is tried again.
+                // Mostly too many open files, so it tries again.
                 Err(_) => {
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                     continue;
                 }
             },
         };
-        // One too many is closed at once.
+        // A connection above the limit is closed at once.
         let Ok(place) = places.clone().try_acquire_owned() else { continue };
         let (router, stop) = (router.clone(), stop.clone());
         connections.spawn(async move {
@@ -126,13 +122,12 @@ async fn serve_connection(stream: TcpStream, router: Router, stop: CancellationT
         ended = served.as_mut() => { ended.ok(); }
         () = stop.cancelled() => {
             served.as_mut().graceful_shutdown();
-            tokio::time::timeout(LAST, served).await.ok();
+            tokio::time::timeout(SHUTDOWN_TIMEOUT, served).await.ok();
         }
     }
 }
 
 impl HttpServer {
-    /// Where it listens.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}{PATH}", self.address)
@@ -146,14 +141,14 @@ impl HttpServer {
         self.cancel.cancel();
         let ended = self.handler.end().await;
         let abort = self.task.abort_handle();
-        if tokio::time::timeout(LAST, self.task).await.is_err() {
+        if tokio::time::timeout(SHUTDOWN_TIMEOUT, self.task).await.is_err() {
             abort.abort();
         }
         ended
     }
 }
 
-/// Lets a request in that carries the token, and takes it out of what the request is known by.
+/// Admits a request that carries the token.
 async fn admit(State(key): State<TokenHash>, request: Request, next: Next) -> Response {
     let bearer = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let named = request.uri().path().strip_prefix(PATH).and_then(|rest| rest.strip_prefix('/'));

@@ -1,24 +1,23 @@
-//! A tool as the protocol tells it: schemas of both directions, and hints.
+//! A tool's description in the protocol: schemas of both directions, and hints.
 
 use marvin_gate::Touches;
 use marvin_tools::DynTool;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Tools of which more is known than what they touch: (name, destroys, the same twice as once).
+/// Hints that do not follow from what a tool touches: (name, destructive, idempotent).
 const KNOWN: [(&str, bool, bool); 6] = [
     ("add_commitment", false, true),
-    // It runs commands that were promised, judged and contained; what they check, they leave.
+    // It runs judged and sandboxed assertions, which change nothing.
     ("verify", false, true),
     ("memory_propose", false, true),
     ("summon_servitor", false, false),
     ("message_servitor", false, false),
-    // What it does is broken off, and what it promised no longer counts.
+    // Its work is interrupted, and its commitments no longer count.
     ("dismiss_servitor", true, true),
 ];
 
-/// What a client is told of a tool.
 pub(super) fn describe(tool: &dyn DynTool) -> Tool {
     let mut spec = Tool::new(tool.name().to_string(), tool.description().to_string(), object(tool.schema()));
     spec.title = Some(title(tool.name()));
@@ -26,15 +25,15 @@ pub(super) fn describe(tool: &dyn DynTool) -> Tool {
     let mut facts = tool.data_schema();
     portable(&mut facts);
     let facts = object(facts);
-    // Facts of any shape need no schema, and one that is no object's would not be allowed.
+    // The protocol allows only schemas of objects here.
     if facts.get("type").is_some_and(|kind| kind == "object") {
         spec.output_schema = Some(facts);
     }
     spec
 }
 
-/// Writes `"type": ["string", "null"]` as two alternatives of one type each, which more clients understand, and leaves
-/// out formats, which are ours alone.
+/// Writes `"type": ["string", "null"]` as two alternatives of one type each, which more clients understand, and removes
+/// formats, which are schemars' own.
 fn portable(schema: &mut Value) {
     match schema {
         Value::Array(list) => list.iter_mut().for_each(portable),
@@ -45,7 +44,7 @@ fn portable(schema: &mut Value) {
             }
             if let Some(Value::Array(kinds)) = map.get("type").cloned() {
                 map.remove("type");
-                let one = |kind: &Value| json!({ "type": kind });
+                let one = |kind: &Value| Value::Object(Map::from_iter([("type".to_string(), kind.clone())]));
                 map.insert("anyOf".into(), kinds.iter().map(one).collect::<Vec<_>>().into());
             }
         }
@@ -60,7 +59,7 @@ fn object(schema: Value) -> Arc<JsonObject> {
     }
 }
 
-/// `gate_explain` as people read it.
+/// `Gate explain` for `gate_explain`.
 fn title(name: &str) -> String {
     let words = name.replace('_', " ");
     let mut letters = words.chars();
@@ -83,6 +82,7 @@ fn hints(name: &str, touches: Touches) -> ToolAnnotations {
 mod tests {
     use super::*;
     use marvin_tools::explain::GateExplain;
+    use serde_json::json;
 
     #[test]
     fn a_tool_says_what_it_takes_gives_and_touches() {

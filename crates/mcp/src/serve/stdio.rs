@@ -1,4 +1,4 @@
-//! Over standard input and output: one client, which started us and with which we end.
+//! Serving over standard input and output: one client, the parent process.
 
 use super::{Handler, MAX_MESSAGE_BYTES};
 use marvin_agent::SessionError;
@@ -6,10 +6,10 @@ use rmcp::service::serve_server_with_ct;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio_util::sync::CancellationToken;
 
-/// Serves until standard input closes or `cancel`, then ends what still runs.
+/// Serves until standard input closes or `cancel`, then ends every running call.
 ///
 /// # Errors
-/// When the record cannot be closed. A client that goes away before it says hello is no error.
+/// When the record cannot be closed. A client that disconnects before the handshake is not an error.
 pub async fn serve_stdio(handler: Handler, cancel: CancellationToken) -> Result<(), SessionError> {
     let transport = AsyncRwTransport::new_server(tokio::io::stdin(), tokio::io::stdout())
         .with_max_line_length(MAX_MESSAGE_BYTES);

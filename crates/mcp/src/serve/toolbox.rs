@@ -1,4 +1,4 @@
-//! Which tools are served.
+//! The selection of tools to serve.
 
 use marvin_agent::ProjectContext;
 use marvin_agent::commitments::Source;
@@ -15,8 +15,8 @@ use std::sync::Arc;
 /// The word for every tool there is.
 pub const ALL: &str = "all";
 
-/// Tools that are served unless others are named: what a program with file tools and commands of its own lacks. Those that
-/// this build does not have are left out.
+/// Tools that are served by default: those that a program with file tools and commands of its own lacks. Those that this
+/// build does not have are left out.
 pub const SERVED: [&str; 14] = [
     "gate_explain",
     "add_commitment",
@@ -34,32 +34,39 @@ pub const SERVED: [&str; 14] = [
     "workflow_status",
 ];
 
-/// What is served: the tools, and the servitors and runs that some of them are for.
+/// A name that is not that of a tool to serve.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "`{name}` is not a tool to serve{near}\n  hint: `marvin tools list` shows tools; `--tools all` serves every one"
+)]
+pub struct UnknownTool {
+    name: String,
+    near: String,
+}
+
+/// The tools to serve, with the servitors and workflow runs that some of them manage.
 #[derive(Debug)]
 pub struct Offer {
-    /// The tools.
     pub toolbox: Toolbox,
-    /// The servitors.
     pub servitors: Arc<Servitors>,
-    /// The runs of workflows.
     pub workflows: Arc<Workflows>,
 }
 
-/// The tools to serve: the usual ones, these, or all of them; none that this process may not use.
+/// The tools to serve: the default ones, these, or all of them; none that this process may not use.
 ///
 /// # Errors
-/// When a name is not a tool's.
-pub fn toolbox(ground: &ProjectContext, names: &[String]) -> Result<Offer, String> {
-    let access = Access::from_settings(&ground.settings);
+/// When a name is not that of a tool.
+pub fn toolbox(context: &ProjectContext, names: &[String]) -> Result<Offer, UnknownTool> {
+    let access = Access::from_settings(&context.settings);
     let mut toolbox = Toolbox::new(Mode::Coding, &access);
-    let shared = Arc::new(ground.clone());
+    let shared = Arc::new(context.clone());
     let servitors = Servitors::new(shared.clone(), "marvin mcp");
     let workflows = Workflows::new(shared.clone());
     let mut tools = Keeper::new(shared.clone(), None, Source::Agent).tools();
     tools.push(Arc::new(GateExplain));
     tools.extend(recall::tools(&shared));
-    // Sub-agents do one thing; who has no project has nobody to summon and nothing to run.
-    if ground.workspace.is_some() && ground.settings.whole(&table::DEPTH) == 0 {
+    // Sub-agents do not delegate, and servitors and workflows need a project.
+    if context.workspace.is_some() && context.settings.whole(&table::DEPTH) == 0 {
         tools.extend(servitors::tools::all(&Arc::downgrade(&servitors)));
         tools.extend(workflows.tools());
     }
@@ -74,9 +81,7 @@ pub fn toolbox(ground: &ProjectContext, names: &[String]) -> Result<Offer, Strin
                 if !toolbox.names().contains(&name.as_str()) {
                     let near = nearest_of(name, toolbox.names().into_iter());
                     let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-                    return Err(format!(
-                        "there is no tool `{name}` to serve{near}\n  hint: `marvin tools list` shows tools; `--tools all` serves every one"
-                    ));
+                    return Err(UnknownTool { name: name.clone(), near });
                 }
             }
             toolbox.keep(names);

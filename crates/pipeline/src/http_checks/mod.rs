@@ -78,7 +78,7 @@ async fn start(plan: &Plan, context: &ToolContext) -> Result<RunningApp, String>
             } else {
                 "it ended".into()
             };
-            let said = truncate::middle(hosted.said().trim(), MAX_DETAIL_BYTES);
+            let said = truncate::middle(hosted.output().trim(), MAX_DETAIL_BYTES);
             hosted.end().await;
             return Err(format!("{why}; it said: {said}"));
         }
@@ -178,7 +178,7 @@ async fn request_check(request: &Request, running: &RunningApp) -> Check {
     match request.send(running.port).await {
         Ok(answer) => Check::new(request.title(), request.problem(&answer), &answer.text()),
         Err(error) => {
-            let said = truncate::middle(running.hosted.said().trim(), MAX_DETAIL_BYTES);
+            let said = truncate::middle(running.hosted.output().trim(), MAX_DETAIL_BYTES);
             Check {
                 name: request.title(),
                 ok: false,

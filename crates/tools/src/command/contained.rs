@@ -1,4 +1,4 @@
-//! The one way in which a tool runs a program: bounded, without the shell's secrets, in the box that the settings ask for.
+//! The one way in which a tool runs a program: bounded, without Marvin's secrets, in the sandbox of the settings.
 
 use super::guard::Guard;
 use crate::context::ToolContext;
@@ -13,29 +13,27 @@ use std::time::Duration;
 
 /// Variables that name the directory in which cargo builds.
 const BUILD_DIRECTORIES: [&str; 2] = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"];
-/// The longest that a call may ask for.
 const MAX_TIMEOUT_SECONDS: u64 = 86_400;
 
-/// A private temporary directory for one program. It goes with this value.
+/// A private temporary directory for one program. It is removed with this value.
 #[derive(Debug)]
 pub(crate) struct PrivateTempDir {
     directory: tempfile::TempDir,
 }
 
 impl PrivateTempDir {
-    /// An empty one.
     pub(crate) fn new() -> Result<Self, ToolError> {
         let directory = tempfile::Builder::new().prefix("marvin-").tempdir();
         directory
             .map(|directory| PrivateTempDir { directory })
-            .map_err(|error| ToolError::Failed(format!("cannot make a temporary directory: {error}")))
+            .map_err(|error| ToolError::Failed(format!("cannot create a temporary directory: {error}")))
     }
 
     pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// The usual policy: workspace and this directory writable, places of credentials hidden, no network.
+    /// The usual policy: workspace and this directory writable, credentials hidden, no network.
     pub(crate) fn policy(&self, context: &ToolContext) -> Result<Policy, ToolError> {
         let root = context.workspace()?.root();
         let mut policy = Policy::new(root, self.path());
@@ -67,7 +65,7 @@ fn named_python(context: &ToolContext) -> Option<PathBuf> {
     if named.is_dir() { Some(named) } else { named.ancestors().nth(2).map(Path::to_path_buf) }
 }
 
-/// The files of secrets in the workspace that the person did not open.
+/// The secret files of the workspace that the person did not open.
 fn closed_files(root: &Path, context: &ToolContext) -> Vec<PathBuf> {
     let granted = secrets::GrantedFiles::from_settings(&context.settings);
     let mut closed = secrets::closed_in(root);
@@ -75,23 +73,22 @@ fn closed_files(root: &Path, context: &ToolContext) -> Vec<PathBuf> {
     closed
 }
 
-/// What came of a program.
+/// A finished program.
 #[derive(Debug)]
 pub(crate) struct ContainedRun {
-    /// How it ended and what it said.
+    /// Its ending and output.
     pub(crate) outcome: Outcome,
-    /// What contained it.
+    /// The sandbox that it had.
     pub(crate) sandbox: &'static str,
-    /// What it changed and should not have: git's configuration and hooks, the record, the tickets.
+    /// Protected files that it changed: git's configuration and hooks, the record, the tickets.
     pub(crate) tampered: Vec<String>,
-    /// The seconds that it had.
     deadline: Duration,
-    /// The processes that it might have.
+    /// The limit of its processes.
     processes: u32,
 }
 
 impl ContainedRun {
-    /// Its exit code; none when it was ended.
+    /// Its exit code; none when it was killed.
     pub(crate) fn code(&self) -> Option<i32> {
         match self.outcome.ending {
             Ending::Exited(code) => Some(code),
@@ -99,12 +96,11 @@ impl ContainedRun {
         }
     }
 
-    /// Whether its deadline passed.
     pub(crate) fn timed_out(&self) -> bool {
         self.outcome.ending == Ending::Late
     }
 
-    /// What went wrong, unless it exited with 0.
+    /// Its failure, unless it exited with 0.
     pub(crate) fn error(&self) -> Option<String> {
         match self.outcome.ending {
             Ending::Exited(0) => None,
@@ -119,7 +115,7 @@ impl ContainedRun {
         }
     }
 
-    /// A sentence about what it should not have changed; empty when there is nothing.
+    /// A sentence about the protected files that it changed; empty when there are none.
     pub(crate) fn warning(&self) -> String {
         if self.tampered.is_empty() {
             return String::new();
@@ -128,7 +124,7 @@ impl ContainedRun {
     }
 }
 
-/// How long a program may take: what the call asks for within bounds, else the setting.
+/// The timeout of a program: that of the call within bounds, else the setting.
 pub(crate) fn seconds(asked: Option<u64>, context: &ToolContext) -> Duration {
     match asked {
         Some(seconds) => Duration::from_secs(seconds.clamp(1, MAX_TIMEOUT_SECONDS)),
@@ -136,7 +132,7 @@ pub(crate) fn seconds(asked: Option<u64>, context: &ToolContext) -> Duration {
     }
 }
 
-/// Runs a program in the workspace, in the box. Its deadline, its input and what it adds to the environment are the
+/// Runs a program in the workspace, in the sandbox. Its deadline, its input and additions to the environment are the
 /// caller's.
 pub(crate) async fn contained(
     mut child: JudgedCommand,
@@ -155,7 +151,7 @@ pub(crate) async fn contained(
     Ok(ContainedRun { outcome, sandbox, tampered, deadline, processes })
 }
 
-/// Says to the child whose it is: what an agent starts is an agent's, and decides nothing that a person decides.
+/// Marks the child as an agent's process, which decides nothing that a person decides.
 fn mark(child: &mut Child, run: Option<&Path>, context: &ToolContext) {
     let run = run.and_then(Path::file_name).map_or("none".into(), |name| name.to_string_lossy().into_owned());
     let depth = context.settings.whole(&table::DEPTH).saturating_add(1);
@@ -163,17 +159,17 @@ fn mark(child: &mut Child, run: Option<&Path>, context: &ToolContext) {
     child.set.insert("MARVIN_DEPTH".into(), depth.to_string());
 }
 
-/// Gives a child the environment that it may have, and says what it may use; returns its most processes.
+/// Sets the environment and the limits of a child; returns its limit of processes.
 pub(super) fn bound(child: &mut Child, root: &Path, context: &ToolContext) -> u32 {
     child.directory.get_or_insert_with(|| root.to_path_buf());
     let environment = marvin_base::child::environment();
     let further = context.settings.list(&table::SANDBOX_ENVIRONMENT);
     let mut allowed = environment::for_child(&environment, further.iter().map(String::as_str));
-    // Builds into a directory elsewhere could not be written; the usual one lies in the workspace.
+    // A build directory elsewhere could not be written; the default one lies in the workspace.
     allowed.retain(|name, value| {
         !BUILD_DIRECTORIES.contains(&name.as_str()) || Path::new(value).starts_with(root)
     });
-    // What the caller set counts.
+    // The caller's variables win.
     allowed.extend(std::mem::take(&mut child.set));
     child.set = allowed;
     child.inherit = false;
@@ -190,7 +186,7 @@ pub(super) fn bound(child: &mut Child, root: &Path, context: &ToolContext) -> u3
     processes
 }
 
-/// Puts the child into the sandbox that the settings ask for, and says which. What cannot be had is not replaced by less.
+/// Puts the child into the sandbox of the settings, and returns its name. An unavailable one is not replaced by a weaker one.
 pub(crate) async fn contain(
     child: &mut JudgedCommand,
     policy: Policy,
@@ -198,7 +194,7 @@ pub(crate) async fn contain(
 ) -> Result<&'static str, ToolError> {
     let wanted = SandboxMode::from_setting(context.settings.text(&table::CONTAINMENT));
     if wanted != SandboxMode::Off {
-        // Tried once for each process, which takes a moment.
+        // Probed once per process, which takes a moment.
         tokio::task::spawn_blocking(sandbox::support).await.ok();
     }
     sandbox::enter(child, policy, wanted).map_err(|error| ToolError::Failed(error.to_string()))
@@ -210,18 +206,18 @@ pub(crate) fn level_notice(context: &ToolContext) -> Option<String> {
     let is_weaker = SandboxMode::from_setting(context.settings.text(&table::CONTAINMENT))
         == SandboxMode::Auto
         && level == Level::Landlock;
-    let told = context.layout.state().join("sandbox-level");
+    let noted = context.layout.state().join("sandbox-level");
     let word = level.word();
-    if std::fs::read_to_string(&told).is_ok_and(|before| before == word) || !is_weaker && !told.exists() {
+    if std::fs::read_to_string(&noted).is_ok_and(|before| before == word) || !is_weaker && !noted.exists() {
         return None;
     }
-    std::fs::create_dir_all(context.layout.state()).and_then(|()| std::fs::write(&told, word)).ok();
+    std::fs::create_dir_all(context.layout.state()).and_then(|()| std::fs::write(&noted, word)).ok();
     is_weaker.then(|| {
         format!("commands run with {word} only, since this system refuses namespaces; `marvin doctor` says what that leaves open")
     })
 }
 
-/// Words as a line that the shell reads back as the same words.
+/// Quotes words as a line that a shell splits into the same words.
 pub(crate) fn line_of<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "@%+=:,./_-".contains(c);
     let quoted = |word: &str| {

@@ -16,10 +16,10 @@ use std::path::{Path, PathBuf};
 const MAX_ENTRIES: usize = 256;
 /// The largest file whose content is kept for restoring.
 const MAX_FILE_BYTES: u64 = 256 * 1024;
-/// How deep protected directories are compared.
+/// Depth to which protected directories are compared.
 const MAX_DEPTH: usize = 3;
 
-/// What steers Marvin in a project's `.marvin`. The rest of it is written by other processes of Marvin while a command runs.
+/// Files of `.marvin` that steer Marvin. The rest of it is written by other processes of Marvin while a command runs.
 const OWN_SETTINGS: [&str; 6] = ["config.toml", "instructions.md", "packs", "rules", "security", "skills"];
 
 /// Directories that are looked at for nested repositories.
@@ -36,12 +36,11 @@ pub(super) struct Guard {
     repositories: BTreeSet<PathBuf>,
 }
 
-/// What is known of one file.
 #[derive(Debug)]
 struct FileSnapshot {
     mark: Mark,
     mode: u32,
-    /// Its content, or where its link led; none when it is too large.
+    /// Its content, or the target of a link; none when it is too large.
     content: Option<Content>,
 }
 
@@ -51,7 +50,7 @@ enum Content {
     Link(PathBuf),
 }
 
-/// The facts of a file that change with it.
+/// Metadata of a file that changes with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Mark {
     inode: u64,
@@ -60,7 +59,7 @@ struct Mark {
 }
 
 impl Guard {
-    /// Notes the protected places of a workspace as they are, whether they exist or not.
+    /// Records the protected files of a workspace, whether they exist or not.
     pub(super) fn begin(root: &Path, places: &[PathBuf]) -> Self {
         let mut places: Vec<PathBuf> =
             places.iter().filter(|place| !is_record(root, place)).cloned().collect();
@@ -70,7 +69,7 @@ impl Guard {
         Guard { root: root.to_path_buf(), places, files, repositories: nested_repositories(root) }
     }
 
-    /// Undoes every change and reports the paths, relative to the workspace. What a command put there is moved to `quarantine`.
+    /// Undoes every change and returns the paths, relative to the workspace. New files are moved to `quarantine`.
     pub(super) fn finish(&self, quarantine: Option<&Path>) -> Vec<String> {
         let now = list(&self.places);
         let mut tampered = Vec::new();
@@ -92,7 +91,7 @@ impl Guard {
                 }
             }
         }
-        // A repository inside the workspace brings hooks and settings of its own. It is named and stays: builds make some.
+        // A repository inside the workspace has hooks and settings of its own. It is reported and stays: builds create some.
         let new = nested_repositories(&self.root);
         tampered.extend(new.difference(&self.repositories).map(|path| self.shown(path)));
         tampered.sort();
@@ -135,7 +134,7 @@ fn nested_repositories(root: &Path) -> BTreeSet<PathBuf> {
     found
 }
 
-/// Every file and link of the protected places, with its facts.
+/// Every file and link of the protected places, with its metadata.
 fn list(places: &[PathBuf]) -> BTreeMap<PathBuf, std::fs::Metadata> {
     let mut found = BTreeMap::new();
     let mut waiting: Vec<(PathBuf, usize)> = places.iter().map(|place| (place.clone(), 0)).collect();
@@ -172,7 +171,7 @@ fn remove(path: &Path, to: Option<&Path>) {
         path.symlink_metadata().is_ok_and(|facts| facts.is_file() && facts.size() <= MAX_FILE_BYTES);
     if let (Some(to), true) = (to, is_small) {
         let name = path.to_string_lossy().replace('/', "_");
-        // A copy for the person; the file goes either way.
+        // A copy for the person; the file is removed either way.
         std::fs::create_dir_all(to).and_then(|()| std::fs::copy(path, to.join(name))).ok();
     }
     std::fs::remove_file(path).ok();

@@ -1,4 +1,4 @@
-//! Programs: run a line, run the tests, install packages. Judged before they are called, contained always (unless the
+//! Programs: run a line, run the tests, install packages. Judged before they are called, always sandboxed (unless the
 //! person switched that off), bounded in time, output, processes and files.
 //!
 //! [`contained`] is the one way in which a tool runs a program.
@@ -21,11 +21,9 @@ pub use testing::{
     verify_tests,
 };
 
-use crate::registry::{Mode, coding};
 use crate::tool::DynTool;
 use std::sync::Arc;
 
-/// The tools of this family.
-pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
-    coding(mode, [Arc::new(RunCommand) as Arc<dyn DynTool>, Arc::new(RunTests), Arc::new(InstallPackages)])
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
+    vec![Arc::new(RunCommand), Arc::new(RunTests), Arc::new(InstallPackages)]
 }

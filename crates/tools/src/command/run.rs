@@ -1,6 +1,6 @@
 //! Running a shell command.
 //!
-//! The verdict comes from the registry, which puts the line to the gate before this tool is called.
+//! The gate has judged the line before this tool is called.
 
 use super::contained::{ContainedRun, PrivateTempDir, contained, seconds};
 use super::sandbox_hint;
@@ -19,14 +19,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Bytes of each stream that the model gets to see; the beginning and the end, where the failures stand.
-const STREAM: usize = 9_000;
+/// Bytes of each stream that the model sees: the beginning and the end, where the failures are.
+const MAX_STREAM_BYTES: usize = 9_000;
 
-/// Runs a shell command in the workspace.
 #[derive(Debug, Clone, Copy)]
 pub struct RunCommand;
 
-/// What to run.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommandInput {
@@ -36,18 +34,14 @@ pub struct CommandInput {
     timeout: Option<u64>,
 }
 
-/// What came of it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CommandData {
-    /// The line that was run.
     command: String,
-    /// Its exit code; none when it was ended.
     exit_code: Option<i32>,
-    /// Whether its deadline passed.
     timed_out: bool,
-    /// What contained it.
+    /// The sandbox that it had.
     sandbox: &'static str,
-    /// What it changed and should not have: git's configuration and hooks, the record, the tickets.
+    /// Protected files that it changed: git's configuration and hooks, the record, the tickets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tampered: Vec<String>,
 }
@@ -61,10 +55,7 @@ impl Tool for RunCommand {
         It has no network and can write only there. Files are made with create_file, not with redirections.";
     const EXAMPLE: &'static str = r#"{"command": "cargo test 2>&1 | tail -40", "timeout": 120}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("cmd", "command"), ("timeout_s", "timeout")];
-
-    fn touches() -> Touches {
-        Touches::EXECUTES
-    }
+    const TOUCHES: Touches = Touches::EXECUTES;
 
     fn intents(input: &CommandInput, _context: &ToolContext) -> Vec<Intent> {
         vec![Intent::Command { line: input.command.clone() }]
@@ -78,10 +69,10 @@ impl Tool for RunCommand {
         if input.command.trim().is_empty() {
             return Err(ToolError::Usage("run_command needs `command`: the line to run.".into()));
         }
-        let room = PrivateTempDir::new()?;
+        let private = PrivateTempDir::new()?;
         let mut child = context.judged(&input.command)?;
         child.deadline = seconds(input.timeout, context);
-        let done = contained(child, room.policy(context)?, context).await?;
+        let done = contained(child, private.policy(context)?, context).await?;
         let mut output = describe(&input, &done);
         // Redacted before it is cut: half of a secret is not recognised.
         let command = truncate::line(&context.redactor.text(&input.command), 80);
@@ -90,22 +81,33 @@ impl Tool for RunCommand {
     }
 }
 
-/// What came of a line that the shell ran for itself.
+/// Outcome of a line that Marvin ran for itself.
 #[derive(Debug)]
 pub struct LineOutcome {
-    /// How it ended.
     pub ending: Ending,
-    /// What went wrong, unless it exited with 0.
+    /// Its failure, unless it exited with 0.
     pub error: Option<String>,
-    /// What it said, within bounds.
+    /// Its output, within bounds.
     pub text: String,
-    /// What contained it.
+    /// The sandbox that it had.
     pub sandbox: &'static str,
-    /// What it changed and should not have: git's configuration and hooks, the record, the tickets.
+    /// Protected files that it changed: git's configuration and hooks, the record, the tickets.
     pub tampered: Vec<String>,
 }
 
-/// Runs a command as [`RunCommand`] does, for the shell's own ends.
+impl LineOutcome {
+    fn new(done: ContainedRun, text: String) -> Self {
+        LineOutcome {
+            ending: done.outcome.ending,
+            error: done.error(),
+            text,
+            sandbox: done.sandbox,
+            tampered: done.tampered,
+        }
+    }
+}
+
+/// Runs a command as [`RunCommand`] does, for Marvin itself.
 ///
 /// # Errors
 /// When it cannot be started or contained.
@@ -114,19 +116,14 @@ pub async fn run_line(
     deadline: Duration,
     context: &ToolContext,
 ) -> Result<LineOutcome, ToolError> {
-    let room = PrivateTempDir::new()?;
+    let private = PrivateTempDir::new()?;
     command.deadline = deadline;
-    let done = contained(command, room.policy(context)?, context).await?;
-    Ok(LineOutcome {
-        ending: done.outcome.ending,
-        error: done.error(),
-        text: OutputText::from_run(&done).text,
-        sandbox: done.sandbox,
-        tampered: done.tampered,
-    })
+    let done = contained(command, private.policy(context)?, context).await?;
+    let text = OutputText::from_run(&done).text;
+    Ok(LineOutcome::new(done, text))
 }
 
-/// Where a line leaves what it said and how it ended, so that this is known also when whoever ran it is gone.
+/// Files for the output and exit code of a line, so that they survive the process that started it.
 #[derive(Debug, Clone)]
 pub struct OutputFiles {
     /// The directory, and the beginning of the names of the files in it.
@@ -135,7 +132,7 @@ pub struct OutputFiles {
     pub variables: BTreeMap<String, String>,
 }
 
-/// Bytes of each stream that are kept of a line that left them in files.
+/// Bytes of each output file that are read.
 const MAX_OUTPUT_FILE_BYTES: u64 = 1024 * 1024;
 
 impl OutputFiles {
@@ -145,20 +142,20 @@ impl OutputFiles {
         PathBuf::from(name)
     }
 
-    /// How the line ended, if it has: its exit code.
+    /// The exit code of the line, if it has ended.
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         files::read_text(&self.file(".code"), 32, Links::Refuse).ok()?.trim().parse().ok()
     }
 
-    /// What the line said so far, on one of its streams (`.out`, `.err`).
+    /// The output of the line so far, on one of its streams (`.out`, `.err`).
     #[must_use]
-    pub fn said(&self, ending: &str) -> String {
+    pub fn output(&self, ending: &str) -> String {
         let bytes = files::read(&self.file(ending), MAX_OUTPUT_FILE_BYTES, Links::Refuse).unwrap_or_default();
         visible(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Puts other text in the place of what the line said: without secrets.
+    /// Replaces the output of the line by redacted text.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -166,7 +163,7 @@ impl OutputFiles {
         atomic::replace_private(&self.file(ending), text.as_bytes())
     }
 
-    /// Takes away what an earlier try left.
+    /// Removes the files of an earlier attempt.
     fn clear(&self) {
         for ending in [".code", ".code.part", ".out", ".err"] {
             std::fs::remove_file(self.file(ending)).ok();
@@ -174,35 +171,28 @@ impl OutputFiles {
     }
 }
 
-/// Runs a line as [`run_line`] does; what it says and how it ends is left in files, which the line itself cannot reach.
+/// Runs a line as [`run_line`] does, with output and exit code in files, which the line itself cannot reach.
 ///
 /// # Errors
 /// When it cannot be started or sandboxed.
 pub async fn run_kept(
     mut command: JudgedCommand,
     deadline: Duration,
-    kept: &OutputFiles,
+    files: &OutputFiles,
     context: &ToolContext,
 ) -> Result<(LineOutcome, String, String), ToolError> {
-    let room = PrivateTempDir::new()?;
-    kept.clear();
-    command.output_files = Some((kept.file(".out"), kept.file(".err")));
-    command.status_file = Some(kept.file(".code"));
+    let private = PrivateTempDir::new()?;
+    files.clear();
+    command.output_files = Some((files.file(".out"), files.file(".err")));
+    command.status_file = Some(files.file(".code"));
     command.deadline = deadline;
-    command.set.extend(kept.variables.clone());
-    let done = contained(command, room.policy(context)?, context).await?;
-    let ran = LineOutcome {
-        ending: done.outcome.ending,
-        error: done.error(),
-        text: String::new(),
-        sandbox: done.sandbox,
-        tampered: done.tampered,
-    };
-    Ok((ran, kept.said(".out"), kept.said(".err")))
+    command.set.extend(files.variables.clone());
+    let done = contained(command, private.policy(context)?, context).await?;
+    Ok((LineOutcome::new(done, String::new()), files.output(".out"), files.output(".err")))
 }
 
 fn describe(input: &CommandInput, done: &ContainedRun) -> Output<CommandData> {
-    let said = OutputText::from_run(done);
+    let output = OutputText::from_run(done);
     let data = CommandData {
         command: input.command.clone(),
         exit_code: done.code(),
@@ -210,17 +200,16 @@ fn describe(input: &CommandInput, done: &ContainedRun) -> Output<CommandData> {
         sandbox: done.sandbox,
         tampered: done.tampered.clone(),
     };
-    let confidence = if said.whole.is_some() { Confidence::Summarized } else { Confidence::Verbatim };
+    let confidence = if output.whole.is_some() { Confidence::Summarized } else { Confidence::Verbatim };
     let error = done.error();
-    Output { error, confidence, whole: said.whole, ..Output::new(String::new(), said.text, data) }
+    Output { error, confidence, whole: output.whole, ..Output::new(String::new(), output.text, data) }
 }
 
-/// What a program said, for the model: both streams within bounds, and how it ended.
+/// The output of a program for the model: both streams within bounds, and the ending.
 #[derive(Debug)]
 pub(crate) struct OutputText {
-    /// The text for the model.
     pub(crate) text: String,
-    /// Everything that was kept, where that is more.
+    /// The whole output, where that is more.
     pub(crate) whole: Option<String>,
 }
 
@@ -234,8 +223,8 @@ impl OutputText {
         let outcome = &done.outcome;
         let (stdout, stderr) = (visible(stdout), visible(outcome.stderr.text()));
         let dropped = outcome.stdout.dropped + outcome.stderr.dropped;
-        let cut = stdout.len() > STREAM || stderr.len() > STREAM || dropped > 0;
-        let mut text = truncate::middle_whole(&stdout, STREAM);
+        let cut = stdout.len() > MAX_STREAM_BYTES || stderr.len() > MAX_STREAM_BYTES || dropped > 0;
+        let mut text = truncate::middle_whole(&stdout, MAX_STREAM_BYTES);
         let mut part = |piece: &str| {
             if !text.is_empty() && !text.ends_with('\n') {
                 text.push('\n');
@@ -243,7 +232,7 @@ impl OutputText {
             text.push_str(piece);
         };
         if !stderr.trim().is_empty() {
-            part(&format!("STDERR:\n{}", truncate::middle_whole(&stderr, STREAM)));
+            part(&format!("STDERR:\n{}", truncate::middle_whole(&stderr, MAX_STREAM_BYTES)));
         }
         match done.code() {
             Some(code) => part(&format!("[exit code: {code}]")),
@@ -264,7 +253,7 @@ impl OutputText {
     }
 }
 
-/// Zero bytes as a sign for them: they would end the text in places that count on it.
+/// Replaces zero bytes by a visible sign: they would end the text in C strings.
 fn visible(text: String) -> String {
     if text.contains('\0') { text.replace('\0', "\u{2400}") } else { text }
 }

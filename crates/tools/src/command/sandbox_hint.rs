@@ -3,7 +3,7 @@
 //! This is a hint beside the output, from the messages that the C library and common tools print for the errors that the sandbox
 //! causes. No verdict depends on it.
 
-/// What a program prints, and what in the sandbox causes it.
+/// Messages of programs, and their cause in the sandbox.
 const SIGNS: [(&str, &str); 10] = [
     (
         "Read-only file system",
@@ -23,7 +23,7 @@ const SIGNS: [(&str, &str); 10] = [
     ("listen EPERM", "this machine gives commands no loopback network (see `marvin doctor`)"),
 ];
 
-/// A sentence that names the sandbox, when what a failed program printed looks like it.
+/// A sentence that names the sandbox, when the output of a failed program looks like it.
 pub(super) fn hint(sandbox: &str, output: &str) -> Option<String> {
     if sandbox == "off" {
         return None;

@@ -1,6 +1,6 @@
 //! Changing branches: `git_checkout`.
 
-use super::repository::{Repository, complaint};
+use super::repository::Repository;
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError};
 use crate::tool::Tool;
@@ -9,11 +9,9 @@ use marvin_gate::Touches;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Checks out a branch or a commit.
 #[derive(Debug, Clone, Copy)]
 pub struct GitCheckout;
 
-/// What to check out.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckoutInput {
@@ -25,16 +23,15 @@ pub struct CheckoutInput {
     create_branch: bool,
 }
 
-/// Where the workspace is now.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CheckoutData {
     /// The branch; none when no branch is checked out.
     branch: Option<String>,
     /// The commit, shortened; none before the first.
     head: Option<String>,
-    /// What contained git and the project's hooks.
+    /// The sandbox of git and the project's hooks.
     sandbox: &'static str,
-    /// What a hook changed and should not have.
+    /// Protected files that a hook changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tampered: Vec<String>,
 }
@@ -49,10 +46,7 @@ impl Tool for GitCheckout {
     const EXAMPLE: &'static str = r#"{"target": "fix-dates", "create_branch": true}"#;
     const FIELDS: &'static [(&'static str, &'static str)] =
         &[("branch", "target"), ("create", "create_branch")];
-
-    fn touches() -> Touches {
-        Touches::EXECUTES
-    }
+    const TOUCHES: Touches = Touches::EXECUTES;
 
     async fn call(
         &self,
@@ -60,18 +54,15 @@ impl Tool for GitCheckout {
         context: &ToolContext,
     ) -> Result<Output<CheckoutData>, ToolError> {
         let target = input.target.trim();
-        check(target).map_err(ToolError::Usage)?;
+        check(target)?;
         let repository = Repository::open(context).await?;
-        // The two dashes at the end: what comes before them is never a path.
+        // The two dashes at the end: a word before them is never a path.
         let words: &[&str] = if input.create_branch {
             &["checkout", "--quiet", "--no-recurse-submodules", "-b", target, "--"]
         } else {
             &["checkout", "--quiet", "--no-recurse-submodules", "--no-overwrite-ignore", target, "--"]
         };
-        let done = repository.change(words, Vec::new(), &[], context).await?;
-        if done.code() != Some(0) {
-            return Err(complaint(&done));
-        }
+        let done = repository.change_checked(words, Vec::new(), &[], context).await?;
         let status = super::read::status(&repository, "no", context).await?;
         let place = status.place();
         let data = CheckoutData {
@@ -92,23 +83,23 @@ impl Tool for GitCheckout {
     }
 }
 
-/// A name, and nothing that git would take for a flag or a path.
-fn check(target: &str) -> Result<(), String> {
+/// Checks that this is a name, and nothing that git would take for a flag or a path.
+fn check(target: &str) -> Result<(), ToolError> {
     if target.is_empty() {
-        return Err("git_checkout needs `target`: a branch, tag or commit.".into());
+        return Err(ToolError::Usage("git_checkout needs `target`: a branch, tag or commit.".into()));
     }
     let strange = target.chars().any(|c| c.is_whitespace() || c.is_control() || "?*[\\:".contains(c));
     if target.starts_with('-') && target != "-" || strange {
-        return Err(format!(
+        return Err(ToolError::Usage(format!(
             "`{}` is not the name of a branch, tag or commit.",
             marvin_base::truncate::line(target, 80)
-        ));
+        )));
     }
     if target == "-" || target == "." {
-        return Err(
+        return Err(ToolError::Usage(
             "name the branch, tag or commit; files are restored with apply_patch, not with a checkout."
                 .into(),
-        );
+        ));
     }
     Ok(())
 }

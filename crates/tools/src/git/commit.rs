@@ -1,7 +1,7 @@
 //! Committing: `git_commit`.
 
-use super::read::{status, yes};
-use super::repository::{Repository, complaint};
+use super::read::status;
+use super::repository::Repository;
 use super::status::{Change, Status};
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError};
@@ -13,21 +13,19 @@ use marvin_gate::{Touches, secrets};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is never added: records of runs are the shell's own, and large.
+/// Paths that are never added: records of runs are Marvin's own, and large.
 const NEVER: [&str; 2] = [".marvin/runs", ".tokimon-tmp"];
-/// Who commits where git knows nobody.
-const NOBODY: [(&str, &str); 4] = [
+/// The author where git has no `user.name` and `user.email`.
+const FALLBACK_AUTHOR: [(&str, &str); 4] = [
     ("GIT_AUTHOR_NAME", "Marvin"),
     ("GIT_AUTHOR_EMAIL", "marvin@localhost"),
     ("GIT_COMMITTER_NAME", "Marvin"),
     ("GIT_COMMITTER_EMAIL", "marvin@localhost"),
 ];
 
-/// Commits.
 #[derive(Debug, Clone, Copy)]
 pub struct GitCommit;
 
-/// What to commit.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommitInput {
@@ -35,26 +33,23 @@ pub struct CommitInput {
     #[serde(default)]
     message: String,
     /// Add every changed and every new file first; files of secrets are left out.
-    #[serde(default = "yes")]
+    #[serde(default = "crate::schema::yes")]
     add_all: bool,
 }
 
-/// The commit.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CommitData {
-    /// Its name, shortened.
+    /// Shortened.
     hash: String,
     /// The branch; none when no branch is checked out.
     branch: Option<String>,
-    /// The files in it.
     files: Vec<String>,
     /// Changed files that were left out, since they may hold secrets or belong to the record.
     left_out: Vec<String>,
-    /// The ticket that its message names.
     ticket: Option<String>,
-    /// What contained git and the project's hooks.
+    /// The sandbox of git and the project's hooks.
     sandbox: &'static str,
-    /// What a hook changed and should not have.
+    /// Protected files that a hook changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tampered: Vec<String>,
 }
@@ -65,13 +60,10 @@ impl Tool for GitCommit {
     type Data = CommitData;
     const NAME: &'static str = "git_commit";
     const DESCRIPTION: &'static str = "Commit the changes of the working directory. The ticket that is being worked on is \
-        named in the message by itself. The project's hooks run.";
+        added to the message automatically. The project's hooks run.";
     const EXAMPLE: &'static str = r#"{"message": "Parse dates without a zone", "add_all": true}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("msg", "message"), ("all", "add_all")];
-
-    fn touches() -> Touches {
-        Touches::EXECUTES
-    }
+    const TOUCHES: Touches = Touches::EXECUTES;
 
     async fn call(&self, input: CommitInput, context: &ToolContext) -> Result<Output<CommitData>, ToolError> {
         if input.message.trim().is_empty() {
@@ -81,7 +73,7 @@ impl Tool for GitCommit {
         let before = status(&repository, "all", context).await?;
         if let Some(conflict) = before.changes.iter().find(|change| change.is_conflict()) {
             return Err(ToolError::Failed(format!(
-                "`{}` still conflicts; mend it, then run_command `git add {}`.",
+                "`{}` still conflicts; fix it, then run_command `git add {}`.",
                 conflict.path, conflict.path
             )));
         }
@@ -104,16 +96,13 @@ impl Tool for GitCommit {
         let ticket = context.ticket_id();
         let message = with_ticket(&input.message, ticket.as_deref());
         let mut more: Vec<(&str, &str)> = Vec::new();
-        let nobody = !knows_somebody(&repository, context).await?;
-        if nobody {
-            more.extend(NOBODY);
+        let is_anonymous = !has_author(&repository, context).await?;
+        if is_anonymous {
+            more.extend(FALLBACK_AUTHOR);
         }
         let words = ["commit", "--quiet", "--no-gpg-sign", "--cleanup=whitespace", "--file=-"];
-        let done = repository.change(&words, message.into_bytes(), &more, context).await?;
-        if done.code() != Some(0) {
-            return Err(complaint(&done));
-        }
-        // Short ones: a long row of digits is taken for a secret by those who keep records.
+        let done = repository.change_checked(&words, message.into_bytes(), &more, context).await?;
+        // Shortened: a long row of digits would be redacted as a secret.
         let hash = repository.ask(&["rev-parse", "--short=12", "HEAD"], context).await?.trim().to_string();
         let subject = truncate::line(input.message.trim().lines().next().unwrap_or_default(), 80);
         let counted = if files.len() == 1 { "1 file".to_string() } else { format!("{} files", files.len()) };
@@ -122,9 +111,9 @@ impl Tool for GitCommit {
         if let Some(ticket) = &ticket {
             text.push_str(&format!("\nticket: {ticket}"));
         }
-        if nobody {
+        if is_anonymous {
             text.push_str(
-                "\ngit knows no user.name and user.email, so the author is Marvin <marvin@localhost>",
+                "\ngit has no user.name and user.email, so the author is Marvin <marvin@localhost>",
             );
         }
         if !left_out.is_empty() {
@@ -135,7 +124,7 @@ impl Tool for GitCommit {
         }
         let hooks = done.outcome.stderr.text() + &done.outcome.stdout.text();
         if !hooks.trim().is_empty() {
-            text.push_str(&format!("\nhooks said:\n{}", truncate::middle_whole(hooks.trim(), 4000)));
+            text.push_str(&format!("\noutput of hooks:\n{}", truncate::middle_whole(hooks.trim(), 4000)));
         }
         if !done.tampered.is_empty() {
             text.push_str(&format!("\n{}", done.warning()));
@@ -153,8 +142,8 @@ impl Tool for GitCommit {
     }
 }
 
-/// Does git know who commits? It would make somebody up from the machine's name.
-async fn knows_somebody(repository: &Repository, context: &ToolContext) -> Result<bool, ToolError> {
+/// Whether git knows who commits. Otherwise it would invent an author from the machine's name.
+async fn has_author(repository: &Repository, context: &ToolContext) -> Result<bool, ToolError> {
     let environment = Environment::of_process();
     if environment.get("GIT_AUTHOR_EMAIL").is_some() && environment.get("GIT_COMMITTER_EMAIL").is_some() {
         return Ok(true);
@@ -167,7 +156,7 @@ async fn knows_somebody(repository: &Repository, context: &ToolContext) -> Resul
     Ok(true)
 }
 
-/// Adds everything that may be added, and says what was left out.
+/// Adds everything that may be added, and returns what was left out.
 async fn add(
     repository: &Repository,
     status: &Status,
@@ -197,12 +186,9 @@ async fn add(
     let literal = [("GIT_LITERAL_PATHSPECS", "1")];
     if !wanted.is_empty() {
         let words = ["add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"];
-        let done = repository.change(&words, wanted, &literal, context).await?;
-        if done.code() != Some(0) {
-            return Err(complaint(&done));
-        }
+        repository.change_checked(&words, wanted, &literal, context).await?;
     }
-    // What somebody put into the index before does not go in by this way either.
+    // A file that was in the index before is taken out again.
     let staged =
         |path: &&String| status.changes.iter().any(|change| change.path == **path && change.is_staged());
     let staged: Vec<&str> = left_out.iter().filter(staged).map(String::as_str).collect();
@@ -214,10 +200,7 @@ async fn add(
             vec!["rm", "--quiet", "--cached", "--force", "--"]
         };
         words.extend(staged);
-        let done = repository.change(&words, Vec::new(), &literal, context).await?;
-        if done.code() != Some(0) {
-            return Err(complaint(&done));
-        }
+        repository.change_checked(&words, Vec::new(), &literal, context).await?;
     }
     Ok(left_out)
 }
@@ -254,7 +237,7 @@ fn with_ticket(message: &str, ticket: Option<&str>) -> String {
     if message.split(|c| !is_part(c)).any(|word| word.trim_end_matches('.') == ticket) {
         return format!("{message}\n");
     }
-    // Trailers stand together in the last paragraph.
+    // Trailers form the last paragraph.
     let last = message.rsplit("\n\n").next().unwrap_or_default();
     let is_trailer = |line: &str| {
         line.split_once(": ")

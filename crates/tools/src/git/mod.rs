@@ -1,9 +1,9 @@
-//! Git: look at the workspace's repository, commit, change branches.
+//! Git: inspect the workspace's repository, commit, change branches.
 //!
-//! The real git runs contained, without pager, prompts, network and automatic maintenance, and only on the workspace's own
-//! repository ([`repository`]). The tools that read run nothing of the project: configuration that would start programs
-//! (hooks, file system monitors, filters, external diffs) is overruled, and the box lets them write nothing. `git_commit`
-//! and `git_checkout` run the project's hooks and filters, contained like any command.
+//! The real git runs in the sandbox, without pager, prompts, network and automatic maintenance, and only on the workspace's
+//! own repository ([`repository`]). The tools that read run nothing of the project: configuration that would start programs
+//! (hooks, file system monitors, filters, external diffs) is overridden, and the sandbox lets them write nothing.
+//! `git_commit` and `git_checkout` run the project's hooks and filters, sandboxed like any command.
 
 mod checkout;
 mod commit;
@@ -17,20 +17,9 @@ pub use commit::GitCommit;
 pub use read::{Commit, DiffFile, GitDiff, GitLog, GitStatus};
 pub use worktree::{add_worktree, apply_whole, remove_worktree, worktree_patch};
 
-use crate::registry::{Mode, coding};
 use crate::tool::DynTool;
 use std::sync::Arc;
 
-/// The tools of this family.
-pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
-    coding(
-        mode,
-        [
-            Arc::new(GitStatus) as Arc<dyn DynTool>,
-            Arc::new(GitDiff),
-            Arc::new(GitLog),
-            Arc::new(GitCommit),
-            Arc::new(GitCheckout),
-        ],
-    )
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
+    vec![Arc::new(GitStatus), Arc::new(GitDiff), Arc::new(GitLog), Arc::new(GitCommit), Arc::new(GitCheckout)]
 }

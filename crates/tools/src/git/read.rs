@@ -1,10 +1,10 @@
-//! Looking at the repository: `git_status`, `git_diff`, `git_log`.
+//! Inspecting the repository: `git_status`, `git_diff`, `git_log`.
 
 use super::repository::Repository;
 use super::status::{Change, Status};
 use crate::context::ToolContext;
 use crate::result::{Confidence, Output, TEXT_LIMIT, ToolError, is_over};
-use crate::tool::Tool;
+use crate::tool::{NoInput, Tool};
 use async_trait::async_trait;
 use marvin_base::truncate;
 use marvin_gate::{Intent, Touches, secrets};
@@ -12,23 +12,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Commits that one call shows at most.
+/// Commits that one call shows.
 const MAX_COMMITS: u64 = 200;
 /// Files of each kind that the facts list.
 const MAX_LISTED_FILES: usize = 500;
-/// What stands between the fields of a commit.
+/// Separator of the fields of a commit.
 const FIELD: char = '\u{1f}';
 
-/// Shows what is changed.
 #[derive(Debug, Clone, Copy)]
 pub struct GitStatus;
 
-/// Nothing to say.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct StatusInput {}
-
-/// What git says of the workspace.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct StatusData {
     /// The branch; none when no branch is checked out.
@@ -38,13 +31,12 @@ pub struct StatusData {
     /// Commits that the branch's upstream does not have, and the other way round.
     ahead: u64,
     behind: u64,
-    /// Nothing is changed.
     clean: bool,
     /// Files with changes in the index.
     staged: Vec<String>,
     /// Files with changes that are not in the index.
     modified: Vec<String>,
-    /// Files that git does not know.
+    /// Files outside of git.
     untracked: Vec<String>,
     /// Files in which a merge conflicts.
     conflicted: Vec<String>,
@@ -52,18 +44,15 @@ pub struct StatusData {
 
 #[async_trait]
 impl Tool for GitStatus {
-    type Input = StatusInput;
+    type Input = NoInput;
     type Data = StatusData;
     const NAME: &'static str = "git_status";
     const DESCRIPTION: &'static str =
         "Show the branch and the changed files of the working directory's git repository.";
     const EXAMPLE: &'static str = "{}";
+    const TOUCHES: Touches = Touches::READS;
 
-    fn touches() -> Touches {
-        Touches::READS
-    }
-
-    async fn call(&self, _: StatusInput, context: &ToolContext) -> Result<Output<StatusData>, ToolError> {
+    async fn call(&self, _: NoInput, context: &ToolContext) -> Result<Output<StatusData>, ToolError> {
         let repository = Repository::open(context).await?;
         let status = status(&repository, "normal", context).await?;
         let list = |wanted: fn(&Change) -> bool| -> Vec<String> {
@@ -106,11 +95,9 @@ pub(super) async fn status(
     Ok(Status::parse(&repository.ask(&words, context).await?))
 }
 
-/// Shows changes line by line.
 #[derive(Debug, Clone, Copy)]
 pub struct GitDiff;
 
-/// What to compare.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DiffInput {
@@ -121,24 +108,19 @@ pub struct DiffInput {
     path: Option<String>,
 }
 
-/// What differs.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DiffData {
-    /// Whether the index was compared.
     staged: bool,
-    /// The files that differ.
     files: Vec<DiffFile>,
-    /// Files of secrets that differ and are not shown.
+    /// Secret files that differ and are not shown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<String>,
 }
 
-/// One file that differs.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DiffFile {
-    /// Its path.
     path: String,
-    /// Lines that were added and removed; none for a file that is no text.
+    /// Lines that were added and removed; none for a binary file.
     added: Option<u64>,
     removed: Option<u64>,
 }
@@ -151,10 +133,7 @@ impl Tool for GitDiff {
     const DESCRIPTION: &'static str = "Show changes that are not committed, line by line: of files against the index, or \
         with staged=true of the index against the last commit.";
     const EXAMPLE: &'static str = r#"{"staged": false, "path": "src/main.rs"}"#;
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     fn intents(input: &DiffInput, _context: &ToolContext) -> Vec<Intent> {
         input.path.iter().map(|path| Intent::Read { path: path.clone() }).collect()
@@ -185,7 +164,7 @@ impl Tool for GitDiff {
         let left_out: Vec<String> = (repository.ask(&names.concat(), context).await?.split('\0'))
             .filter(|name| {
                 let path = Path::new(name);
-                // A person agreed to the one that was named.
+                // A person approved the one that was named.
                 input.path.as_deref() != Some(name) && secrets::is_env_file(path) && !granted.has(path)
             })
             .map(str::to_string)
@@ -222,7 +201,7 @@ impl Tool for GitDiff {
     }
 }
 
-/// `ADDED\tREMOVED\tPATH\0…`, with `-` for files that are no text.
+/// Parses `ADDED\tREMOVED\tPATH\0…`, with `-` for binary files.
 fn numbers(text: &str) -> Vec<DiffFile> {
     let file = |entry: &str| {
         let mut parts = entry.splitn(3, '\t');
@@ -232,28 +211,18 @@ fn numbers(text: &str) -> Vec<DiffFile> {
     text.split('\0').filter_map(file).collect()
 }
 
-/// Shows commits.
 #[derive(Debug, Clone, Copy)]
 pub struct GitLog;
 
-/// How many, and how.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogInput {
-    /// How many commits at most (200).
-    #[serde(default = "ten")]
+    /// Number of commits, at most 200.
+    #[serde(default = "crate::schema::number::<10>")]
     max_count: u64,
-    /// One line a commit.
-    #[serde(default = "yes")]
+    /// One line per commit.
+    #[serde(default = "crate::schema::yes")]
     oneline: bool,
-}
-
-fn ten() -> u64 {
-    10
-}
-
-pub(super) fn yes() -> bool {
-    true
 }
 
 /// The commits, newest first.
@@ -262,14 +231,11 @@ pub struct LogData {
     commits: Vec<Commit>,
 }
 
-/// One commit.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Commit {
-    /// Its name, shortened.
+    /// Shortened.
     hash: String,
-    /// Who wrote it.
     author: String,
-    /// When.
     date: String,
     /// The first line of its message.
     subject: String,
@@ -282,14 +248,11 @@ impl Tool for GitLog {
     const NAME: &'static str = "git_log";
     const DESCRIPTION: &'static str = "Show the last commits of the checked out branch, newest first.";
     const EXAMPLE: &'static str = r#"{"max_count": 10, "oneline": true}"#;
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     async fn call(&self, input: LogInput, context: &ToolContext) -> Result<Output<LogData>, ToolError> {
         let repository = Repository::open(context).await?;
-        // Before the first commit there is nothing to show, which is no failure.
+        // A repository without commits is not an error.
         let head = repository.show(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], context).await?;
         if head.code() != Some(0) {
             return Ok(Output::line("no commits yet", LogData { commits: Vec::new() }));

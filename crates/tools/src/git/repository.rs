@@ -1,4 +1,4 @@
-//! The workspace's own repository, and how git is called on it.
+//! The workspace's own repository, and the calls of git on it.
 
 use crate::command::{ContainedRun, PrivateTempDir, contained};
 use crate::context::ToolContext;
@@ -11,13 +11,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long git may take to show something, and to change something (hooks run tests).
-const READING: Duration = Duration::from_secs(60);
-const CHANGING: Duration = Duration::from_secs(600);
-/// Bytes of an answer that are kept.
+const READ_TIMEOUT: Duration = Duration::from_secs(60);
+/// Longer, since hooks run tests.
+const CHANGE_TIMEOUT: Duration = Duration::from_secs(600);
 const MAX_OUTPUT_BYTES: usize = 4 * 1024 * 1024;
 
-/// Configuration that overrules the repository's own, whatever is done.
+/// Configuration that overrides the repository's own in every call.
 const ALWAYS: [(&str, &str); 12] = [
     ("core.fsmonitor", "false"),
     ("core.pager", "cat"),
@@ -30,7 +29,7 @@ const ALWAYS: [(&str, &str); 12] = [
     ("maintenance.auto", "false"),
     ("protocol.allow", "never"),
     ("submodule.recurse", "false"),
-    // Keys are out of reach in the box.
+    // Keys are out of reach in the sandbox.
     ("commit.gpgSign", "false"),
 ];
 
@@ -48,18 +47,17 @@ const FOR_READING: [(&str, &str); 5] = [
 pub(super) struct Repository {
     root: PathBuf,
     git: PathBuf,
-    /// Where its files lie; a linked worktree's lie in the repository that it belongs to.
     directories: GitDirectories,
     /// Filters that the configuration names; they are programs.
     filters: Vec<String>,
 }
 
 impl Repository {
-    /// Finds it: `.git` in the workspace itself, never a repository further up.
+    /// Opens `.git` of the workspace itself, never a repository further up.
     pub(super) async fn open(context: &ToolContext) -> Result<Self, ToolError> {
         let root = context.workspace()?.root().to_path_buf();
         let git = find_git(&root, &Environment::of_process())?;
-        let directories = check(&root).map_err(ToolError::Failed)?;
+        let directories = check(&root)?;
         let mut repository = Repository { root, git, directories, filters: Vec::new() };
         let names = ["config", "--null", "--name-only", "--get-regexp", r"^filter\."];
         let done = repository.show(&names, context).await?;
@@ -71,26 +69,26 @@ impl Repository {
         Ok(repository)
     }
 
-    /// Runs git for an answer: it can write nothing, and starts nothing of the project.
+    /// Runs git to read: it can write nothing, and starts nothing of the project.
     pub(super) async fn show(
         &self,
         words: &[&str],
         context: &ToolContext,
     ) -> Result<ContainedRun, ToolError> {
-        let room = PrivateTempDir::new()?;
-        let mut policy = room.policy(context)?;
+        let private = PrivateTempDir::new()?;
+        let mut policy = private.policy(context)?;
         policy.readonly = true;
-        let mut overrules: Vec<(String, String)> = Vec::new();
         let fixed = ALWAYS.iter().chain(&FOR_READING);
-        overrules.extend(fixed.map(|(key, value)| ((*key).to_string(), (*value).to_string())));
+        let mut overrides: Vec<(String, String)> =
+            fixed.map(|(key, value)| ((*key).to_string(), (*value).to_string())).collect();
         for filter in &self.filters {
             for (part, value) in [("clean", ""), ("smudge", ""), ("process", ""), ("required", "false")] {
-                overrules.push((format!("{filter}.{part}"), value.to_string()));
+                overrides.push((format!("{filter}.{part}"), value.to_string()));
             }
         }
-        let mut child = self.child(overrules);
+        let mut child = self.child(overrides);
         child.set.insert("GIT_OPTIONAL_LOCKS".into(), "0".into());
-        child.deadline = READING;
+        child.deadline = READ_TIMEOUT;
         child.arguments.extend(words.iter().map(Into::into));
         contained(child, policy, context).await
     }
@@ -103,8 +101,8 @@ impl Repository {
         more: &[(&str, &str)],
         context: &ToolContext,
     ) -> Result<ContainedRun, ToolError> {
-        let room = PrivateTempDir::new()?;
-        let mut policy = room.policy(context)?;
+        let private = PrivateTempDir::new()?;
+        let mut policy = private.policy(context)?;
         if self.directories.common.as_path() != self.root.join(".git") {
             policy.writable.push(self.directories.common.clone());
             let steering =
@@ -121,25 +119,36 @@ impl Repository {
             .child(ALWAYS.iter().map(|(key, value)| ((*key).to_string(), (*value).to_string())).collect());
         child.set.extend(more.iter().map(|(name, value)| ((*name).to_string(), (*value).to_string())));
         child.input = input;
-        child.deadline = CHANGING;
+        child.deadline = CHANGE_TIMEOUT;
         child.arguments.extend(words.iter().map(Into::into));
         contained(child, policy, context).await
     }
 
-    fn child(&self, mut overrules: Vec<(String, String)>) -> JudgedCommand {
-        // A person pointed the shell at this directory, whoever owns it.
-        overrules.push(("safe.directory".to_string(), self.root.display().to_string()));
+    /// Runs git to change something, and fails unless it exits with 0.
+    pub(super) async fn change_checked(
+        &self,
+        words: &[&str],
+        input: Vec<u8>,
+        more: &[(&str, &str)],
+        context: &ToolContext,
+    ) -> Result<ContainedRun, ToolError> {
+        let done = self.change(words, input, more, context).await?;
+        if done.code() == Some(0) { Ok(done) } else { Err(complaint(&done)) }
+    }
+
+    fn child(&self, mut overrides: Vec<(String, String)>) -> JudgedCommand {
+        // The person chose this directory, whichever user owns it.
+        overrides.push(("safe.directory".to_string(), self.root.display().to_string()));
         let mut child = JudgedCommand::own(&self.git, &["--no-pager"]);
         child.keep = MAX_OUTPUT_BYTES;
-        let mut set = BTreeMap::from([("GIT_CONFIG_COUNT".to_string(), overrules.len().to_string())]);
-        for (number, (key, value)) in overrules.into_iter().enumerate() {
+        let mut set = BTreeMap::from([("GIT_CONFIG_COUNT".to_string(), overrides.len().to_string())]);
+        for (number, (key, value)) in overrides.into_iter().enumerate() {
             set.insert(format!("GIT_CONFIG_KEY_{number}"), key);
             set.insert(format!("GIT_CONFIG_VALUE_{number}"), value);
         }
-        // What was looked at, not what stands in files that may be changed meanwhile.
+        // The directories that were checked, not those in files that may have changed since.
         set.insert("GIT_DIR".into(), self.directories.own.display().to_string());
         set.insert("GIT_COMMON_DIR".into(), self.directories.common.display().to_string());
-        // Whatever the configuration says.
         set.insert("GIT_WORK_TREE".into(), self.root.display().to_string());
         let above = self.root.parent().unwrap_or(&self.root).display().to_string();
         for (name, value) in [
@@ -159,22 +168,22 @@ impl Repository {
         child
     }
 
-    /// The answer of git, or what it complained about.
+    /// Git's output, or its error.
     pub(super) async fn ask(&self, words: &[&str], context: &ToolContext) -> Result<String, ToolError> {
         let done = self.show(words, context).await?;
         if done.code() == Some(0) { Ok(done.outcome.stdout.text()) } else { Err(complaint(&done)) }
     }
 }
 
-/// What git said when it failed.
+/// The error of a failed git.
 pub(super) fn complaint(done: &ContainedRun) -> ToolError {
-    let said = done.outcome.stderr.text() + &done.outcome.stdout.text();
-    let said = truncate::middle_whole(said.trim(), 4000);
-    let ended = done.error().unwrap_or_else(|| "it failed".to_string());
-    ToolError::Failed(if said.is_empty() {
-        format!("git: {ended}")
+    let output = done.outcome.stderr.text() + &done.outcome.stdout.text();
+    let output = truncate::middle_whole(output.trim(), 4000);
+    let ending = done.error().unwrap_or_else(|| "it failed".to_string());
+    ToolError::Failed(if output.is_empty() {
+        format!("git: {ending}")
     } else {
-        format!("git: {said}\n[{ended}]")
+        format!("git: {output}\n[{ending}]")
     })
 }
 
@@ -192,38 +201,42 @@ fn find_git(root: &Path, environment: &Environment) -> Result<PathBuf, ToolError
         .ok_or_else(|| ToolError::Failed("the program `git` is not installed or not on PATH".into()))
 }
 
-/// Where git's own files lie.
+/// Git's own directories.
 #[derive(Debug)]
 struct GitDirectories {
-    /// Those of this working directory.
+    /// Of this working directory.
     own: PathBuf,
-    /// Those of the repository; the same unless this is a linked worktree.
+    /// Of the repository; the same unless this is a linked worktree.
     common: PathBuf,
 }
 
-/// Is there a repository in the workspace, and where?
-fn check(root: &Path) -> Result<GitDirectories, String> {
+/// Finds the repository of the workspace.
+fn check(root: &Path) -> Result<GitDirectories, ToolError> {
     let git = root.join(".git");
     let facts = git.symlink_metadata().map_err(|_| {
-        "there is no git repository in the working directory; one further up is not used. Ask the person to run `git init` \
-         here, or start in the repository's own directory."
-            .to_string()
+        ToolError::Failed(
+            "no git repository in the working directory; one further up is not used. Ask the person to run `git init` \
+             here, or start in the repository's own directory."
+                .into(),
+        )
     })?;
     if facts.is_dir() {
         return Ok(GitDirectories { own: git.clone(), common: git });
     }
     if facts.is_symlink() {
-        return Err(
+        return Err(ToolError::Failed(
             "`.git` is a symbolic link, which is not followed; work in the repository's own directory."
                 .into(),
-        );
+        ));
     }
-    // A linked worktree. What stands in the working directory could be forged, so the repository must lie elsewhere, and
-    // its own note of its worktrees must name this one.
+    // A linked worktree. A file in the working directory could be forged, so the repository must lie elsewhere, and its
+    // own list of worktrees must name this one.
     let wrong = || {
-        "`.git` is a file that does not name a worktree of a repository elsewhere (submodules are not handled); work in the \
-         repository's own directory."
-            .to_string()
+        ToolError::Failed(
+            "`.git` is a file that does not name a worktree of a repository elsewhere (submodules are not handled); work \
+             in the repository's own directory."
+                .into(),
+        )
     };
     let text = line_of(&git).ok_or_else(wrong)?;
     let place = text.strip_prefix("gitdir: ").filter(|place| *place == place.trim()).ok_or_else(wrong)?;
@@ -242,8 +255,8 @@ fn check(root: &Path) -> Result<GitDirectories, String> {
     Ok(GitDirectories { own: place, common })
 }
 
-/// The one line of a small file, read as git reads it: only the end of the line is taken off. Blanks at either end are
-/// refused, since not every reader sees them alike.
+/// The one line of a small file, read as git reads it: only the line ending is removed. Spaces at either end are refused,
+/// since not every parser treats them alike.
 fn line_of(path: &Path) -> Option<String> {
     let text = files::read_text(path, 4096, Links::Refuse).ok()?;
     let line = text.strip_suffix('\n').unwrap_or(&text);

@@ -1,12 +1,12 @@
-//! What `git status --porcelain=v2 --branch -z` says.
+//! Parser of `git status --porcelain=v2 --branch -z`.
 
-/// One file that is not as it was committed.
+/// One file that differs from the last commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Change {
     /// Two letters, as git shows them: of the index and of the file; `??` for a file that git does not know.
     pub(super) letters: String,
     pub(super) path: String,
-    /// Where it was before, for renames.
+    /// The path before a rename.
     pub(super) from: Option<String>,
 }
 
@@ -15,7 +15,7 @@ impl Change {
         self.letters == "??"
     }
 
-    /// Is something of it in the index?
+    /// Whether a change of it is in the index.
     pub(super) fn is_staged(&self) -> bool {
         !self.is_untracked() && !self.is_conflict() && !self.letters.starts_with('.')
     }
@@ -24,7 +24,7 @@ impl Change {
         matches!(self.letters.as_str(), "DD" | "AU" | "UD" | "UA" | "DU" | "AA" | "UU")
     }
 
-    /// Is the file as it lies there different from the index?
+    /// Whether the file differs from the index.
     pub(super) fn is_modified(&self) -> bool {
         !self.is_untracked() && !self.is_conflict() && !self.letters.ends_with('.')
     }
@@ -39,7 +39,6 @@ impl Change {
     }
 }
 
-/// The whole answer.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Status {
     /// The branch; none when no branch is checked out.
@@ -53,7 +52,7 @@ pub(super) struct Status {
 }
 
 impl Status {
-    /// Reads the answer; lines of a kind that is not known are left out.
+    /// Parses git's output; lines of an unknown kind are ignored.
     pub(super) fn parse(text: &str) -> Status {
         let mut status = Status::default();
         let mut entries = text.split('\0');
@@ -89,7 +88,7 @@ impl Status {
     fn header(&mut self, text: &str) {
         let (name, value) = text.split_once(' ').unwrap_or((text, ""));
         match name {
-            // Shortened: a long row of digits is taken for a secret by those who keep records.
+            // Shortened: a long row of digits would be redacted as a secret.
             "branch.oid" if value != "(initial)" => {
                 self.head = Some(value.get(..12).unwrap_or(value).to_string());
             }

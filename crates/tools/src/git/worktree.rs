@@ -1,35 +1,32 @@
-//! Worktrees for whoever works beside others: made from the workspace's last commit, and taken back as a patch.
+//! Worktrees for parallel agents: created from the workspace's last commit, and merged back as a patch.
 //!
-//! Limits: what is not committed in the workspace is not in a worktree; a patch of more than 4 MB is refused.
+//! Limits: uncommitted changes of the workspace are not in a worktree; a patch of more than 4 MB is refused.
 
 use super::repository::{Repository, complaint};
 use crate::context::ToolContext;
 use crate::result::ToolError;
 
-/// Makes a worktree at a path of the workspace; one that is there is made anew.
+/// Creates a worktree at a path of the workspace, in place of an existing one.
 ///
 /// # Errors
-/// When the workspace is no repository with a commit, or git fails.
+/// When the workspace is not a repository with a commit, or git fails.
 pub async fn add_worktree(path: &str, context: &ToolContext) -> Result<(), ToolError> {
     let repository = Repository::open(context).await?;
-    // What is not there cannot be removed, and that is fine.
+    // It fails where no worktree exists yet.
     repository.change(&["worktree", "remove", "--force", "--force", path], Vec::new(), &[], context).await?;
     repository.change(&["worktree", "prune"], Vec::new(), &[], context).await?;
     let words = ["worktree", "add", "--quiet", "--force", "--detach", path, "HEAD"];
-    let done = repository.change(&words, Vec::new(), &[], context).await?;
-    if done.code() == Some(0) { Ok(()) } else { Err(complaint(&done)) }
+    repository.change_checked(&words, Vec::new(), &[], context).await?;
+    Ok(())
 }
 
-/// What was changed in a worktree, as a patch. The context's workspace is the worktree.
+/// The changes in a worktree, as a patch. The context's workspace is the worktree.
 ///
 /// # Errors
 /// When git fails, or the patch is too large.
 pub async fn worktree_patch(context: &ToolContext) -> Result<Vec<u8>, ToolError> {
     let repository = Repository::open(context).await?;
-    let done = repository.change(&["add", "--all"], Vec::new(), &[], context).await?;
-    if done.code() != Some(0) {
-        return Err(complaint(&done));
-    }
+    repository.change_checked(&["add", "--all"], Vec::new(), &[], context).await?;
     let words = ["diff", "--cached", "--binary", "--no-color", "--no-ext-diff", "--no-textconv", "HEAD"];
     let done = repository.show(&words, context).await?;
     if done.code() != Some(0) {
@@ -37,15 +34,15 @@ pub async fn worktree_patch(context: &ToolContext) -> Result<Vec<u8>, ToolError>
     }
     let output = &done.outcome.stdout;
     if output.dropped > 0 {
-        return Err(ToolError::Failed("what was changed is more than a patch of 4 MB".into()));
+        return Err(ToolError::Failed("the changes are more than a patch of 4 MB".into()));
     }
     Ok(output.head.iter().chain(&output.tail).copied().collect())
 }
 
-/// Puts a patch into the workspace, all of it or nothing. One that is in it already is left as it is.
+/// Applies a patch to the workspace, all of it or nothing. One that is applied already is left as it is.
 ///
 /// # Errors
-/// When it does not fit, with what git says of it.
+/// When it does not fit, with git's output.
 pub async fn apply_whole(patch: &[u8], context: &ToolContext) -> Result<(), ToolError> {
     if patch.is_empty() {
         return Ok(());
@@ -56,17 +53,16 @@ pub async fn apply_whole(patch: &[u8], context: &ToolContext) -> Result<(), Tool
     if there.code() == Some(0) {
         return Ok(());
     }
-    let done =
-        repository.change(&["apply", "--whitespace=nowarn", "-"], patch.to_vec(), &[], context).await?;
-    if done.code() == Some(0) { Ok(()) } else { Err(complaint(&done)) }
+    repository.change_checked(&["apply", "--whitespace=nowarn", "-"], patch.to_vec(), &[], context).await?;
+    Ok(())
 }
 
-/// Takes a worktree away.
+/// Removes a worktree.
 ///
 /// # Errors
 /// When git fails.
 pub async fn remove_worktree(path: &str, context: &ToolContext) -> Result<(), ToolError> {
     let repository = Repository::open(context).await?;
-    let done = repository.change(&["worktree", "remove", "--force", path], Vec::new(), &[], context).await?;
-    if done.code() == Some(0) { Ok(()) } else { Err(complaint(&done)) }
+    repository.change_checked(&["worktree", "remove", "--force", path], Vec::new(), &[], context).await?;
+    Ok(())
 }

@@ -1,14 +1,15 @@
-//! GitHub's HTTP interface.
+//! GitHub's HTTP API.
 
-use super::{Repository, below};
+use super::repository::{Repository, below};
 use crate::context::ToolContext;
 use crate::result::{Confidence, FROM_WEB, Output, ToolError};
 use crate::tool::Tool;
 use crate::web::get::{self, FetchRequest, Page};
+use crate::web::secrets::may_carry_secrets;
 use async_trait::async_trait;
 use marvin_base::settings::table;
 use marvin_base::truncate;
-use marvin_gate::network::{Destination, Host, Service};
+use marvin_gate::network::{Destination, Service};
 use marvin_gate::{Intent, Touches, secrets};
 use reqwest::Url;
 use reqwest::header::AUTHORIZATION;
@@ -17,25 +18,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
 
-/// Bytes of an answer at most.
 const MAX_RESPONSE_BYTES: u64 = 5_000_000;
-/// How long an answer may take.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// What is searched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum SearchType {
-    /// Repositories.
     #[default]
     Repositories,
-    /// Code.
     Code,
-    /// Issues and pull requests.
     Issues,
-    /// Commits.
     Commits,
-    /// Users and organisations.
     Users,
 }
 
@@ -51,11 +44,9 @@ impl SearchType {
     }
 }
 
-/// Searches GitHub.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GithubSearch;
 
-/// What to search for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SearchInput {
@@ -65,35 +56,25 @@ pub(super) struct SearchInput {
     #[serde(default)]
     search_type: SearchType,
     /// Results at most, 1 to 50.
-    #[serde(default = "ten")]
+    #[serde(default = "crate::schema::count::<10>")]
     max_results: usize,
 }
 
-fn ten() -> usize {
-    10
-}
-
-/// One result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Hit {
-    /// What it is called.
     title: String,
-    /// Where it is.
+    /// Its page on GitHub.
     url: String,
-    /// A few words about it.
+    /// A short description.
     detail: String,
 }
 
-/// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct SearchData {
-    /// The words.
     query: String,
-    /// What was searched for.
     search_type: SearchType,
-    /// How many there are.
+    /// Number of all results.
     total: u64,
-    /// The first of them.
     items: Vec<Hit>,
 }
 
@@ -107,10 +88,7 @@ impl Tool for GithubSearch {
         r#"{"query": "landlock language:rust", "search_type": "repositories", "max_results": 10}"#;
     const FIELDS: &'static [(&'static str, &'static str)] =
         &[("type", "search_type"), ("limit", "max_results")];
-
-    fn touches() -> Touches {
-        Touches::NETWORK
-    }
+    const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &SearchInput, context: &ToolContext) -> Vec<Intent> {
         request(search_address(input, context))
@@ -173,11 +151,9 @@ fn hit(item: &Value, kind: SearchType) -> Hit {
     Hit { title, url: text("/html_url"), detail }
 }
 
-/// Reads one file of a repository.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GithubReadFile;
 
-/// Which file.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ReadInput {
@@ -194,17 +170,13 @@ pub(super) struct ReadInput {
     end: usize,
 }
 
-/// What stands there.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct ReadData {
-    /// The repository.
     repo: String,
-    /// The path.
     path: String,
     /// Whether this is a directory, whose entries are listed.
     #[serde(rename = "folder")]
     directory: bool,
-    /// How many lines the file has.
     lines: usize,
     /// The lines that were asked for.
     content: String,
@@ -221,10 +193,7 @@ impl Tool for GithubReadFile {
         "Read a file of a GitHub repository, whole or a range of lines, or list a directory of it.";
     const EXAMPLE: &'static str = r#"{"repo": "rust-lang/rust", "path": "README.md", "start": 1, "end": 40}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("start_line", "start"), ("end_line", "end")];
-
-    fn touches() -> Touches {
-        Touches::NETWORK
-    }
+    const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &ReadInput, context: &ToolContext) -> Vec<Intent> {
         request(read_address(input, context).map(|(url, _)| url))
@@ -306,7 +275,7 @@ fn read_address(input: &ReadInput, context: &ToolContext) -> Result<(Url, Reposi
     Ok((url, repository))
 }
 
-/// The intent of a request. Without an address there is none, and the call says what is wrong.
+/// The intent of a request. Without a URL there is none, and the call returns the error.
 fn request(url: Result<Url, ToolError>) -> Vec<Intent> {
     let intent = |url: Url| Intent::Request { url: url.into(), service: Some(Service::GithubApi) };
     url.ok().map(intent).into_iter().collect()
@@ -316,9 +285,7 @@ async fn ask(url: &Url, accept: &'static str, context: &ToolContext) -> Result<P
     let mut secret_headers = Vec::new();
     if let Some(token) = context.settings.given(&table::GITHUB_TOKEN) {
         let to = Destination::understand(url.as_str())?;
-        let local = to.host().is_localhost()
-            || matches!(to.host(), Host::Address(address) if address.to_canonical().is_loopback());
-        if !to.is_https() && !local {
+        if !may_carry_secrets(&to) {
             return Err(ToolError::Failed(format!(
                 "the token is sent only over https, and {} is http; tell the person",
                 table::GITHUB_API_URL.key
@@ -334,13 +301,13 @@ async fn ask(url: &Url, accept: &'static str, context: &ToolContext) -> Result<P
     };
     let page = get::page(wanted, context).await?;
     let Some(error) = &page.error else { return Ok(page) };
-    let said: Option<Value> = serde_json::from_slice(&page.bytes).ok();
-    let said = said.as_ref().and_then(|said| said.get("message")?.as_str()).unwrap_or("no message");
-    let mend = match page.status {
+    let body: Option<Value> = serde_json::from_slice(&page.bytes).ok();
+    let message = body.as_ref().and_then(|body| body.get("message")?.as_str()).unwrap_or("no message");
+    let hint = match page.status {
         401 => "The token is wrong; tell the person (github.token).",
         403 | 429 => "The limit may be reached; wait, or tell the person to set github.token.",
         404 => "Check the names; a private repository needs a token (github.token).",
         _ => "Check the arguments.",
     };
-    Err(ToolError::Failed(format!("{error}: {}. {mend}", truncate::line(said, 300).trim_end_matches('.'))))
+    Err(ToolError::Failed(format!("{error}: {}. {hint}", truncate::line(message, 300).trim_end_matches('.'))))
 }

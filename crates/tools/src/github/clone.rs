@@ -1,10 +1,10 @@
 //! Clones of repositories, to search in.
 //!
-//! The gate judges the address, and the name is looked up here; git is told to connect to these addresses and to follow no
-//! redirect. It runs in the box with the network open and only the directory of the clones writable, without the person's
-//! configuration, credentials, hooks, templates, submodules and links.
+//! The gate judges the URL, and the host name is resolved here; git connects to these addresses only and follows no
+//! redirect. It runs in the sandbox with the network open and only the directory of the clones writable, without the
+//! person's configuration, credentials, hooks, templates, submodules and links.
 
-use super::{Repository, below};
+use super::repository::{Repository, below};
 use crate::context::ToolContext;
 use crate::result::{FROM_WEB, Output, ToolError};
 use crate::tool::Tool;
@@ -24,42 +24,32 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// How often a growing clone is measured.
+/// Interval at which a growing clone is measured.
 const MEASURE: Duration = Duration::from_millis(500);
 
-/// Clones a repository.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GithubClone;
 
-/// Which repository.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CloneInput {
     /// The repository, `owner/name`.
     repo: String,
     /// Only the newest commit.
-    #[serde(default = "yes")]
+    #[serde(default = "crate::schema::yes")]
     shallow: bool,
 }
 
-fn yes() -> bool {
-    true
-}
-
-/// Where the clone is.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct CloneData {
-    /// The repository.
     repo: String,
     /// The directory of the clone: relative to the working directory when it lies there.
     path: String,
-    /// The commit that is checked out.
     commit: String,
-    /// Whether it was there already.
+    /// Whether it existed already.
     already: bool,
-    /// Bytes of the clone.
     bytes: u64,
-    /// What contained git.
+    /// The sandbox of git.
     sandbox: String,
 }
 
@@ -71,13 +61,10 @@ impl Tool for GithubClone {
     const DESCRIPTION: &'static str =
         "Clone a GitHub repository into the tools' own directory, to be searched with github_grep.";
     const EXAMPLE: &'static str = r#"{"repo": "rust-lang/log", "shallow": true}"#;
-
-    fn touches() -> Touches {
-        Touches { network: true, ..Touches::STORES }
-    }
+    const TOUCHES: Touches = Touches { network: true, ..Touches::STORES };
 
     fn intents(input: &CloneInput, context: &ToolContext) -> Vec<Intent> {
-        // Without an address the call says what is wrong.
+        // Without a URL the call returns the error.
         let request = |(url, _)| Intent::Request { url, service: Some(Service::GithubClone) };
         address(&input.repo, context).ok().map(request).into_iter().collect()
     }
@@ -103,11 +90,11 @@ impl Tool for GithubClone {
             let line = format!("{repository} was cloned already: {} at {}", data.path, short(&data.commit));
             return Ok(Output { source: FROM_WEB, ..Output::line(line, data) });
         }
-        // Under another name until it is whole.
+        // Under another name until it is complete.
         let part = Part(owner.root().join(format!(".{}-{}", repository.name, ids::short(8))));
         data.sandbox = clone(&url, &part.0, owner.root(), input.shallow, context).await?;
         std::fs::rename(&part.0, &directory).map_err(|error| {
-            ToolError::Failed(format!("the clone cannot be kept as {}: {error}", directory.display()))
+            ToolError::Failed(format!("cannot move the clone to {}: {error}", directory.display()))
         })?;
         data.already = false;
         data.commit = commit_of(&owner, &repository.name);
@@ -126,7 +113,7 @@ fn short(commit: &str) -> String {
     commit.chars().take(12).collect()
 }
 
-/// Where a repository is cloned from.
+/// The URL that a repository is cloned from.
 fn address(repo: &str, context: &ToolContext) -> Result<(String, Repository), ToolError> {
     let repository = Repository::parse(repo, &context.settings)?;
     let name = format!("{}.git", repository.name);
@@ -134,7 +121,7 @@ fn address(repo: &str, context: &ToolContext) -> Result<(String, Repository), To
     Ok((url.into(), repository))
 }
 
-/// The directory of an owner's clones. In a project no part of the way may be a link.
+/// The directory of an owner's clones. In a project no part of the path may be a link.
 pub(super) fn owner_directory(
     repository: &Repository,
     context: &ToolContext,
@@ -150,7 +137,7 @@ pub(super) fn owner_directory(
         return Ok(workspace.inner(&workspace.path(&inside.display().to_string())?)?);
     }
     std::fs::create_dir_all(&directory)
-        .map_err(|error| ToolError::Failed(format!("cannot make {}: {error}", directory.display())))?;
+        .map_err(|error| ToolError::Failed(format!("cannot create {}: {error}", directory.display())))?;
     Ok(Workspace::open(&directory, context.layout.home())?)
 }
 
@@ -164,20 +151,19 @@ fn shown(directory: &Path, context: &ToolContext) -> String {
     inside.unwrap_or(directory).display().to_string()
 }
 
-/// Bytes of a file of references.
 const MAX_REFS_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// A directory that does not stay behind.
+/// A directory that is removed unless it was renamed.
 struct Part(PathBuf);
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // It is not there when all went well.
+        // It was renamed when the clone succeeded.
         std::fs::remove_dir_all(&self.0).ok();
     }
 }
 
-/// Runs git, and says what contained it.
+/// Runs git, and returns the sandbox that it had.
 async fn clone(
     url: &str,
     to: &Path,
@@ -201,11 +187,11 @@ async fn clone(
     let temporary = tempfile::Builder::new()
         .prefix("marvin-")
         .tempdir()
-        .map_err(|error| ToolError::Failed(format!("cannot make a temporary directory: {error}")))?;
+        .map_err(|error| ToolError::Failed(format!("cannot create a temporary directory: {error}")))?;
     let mut child = JudgedCommand::own("git", &[]);
     child.arguments.extend(arguments(&destination, &addresses, shallow).into_iter().map(Into::into));
     child.arguments.extend(["--".into(), destination.url().as_str().into(), to.into()]);
-    // Not in the project, whose own repository git would look at first.
+    // Not in the project, whose own repository git would read first.
     child.directory = Some(temporary.path().to_path_buf());
     child.deadline = deadline;
     child.keep = 16 * 1024;
@@ -237,16 +223,16 @@ async fn clone(
         Ending::Cancelled if context.cancel.is_cancelled() => Err(ToolError::Failed("cancelled".into())),
         Ending::Cancelled => Err(too_large()),
         Ending::Exited(_) | Ending::Signalled(_) | Ending::Crowded => {
-            let said = context.redactor.text(&outcome.stderr.text()).trim().replace('\n', " ");
+            let output = context.redactor.text(&outcome.stderr.text()).trim().replace('\n', " ");
             Err(ToolError::Failed(format!(
                 "git could not clone {url}: {}",
-                truncate::middle_whole(&said, 600)
+                truncate::middle_whole(&output, 600)
             )))
         }
     }
 }
 
-/// What git is told before the address.
+/// Git's arguments before the URL.
 fn arguments(to: &Destination, addresses: &[SocketAddr], shallow: bool) -> Vec<String> {
     let mut settings = vec![
         "core.hooksPath=/dev/null".to_string(),
@@ -281,7 +267,7 @@ fn arguments(to: &Destination, addresses: &[SocketAddr], shallow: bool) -> Vec<S
     arguments
 }
 
-/// Everything that git sees: no configuration, no credentials, nobody to ask, one protocol.
+/// Git's whole environment: no configuration, no credentials, no prompts, one protocol.
 fn environment(to: &Destination, home: &Path) -> BTreeMap<String, String> {
     let path = marvin_base::environment::Environment::of_process();
     let path = path.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin").to_string();
@@ -300,7 +286,7 @@ fn environment(to: &Destination, home: &Path) -> BTreeMap<String, String> {
     )
 }
 
-/// Ends a clone that grows beyond the bound.
+/// Cancels a clone that grows beyond the bound.
 async fn watch(directory: PathBuf, limit: u64, cancel: CancellationToken) {
     loop {
         tokio::time::sleep(MEASURE).await;
@@ -333,8 +319,8 @@ fn size(directory: &Path, limit: u64) -> u64 {
     bytes
 }
 
-/// The commit that a clone has checked out; empty when there is none. A contained program may have changed the clone, so it
-/// is read beneath its owner's directory, where no link leads out, and only a commit is taken for one.
+/// The commit that a clone has checked out; empty when there is none. A sandboxed program may have changed the clone, so it
+/// is read beneath its owner's directory, where no link leads out, and only a commit hash is accepted.
 fn commit_of(owner: &Workspace, name: &str) -> String {
     let read = |inner: &str| {
         let path = owner.path(&format!("{name}/.git/{inner}")).ok()?;

@@ -1,7 +1,7 @@
 //! Searching a clone.
 
-use super::Repository;
 use super::clone::{not_cloned, owner_directory};
+use super::repository::Repository;
 use crate::context::ToolContext;
 use crate::result::{FROM_WEB, Output, ToolError};
 use crate::search::{CodeGrep, GrepData, GrepInput};
@@ -10,14 +10,11 @@ use async_trait::async_trait;
 use marvin_gate::Touches;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 use std::sync::Arc;
 
-/// Searches a clone.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GithubGrep;
 
-/// What to look for, and in which clone.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CloneGrepInput {
@@ -29,12 +26,8 @@ pub(super) struct CloneGrepInput {
     #[serde(default)]
     glob_filter: String,
     /// Matches at most.
-    #[serde(default = "thirty")]
+    #[serde(default = "crate::schema::count::<30>")]
     max_results: usize,
-}
-
-fn thirty() -> usize {
-    30
 }
 
 #[async_trait]
@@ -45,10 +38,7 @@ impl Tool for GithubGrep {
     const DESCRIPTION: &'static str = "Search the files of a repository that github_clone cloned.";
     const EXAMPLE: &'static str = r#"{"repo": "rust-lang/log", "pattern": "fn\\s+set_logger", "glob_filter": "*.rs", "max_results": 30}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("glob", "glob_filter"), ("query", "pattern")];
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     async fn call(
         &self,
@@ -63,12 +53,7 @@ impl Tool for GithubGrep {
         }
         let clone = owner.inner(&path)?;
         let glob = if input.glob_filter.trim().is_empty() { "*" } else { input.glob_filter.trim() };
-        let wanted: GrepInput = serde_json::from_value(json!({
-            "pattern": input.pattern,
-            "glob_filter": glob,
-            "max_results": input.max_results.clamp(1, 500),
-        }))
-        .map_err(|error| ToolError::Usage(error.to_string()))?;
+        let wanted = GrepInput::everywhere(input.pattern, glob.to_string(), input.max_results.clamp(1, 500));
         let inside = ToolContext { workspace: Some(Arc::new(clone)), ..context.clone() };
         let output = CodeGrep.call(wanted, &inside).await?;
         Ok(Output { source: FROM_WEB, ..output })

@@ -1,16 +1,18 @@
-//! The small patch language of notes: blocks that replace, insert and delete lines by their numbers.
+//! The patch language of notes: blocks that replace, insert and delete lines by their numbers.
 //!
-//! All numbers are those of the text before the patch, so that blocks need not know of each other; two that touch the
-//! same line are refused.
+//! All numbers refer to the text before the patch, so that blocks do not depend on each other; two that touch the same
+//! line are refused.
+
+use crate::result::ToolError;
 
 /// One change of a run of lines.
 #[derive(Debug, PartialEq, Eq)]
 struct Block<'a> {
     /// The first line, from 0.
     at: usize,
-    /// How many lines go.
+    /// Number of lines that are removed.
     gone: usize,
-    /// The lines that come.
+    /// Lines that are inserted.
     fresh: Vec<&'a str>,
 }
 
@@ -20,8 +22,8 @@ pub(super) fn are(patch: &str) -> bool {
     first.is_some_and(|line| matches!(line.split_whitespace().next(), Some("REPLACE" | "INSERT" | "DELETE")))
 }
 
-/// The text with every block put in.
-pub(super) fn apply(text: &str, patch: &str) -> Result<String, String> {
+/// Applies every block.
+pub(super) fn apply(text: &str, patch: &str) -> Result<String, ToolError> {
     let mut lines: Vec<&str> = text.lines().collect();
     let mut blocks = parse(patch, lines.len())?;
     blocks.sort_by_key(|block| (block.at, block.gone));
@@ -29,7 +31,7 @@ pub(super) fn apply(text: &str, patch: &str) -> Result<String, String> {
         if let [one, other] = pair
             && (one.at + one.gone > other.at || (one.at == other.at && one.gone == other.gone))
         {
-            return Err(format!("two blocks change line {}; put them together", other.at + 1));
+            return Err(wrong(format!("two blocks change line {}; put them together", other.at + 1)));
         }
     }
     for block in blocks.iter().rev() {
@@ -43,7 +45,11 @@ pub(super) fn apply(text: &str, patch: &str) -> Result<String, String> {
     Ok(new)
 }
 
-fn parse(patch: &str, count: usize) -> Result<Vec<Block<'_>>, String> {
+fn wrong(problem: impl std::fmt::Display) -> ToolError {
+    ToolError::Usage(format!("{problem}."))
+}
+
+fn parse(patch: &str, count: usize) -> Result<Vec<Block<'_>>, ToolError> {
     let lines: Vec<&str> = patch.lines().collect();
     lines
         .split(|line| line.trim_end() == "---")
@@ -52,38 +58,40 @@ fn parse(patch: &str, count: usize) -> Result<Vec<Block<'_>>, String> {
         .collect()
 }
 
-fn read<'a>(lines: &[&'a str], count: usize) -> Result<Block<'a>, String> {
+fn read<'a>(lines: &[&'a str], count: usize) -> Result<Block<'a>, ToolError> {
     let skipped = lines.iter().take_while(|line| line.trim().is_empty()).count();
     let (head, fresh) = match lines.get(skipped..) {
         Some([head, fresh @ ..]) => (*head, fresh.to_vec()),
-        _ => return Err("a block has no lines".into()),
+        _ => return Err(wrong("a block has no lines")),
     };
     let words: Vec<&str> = head.split_whitespace().collect();
     let number = |word: &str| {
         let read = word.parse::<usize>().ok().filter(|number| *number > 0);
-        read.ok_or_else(|| format!("`{head}`: `{word}` is no line number (they begin at 1)"))
+        read.ok_or_else(|| wrong(format!("`{head}`: `{word}` is not a line number (they begin at 1)")))
     };
     let within = |at: usize, gone: usize| {
         if at.saturating_add(gone) <= count + 1 {
             Ok(at - 1)
         } else {
-            Err(format!("`{head}`: the note has only {count} lines"))
+            Err(wrong(format!("`{head}`: the note has only {count} lines")))
         }
     };
     match words.as_slice() {
         ["REPLACE", at] => Ok(Block { at: within(number(at)?, 1)?, gone: 1, fresh }),
-        ["INSERT", at] if fresh.is_empty() => Err(format!("`INSERT {at}` is followed by no lines")),
+        ["INSERT", at] if fresh.is_empty() => Err(wrong(format!("`INSERT {at}` is followed by no lines"))),
         ["INSERT", at] => Ok(Block { at: within(number(at)?, 0)?, gone: 0, fresh }),
         ["DELETE", at, rest @ ..] if rest.len() <= 1 => {
             if fresh.iter().any(|line| !line.trim().is_empty()) {
-                return Err(format!(
+                return Err(wrong(format!(
                     "`{head}` is followed by lines; to put lines in their place use REPLACE"
-                ));
+                )));
             }
             let gone = rest.first().map_or(Ok(1), |word| number(word))?;
             Ok(Block { at: within(number(at)?, gone)?, gone, fresh: Vec::new() })
         }
-        _ => Err(format!("`{head}`: a block begins with `REPLACE n`, `INSERT n` or `DELETE n [count]`")),
+        _ => {
+            Err(wrong(format!("`{head}`: a block begins with `REPLACE n`, `INSERT n` or `DELETE n [count]`")))
+        }
     }
 }
 
@@ -118,9 +126,9 @@ mod tests {
             ("REPLACE 5\nx", "only 4 lines"),
             ("INSERT 6\nx", "only 4 lines"),
             ("DELETE 3 3", "only 4 lines"),
-            ("DELETE 0", "no line number"),
-            ("REPLACE x\ny", "no line number"),
-            ("DELETE 99999999999999999999", "no line number"),
+            ("DELETE 0", "not a line number"),
+            ("REPLACE x\ny", "not a line number"),
+            ("DELETE 99999999999999999999", "not a line number"),
             ("DELETE 1 18446744073709551615", "only 4 lines"),
             ("INSERT 2", "followed by no lines"),
             ("DELETE 2\nx", "use REPLACE"),
@@ -129,7 +137,7 @@ mod tests {
             ("REPLACE 2 3\na", "a block begins with"),
             ("DELETE 1\n---\nMOVE 2", "a block begins with"),
         ] {
-            let error = apply("1\n2\n3\n4\n", patch).expect_err(patch);
+            let error = apply("1\n2\n3\n4\n", patch).expect_err(patch).to_string();
             assert!(error.contains(said), "{patch}: {error}");
         }
     }

@@ -1,7 +1,7 @@
-//! Notes by their lines: reading some of them, changing some of them.
+//! Reading and changing lines of notes.
 
 use super::blocks;
-use super::{existing, folder, project_note};
+use super::{existing, notes_directory, project_note};
 use crate::context::ToolContext;
 use crate::files::{MAX_FILE_BYTES, Range, numbered};
 use crate::patch;
@@ -12,38 +12,28 @@ use marvin_gate::{Change, Intent, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Reads lines of a note.
 #[derive(Debug, Clone, Copy)]
 pub struct FileReadLines;
 
-/// Which lines.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadLinesInput {
-    /// Path below the notes folder; `.md` is added when there is no extension.
+    /// Path below the notes directory; `.md` is added to a name without extension.
     path: String,
     /// First line to show, from 1.
-    #[serde(default = "one")]
+    #[serde(default = "crate::schema::count::<1>")]
     start: usize,
     /// Last line to show, inclusive; 0 for the last one.
     #[serde(default)]
     end: usize,
 }
 
-fn one() -> usize {
-    1
-}
-
-/// What was read.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ReadLinesData {
-    /// The note, below its folder.
+    /// Path below the notes directory.
     path: String,
-    /// How many lines it has.
     lines: usize,
-    /// The first line shown.
     start: usize,
-    /// The last line shown.
     end: usize,
 }
 
@@ -54,10 +44,7 @@ impl Tool for FileReadLines {
     const NAME: &'static str = "file_read_lines";
     const DESCRIPTION: &'static str = "Read lines of a note, with their numbers.";
     const EXAMPLE: &'static str = r#"{"path": "ideas/garden", "start": 1, "end": 40}"#;
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     fn intents(input: &ReadLinesInput, context: &ToolContext) -> Vec<Intent> {
         project_note(&input.path, context).map(|path| Intent::Read { path }).into_iter().collect()
@@ -68,12 +55,11 @@ impl Tool for FileReadLines {
         input: ReadLinesInput,
         context: &ToolContext,
     ) -> Result<Output<ReadLinesData>, ToolError> {
-        let notes = folder(context, false)?;
+        let notes = notes_directory(context, false)?;
         let path = existing(&notes, &input.path)?;
         let text = notes.read_to_string(&path, MAX_FILE_BYTES)?;
-        let range =
-            Range::clamp_to_text(&text, input.start, if input.end == 0 { usize::MAX } else { input.end })
-                .map_err(|error| ToolError::Usage(format!("`{path}` {error}.")))?;
+        let end = if input.end == 0 { usize::MAX } else { input.end };
+        let range = Range::clamp_to_text(&path, &text, input.start, end)?;
         let Range { total, first, last } = range;
         let head = format!("{path} ({total} lines) [showing {first}-{last}]");
         let data = ReadLinesData { path: path.to_string(), lines: total, start: first, end: last };
@@ -82,35 +68,29 @@ impl Tool for FileReadLines {
     }
 }
 
-/// Changes lines of a note.
 #[derive(Debug, Clone, Copy)]
 pub struct FileApplyPatch;
 
-/// Which note, and how it changes.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ApplyInput {
-    /// Path below the notes folder; `.md` is added when there is no extension.
+    /// Path below the notes directory; `.md` is added to a name without extension.
     path: String,
-    /// The hunks of a unified diff; or blocks with a line `---` between them, each beginning with `REPLACE n` (line n gives
-    /// way to the lines that follow), `INSERT n` (they come before line n) or `DELETE n [count]`. Line numbers are those of
+    /// The hunks of a unified diff; or blocks with a line `---` between them, each beginning with `REPLACE n` (the lines
+    /// that follow replace line n), `INSERT n` (they come before line n) or `DELETE n [count]`. Line numbers are those of
     /// the note as it is now.
     patch: String,
-    /// Only say what would come of it.
+    /// Only show the result.
     #[serde(default)]
     dry_run: bool,
 }
 
-/// What was changed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ApplyData {
-    /// The note, below its folder.
+    /// Path below the notes directory.
     path: String,
-    /// Whether it was only tried.
     dry_run: bool,
-    /// Its lines before.
     lines_before: usize,
-    /// Its lines after.
     lines_after: usize,
 }
 
@@ -123,14 +103,11 @@ impl Tool for FileApplyPatch {
         DELETE n [count], with a line `---` between blocks.";
     const EXAMPLE: &'static str =
         r#"{"path": "ideas/garden", "patch": "REPLACE 2\n- peas\n---\nDELETE 5 2", "dry_run": false}"#;
-
-    fn touches() -> Touches {
-        Touches::STORES
-    }
+    const TOUCHES: Touches = Touches::STORES;
 
     fn intents(input: &ApplyInput, context: &ToolContext) -> Vec<Intent> {
         let path = project_note(&input.path, context);
-        // What does not fit is answered with the text that is there.
+        // A patch that does not fit is answered with text of the note, so this reads too.
         path.into_iter()
             .flat_map(|path| [Intent::Write { path: path.clone() }, Intent::Read { path }])
             .collect()
@@ -140,11 +117,11 @@ impl Tool for FileApplyPatch {
         if input.patch.trim().is_empty() {
             return Err(ToolError::Usage("file_apply_patch needs `patch`: what to change.".into()));
         }
-        let notes = folder(context, false)?;
+        let notes = notes_directory(context, false)?;
         let path = existing(&notes, &input.path)?;
         let old = notes.read_to_string(&path, MAX_FILE_BYTES)?;
         let new = if blocks::are(&input.patch) {
-            blocks::apply(&old, &input.patch).map_err(|error| ToolError::Usage(format!("{error}.")))?
+            blocks::apply(&old, &input.patch)?
         } else {
             patch::apply_to_text(&old, &input.patch)?
         };

@@ -1,20 +1,19 @@
 //! Notes: the person's own in conversation, the project's while coding.
 //!
-//! An agent that codes must not carry knowledge from run to run in the person's notes, so its notes stay in the project.
-//! Both folders are opened like a workspace: no note path leads out of them. In the project no part of the way to the
-//! folder may be a link, since the folder's own closed places (`.git`, the record) would not be known beyond it.
+//! A coding agent must not carry knowledge from run to run in the person's notes, so its notes stay in the project. Both
+//! directories are opened like a workspace: no note path leads out of them. In the project no part of the path may be a
+//! link, since the protected files of another place (`.git`, the record) would not be known.
 
 mod blocks;
-mod folders;
+mod directories;
 mod lines;
 
 use crate::context::ToolContext;
 use crate::files::MAX_FILE_BYTES;
-use crate::registry::Mode;
 use crate::result::{Output, ToolError};
 use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
-pub use folders::{NotesLs, NotesMkdir};
+pub use directories::{NotesLs, NotesMkdir};
 pub use lines::{FileApplyPatch, FileReadLines};
 use marvin_gate::{Entry, Intent, Touches, Workspace, WorkspacePath};
 use schemars::JsonSchema;
@@ -22,11 +21,10 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where the project's notes lie in the workspace.
+/// The project's notes directory in the workspace.
 const PROJECT_NOTES: &str = ".marvin/notes";
 
-/// The tools of this family.
-pub(crate) fn tools(_mode: Mode) -> Vec<Arc<dyn DynTool>> {
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     vec![
         Arc::new(WriteNote),
         Arc::new(ReadNote),
@@ -37,15 +35,13 @@ pub(crate) fn tools(_mode: Mode) -> Vec<Arc<dyn DynTool>> {
     ]
 }
 
-/// Writes a note.
 #[derive(Debug, Clone, Copy)]
 pub struct WriteNote;
 
-/// Which note, and what it says.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WriteNoteInput {
-    /// Path below the notes folder; `.md` is added when there is no extension.
+    /// Path below the notes directory; `.md` is added to a name without extension.
     path: String,
     /// The text.
     #[serde(default)]
@@ -55,14 +51,12 @@ pub struct WriteNoteInput {
     append: bool,
 }
 
-/// What was written.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WriteNoteData {
-    /// The note, below its folder.
+    /// Path below the notes directory.
     path: String,
-    /// The notes folder.
+    /// The notes directory.
     folder: String,
-    /// How many bytes were written.
     bytes: usize,
 }
 
@@ -72,13 +66,10 @@ impl Tool for WriteNote {
     type Data = WriteNoteData;
     const NAME: &'static str = "write_note";
     const DESCRIPTION: &'static str =
-        "Write a note (Markdown) into the notes folder; replaces the note unless append is true.";
+        "Write a note (Markdown) into the notes directory; replaces the note unless append is true.";
     const EXAMPLE: &'static str =
         r##"{"path": "ideas/garden", "content": "# Garden\n- beans\n", "append": false}"##;
-
-    fn touches() -> Touches {
-        Touches::STORES
-    }
+    const TOUCHES: Touches = Touches::STORES;
 
     fn intents(input: &WriteNoteInput, context: &ToolContext) -> Vec<Intent> {
         project_note(&input.path, context).map(|path| Intent::Write { path }).into_iter().collect()
@@ -92,44 +83,40 @@ impl Tool for WriteNote {
         if input.content.is_empty() {
             return Err(ToolError::Usage("write_note needs `content`: the text of the note.".into()));
         }
-        let folder = folder(context, true)?;
-        let path = note_path(&folder, &input.path)?;
+        let notes = notes_directory(context, true)?;
+        let path = note_path(&notes, &input.path)?;
         let bytes = input.content.as_bytes();
-        let done = match (folder.exists(&path), input.append) {
-            (false, _) => folder.create_new(&path, bytes).map(|()| "Wrote"),
-            (true, true) => folder.append(&path, bytes).map(|()| "Appended to"),
-            (true, false) => folder.replace(&path, bytes).map(|()| "Replaced"),
+        let done = match (notes.exists(&path), input.append) {
+            (false, _) => notes.create_new(&path, bytes).map(|()| "Wrote"),
+            (true, true) => notes.append(&path, bytes).map(|()| "Appended to"),
+            (true, false) => notes.replace(&path, bytes).map(|()| "Replaced"),
         }?;
-        let place = folder.root().join(path.as_path());
+        let place = notes.root().join(path.as_path());
         Ok(Output::line(
             format!("{done} note {} ({} bytes)", place.display(), bytes.len()),
             WriteNoteData {
                 path: path.to_string(),
-                folder: folder.root().display().to_string(),
+                folder: notes.root().display().to_string(),
                 bytes: bytes.len(),
             },
         ))
     }
 }
 
-/// Reads a note.
 #[derive(Debug, Clone, Copy)]
 pub struct ReadNote;
 
-/// Which note.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReadNoteInput {
-    /// Path below the notes folder; `.md` is added when there is no extension.
+    /// Path below the notes directory; `.md` is added to a name without extension.
     path: String,
 }
 
-/// What was read.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ReadNoteData {
-    /// The note, below its folder.
+    /// Path below the notes directory.
     path: String,
-    /// Its size.
     bytes: usize,
 }
 
@@ -138,12 +125,9 @@ impl Tool for ReadNote {
     type Input = ReadNoteInput;
     type Data = ReadNoteData;
     const NAME: &'static str = "read_note";
-    const DESCRIPTION: &'static str = "Read a note from the notes folder.";
+    const DESCRIPTION: &'static str = "Read a note from the notes directory.";
     const EXAMPLE: &'static str = r#"{"path": "ideas/garden"}"#;
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     fn intents(input: &ReadNoteInput, context: &ToolContext) -> Vec<Intent> {
         project_note(&input.path, context).map(|path| Intent::Read { path }).into_iter().collect()
@@ -154,34 +138,34 @@ impl Tool for ReadNote {
         input: ReadNoteInput,
         context: &ToolContext,
     ) -> Result<Output<ReadNoteData>, ToolError> {
-        let folder = folder(context, false)?;
-        let path = existing(&folder, &input.path)?;
-        let text = folder.read_to_string(&path, MAX_FILE_BYTES)?;
+        let notes = notes_directory(context, false)?;
+        let path = existing(&notes, &input.path)?;
+        let text = notes.read_to_string(&path, MAX_FILE_BYTES)?;
         let data = ReadNoteData { path: path.to_string(), bytes: text.len() };
         Ok(Output::new(format!("Read note {path}"), text, data).of_file())
     }
 }
 
-/// The path of a note that must be there.
-fn existing(folder: &Workspace, text: &str) -> Result<WorkspacePath, ToolError> {
-    let path = note_path(folder, text)?;
-    if folder.exists(&path) {
+/// The path of a note that must exist.
+fn existing(notes: &Workspace, text: &str) -> Result<WorkspacePath, ToolError> {
+    let path = note_path(notes, text)?;
+    if notes.exists(&path) {
         return Ok(path);
     }
     let names: Vec<String> =
-        folder.read_dir(&path.parent()).unwrap_or_default().into_iter().take(20).map(name_of).collect();
+        notes.read_dir(&path.parent()).unwrap_or_default().into_iter().take(20).map(name_of).collect();
     Err(ToolError::Failed(format!(
-        "there is no note `{path}`. In its folder: {}",
+        "the note `{path}` does not exist. In its directory: {}",
         if names.is_empty() { "nothing".into() } else { names.join(", ") }
     )))
 }
 
-/// A name for lists; folders end in `/`.
+/// A name for lists; directories end in `/`.
 fn name_of(entry: Entry) -> String {
     if entry.directory { format!("{}/", entry.name) } else { entry.name }
 }
 
-/// Where a note of the project lies in the workspace, for the gate; `None` for the person's own notes.
+/// The workspace path of a project note, for the gate; `None` for the person's own notes.
 fn project_note(path: &str, context: &ToolContext) -> Option<String> {
     if !context.coding || context.workspace.is_none() {
         return None;
@@ -191,8 +175,8 @@ fn project_note(path: &str, context: &ToolContext) -> Option<String> {
     Some(if absolute { path.to_string() } else { format!("{PROJECT_NOTES}/{path}") })
 }
 
-/// The notes folder of this mode, open.
-fn folder(context: &ToolContext, make: bool) -> Result<Workspace, ToolError> {
+/// Opens the notes directory of this mode.
+fn notes_directory(context: &ToolContext, make: bool) -> Result<Workspace, ToolError> {
     if let (true, Some(workspace)) = (context.coding, &context.workspace) {
         let path = workspace.path(PROJECT_NOTES)?;
         if !make && !workspace.exists(&path) {
@@ -203,7 +187,7 @@ fn folder(context: &ToolContext, make: bool) -> Result<Workspace, ToolError> {
     let place = context.layout.notes(context.coding);
     if make {
         std::fs::create_dir_all(&place)
-            .map_err(|error| ToolError::Failed(format!("cannot make {}: {error}", place.display())))?;
+            .map_err(|error| ToolError::Failed(format!("cannot create {}: {error}", place.display())))?;
     } else if !place.is_dir() {
         return Err(none(&place));
     }
@@ -211,14 +195,14 @@ fn folder(context: &ToolContext, make: bool) -> Result<Workspace, ToolError> {
 }
 
 fn none(place: &Path) -> ToolError {
-    ToolError::Failed(format!("there are no notes yet ({} does not exist)", place.display()))
+    ToolError::Failed(format!("no notes yet ({} does not exist)", place.display()))
 }
 
-fn note_path(folder: &Workspace, text: &str) -> Result<WorkspacePath, ToolError> {
-    let path = folder.path(text)?;
+fn note_path(notes: &Workspace, text: &str) -> Result<WorkspacePath, ToolError> {
+    let path = notes.path(text)?;
     if path.as_str() == "." {
-        return Err(ToolError::Usage("name a note, not the folder.".into()));
+        return Err(ToolError::Usage("name a note, not the directory.".into()));
     }
     let has_extension = path.as_path().extension().is_some();
-    Ok(if has_extension { path } else { folder.path(&format!("{path}.md"))? })
+    Ok(if has_extension { path } else { notes.path(&format!("{path}.md"))? })
 }

@@ -1,10 +1,11 @@
 //! Changing files that exist: one exact replacement, or a whole patch.
 //!
 //! Models that were trained on patches send patches, whatever the schema says; so `apply_patch` takes the seed's three
-//! fields, and also Codex patches and unified diffs, which may make, delete and move files too. A patch over several files
-//! is applied whole or not at all: every new text is computed before the first is written, and the workspace writes all
-//! of them or none ([`Workspace::change`]).
+//! fields, and also Codex patches and unified diffs, which may create, delete and move files too. A patch over several
+//! files is applied whole or not at all: every new text is computed before the first is written, and the workspace writes
+//! all of them or none ([`Workspace::change`]).
 
+mod error;
 mod hunk;
 mod nearest;
 mod parse;
@@ -12,10 +13,10 @@ mod unified;
 
 use crate::context::ToolContext;
 use crate::files::MAX_FILE_BYTES;
-use crate::registry::{Mode, coding};
 use crate::result::{Output, ToolError};
 use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
+use error::PatchError;
 use hunk::Hunk;
 use marvin_base::redact::{Redactor, Scope};
 use marvin_gate::{Change, Intent, Refusal, RefusalKind, Touches, Workspace, WorkspacePath};
@@ -24,19 +25,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The name of [`ApplyPatch`].
 pub const APPLY_PATCH: &str = "apply_patch";
 
-/// The tools of this family.
-pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
-    coding(mode, [Arc::new(ApplyPatch)])
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
+    vec![Arc::new(ApplyPatch)]
 }
 
-/// Changes files.
 #[derive(Debug, Clone, Copy)]
 pub struct ApplyPatch;
 
-/// A replacement in one file, or a patch.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PatchInput {
@@ -53,28 +50,19 @@ pub struct PatchInput {
     patch: Option<String>,
 }
 
-/// What was changed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct PatchData {
-    /// File by file.
     files: Vec<FileChange>,
 }
 
-/// What was changed in one file.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FileChange {
-    /// The file.
     path: String,
-    /// Whether it was not there before.
     new_file: bool,
-    /// Whether it is gone.
     deleted: bool,
-    /// Where it was moved to.
     #[serde(skip_serializing_if = "Option::is_none")]
     moved_to: Option<String>,
-    /// Its lines before.
     lines_before: usize,
-    /// Its lines after.
     lines_after: usize,
 }
 
@@ -88,7 +76,6 @@ struct Edit {
 }
 
 impl Edit {
-    /// The steps that make it so.
     fn changes(&self) -> Vec<Change> {
         let (path, bytes) = (self.path.clone(), self.new.clone().unwrap_or_default().into_bytes());
         let expected = self.old.clone().map(String::into_bytes);
@@ -132,13 +119,10 @@ impl Tool for ApplyPatch {
         ("old_string", "old_str"),
         ("new_string", "new_str"),
     ];
-
-    fn touches() -> Touches {
-        Touches::WRITES
-    }
+    const TOUCHES: Touches = Touches::WRITES;
 
     fn intents(input: &PatchInput, context: &ToolContext) -> Vec<Intent> {
-        // A patch that does not fit is answered with the text that is there: changing a file is reading it too.
+        // A patch that does not fit is answered with text of the file, so changing a file reads it too.
         let touch = |path: &str| {
             let there =
                 |workspace: &Workspace| workspace.path(path).is_ok_and(|path| workspace.exists(&path));
@@ -147,7 +131,7 @@ impl Tool for ApplyPatch {
             std::iter::once(Intent::Write { path: path.to_string() }).chain(read)
         };
         match files_of(input) {
-            // A patch that cannot be read writes nothing; the call says what is wrong with it.
+            // A patch that cannot be parsed writes nothing; the call returns the error.
             Some(files) => {
                 files.unwrap_or_default().iter().flat_map(FilePatch::paths).flat_map(touch).collect()
             }
@@ -159,8 +143,7 @@ impl Tool for ApplyPatch {
         let workspace = context.workspace()?;
         let edits = match files_of(&input) {
             Some(files) => {
-                let files = files.map_err(|error| ToolError::Usage(format!("{error}.")))?;
-                files.iter().map(|file| edit(file, workspace, context)).collect::<Result<Vec<_>, _>>()?
+                files?.iter().map(|file| edit(file, workspace, context)).collect::<Result<Vec<_>, _>>()?
             }
             None => vec![replacement(&input, workspace, context)?],
         };
@@ -179,7 +162,7 @@ impl Tool for ApplyPatch {
     }
 }
 
-/// Refuses a change that would write the placeholder of a secret over the secret, which the model was not shown.
+/// Refuses a change that would write the placeholder of a secret over the secret, which the model did not see.
 fn refuse_placeholders(edit: &Edit, redactor: &Redactor) -> Result<(), ToolError> {
     const PLACEHOLDER: &str = "[REDACTED:";
     let (Some(old), Some(new)) = (&edit.old, &edit.new) else { return Ok(()) };
@@ -195,7 +178,7 @@ fn refuse_placeholders(edit: &Edit, redactor: &Redactor) -> Result<(), ToolError
 }
 
 /// The files of a patch, if the input is one.
-fn files_of(input: &PatchInput) -> Option<Result<Vec<FilePatch>, String>> {
+fn files_of(input: &PatchInput) -> Option<Result<Vec<FilePatch>, PatchError>> {
     let patch = input.patch.as_deref().filter(|patch| !patch.trim().is_empty())?;
     let path = Some(input.path.as_str()).filter(|path| !path.is_empty());
     Some(parse::parse(patch, path))
@@ -203,8 +186,8 @@ fn files_of(input: &PatchInput) -> Option<Result<Vec<FilePatch>, String>> {
 
 fn edit(file: &FilePatch, workspace: &Workspace, context: &ToolContext) -> Result<Edit, ToolError> {
     let path = open(file.path(), workspace, context)?;
-    let exists = |path: &WorkspacePath, mend: &str| {
-        Refusal::new(RefusalKind::Exists, format!("`{path}` exists already; nothing was changed"), mend)
+    let exists = |path: &WorkspacePath, hint: &str| {
+        Refusal::new(RefusalKind::Exists, format!("`{path}` exists already; nothing was changed"), hint)
     };
     let apply = |old: &str, hunks: &[Hunk]| {
         hunk::apply(old, hunks)
@@ -231,7 +214,7 @@ fn edit(file: &FilePatch, workspace: &Workspace, context: &ToolContext) -> Resul
         }
         FilePatch::Delete { hunks, .. } => {
             let old = workspace.read_to_string(&path, MAX_FILE_BYTES)?;
-            // A diff shows all that goes; a file that holds more than that is not the one that was meant.
+            // A diff shows every deleted line; a file that holds more is not the one that was meant.
             if !hunks.is_empty() && !apply(&old, hunks)?.is_empty() {
                 return Err(ToolError::Failed(format!(
                     "`{path}` holds lines that the patch does not show, so it is not deleted. Nothing was changed; read it again."
@@ -253,7 +236,7 @@ fn replacement(input: &PatchInput, workspace: &Workspace, context: &ToolContext)
     let path = open(&input.path, workspace, context)?;
     let old = workspace.read_to_string(&path, MAX_FILE_BYTES)?;
     let (mut wanted, mut fresh) = (input.old_str.clone(), input.new_str.clone());
-    // Models write plain line feeds; a file from Windows is met on its own terms.
+    // Models write plain line feeds; in a file from Windows they stand for its own line endings.
     if !old.contains(&wanted) && old.contains("\r\n") {
         let windows = |text: &str| text.replace("\r\n", "\n").replace('\n', "\r\n");
         (wanted, fresh) = (windows(&wanted), windows(&fresh));
@@ -276,13 +259,12 @@ fn replacement(input: &PatchInput, workspace: &Workspace, context: &ToolContext)
     }
 }
 
-/// The text with a patch put in, which may speak of one file only, whatever it calls it.
+/// Applies a patch of one file, whatever its name, to a text.
 ///
 /// # Errors
-/// What is wrong with the patch, or what does not fit.
+/// When the patch is malformed or does not fit.
 pub fn apply_to_text(text: &str, patch: &str) -> Result<String, ToolError> {
-    let files = parse::parse(patch, Some("note")).map_err(|error| ToolError::Usage(format!("{error}.")))?;
-    match files.as_slice() {
+    match parse::parse(patch, Some("note"))?.as_slice() {
         [FilePatch::Update { hunks, moved: None, .. }] => hunk::apply(text, hunks)
             .map_err(|error| ToolError::Failed(format!("{error}\nNothing was changed."))),
         _ => Err(ToolError::Usage(
@@ -291,10 +273,10 @@ pub fn apply_to_text(text: &str, patch: &str) -> Result<String, ToolError> {
     }
 }
 
-/// So often an old text is counted.
+/// Occurrences of an old text that are counted.
 const COUNTED: usize = 100;
 
-/// How often a text occurs, places that overlap included: of two such places neither is the one that was meant.
+/// How often a text occurs, overlaps included: of two overlapping ones neither is the one that was meant.
 fn occurrences(text: &str, wanted: &str) -> usize {
     let step = wanted.chars().next().map_or(1, char::len_utf8);
     let mut rest = text;

@@ -1,9 +1,9 @@
-//! What stands nearest to a text that was not found, so that the next attempt can be right.
+//! The nearest lines to a text that was not found, so that the next attempt can be right.
 
 use similar::TextDiff;
 use std::collections::BTreeSet;
 
-/// Lines of the wanted text that are looked for, and words of a line.
+/// Lines of the wanted text that are compared, and words of a line.
 const LINES: usize = 40;
 const PIECES: usize = 500;
 /// Windows that are compared closely.
@@ -30,7 +30,7 @@ pub(super) fn describe(file: &[&str], wanted: &[&str]) -> String {
     format!("Nearest in the file:\n{}", shown.join("\n"))
 }
 
-/// Where the nearest window begins, and its length.
+/// Start and length of the nearest window.
 fn nearest(file: &[&str], wanted: &[&str]) -> Option<(usize, usize)> {
     let wanted = wanted.get(..LINES).unwrap_or(wanted);
     let length = wanted.len().clamp(1, file.len().max(1));

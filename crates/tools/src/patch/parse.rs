@@ -1,35 +1,31 @@
-//! Two patch languages, read strictly: Codex patches here, unified diffs in [`unified`](super::unified).
+//! A strict parser of two patch languages: Codex patches here, unified diffs in [`unified`](super::unified).
 //!
-//! Whatever does not fit the language is an error with its line, and nothing is guessed: a patch that was cut off must
-//! not be applied by half.
+//! A line that does not fit the language is an error, and nothing is guessed: a truncated patch must not be applied by half.
 
+use super::error::{PatchError, malformed};
 use super::hunk::{Hunk, Kind};
 use super::unified;
 
-/// What a patch does to one file.
+const BEGIN: &str = "*** Begin Patch";
+const END: &str = "*** End Patch";
+const END_OF_FILE: &str = "*** End of File";
+
+/// The changes of a patch to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FilePatch {
-    /// Makes it.
     Add {
-        /// Which.
         path: String,
-        /// With this text.
         content: String,
     },
-    /// Changes it.
     Update {
-        /// Which.
         path: String,
-        /// How; may be empty when it is only moved.
+        /// May be empty when the file is only moved.
         hunks: Vec<Hunk>,
-        /// Where to.
         moved: Option<String>,
     },
-    /// Deletes it.
     Delete {
-        /// Which.
         path: String,
-        /// What stood in it; none when the patch does not say.
+        /// The deleted content; none when the patch does not show it.
         hunks: Vec<Hunk>,
     },
 }
@@ -57,35 +53,37 @@ impl FilePatch {
         std::iter::once(self.path()).chain(moved)
     }
 
-    /// Says it if this changes nothing.
-    fn changes_something(&self) -> Result<(), String> {
+    /// Refuses a patch that changes nothing.
+    fn changes_something(&self) -> Result<(), PatchError> {
         let FilePatch::Update { path, hunks, moved: None } = self else { return Ok(()) };
         if hunks.iter().all(|hunk| hunk.lines.is_empty()) {
-            return Err(format!("the patch changes nothing in `{path}`: it has no hunks"));
+            return Err(malformed(format!("the patch changes nothing in `{path}`: it has no hunks")));
         }
         let kept = |hunk: &Hunk| hunk.lines.iter().all(|(kind, _)| *kind == Kind::Keep);
-        // A line that stays may still lose its line end.
+        // A kept line may still lose its line ending.
         if hunks.iter().all(|hunk| kept(hunk) && hunk.final_newline.is_none()) {
-            return Err(format!("the patch changes nothing in `{path}`: it has no `+` or `-` lines"));
+            return Err(malformed(format!(
+                "the patch changes nothing in `{path}`: it has no `+` or `-` lines"
+            )));
         }
         Ok(())
     }
 }
 
-/// Reads a patch; `path` names the file of a diff that does not name one.
-pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, String> {
+/// Parses a patch; `path` names the file of a diff that does not name one.
+pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, PatchError> {
     let text = unfence(text);
     let lines = lines_of(text);
-    let codex = text.trim_start().starts_with("*** Begin Patch");
+    let codex = text.trim_start().starts_with(BEGIN);
     let files = if codex { codex_files(&lines)? } else { unified::files(&lines, path)? };
     if files.is_empty() {
-        return Err("the patch changes nothing: it names no file".into());
+        return Err(malformed("the patch changes nothing: it names no file"));
     }
     let mut named: Vec<&str> = Vec::new();
     for file in &files {
         for path in file.paths() {
             if named.contains(&path) {
-                return Err(format!("`{path}` stands in the patch twice; put all its hunks together"));
+                return Err(malformed(format!("`{path}` is in the patch twice; put all its hunks together")));
             }
             named.push(path);
         }
@@ -94,7 +92,7 @@ pub(super) fn parse(text: &str, path: Option<&str>) -> Result<Vec<FilePatch>, St
     Ok(files)
 }
 
-/// The lines of a patch. In one that came with carriage returns throughout, they are not part of the lines.
+/// The lines of a patch. Where every line ends in a carriage return, these are not part of the lines.
 fn lines_of(text: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = text.split('\n').collect();
     if lines.last() == Some(&"") {
@@ -102,7 +100,7 @@ fn lines_of(text: &str) -> Vec<&str> {
     }
     let (last, before) = lines.split_last().map_or((&"", [].as_slice()), |(last, before)| (last, before));
     let throughout = !before.is_empty() && before.iter().all(|line| line.ends_with('\r'));
-    // The last line may have lost its end on the way.
+    // The last line may have lost its line ending.
     if throughout || (before.is_empty() && last.ends_with('\r')) {
         for line in &mut lines {
             *line = line.strip_suffix('\r').unwrap_or(line);
@@ -111,7 +109,7 @@ fn lines_of(text: &str) -> Vec<&str> {
     lines
 }
 
-/// Takes a code fence away.
+/// Removes a code fence.
 fn unfence(text: &str) -> &str {
     let trimmed = text.trim_start_matches(['\n', '\r', ' ', '\t']);
     let Some(inner) = trimmed.strip_prefix("```") else { return text };
@@ -119,19 +117,19 @@ fn unfence(text: &str) -> &str {
     inner.trim_end().strip_suffix("```").unwrap_or(inner)
 }
 
-fn codex_files(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
+fn codex_files(lines: &[&str]) -> Result<Vec<FilePatch>, PatchError> {
     let blank = |line: &&&str| line.trim().is_empty();
     let first = lines.iter().take_while(blank).count();
     let end = lines.len() - lines.iter().rev().take_while(blank).count();
     let Some([_, body @ .., last]) = lines.get(first..end) else {
-        return Err("the patch has no `*** End Patch`".into());
+        return Err(malformed(format!("the patch has no `{END}`")));
     };
-    if last.trim_end() != "*** End Patch" {
-        return Err("the patch does not end with `*** End Patch`; it may have been cut off".into());
+    if last.trim_end() != END {
+        return Err(malformed(format!("the patch does not end with `{END}`; it may be truncated")));
     }
     let mut files: Vec<FilePatch> = Vec::new();
     for (number, line) in body.iter().enumerate() {
-        let wrong = |what: &str| Err(format!("line {} of the patch: {what}: `{line}`", first + number + 2));
+        let wrong = |problem| Err(PatchError::line("patch", first + number + 2, problem, line));
         if let Some(path) = line.strip_prefix("*** Add File: ") {
             files.push(FilePatch::Add { path: path.trim().into(), content: String::new() });
         } else if let Some(path) = line.strip_prefix("*** Update File: ") {
@@ -143,7 +141,7 @@ fn codex_files(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
                 Some(FilePatch::Update { hunks, moved: moved @ None, .. }) if hunks.is_empty() => {
                     *moved = Some(path.trim().to_string());
                 }
-                _ => return wrong("`*** Move to:` stands right after `*** Update File:`"),
+                _ => return wrong("`*** Move to:` must follow `*** Update File:` directly"),
             }
         } else {
             match files.last_mut() {
@@ -159,8 +157,8 @@ fn codex_files(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
                     return wrong("after `*** Delete File:` no lines are expected");
                 }
                 Some(FilePatch::Update { hunks, .. }) => {
-                    if let Err(what) = codex_line(line, hunks) {
-                        return wrong(what);
+                    if let Err(problem) = codex_line(line, hunks) {
+                        return wrong(problem);
                     }
                 }
             }
@@ -170,7 +168,7 @@ fn codex_files(lines: &[&str]) -> Result<Vec<FilePatch>, String> {
         if let FilePatch::Add { path, content } = file
             && content.is_empty()
         {
-            return Err(format!("the new file `{path}` has no lines"));
+            return Err(malformed(format!("the new file `{path}` has no lines")));
         }
     }
     Ok(files)
@@ -194,7 +192,7 @@ fn codex_line(line: &str, hunks: &mut Vec<Hunk>) -> Result<(), &'static str> {
         hunks.push(Hunk::default());
     }
     let Some(hunk) = hunks.last_mut() else { return Ok(()) };
-    if line.trim_end() == "*** End of File" {
+    if line.trim_end() == END_OF_FILE {
         hunk.at_end = true;
         return Ok(());
     }
@@ -205,7 +203,7 @@ fn codex_line(line: &str, hunks: &mut Vec<Hunk>) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// A line of a hunk; an empty one is an empty line that stays.
+/// A line of a hunk; an empty one is a kept empty line.
 pub(super) fn body_line(line: &str) -> Option<(Kind, String)> {
     let (kind, text) = match line.chars().next() {
         None | Some('\r') => (Kind::Keep, line),

@@ -114,8 +114,8 @@ fn diff(old: &str, new: &str, context: usize) -> String {
 }
 
 fn patched(old: &str, patch: &str) -> Result<String, String> {
-    match parse(patch, None)?.as_slice() {
-        [FilePatch::Update { hunks, .. }] => apply(old, hunks),
+    match parse(patch, None).map_err(|error| error.to_string())?.as_slice() {
+        [FilePatch::Update { hunks, .. }] => apply(old, hunks).map_err(|error| error.to_string()),
         other => Err(format!("{other:?}")),
     }
 }

@@ -3,9 +3,9 @@ use super::parse::{FilePatch, parse};
 use proptest::prelude::*;
 
 fn update(text: &str, patch: &str) -> Result<String, String> {
-    let files = parse(patch, Some("f"))?;
+    let files = parse(patch, Some("f")).map_err(|error| error.to_string())?;
     match files.as_slice() {
-        [FilePatch::Update { hunks, .. }] => apply(text, hunks),
+        [FilePatch::Update { hunks, .. }] => apply(text, hunks).map_err(|error| error.to_string()),
         other => panic!("{other:?}"),
     }
 }
@@ -108,7 +108,7 @@ fn what_does_not_fit_is_refused_with_a_reason() {
         let error = update(text, &patch).expect_err(&patch);
         assert!(error.contains(reason), "{patch}\n→ {error}");
     }
-    let error = parse("@@ -1 +1 @@\n-a\n+b\n", None).unwrap_err();
+    let error = parse("@@ -1 +1 @@\n-a\n+b\n", None).unwrap_err().to_string();
     assert!(error.contains("which file"), "{error}");
 }
 

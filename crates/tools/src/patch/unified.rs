@@ -1,9 +1,18 @@
 //! Unified diffs, plain ones and git's: changed, new, deleted and renamed files.
 
+use super::error::{PatchError, malformed};
 use super::hunk::{Hunk, Kind};
 use super::parse::{FilePatch, body_line};
 
-/// What git says about a file before its hunks.
+/// Begin lines of git's headers that cannot be applied, and the reason.
+const REFUSED_HEADERS: [(&str, &str); 4] = [
+    ("copy from ", "copies are not made by patches; add the new file with its lines"),
+    ("copy to ", "copies are not made by patches; add the new file with its lines"),
+    ("GIT binary patch", "binary files cannot be patched"),
+    ("Binary files ", "binary files cannot be patched"),
+];
+
+/// Git's header of a file, before its hunks.
 #[derive(Debug, Default)]
 struct Header {
     /// The name on both sides of the line `diff --git`; none when they differ, as for a rename.
@@ -12,12 +21,12 @@ struct Header {
     to: Option<String>,
     is_new: bool,
     is_deleted: bool,
-    /// Whether `---` and `+++` came, so that the file is already listed.
+    /// Whether `---` and `+++` were read, so that the file is already listed.
     listed: bool,
 }
 
 impl Header {
-    /// The header that a line belongs to: one after which a file was listed is over, also without another `diff --git`.
+    /// The header that a line belongs to: one whose file is listed has ended, also without another `diff --git`.
     fn open(&mut self) -> &mut Header {
         if self.listed {
             *self = Header::default();
@@ -25,14 +34,14 @@ impl Header {
         self
     }
 
-    /// The file of a header that nothing came after: an empty file, or one that is only renamed.
-    fn close(self) -> Result<Option<FilePatch>, String> {
+    /// The file of a header without hunks: an empty file, or one that is only renamed.
+    fn close(self) -> Result<Option<FilePatch>, PatchError> {
         if self.listed {
             return Ok(None);
         }
         let path = match self.name {
             None if self.is_deleted || self.is_new => {
-                return Err("a file is new or deleted, but the line `diff --git` before that does not say plainly which".into());
+                return Err(malformed("a file is new or deleted, but its line `diff --git` is ambiguous"));
             }
             name => name.unwrap_or_default(),
         };
@@ -41,30 +50,32 @@ impl Header {
                 Some(FilePatch::Update { path: from, hunks: Vec::new(), moved: Some(to) })
             }
             (Some(name), None) | (None, Some(name)) => {
-                return Err(format!("the rename of `{name}` says only one of `rename from` and `rename to`"));
+                return Err(malformed(format!(
+                    "the rename of `{name}` says only one of `rename from` and `rename to`"
+                )));
             }
             _ if self.is_deleted => Some(FilePatch::Delete { path, hunks: Vec::new() }),
             _ if self.is_new => Some(FilePatch::Add { path, content: String::new() }),
-            // A change of the mode alone: modes are kept as they are.
+            // A change of the mode alone is ignored: modes are kept.
             _ => None,
         })
     }
 
     /// The file that `---` and `+++` name.
-    fn file(&self, old: &str, new: &str) -> Result<FilePatch, String> {
+    fn file(&self, old: &str, new: &str) -> Result<FilePatch, PatchError> {
         let strip = |name: &str, prefix: &str| name.strip_prefix(prefix).unwrap_or(name).to_string();
         let (before, path) = (strip(old, "a/"), strip(new, "b/"));
         if old == "/dev/null" && new == "/dev/null" {
-            return Err("the diff names no file: both sides are /dev/null".into());
+            return Err(malformed("the diff names no file: both sides are /dev/null"));
         }
         let renamed = (self.from.as_deref(), self.to.as_deref());
         if renamed != (None, None) && renamed != (Some(before.as_str()), Some(path.as_str())) {
-            return Err(format!(
+            return Err(malformed(format!(
                 "the diff says `rename from {}` and `rename to {}`, but then `--- {old}` and `+++ {new}`; they must name the \
                  same files",
                 renamed.0.unwrap_or("?"),
                 renamed.1.unwrap_or("?")
-            ));
+            )));
         }
         if new == "/dev/null" {
             return Ok(FilePatch::Delete { path: before, hunks: Vec::new() });
@@ -78,10 +89,10 @@ impl Header {
         if renamed != (None, None) {
             return Ok(FilePatch::Update { path: before, hunks: Vec::new(), moved: Some(path) });
         }
-        Err(format!(
+        Err(malformed(format!(
             "the diff names two files, `{before}` and `{path}`; give both the same name, or for a rename add the lines \
              `rename from {before}` and `rename to {path}` before them"
-        ))
+        )))
     }
 }
 
@@ -92,8 +103,8 @@ fn is_special(mode: &str) -> bool {
     matches!(mode.trim(), "120000" | "160000")
 }
 
-/// Reads a diff; `path` names the file of one that begins with a hunk.
-pub(super) fn files(lines: &[&str], path: Option<&str>) -> Result<Vec<FilePatch>, String> {
+/// Parses a diff; `path` names the file of one that begins with a hunk.
+pub(super) fn files(lines: &[&str], path: Option<&str>) -> Result<Vec<FilePatch>, PatchError> {
     let mut files: Vec<FilePatch> = Vec::new();
     let begins_with_hunk =
         lines.iter().find(|line| !line.trim().is_empty()).is_some_and(|line| line.starts_with("@@"));
@@ -103,7 +114,8 @@ pub(super) fn files(lines: &[&str], path: Option<&str>) -> Result<Vec<FilePatch>
     let mut header = Header { listed: true, ..Header::default() };
     let mut at = 0;
     while let Some(line) = lines.get(at) {
-        let wrong = |what: &str| Err(format!("line {} of the diff: {what}: `{line}`", at + 1));
+        let wrong = |problem| Err(PatchError::line("diff", at + 1, problem, line));
+        let refused = REFUSED_HEADERS.iter().find(|(start, _)| line.starts_with(start));
         let pair =
             lines.get(at + 1).and_then(|next| Some((line.strip_prefix("--- ")?, next.strip_prefix("+++ ")?)));
         if let Some(names) = line.strip_prefix("diff --git ") {
@@ -138,10 +150,8 @@ pub(super) fn files(lines: &[&str], path: Option<&str>) -> Result<Vec<FilePatch>
                 return wrong(SPECIAL);
             }
             header.open().is_new = true;
-        } else if line.starts_with("copy from ") || line.starts_with("copy to ") {
-            return wrong("copies are not made by patches; add the new file with its lines");
-        } else if line.starts_with("GIT binary patch") || line.starts_with("Binary files ") {
-            return wrong("binary files cannot be patched");
+        } else if let Some((_, problem)) = refused {
+            return wrong(problem);
         } else if line.starts_with(['+', '-', ' ']) && !line.trim().is_empty() {
             return wrong("a line outside of any hunk; check the numbers in the `@@ -a,b +c,d @@` before it");
         }
@@ -156,18 +166,18 @@ pub(super) fn files(lines: &[&str], path: Option<&str>) -> Result<Vec<FilePatch>
             FilePatch::Update { hunks, .. } => hunks.is_empty(),
         };
         if empty {
-            return Err(format!("the diff changes nothing in `{}`: it has no hunks", file.path()));
+            return Err(malformed(format!("the diff changes nothing in `{}`: it has no hunks", file.path())));
         }
     }
     Ok(files)
 }
 
-fn add_hunk(file: &mut FilePatch, hunk: Hunk) -> Result<(), String> {
+fn add_hunk(file: &mut FilePatch, hunk: Hunk) -> Result<(), PatchError> {
     match file {
         FilePatch::Update { hunks, .. } | FilePatch::Delete { hunks, .. } => hunks.push(hunk),
         FilePatch::Add { path, content } => {
             if !content.is_empty() || hunk.lines.iter().any(|(kind, _)| *kind != Kind::Add) {
-                return Err(format!("the new file `{path}` has lines that are not new"));
+                return Err(malformed(format!("the new file `{path}` has lines that are not new")));
             }
             *content = hunk.lines.iter().flat_map(|(_, text)| [text.as_str(), "\n"]).collect();
             if hunk.final_newline == Some(false) {
@@ -187,7 +197,7 @@ fn name(header: &str) -> String {
     }
 }
 
-/// The name in `a/x b/x`, plain or quoted. A name may itself hold ` b/`, so that only two equal ones leave no doubt.
+/// The name in `a/x b/x`, plain or quoted. A name may itself contain ` b/`, so both must be equal.
 fn one_name(text: &str) -> Option<String> {
     text.match_indices(' ').find_map(|(at, _)| {
         let (old, new) = (name(text.get(..at)?), name(text.get(at + 1..)?));
@@ -196,7 +206,7 @@ fn one_name(text: &str) -> Option<String> {
     })
 }
 
-/// Reads the escapes of C, with which git writes names that are not plain.
+/// Decodes the C escapes of git's quoted names.
 fn unquote(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.bytes().peekable();
@@ -223,24 +233,21 @@ fn unquote(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Reads the hunk whose `@@` stands at `at`; returns it and the line after it.
-fn hunk(lines: &[&str], at: usize) -> Result<(Hunk, usize), String> {
+/// Parses the hunk whose `@@` is at `at`; returns it and the line after it.
+fn hunk(lines: &[&str], at: usize) -> Result<(Hunk, usize), PatchError> {
     let head = lines.get(at).copied().unwrap_or_default();
     let Some((line, old, new)) = ranges(head) else {
-        return Err(format!(
-            "line {} of the diff: expected `@@ -start,count +start,count @@`: `{head}`",
-            at + 1
-        ));
+        return Err(PatchError::line("diff", at + 1, "expected `@@ -start,count +start,count @@`", head));
     };
     let mut hunk = Hunk { line: Some(line), ..Hunk::default() };
     let (mut old_left, mut new_left) = (old, new);
     let mut next = at + 1;
     while old_left > 0 || new_left > 0 {
         let short = || {
-            format!(
+            malformed(format!(
                 "line {}: the hunk ends too early: `{head}` says {old} old and {new} new lines; count them again",
                 at + 1
-            )
+            ))
         };
         let text = lines.get(next).ok_or_else(short)?;
         next += 1;
@@ -262,8 +269,8 @@ fn hunk(lines: &[&str], at: usize) -> Result<(Hunk, usize), String> {
     Ok((hunk, next))
 }
 
-/// `\ No newline at end of file` speaks of the line before it. That the old text has no line end says that the new one has,
-/// unless it says the same of itself.
+/// Applies `\ No newline at end of file` to the line before it. Of the old text alone, it means that the new text has a
+/// line ending.
 fn mark(hunk: &mut Hunk) {
     hunk.final_newline = match (hunk.lines.last(), hunk.final_newline) {
         (Some((Kind::Remove, _)), None) => Some(true),

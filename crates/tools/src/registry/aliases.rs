@@ -1,11 +1,11 @@
-//! Names that other houses use for the same tools. `{"tool": "file", "action": "read"}` arrives as `file.read`.
+//! Names that other agent programs use for the same tools. `{"tool": "file", "action": "read"}` arrives as `file.read`.
 
 use crate::{command, files, patch, search, web};
 use marvin_model::Arguments;
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// (other name, our name).
+/// (alias, Marvin's name).
 const ALIASES: [(&str, &str); 8] = [
     ("file.read", files::READ_FILE),
     ("file.write", files::CREATE_FILE),
@@ -17,17 +17,17 @@ const ALIASES: [(&str, &str); 8] = [
     ("game.knowledge_search", web::WEB_SEARCH),
 ];
 
-/// Our name for a tool; any other name comes back as it is.
+/// Resolves an alias; returns any other name unchanged.
 pub(super) fn canonical(name: &str) -> &str {
     ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, tool)| tool)
 }
 
-/// Fields that a name settles: (other name, field, value).
-const SETTLED: [(&str, &str, &str); 1] = [("pytest.run", "runner", "pytest")];
+/// Fields that an alias implies: (alias, field, value).
+const IMPLIED: [(&str, &str, &str); 1] = [("pytest.run", "runner", "pytest")];
 
-/// The arguments with what the name settles; what the call says itself stays.
-pub(super) fn settled<'a>(name: &str, arguments: &'a Arguments) -> Cow<'a, Arguments> {
-    let Some((_, field, value)) = SETTLED.iter().find(|(alias, ..)| *alias == name.trim()) else {
+/// The arguments with the fields that an alias implies; the call's own fields win.
+pub(super) fn with_implied<'a>(name: &str, arguments: &'a Arguments) -> Cow<'a, Arguments> {
+    let Some((_, field, value)) = IMPLIED.iter().find(|(alias, ..)| *alias == name.trim()) else {
         return Cow::Borrowed(arguments);
     };
     let mut arguments = arguments.clone();

@@ -1,26 +1,46 @@
-//! Understanding what a model sent as arguments: other names, other types, and what is wrong with the rest.
+//! Parsing of a model's arguments: other names, other types, and errors for the rest.
 
-use super::Slot;
 use crate::context::ToolContext;
 use crate::patch;
+use crate::result::ToolError;
 use crate::tool::{DynTool, PreparedCall};
 use jsonschema::error::ValidationErrorKind;
 use marvin_base::settings::nearest_of;
 use marvin_base::truncate;
 use marvin_model::Arguments;
 use serde_json::{Map, Value};
+use std::sync::{Arc, OnceLock};
 
-/// A sentence with a correct call.
-pub(super) fn with_example(tool: &dyn DynTool, error: &str) -> String {
-    format!("{error}\nA correct call of {}: {}", tool.name(), tool.example())
+/// A tool with the schema of its arguments.
+pub(super) struct Slot {
+    pub(super) tool: Arc<dyn DynTool>,
+    pub(super) schema: Value,
+    /// Compiled at the first call: most tools of a turn are never called.
+    validator: OnceLock<Option<jsonschema::Validator>>,
 }
 
-/// Understands the arguments, or says what is wrong and shows a correct call.
+impl Slot {
+    pub(super) fn new(tool: Arc<dyn DynTool>) -> Self {
+        Slot { schema: tool.schema(), tool, validator: OnceLock::new() }
+    }
+
+    /// The compiled schema. Marvin's own always compile, by test; without one, serde's checks remain.
+    fn validator(&self) -> Option<&jsonschema::Validator> {
+        self.validator.get_or_init(|| jsonschema::validator_for(&self.schema).ok()).as_ref()
+    }
+}
+
+/// A usage error with a correct call.
+pub(super) fn with_example(tool: &dyn DynTool, error: &str) -> ToolError {
+    ToolError::Usage(format!("{error}\nA correct call of {}: {}", tool.name(), tool.example()))
+}
+
+/// Parses the arguments; the error says what is wrong and shows a correct call.
 pub(super) fn prepare(
     slot: &Slot,
     arguments: &Arguments,
     context: &ToolContext,
-) -> Result<PreparedCall, String> {
+) -> Result<PreparedCall, ToolError> {
     let tool = slot.tool.as_ref();
     let map = match arguments {
         Arguments::Object(map) => map.clone(),
@@ -30,14 +50,14 @@ pub(super) fn prepare(
         Arguments::Patch(_) => {
             return Err(with_example(
                 tool,
-                &format!("{} takes a JSON object, but a patch came; patches go to apply_patch.", tool.name()),
+                &format!("{} takes a JSON object, not a patch; patches go to apply_patch.", tool.name()),
             ));
         }
         Arguments::Unreadable(text) => {
             return Err(with_example(
                 tool,
                 &format!(
-                    "the arguments of {} must be one JSON object, but this came: {}",
+                    "the arguments of {} must be one JSON object, not: {}",
                     tool.name(),
                     truncate::line(&context.redactor.text(text), 200)
                 ),
@@ -45,7 +65,7 @@ pub(super) fn prepare(
         }
     };
     let value = Value::Object(tidy(slot, map));
-    // Most arguments are right, and to see that is much cheaper than to look for what is wrong.
+    // Most arguments are valid, and checking that is much cheaper than listing errors.
     let errors: Vec<String> = slot
         .validator()
         .filter(|validator| !validator.is_valid(&value))
@@ -65,8 +85,8 @@ pub(super) fn prepare(
         .map_err(|error| with_example(tool, &format!("the arguments of {} are wrong: {error}.", tool.name())))
 }
 
-/// Renames known other names of fields, drops nulls in fields that need not be there, and reads values of another type
-/// where nothing is lost by it (`"3"` for 3).
+/// Renames known aliases of fields, drops nulls of optional fields, and converts values of another type where nothing is
+/// lost (`"3"` for 3).
 fn tidy(slot: &Slot, map: Map<String, Value>) -> Map<String, Value> {
     let properties = slot.schema.get("properties");
     let kind = |key: &str| properties.and_then(|all| all.get(key)?.get("type")?.as_str());
@@ -97,7 +117,7 @@ fn tidy(slot: &Slot, map: Map<String, Value>) -> Map<String, Value> {
     tidy
 }
 
-/// The value as the schema's type, when it says the same thing; `None` when it is of that type already, or says more.
+/// Converts a value to the schema's type; `None` when it has that type already or would lose something.
 fn coerced(value: &Value, kind: &str) -> Option<Value> {
     /// Beyond this a float no longer tells whole numbers apart.
     const EXACT: f64 = 9_007_199_254_740_992.0;
@@ -150,7 +170,7 @@ fn explain(slot: &Slot, error: &jsonschema::ValidationError<'_>, context: &ToolC
         ValidationErrorKind::AdditionalProperties { unexpected } => {
             let describe = |name: &String| {
                 let near = nearest_of(name, known()).map(|near| format!(" (did you mean `{near}`?)"));
-                format!("there is no field `{}`{}", short(name, 60), near.unwrap_or_default())
+                format!("the field `{}` does not exist{}", short(name, 60), near.unwrap_or_default())
             };
             format!(
                 "{}; the fields are {}",

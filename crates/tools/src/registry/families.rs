@@ -1,33 +1,38 @@
-//! Which families of tools there are. Each says which of its tools a mode has.
+//! Table of the tool families and of the modes that offer them. Nothing below imports it.
 
-use super::Mode;
 use crate::tool::DynTool;
 use crate::{
     command, convert, files, git, github, notes, patch, search, tickets, tree, usage, web, working_dir,
 };
 use std::sync::Arc;
 
-/// Every tool of a mode, whatever the access.
-pub(super) fn tools_for_mode(mode: Mode) -> Vec<Arc<dyn DynTool>> {
-    let families = [
-        command::tools,
-        convert::tools,
-        files::tools,
-        git::tools,
-        github::tools,
-        working_dir::tools,
-        notes::tools,
-        patch::tools,
-        search::tools,
-        tickets::tools,
-        tree::tools,
-        usage::tools,
-        web::tools,
-    ];
-    families.into_iter().flat_map(|family| family(mode)).collect()
+/// The initial selection of tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Conversation: notes, tickets, the web, units, usage.
+    Assistant,
+    /// Work in a workspace: files, search, git and commands on top.
+    Coding,
 }
 
-/// Tools for work in a workspace.
-pub(crate) fn coding<const N: usize>(mode: Mode, tools: [Arc<dyn DynTool>; N]) -> Vec<Arc<dyn DynTool>> {
-    if mode == Mode::Coding { tools.into() } else { Vec::new() }
+/// The tools of one family.
+type Family = fn() -> Vec<Arc<dyn DynTool>>;
+
+const EVERY_MODE: [Family; 6] =
+    [convert::tools, github::tools, notes::tools, tickets::tools, usage::tools, web::tools];
+const CODING: [Family; 8] = [
+    command::tools,
+    files::tools,
+    git::tools,
+    patch::tools,
+    search::tools,
+    tickets::coding_tools,
+    tree::tools,
+    working_dir::tools,
+];
+
+/// Every tool of a mode, whatever the access.
+pub(super) fn tools_for_mode(mode: Mode) -> Vec<Arc<dyn DynTool>> {
+    let coding = CODING.iter().filter(|_| mode == Mode::Coding);
+    EVERY_MODE.iter().chain(coding).flat_map(|family| family()).collect()
 }

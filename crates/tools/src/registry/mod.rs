@@ -1,20 +1,21 @@
 //! The tools on offer, and the one way to call them.
 //!
-//! [`Toolbox::call`] does, in this order: find the tool (or the nearest name), understand the arguments (or show a correct
-//! call), put every intent to the gate, run the tool in a task of its own, and log the call where the settings ask for
-//! it. Whatever happens, the model gets a sentence it can act on, and the record gets the verdict.
+//! [`Toolbox::call`] does, in this order: find the tool (or the nearest name), parse the arguments (or show a correct
+//! call), let the gate judge every intent, run the tool so that a panic is an error, and log the call where the settings
+//! ask for it. Whatever happens, the model gets a sentence it can act on, and the record gets the verdict.
 
 mod aliases;
 mod arguments;
 mod families;
 
-pub(crate) use families::coding;
+pub use families::Mode;
 
 use crate::approval::{self, ApprovalAnswer, Question};
 use crate::context::ToolContext;
 use crate::result::{Confidence, ToolError, ToolResult};
 use crate::tool::{DynTool, PreparedCall};
 use crate::{artifact, log, turbotime};
+use arguments::Slot;
 use futures_util::FutureExt;
 use marvin_base::settings::nearest_of;
 use marvin_base::truncate;
@@ -27,46 +28,21 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 
-/// The rule that refuses a call nobody could understand: no such tool, or arguments that do not fit it.
+/// The rule that refuses an unknown tool, or arguments that do not fit a tool.
 pub const MISUNDERSTOOD: &str = "tool.arguments";
 
-/// Which tools there are to begin with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
-    /// Conversation: notes, units, usage.
-    Assistant,
-    /// Work in a workspace: files, search and commands on top.
-    Coding,
-}
-
-/// A call that was made, or refused.
+/// Outcome of a call that was made, or refused.
 #[derive(Debug, Clone)]
 pub struct CallOutcome {
-    /// The tool, by its own name; as the model wrote it when there is none.
+    /// The tool by its own name; as the model wrote it when it is unknown.
     pub tool: String,
-    /// What the gate said.
     pub verdict: Verdict,
-    /// What came of it.
     pub result: ToolResult,
-    /// What a person should know besides: why the call could not be logged, or its whole result not be kept.
+    /// A note for the person: why the call could not be logged, or its whole result not be kept.
     pub notice: Option<String>,
-}
-
-struct Slot {
-    tool: Arc<dyn DynTool>,
-    schema: Value,
-    /// Made at the first call: most tools of a turn are never called.
-    validator: OnceLock<Option<jsonschema::Validator>>,
-}
-
-impl Slot {
-    /// A schema of ours always compiles (a test sees to it); without a validator serde's checks remain.
-    fn validator(&self) -> Option<&jsonschema::Validator> {
-        self.validator.get_or_init(|| jsonschema::validator_for(&self.schema).ok()).as_ref()
-    }
 }
 
 /// The tools on offer to one agent.
@@ -93,9 +69,8 @@ impl Toolbox {
 
     /// Adds a tool; one of the same name is replaced.
     pub fn add(&mut self, tool: Arc<dyn DynTool>) {
-        let schema = tool.schema();
         let name = tool.name().to_string();
-        self.slots.insert(name, Slot { tool, schema, validator: OnceLock::new() });
+        self.slots.insert(name, Slot::new(tool));
     }
 
     /// Keeps only the tools of these names.
@@ -109,7 +84,7 @@ impl Toolbox {
         self.slots.keys().map(String::as_str).collect()
     }
 
-    /// The tools as a model is told of them, in a stable order.
+    /// The specifications that a model gets, in a stable order.
     #[must_use]
     pub fn specs(&self) -> Vec<ToolSpec> {
         let spec = |slot: &Slot| ToolSpec {
@@ -131,42 +106,42 @@ impl Toolbox {
     ///
     /// # Errors
     /// A sentence with the nearest name and all names.
-    pub fn find(&self, name: &str) -> Result<&Arc<dyn DynTool>, String> {
+    pub fn find(&self, name: &str) -> Result<&Arc<dyn DynTool>, ToolError> {
         self.slot(name).map(|slot| &slot.tool)
     }
 
-    fn slot(&self, name: &str) -> Result<&Slot, String> {
+    fn slot(&self, name: &str) -> Result<&Slot, ToolError> {
         let name = name.trim();
         let switched = turbotime::find(name);
         let found = self.slots.get(name).or_else(|| self.slots.get(switched?));
         let canonical = aliases::canonical(name);
         found.or_else(|| self.slots.get(canonical)).ok_or_else(|| {
             if let Some(tool) = switched {
-                return format!(
+                return ToolError::Usage(format!(
                     "{} `{tool}` works only where the person switched it on for this session.",
                     turbotime::NOT_ENABLED
-                );
+                ));
             }
             let near = nearest_of(canonical, self.slots.keys().map(String::as_str))
                 .map(|near| format!(" Did you mean `{near}`?"))
                 .unwrap_or_default();
-            format!(
-                "there is no tool `{}`.{near} The tools are: {}.",
+            ToolError::Usage(format!(
+                "no such tool: `{}`.{near} The tools are: {}.",
                 // A model may put anything into a name; half of a secret would not be recognised later.
                 truncate::line(&truncate::head_whole(name, 80), 120),
                 self.names().join(", ")
-            )
+            ))
         })
     }
 
-    /// What the gate says about a call, without making it. Calls that cannot be understood are denied.
+    /// The verdict on a call, without making it. Calls that cannot be parsed are denied.
     #[must_use]
     pub fn judge(&self, name: &str, arguments: &Arguments, context: &ToolContext) -> Verdict {
-        let arguments = &*aliases::settled(name, arguments);
+        let arguments = &*aliases::with_implied(name, arguments);
         let prepared =
             self.slot(name).and_then(|slot| Ok((slot, arguments::prepare(slot, arguments, context)?)));
         match prepared {
-            Ok((slot, prepared)) => verdict(slot, &prepared, context),
+            Ok((slot, prepared)) => judge_all(slot, &prepared, context),
             Err(error) => misunderstood(&error, context),
         }
     }
@@ -194,9 +169,9 @@ impl Toolbox {
         approved: bool,
     ) -> CallOutcome {
         let started = Instant::now();
-        let arguments = &*aliases::settled(name, arguments);
+        let arguments = &*aliases::with_implied(name, arguments);
         let mut granted = false;
-        let mut called = match self.slot(name) {
+        let mut outcome = match self.slot(name) {
             Err(error) => refused(name, &error, context),
             Ok(slot) => match arguments::prepare(slot, arguments, context) {
                 Err(error) => refused(slot.tool.name(), &error, context),
@@ -205,15 +180,13 @@ impl Toolbox {
                     let call = JudgedCall::decide(tool, touches, &prepared.intents, &context.gate()).await;
                     let mut verdict = call.verdict().clone();
                     context.duty.heard(&verdict);
-                    let mut answered = approved && verdict.decision == Decision::Ask;
-                    let grant = if verdict.decision == Decision::Ask {
-                        needed(&prepared.intents, context)
-                    } else {
-                        Grant::default()
-                    };
-                    if !answered && verdict.decision == Decision::Ask {
+                    let is_question = verdict.decision == Decision::Ask;
+                    let mut answered = approved && is_question;
+                    let grant =
+                        if is_question { needed_grant(&prepared.intents, context) } else { Grant::default() };
+                    if !answered && is_question {
                         (verdict, answered) =
-                            asked(slot, &prepared.intents, arguments, verdict, &grant, context).await;
+                            ask_person(slot, &prepared.intents, arguments, verdict, &grant, context).await;
                     }
                     let (result, notice) = if let Some(permit) = call.permit(answered) {
                         granted = reads_granted(&prepared.intents, answered, context);
@@ -230,22 +203,22 @@ impl Toolbox {
                 }
             },
         };
-        called.result.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        outcome.result.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let unwritten = context.layers.log().and_then(marvin_gate::layers::Log::take_failure);
         // The log redacts for itself, before it cuts.
-        let unlogged = log::append(&called.tool, arguments, &called.result, context);
-        let sandboxed = called.result.data.get("sandbox").is_some();
+        let unlogged = log::append(&outcome.tool, arguments, &outcome.result, context);
+        let sandboxed = outcome.result.data.get("sandbox").is_some();
         let level = sandboxed.then(|| crate::command::level_notice(context)).flatten();
-        called.notice = [called.notice.take(), unlogged, unwritten, level]
+        outcome.notice = [outcome.notice.take(), unlogged, unwritten, level]
             .into_iter()
             .flatten()
             .reduce(|a, b| format!("{a}; {b}"));
-        called.result.redact(&context.redactor, granted);
-        called
+        outcome.result.redact(&context.redactor, granted);
+        outcome
     }
 }
 
-/// Whether a person opened the files of secrets that this call reads: by an answer now, or by the setting.
+/// Whether a person opened the secret files that this call reads: by an answer now, or by the setting.
 fn reads_granted(intents: &[Intent], answered: bool, context: &ToolContext) -> bool {
     let granted = secrets::GrantedFiles::from_settings(&context.settings);
     intents.iter().any(|intent| match intent {
@@ -257,23 +230,25 @@ fn reads_granted(intents: &[Intent], answered: bool, context: &ToolContext) -> b
     })
 }
 
-fn verdict(slot: &Slot, prepared: &PreparedCall, context: &ToolContext) -> Verdict {
-    let circumstances = context.gate();
+/// The verdict on the tool itself: whether it is offered.
+fn judge_tool(slot: &Slot, context: &ToolContext) -> Verdict {
     let tool = Intent::Tool { name: slot.tool.name().to_string(), touches: slot.tool.touches() };
-    let verdicts = prepared.intents.iter().map(|intent| judge(intent, &circumstances));
-    // The first of the intents says more than that the tool is offered.
-    match verdicts.reduce(Verdict::strictest) {
-        None => judge(&tool, &circumstances),
-        Some(strictest) => match judge(&tool, &circumstances) {
-            offered if offered.is_allowed() => strictest,
-            not_offered => not_offered,
-        },
-    }
+    judge(&tool, &context.gate())
 }
 
-/// Puts a call that the gate does not decide alone to the person, if there is one; gives whether they said yes. What was
-/// judged is what then runs.
-async fn asked(
+fn judge_all(slot: &Slot, prepared: &PreparedCall, context: &ToolContext) -> Verdict {
+    let offered = judge_tool(slot, context);
+    if !offered.is_allowed() {
+        return offered;
+    }
+    let verdicts = prepared.intents.iter().map(|intent| judge(intent, &context.gate()));
+    // A verdict on an intent says more than that the tool is offered.
+    verdicts.reduce(Verdict::strictest).unwrap_or(offered)
+}
+
+/// Asks the person, if there is one, about a call that the gate does not decide alone; returns whether they said yes. What
+/// was judged is what then runs.
+async fn ask_person(
     slot: &Slot,
     intents: &[Intent],
     arguments: &Arguments,
@@ -295,16 +270,16 @@ async fn asked(
         what.push_str(&format!("\n(a yes opens for this command only: {})", grant.describe()));
     }
     let question = Question::new(slot.tool.name(), &what, context.agent.as_deref(), &verdict);
-    let said = tokio::select! {
-        said = approver.ask(question) => said,
-        () = context.cancel.cancelled() => ApprovalAnswer::No("it was broken off before anybody answered".into()),
+    let answer = tokio::select! {
+        answer = approver.ask(question) => answer,
+        () = context.cancel.cancelled() => ApprovalAnswer::No("it was interrupted before the person answered".into()),
     };
-    let yes = said == ApprovalAnswer::Yes;
-    (approval::settled(verdict, &said), yes)
+    let yes = answer == ApprovalAnswer::Yes;
+    (approval::verdict_after(verdict, &answer), yes)
 }
 
-/// What the commands of a call need beyond the sandbox.
-fn needed(intents: &[Intent], context: &ToolContext) -> Grant {
+/// Permissions beyond the sandbox that the commands of a call need.
+fn needed_grant(intents: &[Intent], context: &ToolContext) -> Grant {
     let Some(workspace) = context.workspace.as_deref() else { return Grant::default() };
     let home = context.layout.home();
     let (directory, home_text) = (workspace.root().display().to_string(), home.display().to_string());
@@ -321,7 +296,7 @@ fn needed(intents: &[Intent], context: &ToolContext) -> Grant {
     all
 }
 
-/// Notes what a person approved, so that they may make a rule of it later. Nothing is learned by this.
+/// Notes what a person approved, so that they can make a rule of it later. Nothing is learned by this.
 fn suggest(intents: &[Intent], context: &ToolContext) {
     let Some(workspace) = context.workspace.as_deref() else { return };
     let (directory, home) =
@@ -329,35 +304,35 @@ fn suggest(intents: &[Intent], context: &ToolContext) {
     let place = Place { directory: &directory, grounds: Grounds { workspace: &directory, home: &home } };
     for intent in intents {
         let Intent::Command { line } = intent else { continue };
-        // Most of what is approved cannot be learned; that is no fault.
+        // Most approved commands cannot be learned, which is not an error.
         if let Ok(rules) = context.layers.learnable(line, place) {
             learn::suggest(&context.layout.security(), line, "approval", &rules, &context.redactor).ok();
         }
     }
 }
 
-fn misunderstood(error: &str, context: &ToolContext) -> Verdict {
+fn misunderstood(error: &ToolError, context: &ToolContext) -> Verdict {
     // Redacted before it is cut: half of a secret is not recognised.
-    let reason = truncate::line(&context.redactor.text(error), 300);
+    let reason = truncate::line(&context.redactor.text(&error.to_string()), 300);
     Verdict::deny(MISUNDERSTOOD, reason, "Send the call again in the correct form.")
 }
 
-fn refused(tool: &str, error: &str, context: &ToolContext) -> CallOutcome {
+fn refused(tool: &str, error: &ToolError, context: &ToolContext) -> CallOutcome {
     CallOutcome {
         tool: tool.to_string(),
         verdict: misunderstood(error, context),
-        result: ToolResult::failed(error, 0),
+        result: ToolResult::failed(error.to_string(), 0),
         notice: None,
     }
 }
 
-/// Runs the tool so that a panic is an error and not the end.
+/// Runs the tool so that a panic is an error and does not end the process.
 async fn start(
     tool: &dyn DynTool,
     prepared: PreparedCall,
     context: &ToolContext,
 ) -> (ToolResult, Option<String>) {
-    // What the tool held is dropped with it; what is shared says itself what holds after a panic.
+    // What the tool held is dropped with it; shared state handles a panic itself.
     let running = AssertUnwindSafe((prepared.start)(context)).catch_unwind();
     let failed = |error: String| (ToolResult::failed(error, 0), None);
     match running.await {
@@ -380,14 +355,14 @@ async fn start(
             });
             (result, notice)
         }
-        Ok(Err(ToolError::Usage(error))) => failed(arguments::with_example(tool, &error)),
+        Ok(Err(ToolError::Usage(error))) => failed(arguments::with_example(tool, &error).to_string()),
         Ok(Err(ToolError::Refused(refusal))) => failed(match context.workspace.as_deref() {
             Some(workspace) => workspace.explain(refusal).to_string(),
             None => refusal.to_string(),
         }),
         Ok(Err(error)) => failed(error.to_string()),
         Err(_) => failed(format!(
-            "{} failed inside; this is a fault of the tool, not of the call. Try another way.",
+            "{} failed internally; this is a fault of the tool, not of the call. Try another way.",
             tool.name()
         )),
     }

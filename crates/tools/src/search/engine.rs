@@ -1,8 +1,8 @@
 //! The search on all cores.
 //!
-//! One thread walks and hands out batches of files in the order of their paths; the others search them; the results are
-//! put together in that same order. So the outcome does not depend on who was faster, and the search can end as soon as
-//! the first matches fill the answer. What is under way at once is bounded, and with it the memory.
+//! One thread walks and sends batches of files in the order of their paths; the others search them; the results are merged
+//! in that same order. So the outcome does not depend on timing, and the search can end as soon as the first matches fill
+//! the answer. The number of batches in flight is bounded, and with it the memory.
 
 use super::hits::{Collector, Counts, Hits, MergedHits};
 use crate::walk::{self, Walk, WalkItem};
@@ -23,18 +23,18 @@ use tokio_util::sync::CancellationToken;
 
 /// Files of a batch.
 const BATCH: usize = 32;
-/// Batches under way or waiting for an earlier one.
+/// Batches in flight or waiting for an earlier one.
 const WINDOW: usize = 64;
-/// Bytes of the largest file that is searched; larger ones are counted.
+/// Larger files are counted, not searched.
 const MAX_FILE_BYTES: u64 = 10 * 1024 * 1024;
 /// Bytes up to which a file is read at once instead of through the searcher's buffer.
-const AT_ONCE: usize = 256 * 1024;
+const BUFFER_BYTES: usize = 256 * 1024;
 
-/// Which files are searched.
+/// The files to search.
 pub(super) struct Files {
-    /// Where the walk begins, without links.
+    /// Start of the walk, without links.
     pub(super) start: PathBuf,
-    /// Whether that is a file itself.
+    /// Whether the start is a file.
     pub(super) single: bool,
     pub(super) plan: walk::Plan,
     /// Only files that match; on the name, or on the whole path.
@@ -44,7 +44,7 @@ pub(super) struct Files {
     pub(super) without: &'static [&'static str],
 }
 
-/// What is looked for, and how much of it.
+/// The pattern and the bounds of a search.
 pub(super) struct Finder<'a> {
     pub(super) workspace: &'a Workspace,
     pub(super) matcher: RegexMatcher,
@@ -53,9 +53,9 @@ pub(super) struct Finder<'a> {
     pub(super) limit: usize,
     pub(super) cancel: &'a CancellationToken,
     pub(super) redactor: &'a Redactor,
-    /// Files of secrets that the person opened.
+    /// Secret files that the person opened.
     pub(super) granted: &'a secrets::GrantedFiles,
-    /// What closed files are, found when a file with a second name is met.
+    /// Device and inode of closed files, found when a file with a second name is met.
     pub(super) closed: OnceLock<BTreeSet<(u64, u64)>>,
 }
 
@@ -65,7 +65,7 @@ impl Finder<'_> {
     }
 }
 
-/// Some files to search, and what was left out on the way to them.
+/// Some files to search, and the counts of those left out before them.
 #[derive(Default)]
 struct Batch {
     number: usize,
@@ -73,7 +73,7 @@ struct Batch {
     counts: Counts,
 }
 
-/// How far the results are put together, so that the walk does not run far ahead of them.
+/// How far the results are merged, so that the walk does not run far ahead of them.
 #[derive(Default)]
 struct Progress {
     merged: Mutex<usize>,
@@ -92,13 +92,13 @@ impl Progress {
     }
 
     fn end(&self) {
-        // Under the lock, so that nobody goes to sleep on an old truth.
+        // Under the lock, so that a waiting walk cannot miss it.
         let _merged = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
         self.stop.store(true, Ordering::Relaxed);
         self.moved.notify_one();
     }
 
-    /// Waits until this batch may be handed out.
+    /// Waits until this batch may be sent.
     fn wait_for(&self, number: usize) {
         let mut merged = self.merged.lock().unwrap_or_else(PoisonError::into_inner);
         while number >= *merged + WINDOW && !self.stop.load(Ordering::Relaxed) {
@@ -107,7 +107,6 @@ impl Progress {
     }
 }
 
-/// Searches.
 pub(super) fn run(finder: &Finder<'_>, files: &Files) -> MergedHits {
     let mut found = MergedHits::default();
     if files.single {
@@ -119,17 +118,17 @@ pub(super) fn run(finder: &Finder<'_>, files: &Files) -> MergedHits {
     }
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let progress = &Progress::default();
-    let (give, take) = sync_channel::<Batch>(2 * threads);
-    let take = &Mutex::new(take);
-    let (answer, answers) = channel::<(usize, Hits)>();
+    let (batch_sender, batches) = sync_channel::<Batch>(2 * threads);
+    let batches = &Mutex::new(batches);
+    let (sender, answers) = channel::<(usize, Hits)>();
     thread::scope(|scope| {
         // Each thread owns its end of a channel, so that the others see when it is gone.
-        scope.spawn(move || walk(finder, files, progress, &give));
+        scope.spawn(move || walk(finder, files, progress, &batch_sender));
         for _ in 0..threads {
-            let answer = answer.clone();
-            scope.spawn(move || work(finder, take, &answer, progress));
+            let sender = sender.clone();
+            scope.spawn(move || work(finder, batches, &sender, progress));
         }
-        drop(answer);
+        drop(sender);
         let mut waiting = BTreeMap::new();
         let mut next = 0;
         'answers: for (number, hits) in answers {
@@ -144,20 +143,20 @@ pub(super) fn run(finder: &Finder<'_>, files: &Files) -> MergedHits {
             }
         }
         progress.end();
-        // A walk that waits for room finds nobody there any more.
-        take.lock().unwrap_or_else(PoisonError::into_inner).try_iter().for_each(drop);
+        // A walk that waits for room in the channel can then end.
+        batches.lock().unwrap_or_else(PoisonError::into_inner).try_iter().for_each(drop);
     });
     found
 }
 
-/// Walks, and hands out batches.
-fn walk(finder: &Finder<'_>, files: &Files, progress: &Progress, give: &SyncSender<Batch>) {
+/// Walks, and sends batches.
+fn walk(finder: &Finder<'_>, files: &Files, progress: &Progress, sender: &SyncSender<Batch>) {
     let mut batch = Batch::default();
-    for met in Walk::new(finder.workspace, &files.start, files.plan.clone()) {
+    for item in Walk::new(finder.workspace, &files.start, files.plan.clone()) {
         if progress.stopped(finder.cancel) {
             return;
         }
-        match met {
+        match item {
             WalkItem::Unreadable => batch.counts.unreadable += 1,
             WalkItem::Entry(entry) if entry.kind == DirectoryEntryKind::File => {
                 if !files.wants(&entry.path) {
@@ -172,7 +171,7 @@ fn walk(finder: &Finder<'_>, files: &Files, progress: &Progress, give: &SyncSend
                     let next = Batch { number: batch.number + 1, ..Batch::default() };
                     let full = std::mem::replace(&mut batch, next);
                     progress.wait_for(full.number);
-                    if give.send(full).is_err() {
+                    if sender.send(full).is_err() {
                         return;
                     }
                 }
@@ -181,8 +180,8 @@ fn walk(finder: &Finder<'_>, files: &Files, progress: &Progress, give: &SyncSend
         }
     }
     progress.wait_for(batch.number);
-    // Nobody left to take it: the search has ended.
-    give.send(batch).ok();
+    // It fails when the search has ended.
+    sender.send(batch).ok();
 }
 
 impl Files {
@@ -198,7 +197,6 @@ impl Files {
     }
 }
 
-/// What one thread works with.
 struct Worker {
     searcher: Searcher,
     buffer: Vec<u8>,
@@ -206,23 +204,23 @@ struct Worker {
 
 impl Worker {
     fn new(finder: &Finder<'_>) -> Self {
-        Worker { searcher: finder.searcher.build(), buffer: vec![0; AT_ONCE] }
+        Worker { searcher: finder.searcher.build(), buffer: vec![0; BUFFER_BYTES] }
     }
 }
 
 fn work(
     finder: &Finder<'_>,
-    take: &Mutex<Receiver<Batch>>,
-    answer: &Sender<(usize, Hits)>,
+    batches: &Mutex<Receiver<Batch>>,
+    sender: &Sender<(usize, Hits)>,
     progress: &Progress,
 ) {
     let mut worker = Worker::new(finder);
     loop {
-        let taken = take.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        let Ok(batch) = taken else { return };
+        let received = batches.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(batch) = received else { return };
         let number = batch.number;
         let hits = search_batch(finder, &mut worker, batch, progress);
-        if answer.send((number, hits)).is_err() {
+        if sender.send((number, hits)).is_err() {
             return;
         }
     }
@@ -231,7 +229,7 @@ fn work(
 fn search_batch(finder: &Finder<'_>, worker: &mut Worker, batch: Batch, progress: &Progress) -> Hits {
     let mut hits = Hits::new(batch.counts);
     for path in batch.files {
-        // What comes after a full answer is never shown.
+        // Matches after a full answer are never shown.
         if hits.full(finder.most, finder.limit) || progress.stopped(finder.cancel) {
             break;
         }
@@ -244,7 +242,7 @@ fn search_batch(finder: &Finder<'_>, worker: &mut Worker, batch: Batch, progress
     hits
 }
 
-/// Searches one file; `false` when it is too large for it.
+/// Searches one file; `false` when it is too large.
 fn search_file(
     finder: &Finder<'_>,
     worker: &mut Worker,
@@ -276,7 +274,7 @@ fn search_file(
         None => searcher.search_file(&finder.matcher, &file, collector)?,
         Some(buffer) => {
             let mut filled = file.read(buffer)?;
-            // A regular file gives all that it has; one that grew since it was looked at is read to the end of the room.
+            // A regular file is read at once; one that grew since its size was taken fills the rest of the buffer.
             while filled + 1 != buffer.len() && filled < buffer.len() {
                 match file.read(buffer.get_mut(filled..).unwrap_or_default())? {
                     0 => break,

@@ -1,4 +1,4 @@
-//! Matches: as one file gives them, and as they are put together.
+//! Matches of one file, and their merge.
 
 use grep_searcher::{Searcher, Sink, SinkContext, SinkContextKind, SinkMatch};
 use marvin_base::redact::{Redactor, Scope};
@@ -7,17 +7,14 @@ use tokio_util::sync::CancellationToken;
 
 /// Characters of one line that are shown.
 const LINE: usize = 500;
-/// Bytes of one line that are looked at for it, so that a secret at the cut is seen whole.
-const LOOKED_AT: usize = 16 * 1024;
+/// Bytes of one line that are redacted before the cut, so that a secret at the cut is seen whole.
+const MAX_REDACTED_BYTES: usize = 16 * 1024;
 
-/// Files that were not searched.
+/// Counts of files that were not searched.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counts {
-    /// They could not be read.
     pub(super) unreadable: usize,
-    /// They are too large.
     pub(super) too_large: usize,
-    /// They hold secrets.
     pub(super) secret: usize,
 }
 
@@ -29,18 +26,15 @@ impl Counts {
     }
 }
 
-/// What a line of the output is.
+/// Kind of a line of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// The first match of a file.
     First,
     /// Another match.
     Match,
-    /// A line before a match.
     Before,
-    /// A line after a match.
     After,
-    /// Between two places.
     Break,
 }
 
@@ -52,7 +46,7 @@ struct Hit {
     record: String,
 }
 
-/// What some files gave, in their order.
+/// Hits of some files, in their order.
 #[derive(Debug, Default)]
 pub(super) struct Hits {
     hits: Vec<Hit>,
@@ -61,7 +55,7 @@ pub(super) struct Hits {
     pub(super) counts: Counts,
 }
 
-/// Takes what the searcher finds in one file.
+/// Receives the searcher's matches in one file.
 pub(super) struct Collector<'a> {
     pub(super) into: &'a mut Hits,
     pub(super) path: &'a str,
@@ -73,7 +67,6 @@ pub(super) struct Collector<'a> {
 }
 
 impl Hits {
-    /// Nothing yet, but for what was left out.
     pub(super) fn new(counts: Counts) -> Self {
         Hits { counts, ..Hits::default() }
     }
@@ -86,8 +79,8 @@ impl Hits {
 
 impl Collector<'_> {
     fn push(&mut self, kind: Kind, number: Option<u64>, bytes: &[u8]) -> bool {
-        // A line can be a megabyte long; what is far beyond the cut does not matter.
-        let bytes = bytes.get(..LOOKED_AT).unwrap_or(bytes);
+        // A line can be a megabyte long; text far beyond the cut does not matter.
+        let bytes = bytes.get(..MAX_REDACTED_BYTES).unwrap_or(bytes);
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_end_matches(['\n', '\r']);
         let mark = if matches!(kind, Kind::First | Kind::Match) { ':' } else { '-' };
@@ -125,7 +118,7 @@ impl Sink for Collector<'_> {
     }
 }
 
-/// What was found so far, in the order of paths.
+/// Merged hits, in the order of paths.
 #[derive(Debug, Default)]
 pub(super) struct MergedHits {
     pub(super) output: String,
@@ -138,14 +131,14 @@ pub(super) struct MergedHits {
 }
 
 impl MergedHits {
-    /// Adds what the next files gave, as far as there is room.
+    /// Adds the hits of the next files, as far as they fit.
     pub(super) fn add(&mut self, hits: Hits, most: usize, limit: usize) {
         self.counts.add(hits.counts);
         for hit in hits.hits {
             let fits = limit == 0 || self.output.len() + hit.line.len() <= limit;
             match hit.kind {
                 Kind::First | Kind::Match if self.matches == most => self.truncated = true,
-                // Lines around a match that will not be shown any more are not shown either.
+                // Lines around a match that is not shown are left out with it.
                 Kind::Before | Kind::Break if self.matches == most => continue,
                 Kind::Break if !fits => continue,
                 _ if !fits => self.truncated = true,

@@ -2,15 +2,14 @@
 //!
 //! Every file is opened through the workspace, so no link leads the search out of it. The output is bounded twice: by the
 //! number of matches, and by bytes, since one match can be a megabyte long. The work is bounded too: files over 10 MB are
-//! left out and counted, as are files of secrets (`.env`, keys); memory has a limit, and the search stops when the run is cancelled.
+//! left out and counted, as are secret files (`.env`, keys); memory has a limit, and the search stops when the run is cancelled.
 //!
-//! All cores search ([`engine`]); what comes out is the same as if one did: the first matches in the order of paths.
+//! All cores search ([`engine`]); the result is the same as if one did: the first matches in the order of paths.
 
 mod engine;
 mod hits;
 
 use crate::context::ToolContext;
-use crate::registry::{Mode, coding};
 use crate::result::{Confidence, FILE_LIMIT, Output, ToolError};
 use crate::tool::{DynTool, Tool};
 use crate::walk;
@@ -30,26 +29,22 @@ use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 
-/// The name of [`CodeGrep`].
 pub const CODE_GREP: &str = "code_grep";
 
-/// Bytes that the searcher may hold: the longest line that it can search.
+/// Bytes of the searcher's heap: the longest line that it can search.
 const HEAP: usize = 16 * 1024 * 1024;
-/// Directories that are left out when no path is given, wherever they lie.
+/// Directories that are left out at any depth when no path is given.
 const DIRECTORIES: [&str; 6] = ["runs", ".tokimon-tmp", ".venv", "node_modules", "dist", "build"];
 /// Extensions that are left out when no path is given.
 const EXTENSIONS: [&str; 2] = ["jsonl", "ndjson"];
 
-/// The tools of this family.
-pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
-    coding(mode, [Arc::new(CodeGrep)])
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
+    vec![Arc::new(CodeGrep)]
 }
 
-/// Searches files for a regular expression.
 #[derive(Debug, Clone, Copy)]
 pub struct CodeGrep;
 
-/// What to look for, and where.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GrepInput {
@@ -59,43 +54,38 @@ pub struct GrepInput {
     #[serde(default = "any")]
     glob_filter: String,
     /// Lines to show around each match.
-    #[serde(default = "two")]
+    #[serde(default = "crate::schema::count::<2>")]
     context_lines: usize,
     /// Matches to show at most.
-    #[serde(default = "twenty")]
+    #[serde(default = "crate::schema::count::<20>")]
     max_results: usize,
     /// Directory or file to search, relative to the working directory; generated directories are searched only if named.
     path: Option<String>,
+}
+
+impl GrepInput {
+    /// A search of the whole workspace.
+    pub(crate) fn everywhere(pattern: String, glob_filter: String, max_results: usize) -> Self {
+        GrepInput { pattern, glob_filter, context_lines: 2, max_results, path: None }
+    }
 }
 
 fn any() -> String {
     "*".into()
 }
 
-fn two() -> usize {
-    2
-}
-
-fn twenty() -> usize {
-    20
-}
-
-/// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct GrepData {
     /// The matches with the lines around them.
     output: String,
-    /// Whether there were more.
+    /// Whether further matches exist.
     truncated: bool,
-    /// How many matches are shown.
     matches: usize,
-    /// In how many files.
     files: usize,
-    /// Files that could not be read.
     unreadable: usize,
     /// Files that were not searched because of their size.
     too_large: usize,
-    /// Files of secrets, which are not searched.
+    /// Secret files, which are not searched.
     secret_files: usize,
 }
 
@@ -109,34 +99,27 @@ impl Tool for CodeGrep {
     const EXAMPLE: &'static str =
         r#"{"pattern": "fn\\s+main", "glob_filter": "*.rs", "context_lines": 2, "max_results": 20}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("glob", "glob_filter"), ("query", "pattern")];
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     fn intents(input: &GrepInput, _context: &ToolContext) -> Vec<Intent> {
         input.path.iter().map(|path| Intent::Read { path: path.clone() }).collect()
     }
 
     async fn call(&self, input: GrepInput, context: &ToolContext) -> Result<Output<GrepData>, ToolError> {
-        context.workspace()?;
-        let Some(workspace) = context.workspace.clone() else {
-            return Err(ToolError::Failed("there is no working directory".into()));
-        };
+        let workspace = context.shared_workspace()?;
         let limit = context.settings.count(&table::GREP_MAX_BYTES);
-        // Ends with the run, and with this future: a thread cannot be dropped.
+        // Cancelled with the run, and with this future: a thread cannot be dropped.
         let cancel = context.cancel.child_token();
         let _guard = cancel.clone().drop_guard();
         let redactor = Arc::clone(&context.redactor);
         let granted = GrantedFiles::from_settings(&context.settings);
-        // Searching a large tree takes the processor for a while: not on a thread that others wait for.
+        // Searching a large tree takes the CPU for a while, so not on a thread of the runtime.
         tokio::task::spawn_blocking(move || search(&input, &workspace, limit, &cancel, &redactor, &granted))
             .await
-            .map_err(|_| ToolError::Failed("the search failed inside".into()))?
+            .map_err(|_| ToolError::Failed("the search failed internally".into()))?
     }
 }
 
-/// A search that is not begun yet.
 fn search(
     input: &GrepInput,
     workspace: &Arc<Workspace>,
@@ -153,12 +136,12 @@ fn search(
     let glob = GlobBuilder::new(&input.glob_filter)
         .literal_separator(false)
         .build()
-        .map_err(|error| ToolError::Usage(format!("glob_filter cannot be understood: {error}.")))?
+        .map_err(|error| ToolError::Usage(format!("glob_filter is not a glob: {error}.")))?
         .compile_matcher();
     let start = workspace.path(input.path.as_deref().unwrap_or("."))?;
     let facts = workspace.metadata(&start)?;
     if !facts.is_dir() {
-        // Says what it is, if it is nothing that can be searched.
+        // Refuses what is neither a directory nor a regular file.
         workspace.open_read(&start)?;
     }
     let whole_tree = input.path.is_none();

@@ -1,8 +1,8 @@
-//! Which files of a server are pinned: its program and the scripts on its command line, where an agent could change them.
+//! Pinned files of a server: its program and the scripts on its command line, where an agent could change them.
 //!
-//! A person's server is pinned as it is when it starts for the first time; a project's when a person trusts it. When a pinned
-//! file changes, the server is not started until a person trusts it again. Files of the system (owned by root, writable by
-//! nobody else) are left to the system's package manager.
+//! A person's server is pinned when it starts for the first time; a project's when a person trusts it. When a pinned file
+//! changes, the server is not started until a person trusts it again. Files of the system (owned and writable only by root)
+//! are left to the system's package manager.
 
 use super::launch::{is_inside, starts_in};
 use super::{Definition, Server, ServerOwner};
@@ -14,17 +14,16 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Bytes of a file that are hashed; a larger one is known by its size, inode, modification time and samples.
+/// Bytes of a file that is hashed whole; a larger one is identified by its size, inode, modification time and samples.
 const MAX_HASHED_BYTES: u64 = 128 * 1024 * 1024;
-/// How many samples of a larger file are hashed, and the bytes of one.
 const SAMPLES: usize = 64;
 const SAMPLE_BYTES: usize = 16 * 1024;
-/// Where the system keeps its programs.
+/// Directories of system programs.
 const SYSTEM: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix/store", "/snap"];
 /// Programs that fetch a package by its name and run it.
 const FETCHERS: [&str; 7] = ["npx", "bunx", "pnpx", "uvx", "pipx", "npm", "uv"];
 
-/// The hashes of the pinned files by path, and what should be known of the rest.
+/// The hashes of the pinned files by path, and notes on the rest.
 pub(super) fn pin(
     server: &Server,
     layout: &Layout,
@@ -34,7 +33,7 @@ pub(super) fn pin(
     let mut pinned = BTreeMap::new();
     let Some(command) = server.definition.command.as_deref() else { return (pinned, notes) };
     let program = server.resolve_program(layout, environment).ok();
-    let scripts = scripts(&server.definition, server.whose, layout);
+    let scripts = scripts(&server.definition, server.owner, layout);
     for path in program.iter().chain(&scripts) {
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
         if is_system(&real) {
@@ -46,7 +45,7 @@ pub(super) fn pin(
             }
             None => notes.push(format!("{} cannot be read, so it is not pinned", real.display())),
         }
-        if server.whose == ServerOwner::Person && is_inside(&real, layout.project()) {
+        if server.owner == ServerOwner::Person && is_inside(&real, layout.project()) {
             notes.push(format!("{} lies inside the project, where agents write", real.display()));
         }
     }
@@ -62,8 +61,8 @@ pub(super) fn pin(
 }
 
 /// Files that the arguments name.
-fn scripts(definition: &Definition, whose: ServerOwner, layout: &Layout) -> Vec<PathBuf> {
-    let base = match whose {
+fn scripts(definition: &Definition, owner: ServerOwner, layout: &Layout) -> Vec<PathBuf> {
+    let base = match owner {
         ServerOwner::Project => layout.project().map(Path::to_path_buf),
         ServerOwner::Person => starts_in(definition, layout),
     };
@@ -102,7 +101,7 @@ fn content(path: &Path) -> Option<String> {
     Some(format!("{inode}:{size}:{seconds}.{nanos}:{}", signature::hash_bytes(&sample)))
 }
 
-/// What is to be said of a program that fetches a package.
+/// The note on a program that fetches a package.
 fn fetched(command: &str, args: &[String]) -> Option<String> {
     let name = Path::new(command).file_name()?.to_str()?;
     if !FETCHERS.contains(&name) {
@@ -130,7 +129,7 @@ fn fetched(command: &str, args: &[String]) -> Option<String> {
     })
 }
 
-/// Does a package's name end in an exact version?
+/// Whether a package's name ends in an exact version.
 fn is_exact(package: &str) -> bool {
     let version = package.rsplit_once("==").or_else(|| package.rsplit_once('@')).map(|(_, version)| version);
     version.is_some_and(|version| {

@@ -1,98 +1,73 @@
-//! The command line of the tickets: words in, a command out. Nothing is looked at yet.
+//! Parser of the tickets' command line. It does not read any ticket.
 
-use super::TicketError;
 use super::draft::Draft;
-use super::help::{NAMES, usage};
+use super::error::TicketError;
+use super::help::{names, usage};
 use super::report::Filter;
 use marvin_base::settings::nearest_of;
 use std::collections::VecDeque;
 
-/// How many tickets `closed` lists when nobody says.
+/// Tickets that `closed` lists by default.
 const CLOSED: usize = 20;
 
-/// What is to be done.
+/// A command of `tk`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// Make a ticket.
     Create(Box<Draft>),
-    /// Set the status.
     Status {
-        /// The ticket.
         id: String,
-        /// The new status.
         status: String,
     },
-    /// Add a dependency.
+    /// Makes `id` depend on `on`.
     Dep {
-        /// The ticket that waits.
         id: String,
-        /// The one that it waits for.
         on: String,
     },
-    /// Show what a ticket depends on.
     DepTree {
-        /// The ticket.
         id: String,
-        /// Each as often as it is needed.
+        /// Shows each ticket as often as it is needed.
         full: bool,
     },
-    /// Find circles.
+    /// Finds dependency cycles.
     DepCycle,
-    /// End a dependency.
     Undep {
-        /// The ticket that waits.
         id: String,
-        /// The one that it waits for.
         on: String,
     },
-    /// Link tickets with each other.
     Link {
-        /// The tickets.
         ids: Vec<String>,
     },
-    /// End a link.
     Unlink {
-        /// One ticket.
         one: String,
-        /// The other.
         other: String,
     },
-    /// List tickets.
     List(Filter),
-    /// List what can be worked on.
     Ready(Filter),
-    /// List what waits.
     Blocked(Filter),
-    /// List what was closed last.
+    /// Lists the tickets that were closed last.
     Closed(Filter, usize),
-    /// Show a ticket.
     Show {
-        /// The ticket.
         id: String,
     },
-    /// Append a note.
     AddNote {
-        /// The ticket.
         id: String,
-        /// The text; from standard input when `None`.
+        /// From standard input when `None`.
         text: Option<String>,
     },
-    /// Open a ticket in an editor.
+    /// Opens a ticket in an editor.
     Edit {
-        /// The ticket.
         id: String,
     },
-    /// Give the frontmatter of all tickets as JSON.
+    /// Prints the frontmatter of all tickets as JSON.
     Query {
-        /// What `jq` selects by.
+        /// A filter for `jq`.
         filter: Option<String>,
     },
-    /// Explain the commands.
     Help,
 }
 
 impl Command {
-    /// The tickets that it changes, as they were named; a new one has no name yet.
+    /// The ids that it changes, as they were given; a new ticket has none yet.
     #[must_use]
     pub fn changes(&self) -> Vec<&str> {
         match self {
@@ -116,38 +91,24 @@ impl Command {
         }
     }
 
-    /// Does it only read?
     #[must_use]
     pub fn only_reads(&self) -> bool {
-        matches!(
-            self,
-            Command::DepTree { .. }
-                | Command::DepCycle
-                | Command::List(_)
-                | Command::Ready(_)
-                | Command::Blocked(_)
-                | Command::Closed(..)
-                | Command::Show { .. }
-                | Command::Query { .. }
-                | Command::Help
-        )
+        !matches!(self, Command::Create(_)) && self.changes().is_empty()
     }
 }
 
-/// A command, and the form in which its result is wanted.
+/// A command, and whether its result is printed as JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedCommand {
-    /// The command.
     pub command: Command,
-    /// As JSON.
     pub json: bool,
 }
 
-/// Reads the words after `tk`. Long options take their value as `--key value` or `--key=value`; after `--` no word is an
+/// Parses the words after `tk`. Long options take their value as `--key value` or `--key=value`; after `--` no word is an
 /// option.
 ///
 /// # Errors
-/// A sentence with the usage of the command.
+/// Contains the usage of the command.
 pub fn parse(words: &[String]) -> Result<ParsedCommand, TicketError> {
     let words = match words {
         [first, rest @ ..] if first == "super" => rest,
@@ -170,7 +131,10 @@ pub fn parse(words: &[String]) -> Result<ParsedCommand, TicketError> {
     Ok(ParsedCommand { command, json: line.json })
 }
 
-/// The words of one command while they are read.
+/// Reads the value of an option.
+type ReadValue<'a> = &'a mut dyn FnMut() -> Result<String, TicketError>;
+
+/// The words of one command while they are parsed.
 struct Line<'a> {
     name: &'a str,
     rest: VecDeque<String>,
@@ -245,14 +209,14 @@ impl Line<'_> {
                 Command::Query { filter: self.plain.pop() }
             }
             unknown => {
-                let near = nearest_of(unknown, NAMES.into_iter());
+                let near = nearest_of(unknown, names());
                 let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
                 let shown: String = unknown.chars().take(40).collect();
                 return Err(TicketError::Usage(format!(
                     "Unknown command: {}{near}\nThe commands are: {}. Plugins (tk-…, ticket-…) are not run; call them \
                      by their own names.",
                     shown.escape_debug(),
-                    NAMES.join(", ")
+                    names().collect::<Vec<_>>().join(", ")
                 )));
             }
         })
@@ -279,9 +243,9 @@ impl Line<'_> {
                 _ => return Ok(false),
             };
             *place = value()?;
-            // An option that is given says something.
+            // These options need a value when they are given.
             if place.is_empty() && matches!(key, "-t" | "--type" | "-p" | "--priority") {
-                return Err(format!("{key} needs a value"));
+                return Err(TicketError::Usage(format!("{key} needs a value")));
             }
             Ok(true)
         })?;
@@ -295,7 +259,7 @@ impl Line<'_> {
             self.rest.pop_front();
         }
         let id = self.rest.pop_front().ok_or_else(|| self.wrong("the ticket is missing"))?;
-        // Everything that follows is the note, dashes or not.
+        // All further words are the note, also with dashes.
         let words: Vec<String> = std::mem::take(&mut self.rest).into();
         let text = (!words.is_empty()).then(|| words.join(" "));
         Ok(Command::AddNote { id, text })
@@ -313,8 +277,12 @@ impl Line<'_> {
                 "-T" | "--tag" => filter.tags.push(value()?),
                 "--limit" if limited => {
                     let text = value()?;
-                    let wrong = || format!("--limit needs a whole number, not '{}'", text.escape_debug());
-                    limit = text.parse().map_err(|_| wrong())?;
+                    limit = text.parse().map_err(|_| {
+                        TicketError::Usage(format!(
+                            "--limit needs a whole number, not '{}'",
+                            text.escape_debug()
+                        ))
+                    })?;
                 }
                 _ => return Ok(false),
             }
@@ -340,14 +308,15 @@ impl Line<'_> {
                 1 => "one word is expected".to_string(),
                 _ => format!("{N} words are expected"),
             };
-            self.wrong(&format!("{expected}, but {count} came"))
+            self.wrong(&format!("{expected}, not {count}"))
         })
     }
 
-    /// Takes the options out of the words. `take` is told an option and can ask for its value; it says whether it knows it.
+    /// Takes the options out of the words. `take` gets an option and a way to read its value; it returns whether it knows
+    /// the option.
     fn options(
         &mut self,
-        mut take: impl FnMut(&str, &mut dyn FnMut() -> Result<String, String>) -> Result<bool, String>,
+        mut take: impl FnMut(&str, ReadValue<'_>) -> Result<bool, TicketError>,
     ) -> Result<(), TicketError> {
         while let Some(word) = self.rest.pop_front() {
             if word == "--" {
@@ -364,9 +333,10 @@ impl Line<'_> {
                 let mut asked = false;
                 let mut value = || {
                     asked = true;
-                    given.take().or_else(|| rest.pop_front()).ok_or_else(|| format!("{key} needs a value"))
+                    let value = given.take().or_else(|| rest.pop_front());
+                    value.ok_or_else(|| TicketError::Usage(format!("{key} needs a value")))
                 };
-                let known = take(key, &mut value).map_err(|error| self.wrong(&error))?;
+                let known = take(key, &mut value).map_err(|error| self.wrong(&error.to_string()))?;
                 // The end of an id may begin with its dash: `-5c46`.
                 if !known && self.takes_ids() && !word.starts_with("--") {
                     self.plain.push(word);
@@ -386,7 +356,7 @@ impl Line<'_> {
         Ok(())
     }
 
-    /// Is every word of this command an id, or a status?
+    /// Whether every word of this command is an id, or a status.
     fn takes_ids(&self) -> bool {
         !matches!(self.name, "create" | "ls" | "list" | "ready" | "blocked" | "closed" | "query")
     }

@@ -1,38 +1,34 @@
-//! A ticket that is about to be made: what was asked for, checked, and as text.
+//! A new ticket: its fields, their checks, and its text.
 
+use super::error::{TicketError, choice};
 use super::format::{PRIORITIES, TYPES};
 use super::id::{self, Prefix};
-use super::{TicketError, choice};
 
-/// What a new ticket says. Empty texts are left out.
+/// Fields of a new ticket. Empty texts are left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Draft {
     /// One line; `Untitled` when empty.
     pub title: String,
-    /// What is to be done and why.
     pub description: String,
-    /// Notes on the design.
     pub design: String,
-    /// How to see that it is done.
     pub acceptance: String,
     /// `bug`, `feature`, `task`, `epic` or `chore`; `task` when empty.
     pub kind: String,
     /// `0` (highest) to `4`; `2` when empty.
     pub priority: String,
-    /// Who does it.
     pub assignee: Option<String>,
-    /// Its name elsewhere, such as `gh-123`.
+    /// Such as `gh-123`.
     pub external_ref: String,
-    /// The ticket that it is a part of, possibly as a part of its id.
+    /// An id, or a part of one.
     pub parent: String,
-    /// Tags, separated by commas.
+    /// Separated by commas.
     pub tags: String,
-    /// What its id ends with, where that is free (`app-2a`); else, and when empty, four letters are drawn.
+    /// The end of its id, where that is free (`app-2a`); else, and when empty, four random letters.
     pub name: String,
 }
 
 impl Draft {
-    /// Checks everything that can be checked without looking at other tickets, and brings it into its final form.
+    /// Checks and normalises everything that does not depend on other tickets.
     ///
     /// # Errors
     /// For an unknown type or priority, and for line breaks or brackets where they would break the file.

@@ -1,78 +1,73 @@
 //! The format of one ticket: Markdown below a few lines of frontmatter.
 //!
-//! A [`Ticket`] is the bytes of its file and the places of its fields in them. Changing a field changes the line that it
-//! stands on and nothing else: unknown keys, comments, line endings, a missing final newline and bytes that are not text
-//! stay as they are. What is written is what the original `tk` writes; what is read is a little more (Windows line
-//! endings, comments behind values, quoted words), and a line of three dashes in the body means nothing here.
+//! A [`Ticket`] is the bytes of its file and the ranges of its fields in them. Changing a field changes its own line and
+//! nothing else: unknown keys, comments, line endings, a missing final newline and bytes that are not text stay as they
+//! are. It writes the format of the original `tk` and reads a little more (Windows line endings, comments behind values,
+//! quoted words); a line of three dashes in the body has no meaning here.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// The states of a ticket.
 pub const STATUSES: [&str; 3] = ["open", "in_progress", "closed"];
-/// The types of a ticket.
 pub const TYPES: [&str; 5] = ["bug", "feature", "task", "epic", "chore"];
-/// The priorities, highest first.
+/// Highest first.
 pub const PRIORITIES: [&str; 5] = ["0", "1", "2", "3", "4"];
 
-/// Fields that hold free text, in which `#` is no comment.
+/// Fields that hold free text, in which `#` does not begin a comment.
 const FREE: [&str; 2] = ["assignee", "external-ref"];
-/// Fields that hold several words.
 const LISTS: [&str; 3] = ["deps", "links", "tags"];
 const FENCE: &[u8] = b"---";
-const MARK: &[u8] = b"\xef\xbb\xbf";
+const BOM: &[u8] = b"\xef\xbb\xbf";
+const LIST_ITEM: &[u8] = b"- ";
+const NOTES_HEADING: &[u8] = b"## Notes";
 
 /// Why a file is not a ticket.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// The first line is not `---`.
     #[error("it does not begin with a line `---`")]
     NoFrontmatter,
-    /// The frontmatter has no end.
     #[error("its frontmatter has no closing line `---`")]
     Unclosed,
-    /// There is no `id:` line.
     #[error("its frontmatter has no line `id: …`")]
     NoId,
-    /// A list written over several lines.
     #[error("`{0}` is written over several lines; write it as `{0}: [a, b]`")]
     Block(String),
 }
 
-/// One line of the frontmatter that holds a field, as places in the bytes.
+/// A field of the frontmatter, as a range of the bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Field {
     key: String,
-    /// The value without the spaces around it and without a comment; for lists with their brackets.
+    /// Without surrounding spaces and without a comment; lists with their brackets.
     value: Range<usize>,
 }
 
-/// A ticket as it stands in its file.
+/// A ticket as it is in its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ticket {
     bytes: Vec<u8>,
     fields: Vec<Field>,
-    /// Where the second line begins.
+    /// Offset of the second line.
     start: usize,
-    /// Where the body begins.
+    /// Offset of the body.
     body: usize,
 }
 
 impl Ticket {
-    /// Reads the bytes of a file. Any bytes are either a ticket or named damage.
+    /// Parses the bytes of a file. Any bytes are either a ticket or a [`Damage`].
     ///
     /// # Errors
-    /// When there is no frontmatter, it has no end or no id, or a list stands on several lines.
+    /// When the frontmatter is missing, has no end or no id, or holds a list over several lines.
     pub fn parse(bytes: &[u8]) -> Result<Ticket, Damage> {
         let mut lines = Lines { bytes, at: 0 };
         let first = lines.next().ok_or(Damage::NoFrontmatter)?;
-        let from = if bytes.starts_with(MARK) { MARK.len() } else { 0 };
+        let from = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
         if !is_fence(bytes.get(from..first.end).unwrap_or_default()) {
             return Err(Damage::NoFrontmatter);
         }
         let start = lines.at;
         let mut fields: Vec<Field> = Vec::new();
-        // A list without a value, which the next line may go on with.
+        // A list without a value, which may continue on the next line.
         let mut open: Option<String> = None;
         for line in lines.by_ref() {
             let text = part(bytes, &line);
@@ -81,7 +76,7 @@ impl Ticket {
                 return if ticket.field("id").is_some() { Ok(ticket) } else { Err(Damage::NoId) };
             }
             if let Some(key) = open.take()
-                && text.trim_ascii_start().starts_with(b"- ")
+                && text.trim_ascii_start().starts_with(LIST_ITEM)
             {
                 return Err(Damage::Block(key));
             }
@@ -94,7 +89,6 @@ impl Ticket {
         Err(Damage::Unclosed)
     }
 
-    /// The bytes, as they are read and written.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
@@ -131,13 +125,13 @@ impl Ticket {
         self.items(field).iter().map(text).collect()
     }
 
-    /// The id that the file says it has.
+    /// The id in the file, which may differ from its name.
     #[must_use]
     pub fn id(&self) -> String {
         self.value("id")
     }
 
-    /// The status, whatever word stands there.
+    /// The status, which may be an unknown word.
     #[must_use]
     pub fn status(&self) -> String {
         self.value("status")
@@ -152,7 +146,7 @@ impl Ticket {
         text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
     }
 
-    /// Puts a word into a field that holds one; a field that is missing is added at the top.
+    /// Sets a field; a missing one is added at the top.
     pub fn set(&mut self, key: &str, value: &str) {
         match self.field(key).cloned() {
             Some(field) if field.value.is_empty() => {
@@ -167,7 +161,7 @@ impl Ticket {
         }
     }
 
-    /// Adds a word to a list, unless it is there already.
+    /// Adds a word to a list, unless it contains the word; returns whether it changed.
     pub fn add(&mut self, key: &str, word: &str) -> bool {
         let Some(field) = self.field(key).cloned() else {
             self.set(key, &format!("[{word}]"));
@@ -190,11 +184,11 @@ impl Ticket {
         true
     }
 
-    /// Takes a word out of a list.
+    /// Removes a word from a list; returns whether it changed.
     pub fn remove(&mut self, key: &str, word: &str) -> bool {
         let mut removed = false;
         while let Some(place) = self.place_of(key, word) {
-            // A list without brackets keeps something in its place: an empty value could go on in the next line.
+            // A list without brackets becomes `[]`: an empty value could continue on the next line.
             let alone = self.field(key).is_some_and(|field| field.value == place);
             let before = self.bytes.clone();
             self.replace(place, if alone { "[]" } else { "" });
@@ -206,7 +200,7 @@ impl Ticket {
         removed
     }
 
-    /// The word with the separator that goes with it.
+    /// The range of a word with its separator.
     fn place_of(&self, key: &str, word: &str) -> Option<Range<usize>> {
         let items = self.items(self.field(key)?);
         let at = items.iter().position(|item| self.text_at(item) == word)?;
@@ -219,10 +213,10 @@ impl Ticket {
         })
     }
 
-    /// Appends a note, with its heading before the first one.
+    /// Appends a note, with the heading of notes before the first one.
     pub fn add_note(&mut self, stamp: &str, text: &str) {
         let mut lines = Lines { bytes: &self.bytes, at: self.body };
-        let has_notes = lines.any(|line| part(&self.bytes, &line).starts_with(b"## Notes"));
+        let has_notes = lines.any(|line| part(&self.bytes, &line).starts_with(NOTES_HEADING));
         let mut added = String::new();
         if !self.bytes.ends_with(b"\n") {
             added.push('\n');
@@ -238,12 +232,12 @@ impl Ticket {
         self.replace(end..end, &added);
     }
 
-    /// The last field of this name: the one that readers go by.
+    /// The last field of this name, which is the one that counts.
     fn field(&self, key: &str) -> Option<&Field> {
         self.fields.iter().rev().find(|field| field.key == key)
     }
 
-    /// The places of a list's words, brackets and spaces left out.
+    /// The ranges of a list's words, without brackets and spaces.
     fn items(&self, field: &Field) -> Vec<Range<usize>> {
         let mut items = Vec::new();
         let mut start = field.value.start;
@@ -268,19 +262,19 @@ impl Ticket {
         if first.ends_with(b"\r\n") { "\r\n" } else { "\n" }
     }
 
-    /// Puts text into a place and finds the fields anew.
+    /// Replaces a range and parses the fields again.
     fn replace(&mut self, place: Range<usize>, text: &str) {
         let mut bytes = self.bytes.get(..place.start).unwrap_or_default().to_vec();
         bytes.extend_from_slice(text.as_bytes());
         bytes.extend_from_slice(self.bytes.get(place.end..).unwrap_or_default());
-        // Values without line breaks, into places that hold values: it stays a ticket.
+        // The values have no line breaks and replace values, so it is still a ticket.
         if let Ok(ticket) = Ticket::parse(&bytes) {
             *self = ticket;
         }
     }
 }
 
-/// The lines of some bytes, as places without line endings.
+/// The lines of some bytes, as ranges without line endings.
 struct Lines<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -314,7 +308,7 @@ fn is_space(byte: Option<&u8>) -> bool {
     matches!(byte, Some(b' ' | b'\t'))
 }
 
-/// The place without the spaces at its ends.
+/// The range without the spaces at its ends.
 fn trimmed(bytes: &[u8], place: Range<usize>) -> Range<usize> {
     let Range { mut start, mut end } = place;
     while start < end && is_space(bytes.get(start)) {
@@ -351,7 +345,7 @@ fn field(bytes: &[u8], line: &Range<usize>) -> Option<Field> {
         }
     }
     if value.is_empty() {
-        // Where a value would go: right behind the colon.
+        // The position of a value: right behind the colon.
         value = after..after;
     }
     Some(Field { key, value })

@@ -1,19 +1,18 @@
-//! What depends on what: the tree below a ticket, and circles.
+//! The dependency graph: the tree below a ticket, and cycles.
 //!
-//! Both walk without recursion, so that a chain of any length is walked to its end. In a circle the way back to a ticket
-//! that the walk came from is not followed.
+//! Both walk without recursion, so that a chain of any length is walked to its end. A dependency that leads back to a
+//! ticket on the current path is not followed.
 
 use super::store::Shelf;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// Lines and bytes of a tree; with `--full` the number of ways can be astronomical.
+/// Lines and bytes of a tree; with `--full` the number of paths can be astronomical.
 const LINES: usize = 10_000;
 const BYTES: usize = 1_000_000;
 
 impl Shelf {
-    /// The tree of what a ticket depends on. Each ticket stands once, at its deepest place; with `full` wherever it is
-    /// needed.
+    /// The dependency tree of a ticket. Each ticket appears once, at its greatest depth; with `full` wherever it is needed.
     #[must_use]
     pub fn tree(&self, root: &str, full: bool) -> String {
         let walk = Walk::new(self, root);
@@ -37,7 +36,7 @@ impl Shelf {
         text
     }
 
-    /// Circles among the tickets that are not closed: one for each dependency that closes one, beginning with its smallest
+    /// Cycles among the tickets that are not closed: one for each dependency that closes one, beginning with its smallest
     /// id.
     #[must_use]
     pub fn circles(&self) -> Vec<Vec<String>> {
@@ -51,7 +50,7 @@ impl Shelf {
         let mut circles = BTreeSet::new();
         let mut done: BTreeSet<&String> = BTreeSet::new();
         for start in deps.keys() {
-            // The way from the start, and how many dependencies of each were looked at.
+            // The path from the start, and how many dependencies of each were visited.
             let mut way: Vec<(&String, usize)> = Vec::new();
             if !done.contains(*start) {
                 way.push((start, 0));
@@ -80,7 +79,7 @@ impl Shelf {
         circles.into_iter().collect()
     }
 
-    /// The circles as text.
+    /// The cycles as text.
     #[must_use]
     pub fn circles_text(&self, circles: &[Vec<String>]) -> String {
         if circles.is_empty() {
@@ -118,7 +117,7 @@ struct Branch {
 }
 
 impl Branch {
-    /// Does the way from the root to here lead through this ticket?
+    /// Whether the path from the root leads through this ticket.
     fn comes_from(&self, id: &str) -> bool {
         let mut here = Some(self);
         while let Some(branch) = here {
@@ -132,7 +131,7 @@ impl Branch {
 }
 
 impl Drop for Branch {
-    /// A long way is let go step by step, not by recursion.
+    /// A long path is dropped step by step, not by recursion.
     fn drop(&mut self) {
         let mut above = self.above.take();
         while let Some(mut branch) = above.and_then(Rc::into_inner) {
@@ -141,13 +140,13 @@ impl Drop for Branch {
     }
 }
 
-/// What is below a ticket.
+/// The tickets below a root.
 struct Walk {
     /// Dependencies that exist.
     all: BTreeMap<String, Vec<String>>,
     /// The same without those that lead back.
     deps: BTreeMap<String, Vec<String>>,
-    /// The longest way from the root to each.
+    /// The length of the longest path from the root to each.
     depth: BTreeMap<String, usize>,
     /// The greatest depth at or below each.
     deepest: BTreeMap<String, usize>,
@@ -161,7 +160,7 @@ impl Walk {
             depth: BTreeMap::from([(root.to_string(), 0)]),
             deepest: BTreeMap::new(),
         };
-        // Tickets in the order in which they are left: those below first.
+        // Postorder: those below first.
         let mut order: Vec<String> = Vec::new();
         let mut on_way: BTreeSet<String> = BTreeSet::from([root.to_string()]);
         walk.all.insert(root.to_string(), existing(shelf, root));

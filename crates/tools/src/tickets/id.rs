@@ -1,12 +1,12 @@
-//! Ids: `prefix-abcd`, given whole or in part.
+//! Ticket ids: `prefix-abcd`, given whole or in part.
 
-use super::TicketError;
+use super::error::TicketError;
 use std::path::Path;
 
 /// Candidates that an ambiguous id names.
 const CANDIDATES: usize = 8;
 
-/// What the ids of a project begin with: the first letters of the words of its directory's name.
+/// The prefix of a project's ids: the first letters of the words of its directory's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Prefix(String);
 
@@ -27,14 +27,13 @@ impl Prefix {
         Prefix(if prefix.is_empty() { "tk".into() } else { prefix })
     }
 
-    /// The letters.
     #[must_use]
     pub(super) fn text(&self) -> &str {
         &self.0
     }
 }
 
-/// Can this stand in a list of a ticket, and be read again?
+/// Whether a word can be written in a list of a ticket and be parsed again.
 pub(super) fn fits_list(word: &str) -> bool {
     let breaks = |letter: char| {
         letter.is_control() || letter.is_whitespace() || matches!(letter, ',' | '[' | ']' | '#')
@@ -42,7 +41,7 @@ pub(super) fn fits_list(word: &str) -> bool {
     !word.is_empty() && !word.contains(breaks)
 }
 
-/// The one of `ids` that is meant: the id itself, or the only one that contains the text.
+/// Resolves a given text to one of `ids`: the id itself, or the only one that contains the text.
 ///
 /// # Errors
 /// When there is none, when there are several, and when the text cannot be an id at all.
@@ -65,7 +64,7 @@ pub(super) fn resolve(given: &str, ids: &[String]) -> Result<String, TicketError
     let found: Vec<&str> = ids.iter().map(String::as_str).filter(|id| id.contains(given)).collect();
     match found.as_slice() {
         [one] => Ok((*one).to_string()),
-        [] => Err(TicketError::Failed(format!(
+        [] => Err(TicketError::NotFound(format!(
             "ticket '{given}' not found{}",
             marvin_base::settings::nearest_of(given, ids.iter().map(String::as_str))
                 .map(|near| format!("; did you mean {near}?"))

@@ -1,4 +1,4 @@
-//! What is told of tickets: lines as the original prints them, and facts for programs.
+//! Reports on tickets: lines as the original prints them, and facts for programs.
 
 use super::format::Ticket;
 use super::store::{Shelf, Store};
@@ -11,7 +11,6 @@ use serde_json::{Map, Value};
 pub struct Facts {
     /// Its id: the name of its file.
     pub id: String,
-    /// Its title.
     pub title: String,
     /// `open`, `in_progress` or `closed`.
     pub status: String,
@@ -20,23 +19,20 @@ pub struct Facts {
     pub kind: String,
     /// `0` (highest) to `4`.
     pub priority: String,
-    /// Who does it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub assignee: String,
-    /// Its name elsewhere.
+    /// Such as `gh-123`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub external_ref: String,
     /// The ticket that it is a part of.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub parent: String,
-    /// Tags.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// Tickets that must be closed first.
     pub deps: Vec<String>,
-    /// Tickets that have to do with it.
+    /// Linked tickets.
     pub links: Vec<String>,
-    /// When it was made.
     pub created: String,
     /// Those of `deps` that are not closed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -101,7 +97,7 @@ impl Shelf {
         kept
     }
 
-    /// Those that are not closed; a ticket that is not there is not closed.
+    /// Those that are not closed; a missing ticket is not closed.
     fn open_among(&self, ids: &[String]) -> Vec<String> {
         let open = |id: &&String| self.tickets.get(*id).is_none_or(|ticket| ticket.status() != "closed");
         ids.iter().filter(open).cloned().collect()
@@ -122,12 +118,12 @@ impl Shelf {
     fn active(&self, filter: &Filter, keep: impl Fn(&Facts) -> bool) -> Vec<Facts> {
         let mut found = self.facts(filter);
         found.retain(|facts| facts.is_active() && keep(facts));
-        // What is no number comes last.
+        // A priority that is not a number comes last.
         found.sort_by_key(|facts| (facts.priority.parse::<u64>().unwrap_or(u64::MAX), facts.id.clone()));
         found
     }
 
-    /// Tickets that are closed, the one that was changed last first.
+    /// Closed tickets, the last changed first.
     #[must_use]
     pub fn closed(&self, filter: &Filter, limit: usize, store: &Store) -> Vec<Facts> {
         let mut found: Vec<_> = self
@@ -140,8 +136,8 @@ impl Shelf {
         found.into_iter().map(|(_, facts)| facts).take(limit).collect()
     }
 
-    /// The ticket's file with what follows from the others: the title of its parent, what blocks it, what it blocks, its
-    /// children, and what it is linked to.
+    /// The ticket's file with its relations: the title of its parent, its blockers, the tickets that it blocks, its
+    /// children, and its links.
     #[must_use]
     pub fn show(&self, id: &str, ticket: &Ticket) -> String {
         let mut text = String::new();
@@ -176,14 +172,13 @@ impl Shelf {
         text
     }
 
-    /// `ID [status] title`, the latter two empty for a ticket that is not there.
+    /// `ID [status] title`, the latter two empty for a missing ticket.
     pub(super) fn line(&self, id: &str) -> String {
         let (status, title) =
             self.tickets.get(id).map(|ticket| (ticket.status(), ticket.title())).unwrap_or_default();
         format!("{id} [{status}] {title}")
     }
 
-    /// How a ticket hangs together with the others.
     #[must_use]
     pub fn relations(&self, id: &str, ticket: &Ticket) -> Relations {
         let others = |keep: &dyn Fn(&Ticket) -> bool| -> Vec<String> {
@@ -200,7 +195,7 @@ impl Shelf {
     }
 }
 
-/// How a ticket hangs together with others.
+/// Relations of a ticket to others.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Relations {
     /// Tickets that must be closed first and are not.
@@ -209,7 +204,7 @@ pub struct Relations {
     pub blocking: Vec<String>,
     /// Tickets that are a part of this one.
     pub children: Vec<String>,
-    /// Tickets that have to do with this one.
+    /// Linked tickets.
     pub linked: Vec<String>,
 }
 
@@ -236,7 +231,7 @@ pub fn closed_line(facts: &Facts) -> String {
     format!("{:<8} [{}] - {}", facts.id, facts.status, facts.title)
 }
 
-/// The frontmatter of a ticket as one JSON object: texts, and lists where they stand in brackets.
+/// The frontmatter of a ticket as one JSON object: texts, and lists for values in brackets.
 #[must_use]
 pub fn frontmatter(ticket: &Ticket) -> Value {
     let mut map = Map::new();

@@ -1,23 +1,23 @@
-//! Does what a command says, and tells what came of it: the same for people and for models.
+//! Execution of commands, the same for people and for models.
 
 use super::command::Command;
+use super::error::{TicketError, choice};
 use super::format::STATUSES;
 use super::help::HELP;
 use super::report::{self, Facts, Relations};
 use super::store::{Shelf, Store};
-use super::{TicketError, choice};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Debug)]
 pub struct Reply {
-    /// What the original prints, whole lines.
+    /// The output of the original `tk`, whole lines.
     pub text: String,
     /// The same as facts.
     pub data: Data,
-    /// What else should be known, such as damaged files.
+    /// Such as damaged files.
     pub notices: Vec<String>,
 }
 
@@ -41,7 +41,7 @@ pub enum Data {
         /// Each with its ids, in their order.
         cycles: Vec<Vec<String>>,
     },
-    /// The frontmatter of tickets, as it stands there.
+    /// The frontmatter of tickets, unchanged.
     Frontmatter(Vec<Value>),
     /// The help.
     Help {
@@ -61,7 +61,7 @@ impl Data {
     }
 }
 
-/// A ticket, and what hangs together with it where that was asked for.
+/// A ticket, with its relations and body for `show`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct TicketDetails {
     /// Its facts.
@@ -75,20 +75,20 @@ pub struct TicketDetails {
     pub body: Option<String>,
 }
 
-/// What a command cannot find in the tickets.
+/// Input of a command besides its words and the tickets.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
-    /// Who does a new ticket when nobody is named.
+    /// The default assignee of a new ticket.
     pub assignee: Option<String>,
 }
 
-/// Gives the tickets, and makes their directory when it is told to.
+/// Opens the tickets; the argument says whether to create their directory.
 pub type Open<'a> = &'a (dyn Fn(bool) -> Result<Store, TicketError> + 'a);
 
-/// Does it.
+/// Executes a command.
 ///
 /// # Errors
-/// When the command makes no sense, names a ticket that is not there, or the disk refuses; when it needs a person
+/// When the command makes no sense, names a missing ticket, or the disk refuses; when it needs a person
 /// ([`Command::Edit`], a note from standard input) or another program (a filter of [`Command::Query`]).
 pub fn run(command: Command, surroundings: &Surroundings, open: Open<'_>) -> Result<Reply, TicketError> {
     match command {
@@ -156,7 +156,7 @@ pub fn run(command: Command, surroundings: &Surroundings, open: Open<'_>) -> Res
         }),
         Command::DepTree { id, full } => looking(open, |store, shelf| {
             let id = store.resolve(&id)?;
-            // A damaged ticket has no tree; this says why.
+            // A damaged ticket has no tree; this returns the error.
             store.read(&id)?;
             let tree = shelf.tree(&id, full);
             Ok((tree.clone(), Data::Tree { id, tree }))
@@ -191,14 +191,14 @@ pub fn run(command: Command, surroundings: &Surroundings, open: Open<'_>) -> Res
     }
 }
 
-/// Reads every ticket and tells something of them; what is damaged is told besides.
+/// Reads every ticket and reports on them; damaged files become notices.
 fn looking(
     open: Open<'_>,
-    tell: impl FnOnce(&Store, &Shelf) -> Result<(String, Data), TicketError>,
+    report: impl FnOnce(&Store, &Shelf) -> Result<(String, Data), TicketError>,
 ) -> Result<Reply, TicketError> {
     let store = open(false)?;
     let shelf = store.shelf()?;
-    let (text, data) = tell(&store, &shelf)?;
+    let (text, data) = report(&store, &shelf)?;
     let notices = shelf.problems.iter().map(|problem| format!("damaged ticket {problem}")).collect();
     Ok(Reply { text, data, notices })
 }
@@ -220,7 +220,7 @@ fn changed(store: &Store, id: &str, text: String) -> Result<Reply, TicketError> 
     Ok(reply(text, about(Facts::from_ticket(id, &store.read(id)?))))
 }
 
-/// A status that nobody has and that none can have is a mistake, not an empty list.
+/// Refuses a status that no ticket has and none can have, instead of an empty list.
 fn known_status(status: &str, shelf: &Shelf) -> Result<(), TicketError> {
     if status.is_empty() || shelf.tickets.values().any(|ticket| ticket.status() == status) {
         return Ok(());

@@ -1,11 +1,11 @@
 //! The directory of the tickets: one file each, read and changed so that nothing is lost.
 //!
-//! Whoever changes something holds the directory first ([`Workspace::hold`]), reads the file anew, and replaces it as a
-//! whole; so any number of processes can work on the same tickets, and one that is killed leaves the old file or the new
-//! one. The original knows no locks: while it runs beside this one, the last writer of a file wins.
+//! A writer locks the directory first ([`Workspace::hold`]), reads the file again, and replaces it as a whole; so any number
+//! of processes can work on the same tickets, and one that is killed leaves the old file or the new one. The original `tk`
+//! has no locks: while it runs at the same time, the last writer of a file wins.
 
-use super::TicketError;
 use super::draft::Draft;
+use super::error::{TicketError, choice};
 use super::format::{Damage, STATUSES, Ticket};
 use super::id::{self, Prefix};
 use marvin_base::clock;
@@ -20,13 +20,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-/// How long others may hold the directory.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
-/// Bytes of a file that is read as a ticket.
 const MAX_TICKET_BYTES: u64 = 8 * 1024 * 1024;
-/// How often another id is tried.
+/// Random ids that are tried.
 const ATTEMPTS: usize = 1000;
-/// What the files of interrupted writes begin with.
+/// Prefix of the files of interrupted writes.
 const LEFTOVER: &str = ".marvin-";
 const EXTENSION: &str = ".md";
 
@@ -39,12 +37,10 @@ pub struct Store {
     redactor: Arc<Redactor>,
 }
 
-/// A file of the directory that is not a ticket, or says something else than its name.
+/// A file of the directory that is not a ticket, or whose id differs from its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// The name of the file.
     pub file: String,
-    /// What is wrong with it.
     pub reason: String,
 }
 
@@ -59,13 +55,12 @@ impl std::fmt::Display for Problem {
 pub struct Shelf {
     /// The tickets by id, which is the name of the file.
     pub tickets: BTreeMap<String, Ticket>,
-    /// What could not be read.
     pub problems: Vec<Problem>,
 }
 
 impl Store {
-    /// The tickets for somebody at the command line: the named directory, else `.tickets` here or above. With `make` the
-    /// directory is made where there is none.
+    /// The tickets for the command line: the named directory, else `.tickets` here or above. With `make` a missing directory
+    /// is created.
     ///
     /// # Errors
     /// When there is none, or it cannot be opened.
@@ -81,21 +76,21 @@ impl Store {
         if make {
             std::fs::create_dir_all(&place).map_err(|error| {
                 let hint = marvin_base::atomic::hint(&error);
-                TicketError::Failed(format!("cannot make {}: {error}{hint}", place.display()))
+                TicketError::Failed(format!("cannot create {}: {error}{hint}", place.display()))
             })?;
         } else if !place.is_dir() {
             let place = place.display();
             return Err(TicketError::Failed(format!("tickets directory '{place}' does not exist")));
         }
         let directory = Workspace::open(&place, home)?;
-        // Ids are called after the project; a directory named by the person may lie anywhere.
+        // Ids are named after the project; a directory named by the person may lie anywhere.
         let project = if named.is_some() { from } else { directory.root().parent().unwrap_or(from) };
         let prefix = Prefix::for_directory(project);
         let redactor = Arc::new(Redactor::new(&Environment::of_process(), []));
         Ok(Store { directory, prefix, redactor })
     }
 
-    /// The tickets of a workspace and no others, for tools.
+    /// The tickets of a workspace, for tools.
     ///
     /// # Errors
     /// When there are none, or `.tickets` is not a directory of the workspace.
@@ -111,13 +106,13 @@ impl Store {
         Store { redactor, ..self }
     }
 
-    /// Where the tickets lie.
+    /// The directory of the tickets.
     #[must_use]
     pub fn place(&self) -> &Path {
         self.directory.root()
     }
 
-    /// The ids of all files that are named like tickets, in order.
+    /// The ids of all files with the extension of tickets, in order.
     ///
     /// # Errors
     /// When the directory cannot be listed.
@@ -128,7 +123,7 @@ impl Store {
         Ok(visible.filter_map(|entry| id(&entry.name)).collect())
     }
 
-    /// The ticket that is meant by an id or a part of one.
+    /// Resolves an id or a part of one.
     ///
     /// # Errors
     /// When there is none or several.
@@ -136,7 +131,7 @@ impl Store {
         id::resolve(given, &self.ids()?)
     }
 
-    /// One ticket.
+    /// Reads one ticket.
     ///
     /// # Errors
     /// When its file cannot be read or is damaged.
@@ -145,7 +140,7 @@ impl Store {
         Ticket::parse(&bytes).map_err(|damage| damaged(id, &damage))
     }
 
-    /// Every ticket; what is damaged is listed and does not keep the others from being read.
+    /// Reads every ticket; damaged ones are listed as problems.
     ///
     /// # Errors
     /// When the directory cannot be listed.
@@ -156,7 +151,7 @@ impl Store {
                 shelf.problems.push(Problem { file: format!("{id}{EXTENSION}"), reason });
             };
             match self.bytes(&id) {
-                // Gone since the directory was listed.
+                // Deleted since the directory was listed.
                 Err(TicketError::Refused(refusal)) if refusal.kind == RefusalKind::Missing => {
                     if id.contains(char::REPLACEMENT_CHARACTER) {
                         problem("its name is not UTF-8 text".into());
@@ -166,9 +161,9 @@ impl Store {
                 Ok(bytes) => match Ticket::parse(&bytes) {
                     Err(damage) => problem(damage.to_string()),
                     Ok(ticket) => {
-                        let said = ticket.id();
-                        if said != id {
-                            problem(format!("it says `id: {said}`; the name of the file counts"));
+                        let own = ticket.id();
+                        if own != id {
+                            problem(format!("it says `id: {own}`; the name of the file counts"));
                         }
                         shelf.tickets.insert(id, ticket);
                     }
@@ -178,20 +173,17 @@ impl Store {
         Ok(shelf)
     }
 
-    /// When a ticket was last changed; the epoch where that cannot be known.
+    /// When a ticket was last changed; the epoch where that is unknown.
     #[must_use]
     pub fn changed_at(&self, id: &str) -> SystemTime {
         let facts = self.file(id).ok().and_then(|path| self.directory.metadata(&path).ok());
-        match facts.and_then(|facts| facts.modified().ok()) {
-            Some(moment) => moment,
-            None => SystemTime::UNIX_EPOCH,
-        }
+        facts.and_then(|facts| facts.modified().ok()).unwrap_or(SystemTime::UNIX_EPOCH)
     }
 
-    /// Makes a ticket and gives its id and file.
+    /// Creates a ticket.
     ///
     /// # Errors
-    /// When the draft is wrong, the parent is not there, or the disk refuses.
+    /// When the draft is wrong, the parent does not exist, or the disk refuses.
     pub fn create(&self, draft: Draft) -> Result<(String, Ticket), TicketError> {
         let mut draft = draft.checked()?;
         for text in [&mut draft.title, &mut draft.description, &mut draft.design, &mut draft.acceptance] {
@@ -221,22 +213,22 @@ impl Store {
         Err(TicketError::Failed("no free id was found; close and archive old tickets".into()))
     }
 
-    /// Sets the status of a ticket and gives its whole id.
+    /// Sets the status of a ticket and returns its whole id.
     ///
     /// # Errors
-    /// When there is no such status or ticket.
+    /// When the status or the ticket does not exist.
     pub fn set_status(&self, id: &str, status: &str) -> Result<String, TicketError> {
-        super::choice("status", status, &STATUSES)?;
+        choice("status", status, &STATUSES)?;
         let _held = self.hold()?;
         let id = self.resolve(id)?;
         self.change(&id, |ticket| ticket.set("status", status))?;
         Ok(id)
     }
 
-    /// Makes one ticket depend on another. Gives both ids, and whether something changed.
+    /// Makes one ticket depend on another. Returns both ids, and whether something changed.
     ///
     /// # Errors
-    /// When one is not there, or both are the same.
+    /// When one does not exist, or both are the same.
     pub fn add_dependency(&self, id: &str, on: &str) -> Result<(String, String, bool), TicketError> {
         let _held = self.hold()?;
         let (id, on) = (self.resolve(id)?, self.resolve(on)?);
@@ -248,10 +240,10 @@ impl Store {
         Ok((id, on, added))
     }
 
-    /// Ends a dependency, also on a ticket whose file is gone. Gives both ids.
+    /// Removes a dependency, also on a ticket whose file is gone. Returns both ids.
     ///
     /// # Errors
-    /// When there is no such dependency.
+    /// When the dependency does not exist.
     pub fn remove_dependency(&self, id: &str, on: &str) -> Result<(String, String), TicketError> {
         let _held = self.hold()?;
         let id = self.resolve(id)?;
@@ -265,10 +257,10 @@ impl Store {
         Ok((id, on))
     }
 
-    /// Links tickets with each other. Gives their ids and the number of links that were added, counted in each file.
+    /// Links tickets with each other. Returns their ids and the number of links that were added, counted in each file.
     ///
     /// # Errors
-    /// When one is not there, or fewer than two are named.
+    /// When one does not exist, or fewer than two are named.
     pub fn link(&self, given: &[String]) -> Result<(Vec<String>, usize), TicketError> {
         let _held = self.hold()?;
         let mut ids: Vec<String> = Vec::new();
@@ -292,7 +284,7 @@ impl Store {
         Ok((ids, added))
     }
 
-    /// Ends a link, on both sides. Gives both ids.
+    /// Removes a link, on both sides. Returns both ids.
     ///
     /// # Errors
     /// When neither is linked to the other.
@@ -309,10 +301,10 @@ impl Store {
         Ok((one, other))
     }
 
-    /// Appends a note and gives the whole id.
+    /// Appends a note and returns the whole id.
     ///
     /// # Errors
-    /// When the note is empty or there is no such ticket.
+    /// When the note is empty or the ticket does not exist.
     pub fn add_note(&self, id: &str, text: &str) -> Result<String, TicketError> {
         let text = text.trim_end_matches(['\n', '\r']);
         if text.trim().is_empty() {
@@ -325,7 +317,7 @@ impl Store {
         Ok(id)
     }
 
-    /// Replaces a ticket by what somebody made of it, unless it was changed in the meantime.
+    /// Replaces a ticket by an edited one, unless its file was changed in the meantime.
     ///
     /// # Errors
     /// When it was, or when the new text is not a ticket.
@@ -334,12 +326,12 @@ impl Store {
         fits(id, after)?;
         let _held = self.hold()?;
         if self.bytes(id)? != before.bytes() {
-            return Err(TicketError::Failed(format!("{id} was changed by somebody else in the meantime")));
+            return Err(TicketError::Failed(format!("{id} was changed by another process in the meantime")));
         }
         Ok(self.directory.replace(&self.file(id)?, ticket.bytes())?)
     }
 
-    /// Changes the file of a ticket, if the change changes anything. The directory must be held.
+    /// Changes the file of a ticket, if the change has an effect. The directory must be locked.
     fn change<T>(&self, id: &str, change: impl FnOnce(&mut Ticket) -> T) -> Result<T, TicketError> {
         let mut ticket = self.read(id)?;
         let before = ticket.clone();
@@ -351,12 +343,12 @@ impl Store {
         Ok(result)
     }
 
-    /// Keeps other writers out, and clears away what a killed one left.
+    /// Locks out other writers, and removes the leftovers of a killed one.
     fn hold(&self) -> Result<DirectoryLock, TicketError> {
         let held = self.directory.hold(LOCK_TIMEOUT)?;
         for entry in self.directory.read_dir(&self.directory.path(".")?)? {
             if entry.name.starts_with(LEFTOVER) && !entry.directory {
-                // It is only untidy; whoever cannot delete it can still work.
+                // A leftover does no harm, so failing to delete it is not an error.
                 self.directory.path(&entry.name).and_then(|path| self.directory.remove(&path)).ok();
             }
         }
@@ -386,13 +378,13 @@ impl Store {
 
 const NONE_FOUND: &str =
     "no .tickets directory found here or above; `create` makes one, or set TICKETS_DIR to the directory";
-const NONE_HERE: &str = "there are no tickets here yet; `create` makes the first one";
+const NONE_HERE: &str = "no tickets here yet; `create` makes the first one";
 
 fn damaged(id: &str, damage: &Damage) -> TicketError {
     TicketError::Failed(format!("{id}{EXTENSION} is damaged: {damage}"))
 }
 
-/// What is written must be read again.
+/// Refuses to write a file that would be too large to read again.
 fn fits(id: &str, bytes: &[u8]) -> Result<(), TicketError> {
     if bytes.len() as u64 <= MAX_TICKET_BYTES {
         return Ok(());
@@ -402,7 +394,7 @@ fn fits(id: &str, bytes: &[u8]) -> Result<(), TicketError> {
     )))
 }
 
-/// Some file names cannot be named in a list.
+/// Refuses an id that cannot be written in a list.
 fn word(id: &str) -> Result<(), TicketError> {
     if id::fits_list(id) {
         return Ok(());
@@ -412,7 +404,7 @@ fn word(id: &str) -> Result<(), TicketError> {
     )))
 }
 
-/// The moment as tickets write it: UTC, whole seconds.
+/// The time in the format of tickets: UTC, whole seconds.
 fn stamp() -> String {
     format!("{:.0}", clock::now())
 }

@@ -1,17 +1,17 @@
-//! The tickets as tools: `tk` with a command line, and one tool a task for those who would rather fill in fields.
+//! The tickets as tools: `tk` with a command line, and one tool per task for models that prefer fields.
 //!
 //! All of them build a [`Command`] and run it like the command line does, but only on the tickets of the workspace, and
-//! without starting other programs. A ticket that is made is first put to the gate, which may want another parent or a
-//! better description ([`marvin_gate::ticket`]).
+//! without starting other programs. The gate judges a new ticket first; it may require another parent or a better
+//! description ([`marvin_gate::ticket`]).
 
 use super::command::{Command, parse};
 use super::draft::Draft;
+use super::error::TicketError;
 use super::report::Filter;
 use super::run::{Data, Reply, Surroundings, run};
 use super::store::Store;
-use super::{TicketError, help, words};
+use super::{help, words};
 use crate::context::ToolContext;
-use crate::registry::{Mode, coding};
 use crate::result::{Output, ToolError};
 use crate::tool::{DynTool, Tool};
 use async_trait::async_trait;
@@ -21,9 +21,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// The tools of this family.
-pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
-    let mut tools: Vec<Arc<dyn DynTool>> = vec![
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
+    vec![
         Arc::new(CreateTicket),
         Arc::new(TicketAddDep),
         Arc::new(TicketStart),
@@ -32,9 +31,11 @@ pub(crate) fn tools(mode: Mode) -> Vec<Arc<dyn DynTool>> {
         Arc::new(TicketAddNote),
         Arc::new(TicketList),
         Arc::new(TicketDepTree),
-    ];
-    tools.extend(coding(mode, [Arc::new(Tk)]));
-    tools
+    ]
+}
+
+pub(crate) fn coding_tools() -> Vec<Arc<dyn DynTool>> {
+    vec![Arc::new(Tk)]
 }
 
 /// A tool whose input is a command.
@@ -52,10 +53,7 @@ macro_rules! ticket_tool {
             const DESCRIPTION: &'static str = $description;
             const EXAMPLE: &'static str = $example;
             const FIELDS: &'static [(&'static str, &'static str)] = &$fields;
-
-            fn touches() -> Touches {
-                $touches
-            }
+            const TOUCHES: Touches = $touches;
 
             fn intents(input: &$input, context: &ToolContext) -> Vec<Intent> {
                 let command = command(input, $name);
@@ -69,9 +67,9 @@ macro_rules! ticket_tool {
     };
 }
 
-/// An input that says what is to be done.
+/// An input that can be turned into a command.
 trait CommandSource {
-    /// The command; the tool's name tells apart those that take the same fields.
+    /// The command; the tool's name distinguishes tools with the same fields.
     fn to_command(&self, tool: &str) -> Result<Command, TicketError>;
 }
 
@@ -84,12 +82,11 @@ impl From<TicketError> for ToolError {
         match error {
             TicketError::Usage(text) => ToolError::Usage(text),
             TicketError::Refused(refusal) => ToolError::Refused(refusal),
-            TicketError::Failed(text) => ToolError::Failed(text),
+            TicketError::NotFound(text) | TicketError::Failed(text) => ToolError::Failed(text),
         }
     }
 }
 
-/// A command line.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TkInput {
@@ -128,7 +125,6 @@ ticket_tool!(
     [("command", "args"), ("arguments", "args")]
 );
 
-/// What a new ticket says.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateTicketInput {
@@ -188,7 +184,6 @@ ticket_tool!(
     [("type", "ticket_type")]
 );
 
-/// Which ticket waits for which.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddDepInput {
@@ -214,7 +209,6 @@ ticket_tool!(
     [("id", "ticket_id")]
 );
 
-/// Which ticket.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TicketInput {
@@ -274,7 +268,6 @@ ticket_tool!(
     [("id", "ticket_id")]
 );
 
-/// Which ticket, and what is to be noted.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AddNoteInput {
@@ -300,7 +293,6 @@ ticket_tool!(
     [("id", "ticket_id"), ("text", "note")]
 );
 
-/// Which tickets.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListInput {
@@ -333,8 +325,8 @@ ticket_tool!(
     [("tag", "tags")]
 );
 
-/// What the gate should know: that a ticket would be made, and below which, or that one would be changed. A draft that is wrong is not put to it: the
-/// call will say what is wrong, and make nothing.
+/// The intents of a command: a new ticket below its parent, or changes of tickets. An invalid draft has none: the call
+/// returns the error and creates nothing.
 fn intents(command: &Command, context: &ToolContext) -> Vec<Intent> {
     match command {
         Command::Create(draft) if draft.as_ref().clone().checked().is_ok() => {
@@ -347,7 +339,7 @@ fn intents(command: &Command, context: &ToolContext) -> Vec<Intent> {
     }
 }
 
-/// The parent of a draft; spelled like the ticket that this agent works on, if it is that one.
+/// The parent of a draft; spelled like the ticket of this agent, if it is that one.
 fn parent(given: &str, context: &ToolContext) -> Option<String> {
     let given = Some(given.trim()).filter(|given| !given.is_empty())?;
     let same = |duty: &&str| {
@@ -364,7 +356,7 @@ fn parent(given: &str, context: &ToolContext) -> Option<String> {
 async fn answer(command: Command, context: &ToolContext) -> Result<Output<Data>, ToolError> {
     context.workspace()?;
     let within = context.clone();
-    // The directory may be held by somebody else for a while.
+    // Another process may hold the lock for a while.
     let done = tokio::task::spawn_blocking(move || answer_now(command, &within)).await;
     done.map_err(|error| ToolError::Failed(format!("the ticket tool was interrupted: {error}")))?
 }
@@ -388,15 +380,13 @@ fn answer_now(command: Command, context: &ToolContext) -> Result<Output<Data>, T
     Ok(output(reply))
 }
 
-/// An agent whose ticket is not among these can make no child of it; that is for a person to mend.
+/// Explains a missing ticket of the agent itself: it can create no child of it, which only the person can fix.
 fn hint(error: TicketError, asked: Option<&Option<String>>, context: &ToolContext) -> ToolError {
     match (error, context.duty.parent()) {
-        (TicketError::Failed(text), Some(duty))
-            if asked.and_then(Option::as_deref) == Some(duty) && text.contains("not found") =>
-        {
+        (TicketError::NotFound(text), Some(duty)) if asked.and_then(Option::as_deref) == Some(duty) => {
             ToolError::Failed(format!(
                 "{text}\nThis agent was started for {duty}, which is not among the tickets of this working \
-                 directory; report that to whoever started it."
+                 directory; report that to your caller."
             ))
         }
         (error, _) => error.into(),

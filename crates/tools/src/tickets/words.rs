@@ -1,11 +1,11 @@
-//! A line as a shell splits it into words, except that nothing is a comment: tickets speak of `#12`.
+//! Splitting a line into words as a shell does, except that nothing is a comment: tickets mention `#12`.
 
 /// The words of a line; `None` when a quote is not closed.
 pub(super) fn split(line: &str) -> Option<Vec<String>> {
     shlex::split(&without_comments(line))
 }
 
-/// The line with every `#` escaped that a shell would begin a comment with.
+/// The line with every `#` escaped that would begin a comment in a shell.
 fn without_comments(line: &str) -> String {
     let mut text = String::with_capacity(line.len());
     let mut quote = None;

@@ -1,19 +1,27 @@
-//! Replies that are kept for a while, one file each, named by what was asked.
+//! A cache of replies, one file each, named by the hash of the request.
 //!
-//! Limits: the files lie in the project, where others may write; what does not fit its name, is too old or comes from the future is
-//! not believed, and what is believed is marked as coming from the web like everything else.
+//! Limits: the files lie in the project, where others can write; an entry that does not fit its name, is too old or comes
+//! from the future is ignored, and its text is marked as coming from the web like any other.
 
 use marvin_base::files::{self, Links};
 use marvin_base::layout::Layout;
 use marvin_base::{atomic, clock, signature};
-use serde_json::{Value, json};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// Bytes of one file that are read, and files of one kind.
 const MAX_ENTRY_BYTES: u64 = 4 * 1024 * 1024;
 const MAX_ENTRIES: usize = 500;
 
-/// The replies of one service.
+/// A cached reply on disk.
+#[derive(Serialize, Deserialize)]
+struct Entry<T> {
+    /// The request, which the name of the file hashes.
+    asked: String,
+    fetched_at: i64,
+    data: T,
+}
+
 #[derive(Debug)]
 pub(super) struct Cache {
     directory: PathBuf,
@@ -29,25 +37,26 @@ impl Cache {
         self.directory.join(format!("{}.json", signature::hash_bytes(asked.as_bytes())))
     }
 
-    /// What was answered to this, if that is not too long ago.
-    pub(super) fn get(&self, asked: &str) -> Option<Value> {
+    /// The cached reply to a request, if it is fresh.
+    pub(super) fn get<T: DeserializeOwned>(&self, asked: &str) -> Option<T> {
         let text = files::read_text(&self.file(asked), MAX_ENTRY_BYTES, Links::Refuse).ok()?;
-        let mut kept: Value = serde_json::from_str(&text).ok()?;
-        let age = clock::now().as_second() - kept.get("fetched_at")?.as_i64()?;
-        let fits = kept.get("asked")?.as_str()? == asked && (0..self.seconds).contains(&age);
-        fits.then(|| kept.get_mut("data").map(Value::take)).flatten()
+        let entry: Entry<T> = serde_json::from_str(&text).ok()?;
+        let age = clock::now().as_second().checked_sub(entry.fetched_at)?;
+        (entry.asked == asked && (0..self.seconds).contains(&age)).then_some(entry.data)
     }
 
-    /// Keeps an answer. One that cannot be kept is asked for again.
-    pub(super) fn put(&self, asked: &str, data: &Value) {
-        let kept = json!({"asked": asked, "fetched_at": clock::now().as_second(), "data": data});
-        if std::fs::create_dir_all(&self.directory).is_ok() {
+    /// Stores a reply. One that cannot be written is requested again.
+    pub(super) fn put<T: Serialize>(&self, asked: &str, data: &T) {
+        let entry = Entry { asked: asked.to_string(), fetched_at: clock::now().as_second(), data };
+        if let Ok(text) = serde_json::to_string(&entry)
+            && std::fs::create_dir_all(&self.directory).is_ok()
+        {
             self.make_room();
-            atomic::replace(&self.file(asked), format!("{kept}\n").as_bytes()).ok();
+            atomic::replace(&self.file(asked), format!("{text}\n").as_bytes()).ok();
         }
     }
 
-    /// Removes what is too old, once there are many.
+    /// Removes old entries, once there are many.
     fn make_room(&self) {
         let entries = std::fs::read_dir(&self.directory).into_iter().flatten().filter_map(Result::ok);
         let files: Vec<PathBuf> = entries
@@ -71,24 +80,25 @@ impl Cache {
 mod tests {
     use super::*;
     use marvin_base::environment::Environment;
+    use serde_json::{Value, json};
 
     #[test]
-    fn only_what_is_fresh_and_whole_is_believed() {
+    fn only_fresh_and_complete_entries_are_used() {
         let directory = tempfile::tempdir().unwrap();
         let environment = Environment::from_iter([("HOME", directory.path().display().to_string())]);
         let cache = Cache::new(&Layout::new(&environment, None), "x", 60);
-        assert_eq!(cache.get("q"), None);
+        assert_eq!(cache.get::<Value>("q"), None);
         cache.put("q", &json!({"a": 1}));
         assert_eq!(cache.get("q"), Some(json!({"a": 1})));
         let now = clock::now().as_second();
         for (asked, at) in [("q", now - 61), ("q", now + 100), ("other", now)] {
             let forged = json!({"asked": asked, "fetched_at": at, "data": 2});
             std::fs::write(cache.file("q"), forged.to_string()).unwrap();
-            assert_eq!(cache.get("q"), None, "{asked} {at}");
+            assert_eq!(cache.get::<Value>("q"), None, "{asked} {at}");
         }
         for bad in ["", "{", "[]", "\u{0}"] {
             std::fs::write(cache.file("q"), bad).unwrap();
-            assert_eq!(cache.get("q"), None);
+            assert_eq!(cache.get::<Value>("q"), None);
         }
     }
 }

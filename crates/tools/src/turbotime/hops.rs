@@ -1,4 +1,4 @@
-//! Ways from a headline to its story: a name each, which works once. A model never gives an address itself.
+//! Links from headlines to their stories: an id each, which works once. A model never gives a URL itself.
 
 use marvin_base::files::{self, Links};
 use marvin_base::layout::Layout;
@@ -8,12 +8,11 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::PathBuf;
 
-/// Bytes of the file that are read, ways that are kept, and seconds that one is good for.
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 const MAX_HOPS: usize = 400;
-const FRESH: i64 = 24 * 3_600;
+const MAX_AGE_SECONDS: i64 = 24 * 3_600;
 
-/// Where a way leads.
+/// The story that an id leads to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Hop {
     pub(super) url: String,
@@ -21,7 +20,7 @@ pub(super) struct Hop {
     made_at: i64,
 }
 
-/// The ways that are open.
+/// The file of unused ids.
 #[derive(Debug)]
 pub(super) struct Hops {
     path: PathBuf,
@@ -36,11 +35,11 @@ impl Hops {
         let text = files::read_text(&self.path, MAX_FILE_BYTES, Links::Refuse).unwrap_or_default();
         let mut hops: BTreeMap<String, Hop> = serde_json::from_str(&text).unwrap_or_default();
         let now = clock::now().as_second();
-        hops.retain(|_, hop| (0..FRESH).contains(&(now - hop.made_at)));
+        hops.retain(|_, hop| (0..MAX_AGE_SECONDS).contains(&(now - hop.made_at)));
         hops
     }
 
-    /// Changes the ways while nobody else does.
+    /// Changes the file under its lock.
     fn change<T>(&self, change: impl FnOnce(&mut BTreeMap<String, Hop>) -> T) -> std::io::Result<T> {
         if let Some(directory) = self.path.parent() {
             std::fs::create_dir_all(directory)?;
@@ -54,7 +53,7 @@ impl Hops {
         Ok(result)
     }
 
-    /// Opens a way to each of these; gives their names.
+    /// Creates an id for each story.
     pub(super) fn open(&self, stories: &[(String, String)]) -> std::io::Result<Vec<String>> {
         let made_at = clock::now().as_second();
         self.change(|hops| {
@@ -72,12 +71,12 @@ impl Hops {
         })
     }
 
-    /// Where a way leads, without going it.
+    /// The story of an id, which stays valid.
     pub(super) fn look(&self, name: &str) -> Option<Hop> {
         self.read().remove(name)
     }
 
-    /// Goes a way: it is closed after that.
+    /// The story of an id, which is used up by this.
     pub(super) fn take(&self, name: &str) -> Option<Hop> {
         self.change(|hops| hops.remove(name)).ok().flatten()
     }
@@ -89,7 +88,7 @@ mod tests {
     use marvin_base::environment::Environment;
 
     #[test]
-    fn a_way_works_once() {
+    fn an_id_works_once() {
         let directory = tempfile::tempdir().unwrap();
         let environment = Environment::from_iter([("HOME", directory.path().display().to_string())]);
         let hops = Hops::new(&Layout::new(&environment, None));

@@ -1,6 +1,6 @@
-//! What players say about games, from a search engine.
+//! Community knowledge about games, from a search engine.
 
-use super::{FOREIGN, asks};
+use super::service::{FOREIGN, asks};
 use crate::context::ToolContext;
 use crate::result::{Confidence, FROM_WEB, Output, ToolError};
 use crate::tool::Tool;
@@ -13,39 +13,31 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub(super) const NAME: &str = "game.knowledge_search";
-/// Places that one search can be kept to.
+/// Sites that one search can be limited to.
 const MAX_SOURCES: usize = 5;
 
-/// Searches for what players say.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KnowledgeSearch;
 
-/// What to search for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct KnowledgeInput {
     /// The words.
     query: String,
     /// Results at most, 1 to 20.
-    #[serde(default = "five")]
+    #[serde(default = "crate::schema::count::<5>")]
     max_results: usize,
     /// Only these sites, as host names.
     #[serde(default)]
     sources: Vec<String>,
 }
 
-fn five() -> usize {
-    5
-}
-
-/// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct KnowledgeData {
-    /// Who says so.
+    /// The service that answered.
     provider: String,
-    /// Results are never kept: always miss.
+    /// Results are never cached: always miss.
     cache: String,
-    /// The words.
     query: String,
     /// The results, best first.
     results: Vec<SearchResult>,
@@ -85,10 +77,7 @@ impl Tool for KnowledgeSearch {
     const EXAMPLE: &'static str =
         r#"{"query": "best starter deck standard", "max_results": 5, "sources": ["reddit.com"]}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("q", "query"), ("limit", "max_results")];
-
-    fn touches() -> Touches {
-        Touches::NETWORK
-    }
+    const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &KnowledgeInput, context: &ToolContext) -> Vec<Intent> {
         asks(input.url(context), Service::Knowledge)

@@ -1,8 +1,8 @@
-//! Headlines, from a feed of news; a story is read by the name of the way to it, which works once.
+//! Headlines from a news feed; a story is read by the id of its headline, which works once.
 
 use super::cache::Cache;
 use super::hops::Hops;
-use super::{FOREIGN, address, ask, refused};
+use super::service::{FOREIGN, address, ask, asks, refused};
 use crate::context::ToolContext;
 use crate::result::{Confidence, FROM_WEB, Output, ToolError};
 use crate::tool::Tool;
@@ -15,17 +15,13 @@ use marvin_gate::{Intent, Touches};
 use reqwest::Url;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 pub(super) const NAME: &str = "news.headline_search";
-/// Half an hour.
-const FRESH: i64 = 30 * 60;
+const MAX_AGE_SECONDS: i64 = 30 * 60;
 
-/// Searches headlines, or reads a story.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct HeadlineSearch;
 
-/// Words to search for, or the way to a story.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewsInput {
@@ -33,41 +29,31 @@ pub(super) struct NewsInput {
     #[serde(default)]
     query: Option<String>,
     /// Headlines at most, 1 to 20.
-    #[serde(default = "ten")]
+    #[serde(default = "crate::schema::count::<10>")]
     max_results: usize,
-    /// The way to a story, from an earlier search; it works once.
+    /// The id of a story, from an earlier search; it works once.
     #[serde(default)]
     hop_id: Option<String>,
     /// Characters of the story, 200 to 4000.
-    #[serde(default = "default_characters")]
+    #[serde(default = "crate::schema::count::<1_200>")]
     max_chars: usize,
 }
 
-fn ten() -> usize {
-    10
-}
-
-fn default_characters() -> usize {
-    1_200
-}
-
-/// A headline.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Headline {
-    /// What it says.
+    /// The headline.
     title: String,
-    /// When it was published, if it says so.
+    /// Time of publication, if it is stated.
     published: Option<String>,
-    /// The way to its story.
+    /// The id of its story.
     hop_id: String,
 }
 
-/// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct NewsData {
-    /// Who says so.
+    /// The service that answered.
     provider: String,
-    /// Whether it was kept from before: hit or miss.
+    /// Whether the reply was cached: hit or miss.
     cache: String,
     /// The headlines, in the order of the feed.
     headlines: Vec<Headline>,
@@ -75,7 +61,6 @@ pub(super) struct NewsData {
     story: Option<String>,
 }
 
-/// What a call wants.
 enum Wish<'a> {
     Search(&'a str),
     Story(&'a str),
@@ -115,7 +100,7 @@ impl NewsInput {
 }
 
 fn closed() -> ToolError {
-    ToolError::Failed("there is no such hop_id: each works once, for a day; search again for new ones".into())
+    ToolError::Failed("unknown hop_id: each works once, for a day; search again for new ones".into())
 }
 
 #[async_trait]
@@ -126,13 +111,10 @@ impl Tool for HeadlineSearch {
     const DESCRIPTION: &'static str = "Search headlines; each comes with a hop_id. With {hop_id, max_chars} the beginning of that story is read, once.";
     const EXAMPLE: &'static str = r#"{"query": "magic the gathering", "max_results": 5}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("q", "query"), ("limit", "max_results")];
-
-    fn touches() -> Touches {
-        Touches::NETWORK
-    }
+    const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &NewsInput, context: &ToolContext) -> Vec<Intent> {
-        super::asks(input.url(context), Service::News)
+        asks(input.url(context), Service::News)
     }
 
     async fn call(&self, input: NewsInput, context: &ToolContext) -> Result<Output<NewsData>, ToolError> {
@@ -145,8 +127,8 @@ impl Tool for HeadlineSearch {
 }
 
 async fn search(url: &Url, most: usize, context: &ToolContext) -> Result<Output<NewsData>, ToolError> {
-    let cache = Cache::new(&context.layout, "news", FRESH);
-    let (items, kept) = match cache.get(url.as_str()) {
+    let cache = Cache::new(&context.layout, "news", MAX_AGE_SECONDS);
+    let (mut items, kept) = match cache.get::<Vec<feed::Item>>(url.as_str()) {
         Some(items) => (items, "hit"),
         None => {
             let page = ask(url, Service::News, context).await?;
@@ -157,27 +139,20 @@ async fn search(url: &Url, most: usize, context: &ToolContext) -> Result<Output<
             let items = tokio::task::spawn_blocking(move || feed::items(address, &bytes, 20))
                 .await
                 .map_err(|_| ToolError::Failed("the feed could not be read".into()))??;
-            let items = json!(items);
             cache.put(url.as_str(), &items);
             (items, "miss")
         }
     };
-    let field =
-        |item: &Value, key: &str| item.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
-    let items: Vec<Value> = items.as_array().cloned().unwrap_or_default().into_iter().take(most).collect();
+    items.truncate(most);
     let stories: Vec<(String, String)> =
-        items.iter().map(|item| (field(item, "link"), field(item, "title"))).collect();
+        items.iter().map(|item| (item.link.clone(), item.title.clone())).collect();
     let hops = Hops::new(&context.layout)
         .open(&stories)
-        .map_err(|error| ToolError::Failed(format!("the ways to the stories cannot be kept: {error}")))?;
+        .map_err(|error| ToolError::Failed(format!("cannot write the ids of the stories: {error}")))?;
     let headlines: Vec<Headline> = items
-        .iter()
+        .into_iter()
         .zip(hops)
-        .map(|(item, hop_id)| Headline {
-            title: field(item, "title"),
-            published: item.get("published").and_then(Value::as_str).map(str::to_string),
-            hop_id,
-        })
+        .map(|(item, hop_id)| Headline { title: item.title, published: item.published, hop_id })
         .collect();
     let mut shown = format!("{FOREIGN}\n");
     for headline in &headlines {
@@ -185,7 +160,7 @@ async fn search(url: &Url, most: usize, context: &ToolContext) -> Result<Output<
         shown.push_str(&format!("- {} [{published}] hop_id: {}\n", headline.title, headline.hop_id));
     }
     if headlines.is_empty() {
-        shown = "There are no headlines about that.".into();
+        shown = "No headlines were found. Try fewer or other words.".into();
     }
     let summary = format!("{} headlines", headlines.len());
     let data = NewsData { provider: "news".into(), cache: kept.into(), headlines, story: None };
@@ -199,7 +174,7 @@ async fn story(
     characters: usize,
     context: &ToolContext,
 ) -> Result<Output<NewsData>, ToolError> {
-    // It is used up, also when nothing comes of it.
+    // It is used up, also when the request fails.
     let hop =
         Hops::new(&context.layout).take(hop).filter(|hop| hop.url == url.as_str()).ok_or_else(closed)?;
     let page = ask(url, Service::News, context).await?;
@@ -207,7 +182,7 @@ async fn story(
         return Err(refused("the story's page", &page));
     }
     let text = plain_text(&read(page).await?)
-        .ok_or_else(|| ToolError::Failed("the story is no text that can be read".into()))?;
+        .ok_or_else(|| ToolError::Failed("the page of the story has no text".into()))?;
     let text = truncate::head(&text, characters);
     let shown = format!("{}\n{FOREIGN}\n\n{text}", hop.title);
     let data =

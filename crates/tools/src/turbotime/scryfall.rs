@@ -1,7 +1,7 @@
 //! Magic cards, from Scryfall.
 
 use super::cache::Cache;
-use super::{FOREIGN, address, ask, asks, refused, text, understood};
+use super::service::{FOREIGN, address, ask, asks, refused, text, understood};
 use crate::context::ToolContext;
 use crate::result::{FROM_WEB, Output, ToolError};
 use crate::tool::Tool;
@@ -12,17 +12,14 @@ use marvin_gate::{Intent, Touches};
 use reqwest::Url;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 pub(super) const NAME: &str = "scryfall.lookup";
-/// A day.
-const FRESH: i64 = 24 * 3_600;
+const MAX_AGE_SECONDS: i64 = 24 * 3_600;
 
-/// Looks a card up.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lookup;
 
-/// Which card: by its name, or by its id.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct LookupInput {
@@ -34,14 +31,12 @@ pub(super) struct LookupInput {
     id: Option<String>,
 }
 
-/// What is known of the card.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct CardData {
-    /// Who says so.
+    /// The service that answered.
     provider: String,
-    /// Whether it was kept from before: hit or miss.
+    /// Whether the reply was cached: hit or miss.
     cache: String,
-    /// The card.
     card: Value,
 }
 
@@ -72,10 +67,7 @@ impl Tool for Lookup {
         "Look a Magic: The Gathering card up by its name (roughly) or id: cost, type, rules text, legality.";
     const EXAMPLE: &'static str = r#"{"name": "lightning bolt"}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("card", "name"), ("query", "name")];
-
-    fn touches() -> Touches {
-        Touches::NETWORK
-    }
+    const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &LookupInput, context: &ToolContext) -> Vec<Intent> {
         asks(input.url(context), Service::Scryfall)
@@ -83,14 +75,14 @@ impl Tool for Lookup {
 
     async fn call(&self, input: LookupInput, context: &ToolContext) -> Result<Output<CardData>, ToolError> {
         let url = input.url(context)?;
-        let cache = Cache::new(&context.layout, "scryfall", FRESH);
-        if let Some(card) = cache.get(url.as_str()) {
+        let cache = Cache::new(&context.layout, "scryfall", MAX_AGE_SECONDS);
+        if let Some(card) = cache.get::<Value>(url.as_str()) {
             return Ok(describe(card, "hit"));
         }
         let page = ask(&url, Service::Scryfall, context).await?;
         if page.status == 404 {
             let why = understood("Scryfall", &page.bytes).ok().and_then(|body| text(&body, "details", 300));
-            let why = why.unwrap_or_else(|| "there is no such card".into());
+            let why = why.unwrap_or_else(|| "the name or id is unknown".into());
             return Err(ToolError::Failed(format!("no card: {why}")));
         }
         if page.error.is_some() {
@@ -102,10 +94,10 @@ impl Tool for Lookup {
     }
 }
 
-/// What is kept of a card.
+/// The fields of a card that are shown.
 fn card(body: &Value) -> Result<Value, ToolError> {
     if body.get("object").and_then(Value::as_str) != Some("card") || text(body, "name", 200).is_none() {
-        return Err(ToolError::Failed("Scryfall answered with something that is no card; try later".into()));
+        return Err(ToolError::Failed("Scryfall did not answer with a card; try later".into()));
     }
     let mut card = Map::new();
     for key in [
@@ -131,7 +123,7 @@ fn card(body: &Value) -> Result<Value, ToolError> {
             card.insert(key.into(), truncate::value(value, 200, 30, 2));
         }
     }
-    // Cards with two faces say everything twice.
+    // Cards with two faces have these fields for each face.
     let faces: Vec<Value> = body
         .get("card_faces")
         .and_then(Value::as_array)
@@ -140,11 +132,9 @@ fn card(body: &Value) -> Result<Value, ToolError> {
         .take(4)
         .map(|face| {
             let keys = ["name", "mana_cost", "type_line", "oracle_text", "power", "toughness"];
-            json!(
-                keys.iter()
-                    .filter_map(|key| Some((*key, text(face, key, 2_000)?)))
-                    .collect::<std::collections::BTreeMap<_, _>>()
-            )
+            keys.iter()
+                .filter_map(|key| Some(((*key).to_string(), Value::from(text(face, key, 2_000)?))))
+                .collect()
         })
         .collect();
     if !faces.is_empty() {

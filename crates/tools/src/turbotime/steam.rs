@@ -1,7 +1,7 @@
 //! Games, from the Steam store.
 
 use super::cache::Cache;
-use super::{FOREIGN, address, ask, asks, refused, text, understood};
+use super::service::{FOREIGN, address, ask, asks, refused, text, understood};
 use crate::context::ToolContext;
 use crate::result::{FROM_WEB, Output, ToolError};
 use crate::tool::Tool;
@@ -12,19 +12,16 @@ use marvin_gate::{Intent, Touches};
 use reqwest::Url;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 pub(super) const NAME: &str = "steam.game_lookup";
-/// A day.
-const FRESH: i64 = 24 * 3_600;
-/// Games whose details are asked for besides a search.
+const MAX_AGE_SECONDS: i64 = 24 * 3_600;
+/// Games whose details are requested after a search.
 const MAX_DETAIL_REQUESTS: usize = 3;
 
-/// Looks a game up.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GameLookup;
 
-/// Which game: by its number in the store, or by words.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GameInput {
@@ -38,7 +35,7 @@ pub(super) struct GameInput {
     #[serde(default)]
     query: Option<String>,
     /// Games at most, 1 to 10.
-    #[serde(default = "five")]
+    #[serde(default = "crate::schema::count::<5>")]
     max_results: usize,
     /// The country whose prices count.
     #[serde(default = "us")]
@@ -51,10 +48,6 @@ pub(super) struct GameInput {
     include_details: bool,
 }
 
-fn five() -> usize {
-    5
-}
-
 fn us() -> String {
     "US".into()
 }
@@ -63,12 +56,11 @@ fn english() -> String {
     "english".into()
 }
 
-/// What was found.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct GameData {
-    /// Who says so.
+    /// The service that answered.
     provider: String,
-    /// Whether it was kept from before: hit or miss.
+    /// Whether the reply was cached: hit or miss.
     cache: String,
     /// The games, best first.
     games: Vec<Value>,
@@ -109,17 +101,14 @@ impl Tool for GameLookup {
         "Look a game up in the Steam store by its name or app id: price, release, makers, genres.";
     const EXAMPLE: &'static str = r#"{"name": "portal 2", "max_results": 3, "include_details": true}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("appid", "app_id"), ("limit", "max_results")];
-
-    fn touches() -> Touches {
-        Touches::NETWORK
-    }
+    const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &GameInput, context: &ToolContext) -> Vec<Intent> {
         asks(input.url(context), Service::Steam)
     }
 
     async fn call(&self, input: GameInput, context: &ToolContext) -> Result<Output<GameData>, ToolError> {
-        let cache = Cache::new(&context.layout, "steam", FRESH);
+        let cache = Cache::new(&context.layout, "steam", MAX_AGE_SECONDS);
         let mut kept = true;
         let mut games = match (input.app_id, input.words()) {
             (Some(id), None) => match details(&input, id, &cache, &mut kept, context).await? {
@@ -143,7 +132,7 @@ impl Tool for GameLookup {
     }
 }
 
-/// A reply of the store, kept or asked for.
+/// A reply of the store, from the cache or requested.
 async fn body(url: &Url, cache: &Cache, kept: &mut bool, context: &ToolContext) -> Result<Value, ToolError> {
     if let Some(body) = cache.get(url.as_str()) {
         return Ok(body);
@@ -159,18 +148,23 @@ async fn body(url: &Url, cache: &Cache, kept: &mut bool, context: &ToolContext) 
 }
 
 fn found(body: &Value, most: usize) -> Result<Vec<Value>, ToolError> {
-    let items = body.get("items").and_then(Value::as_array).ok_or_else(|| {
-        ToolError::Failed("Steam answered with something that is no list of games; try later".into())
-    })?;
+    let items = body
+        .get("items")
+        .and_then(Value::as_array)
+        .ok_or_else(|| ToolError::Failed("Steam did not answer with a list of games; try later".into()))?;
     let game = |item: &Value| {
         let price = item.get("price").and_then(|price| {
             let cents = price.get("final")?.as_f64()?;
             Some(format!("{:.2} {}", cents / 100.0, text(price, "currency", 10)?))
         });
-        Some(json!({
-            "app_id": item.get("id")?.as_u64()?, "name": text(item, "name", 200)?, "price": price,
-            "metascore": text(item, "metascore", 10), "platforms": truncate::value(item.get("platforms")?, 20, 6, 1),
-        }))
+        let fields: [(&str, Value); 5] = [
+            ("app_id", item.get("id")?.as_u64()?.into()),
+            ("name", text(item, "name", 200)?.into()),
+            ("price", price.into()),
+            ("metascore", text(item, "metascore", 10).into()),
+            ("platforms", truncate::value(item.get("platforms")?, 20, 6, 1)),
+        ];
+        Some(fields.into_iter().map(|(key, value)| (key.to_string(), value)).collect())
     };
     Ok(items.iter().filter_map(game).take(most).collect())
 }
@@ -184,15 +178,15 @@ async fn details(
     context: &ToolContext,
 ) -> Result<Option<Value>, ToolError> {
     let body = body(&input.details(id, context)?, cache, kept, context).await?;
-    let entry = body.get(id.to_string()).ok_or_else(|| {
-        ToolError::Failed("Steam answered with something that is no game; try later".into())
-    })?;
+    let entry = body
+        .get(id.to_string())
+        .ok_or_else(|| ToolError::Failed("Steam did not answer with a game; try later".into()))?;
     let Some(data) =
         entry.get("data").filter(|_| entry.get("success").and_then(Value::as_bool) == Some(true))
     else {
         return Ok(None);
     };
-    let mut game = Map::from_iter([("app_id".to_string(), json!(id))]);
+    let mut game = Map::from_iter([("app_id".to_string(), Value::from(id))]);
     for (key, longest) in [("name", 200), ("type", 40), ("short_description", 600), ("website", 200)] {
         if let Some(text) = text(data, key, longest) {
             game.insert(key.into(), text.into());
@@ -209,9 +203,9 @@ async fn details(
     };
     let inner = |key: &str, field: &str| data.get(key).and_then(|value| value.get(field)).cloned();
     let free = data.get("is_free").and_then(Value::as_bool) == Some(true);
-    let price = inner("price_overview", "final_formatted").or(free.then(|| json!("free")));
+    let price = inner("price_overview", "final_formatted").or(free.then(|| "free".into()));
     for (key, value) in [
-        ("genres", Some(json!(names("genres")))),
+        ("genres", Some(names("genres").into())),
         ("price", price),
         ("released", inner("release_date", "date")),
         ("metascore", inner("metacritic", "score")),

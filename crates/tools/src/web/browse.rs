@@ -1,4 +1,4 @@
-//! Reading pages: their text, their links, or a list of things with prices.
+//! Reading pages: their text, their links, or lines with prices.
 
 use super::fetch::{DecodedPage, read};
 use super::get::{self, FetchRequest};
@@ -14,33 +14,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Bytes of a page at most.
-const PAGE: u64 = 2_000_000;
-/// How long a page may take.
+const MAX_PAGE_BYTES: u64 = 2_000_000;
 const DEADLINE: Duration = Duration::from_secs(30);
-/// Characters that a call may ask for.
 const MAX_TEXT_CHARS: usize = 8_000;
-/// Links that are listed.
 const MAX_LINKS: usize = 200;
 
-/// What is taken from a page.
+/// The part of a page to extract.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Extract {
-    /// Its text.
     #[default]
     Text,
-    /// Lines with a price, and the headings that they stand under.
     Menu,
-    /// Its links.
     Links,
 }
 
-/// Takes something from a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ScrapePage;
 
-/// Which page, and what of it.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ScrapeInput {
@@ -53,38 +44,28 @@ pub(super) struct ScrapeInput {
     #[serde(default)]
     css_selector: String,
     /// Characters at most, up to 8000.
-    #[serde(default = "four_thousand")]
+    #[serde(default = "crate::schema::count::<4_000>")]
     max_length: usize,
 }
 
-fn four_thousand() -> usize {
-    4_000
-}
-
-/// A link.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Link {
-    /// Its words.
     text: String,
-    /// Where it leads.
+    /// Its target.
     url: String,
 }
 
-/// What was taken.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct PageData {
-    /// The address, after redirects.
+    /// The URL after redirects.
     url: String,
-    /// The HTTP status.
     status: u16,
-    /// The title of the page.
     title: String,
-    /// The text.
     content: String,
     /// The links, when they were asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     links: Vec<Link>,
-    /// How many elements the selector selected.
+    /// Number of elements that the selector selected.
     #[serde(skip_serializing_if = "Option::is_none")]
     selected: Option<usize>,
     /// Whether something was left out.
@@ -100,40 +81,36 @@ impl Tool for ScrapePage {
         of a CSS selector. Scripts of the page do not run.";
     const EXAMPLE: &'static str = r#"{"url": "https://example.com/list", "extract": "text", "css_selector": "article p", "max_length": 4000}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("selector", "css_selector")];
-
-    fn touches() -> Touches {
-        Touches::NETWORK
-    }
+    const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &ScrapeInput, _context: &ToolContext) -> Vec<Intent> {
         vec![Intent::Request { url: input.url.clone(), service: None }]
     }
 
     async fn call(&self, input: ScrapeInput, context: &ToolContext) -> Result<Output<PageData>, ToolError> {
-        let selector = match input.css_selector.trim() {
-            "" => None,
-            text => Some(Selector::parse(text).map_err(|error| {
-                ToolError::Usage(format!("the css_selector cannot be understood: {error}."))
-            })?),
-        };
-        let read = read(get::page(FetchRequest::page(&input.url, PAGE, DEADLINE), context).await?).await?;
-        let work = move || scrape(&read, input.extract, selector.as_ref(), input.max_length);
+        let selector =
+            match input.css_selector.trim() {
+                "" => None,
+                text => Some(Selector::parse(text).map_err(|error| {
+                    ToolError::Usage(format!("the css_selector cannot be parsed: {error}."))
+                })?),
+            };
+        let page = fetch_page(&input.url, context).await?;
+        let work = move || scrape(&page, input.extract, selector.as_ref(), input.max_length);
         on_another_thread(work).await
     }
 }
 
-/// Reads a page.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BrowseWeb;
 
-/// Which page.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct BrowseInput {
     /// The address, http or https.
     url: String,
     /// Characters at most, up to 8000.
-    #[serde(default = "four_thousand")]
+    #[serde(default = "crate::schema::count::<4_000>")]
     max_length: usize,
 }
 
@@ -144,27 +121,28 @@ impl Tool for BrowseWeb {
     const NAME: &'static str = "browse_web";
     const DESCRIPTION: &'static str = "Read the main part of a page as text, with the addresses of its links. Scripts of the page do not run.";
     const EXAMPLE: &'static str = r#"{"url": "https://example.com/page", "max_length": 4000}"#;
-
-    fn touches() -> Touches {
-        Touches::NETWORK
-    }
+    const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &BrowseInput, _context: &ToolContext) -> Vec<Intent> {
         vec![Intent::Request { url: input.url.clone(), service: None }]
     }
 
     async fn call(&self, input: BrowseInput, context: &ToolContext) -> Result<Output<PageData>, ToolError> {
-        let read = read(get::page(FetchRequest::page(&input.url, PAGE, DEADLINE), context).await?).await?;
+        let page = fetch_page(&input.url, context).await?;
         on_another_thread(move || {
-            let base = read.base()?;
-            let words = match &read.document {
+            let base = page.base()?;
+            let words = match &page.document {
                 Some(document) => text(document, &document.main_part(), Style::Links, &base),
-                None => read.content.clone().unwrap_or_else(|| read.no_text()),
+                None => page.content.clone().unwrap_or_else(|| page.no_text()),
             };
-            Ok(describe(&read, words, Vec::new(), None, input.max_length))
+            Ok(describe(&page, words, Vec::new(), None, input.max_length))
         })
         .await
     }
+}
+
+async fn fetch_page(url: &str, context: &ToolContext) -> Result<DecodedPage, ToolError> {
+    read(get::page(FetchRequest::page(url, MAX_PAGE_BYTES, DEADLINE), context).await?).await
 }
 
 async fn on_another_thread(
@@ -185,7 +163,7 @@ fn scrape(
     let Some(document) = &read.document else {
         if selector.is_some() || extract == Extract::Links {
             return Err(ToolError::Failed(format!(
-                "{} is no HTML page ({}); read it with web_fetch",
+                "{} is not an HTML page ({}); read it with web_fetch",
                 read.page.url, read.page.content_type
             )));
         }
@@ -193,10 +171,10 @@ fn scrape(
         let words = if extract == Extract::Menu { priced(&words) } else { words };
         return Ok(describe(read, words, Vec::new(), None, longest));
     };
-    let selected =
-        selector.map(|selector| selector.select(document)).transpose().map_err(ToolError::Failed)?;
+    let selected = selector.map(|selector| selector.select(document)).transpose();
+    let selected = selected.map_err(|error| ToolError::Failed(error.to_string()))?;
     let tops = match &selected {
-        // What lies in another selected element comes with it.
+        // A selected element inside another comes with it.
         Some(ids) => ids.iter().copied().filter(|id| !has_one_above(document, *id, ids)).collect(),
         None if extract == Extract::Links => document.whole(),
         None => document.main_part(),
@@ -232,7 +210,7 @@ fn menu(document: &Document, words: &str, base: &Url) -> String {
     text(document, &tops, Style::Plain, base)
 }
 
-/// The lines with a price in them, each group under the heading that it stands under.
+/// The lines with a price, each group under its heading.
 fn priced(words: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut heading = None;
@@ -276,9 +254,7 @@ fn describe(
     let cut = shown != words || read.page.truncated || read.document.as_ref().is_some_and(|page| page.cut);
     let empty = match selected {
         Some(0) => "[the selector selects nothing on this page]",
-        _ => {
-            "[there is nothing of this kind on the page; it may be written by scripts, which do not run here]"
-        }
+        _ => "[nothing of this kind is on the page; it may be written by scripts, which do not run here]",
     };
     let body = if words.trim().is_empty() { empty.to_string() } else { shown.clone() };
     let data = PageData {

@@ -1,21 +1,21 @@
-//! Bytes of a page as text.
+//! Decoding the bytes of a page as text.
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
 /// Bytes at the beginning of a page where it may name its own charset.
-const LOOKED_AT: usize = 1024;
+const SNIFFED_BYTES: usize = 1024;
 
-/// The text of a page: by its byte order mark, by what the server says, by what the page says, else UTF-8, else the
-/// charset that old pages mean. Bytes that do not fit become `�`.
+/// Decodes a page: by its BOM, by the server's header, by the page's own charset, else as UTF-8, else as windows-1252,
+/// which old pages mean. Bytes that do not fit become `�`.
 pub(super) fn decode(bytes: &[u8], content_type: &str) -> String {
     if let Some((encoding, _)) = Encoding::for_bom(bytes) {
         return encoding.decode(bytes).0.into_owned();
     }
-    let said = label_in(content_type).or_else(|| {
-        let start = String::from_utf8_lossy(bytes.get(..LOOKED_AT).unwrap_or(bytes)).into_owned();
+    let named = label_in(content_type).or_else(|| {
+        let start = String::from_utf8_lossy(bytes.get(..SNIFFED_BYTES).unwrap_or(bytes)).into_owned();
         label_in(&start)
     });
-    let encoding = said.unwrap_or_else(|| match std::str::from_utf8(bytes) {
+    let encoding = named.unwrap_or_else(|| match std::str::from_utf8(bytes) {
         Ok(_) => UTF_8,
         // The end may be cut in the middle of a character, where there were others before it.
         Err(error) => {
@@ -26,7 +26,7 @@ pub(super) fn decode(bytes: &[u8], content_type: &str) -> String {
     encoding.decode_without_bom_handling(bytes).0.into_owned()
 }
 
-/// The charset that a header or the beginning of a page names (`charset=…`, `encoding="…"`), if there is such a one.
+/// The known charset that a header or the beginning of a page names (`charset=…`, `encoding="…"`).
 fn label_in(text: &str) -> Option<&'static Encoding> {
     let lower = text.to_ascii_lowercase();
     ["charset", "encoding"].iter().find_map(|word| {
@@ -38,7 +38,6 @@ fn label_in(text: &str) -> Option<&'static Encoding> {
     })
 }
 
-/// Is this something to read?
 pub(super) fn is_text(bytes: &[u8], content_type: &str) -> bool {
     let kind = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if matches!(Encoding::for_bom(bytes), Some((encoding, _)) if encoding != UTF_8) {
@@ -60,7 +59,6 @@ pub(super) fn is_text(bytes: &[u8], content_type: &str) -> bool {
         && std::str::from_utf8(start).map_or_else(|error| error.error_len().is_none(), |_| true)
 }
 
-/// Is this a page?
 pub(super) fn is_html(text: &str, content_type: &str) -> bool {
     let kind = content_type.to_ascii_lowercase();
     if kind.contains("html") {
@@ -68,7 +66,7 @@ pub(super) fn is_html(text: &str, content_type: &str) -> bool {
     }
     let start: String = text.trim_start().chars().take(15).collect::<String>().to_ascii_lowercase();
     (kind.is_empty() || kind.starts_with("application/octet-stream"))
-        && (start.starts_with("<!doctype html") || start.starts_with("<html"))
+        && ["<!doctype html", "<html"].iter().any(|tag| start.starts_with(tag))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Keeping something from the web as a file.
+//! Downloading a file.
 //!
 //! In conversation it goes to the person's downloads; while coding, into the working directory, judged like any other
-//! write. The file appears whole or not at all, and never in the place of another.
+//! write. The file appears whole or not at all, and never replaces another.
 
 use super::get::{self, FetchRequest};
 use crate::context::ToolContext;
@@ -17,14 +17,11 @@ use sha2::{Digest, Sha256};
 use std::io::{Seek, Write};
 use std::sync::Arc;
 
-/// Bytes of a file's name at most.
 const MAX_FILE_NAME_BYTES: usize = 150;
 
-/// Downloads a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DownloadFile;
 
-/// What to download.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DownloadInput {
@@ -35,18 +32,14 @@ pub(super) struct DownloadInput {
     filename: String,
 }
 
-/// What was kept.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct DownloadData {
-    /// The address, after redirects.
+    /// The URL after redirects.
     url: String,
     /// Where the file is: relative to the working directory while coding, else absolute.
     path: String,
-    /// How large it is.
     bytes: u64,
-    /// What the server says that it is.
     content_type: String,
-    /// The hash of its bytes.
     sha256: String,
 }
 
@@ -59,10 +52,7 @@ impl Tool for DownloadFile {
         the person's downloads. Never overwrites.";
     const EXAMPLE: &'static str = r#"{"url": "https://example.com/data.csv", "filename": "data.csv"}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("name", "filename"), ("path", "filename")];
-
-    fn touches() -> Touches {
-        Touches { writes: true, network: true, ..Touches::STORES }
-    }
+    const TOUCHES: Touches = Touches { writes: true, network: true, ..Touches::STORES };
 
     fn intents(input: &DownloadInput, context: &ToolContext) -> Vec<Intent> {
         let mut intents = vec![Intent::Request { url: input.url.clone(), service: None }];
@@ -82,11 +72,11 @@ impl Tool for DownloadFile {
         let taken = || {
             ToolError::Refused(Refusal::new(
                 RefusalKind::Exists,
-                format!("there is a file {} already", directory.root().join(path.as_path()).display()),
+                format!("{} exists already", directory.root().join(path.as_path()).display()),
                 "Nothing is overwritten: give another `filename`.",
             ))
         };
-        // A link that leads out is something too.
+        // A link that leads out counts as an existing file.
         if directory.exists(&path) || directory.root().join(path.as_path()).is_symlink() {
             return Err(taken());
         }
@@ -105,8 +95,8 @@ impl Tool for DownloadFile {
         if answer.announced.is_some_and(|announced| announced > limit) {
             return Err(too_large());
         }
-        // Without a name until it is whole: nothing is left behind, whatever happens.
-        let disk = |error: std::io::Error| ToolError::Failed(format!("the download cannot be kept: {error}"));
+        // Without a name until it is complete, so that nothing is left behind.
+        let disk = |error: std::io::Error| ToolError::Failed(format!("cannot write the download: {error}"));
         let mut file = tempfile::tempfile().map_err(disk)?;
         let mut hash = Sha256::new();
         while let Some(piece) = answer.next().await? {
@@ -121,7 +111,7 @@ impl Tool for DownloadFile {
         let kept = Arc::clone(&directory);
         let bytes = tokio::task::spawn_blocking(move || kept.create_from(&destination, &mut file))
             .await
-            .map_err(|_| ToolError::Failed("the download could not be kept".into()))?
+            .map_err(|_| ToolError::Failed("the download could not be written".into()))?
             .map_err(|refusal| if refusal.kind == RefusalKind::Exists { taken() } else { refusal.into() })?;
         let shown = if context.coding {
             path.as_str().to_string()
@@ -140,20 +130,18 @@ impl Tool for DownloadFile {
     }
 }
 
-/// Where downloads go.
+/// The directory of downloads.
 fn directory(context: &ToolContext) -> Result<Arc<Workspace>, ToolError> {
     if context.coding {
-        context.workspace()?;
-        let workspace = context.workspace.clone();
-        return workspace.ok_or_else(|| ToolError::Failed("there is no working directory".into()));
+        return context.shared_workspace();
     }
     let directory = context.layout.downloads();
     std::fs::create_dir_all(&directory)
-        .map_err(|error| ToolError::Failed(format!("cannot make {}: {error}", directory.display())))?;
+        .map_err(|error| ToolError::Failed(format!("cannot create {}: {error}", directory.display())))?;
     Ok(Arc::new(Workspace::open(&directory, context.layout.home())?))
 }
 
-/// The name that the file gets: no directories, no leading dot, nothing that is not seen.
+/// The name of the new file: no directories, no leading dot, no invisible characters.
 fn name_of(input: &DownloadInput) -> String {
     let given = input.filename.trim();
     let from_address = || {
@@ -173,7 +161,7 @@ fn name_of(input: &DownloadInput) -> String {
         .map(|c| if matches!(c, ':' | '*' | '?' | '"' | '<' | '>' | '|') { '_' } else { c })
         .collect();
     let plain = plain.trim().trim_start_matches(['.', '-', '~', ' ']).trim_end_matches(['.', ' ']);
-    // The end says what kind of file it is.
+    // The extension is kept whole.
     let (stem, extension) = match plain.rsplit_once('.') {
         Some((stem, extension)) if extension.len() <= 16 => (stem, format!(".{extension}")),
         _ => (plain, String::new()),

@@ -16,55 +16,41 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Bytes of a feed at most.
-const FEED: u64 = 5_000_000;
-/// How long a feed may take.
+const MAX_FEED_BYTES: u64 = 5_000_000;
 const DEADLINE: Duration = Duration::from_secs(20);
-/// Characters of one entry's summary.
-const SUMMARY: usize = 500;
+const MAX_SUMMARY_CHARS: usize = 500;
 
-/// Reads a feed.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadRss;
 
-/// Which feed.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FeedInput {
     /// The address, http or https.
     url: String,
     /// Entries at most, 1 to 50.
-    #[serde(default = "five")]
+    #[serde(default = "crate::schema::count::<5>")]
     max_items: usize,
 }
 
-fn five() -> usize {
-    5
-}
-
-/// One entry.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Item {
-    /// Its title.
-    title: String,
-    /// Where it leads.
-    link: String,
-    /// When it was published, if it says so.
-    published: Option<String>,
-    /// Its summary as plain text.
+    pub(crate) title: String,
+    pub(crate) link: String,
+    /// Time of publication, if it is stated.
+    pub(crate) published: Option<String>,
+    /// Plain text.
     summary: String,
 }
 
-/// What the feed says.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct FeedData {
-    /// The address, after redirects.
+    /// The URL after redirects.
     url: String,
-    /// The title of the feed.
     title: String,
     /// Entries, in the order of the feed.
     items: Vec<Item>,
-    /// How many entries the feed has.
+    /// Number of entries of the feed.
     total: usize,
 }
 
@@ -76,10 +62,7 @@ impl Tool for ReadRss {
     const DESCRIPTION: &'static str = "Read the newest entries of a feed (RSS, Atom or JSON Feed).";
     const EXAMPLE: &'static str = r#"{"url": "https://example.com/feed.xml", "max_items": 5}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("limit", "max_items")];
-
-    fn touches() -> Touches {
-        Touches::NETWORK
-    }
+    const TOUCHES: Touches = Touches::NETWORK;
 
     fn intents(input: &FeedInput, _context: &ToolContext) -> Vec<Intent> {
         vec![Intent::Request { url: input.url.clone(), service: None }]
@@ -88,7 +71,7 @@ impl Tool for ReadRss {
     async fn call(&self, input: FeedInput, context: &ToolContext) -> Result<Output<FeedData>, ToolError> {
         let wanted = FetchRequest {
             accept: "application/rss+xml, application/atom+xml, application/feed+json, application/xml, */*",
-            ..FetchRequest::page(&input.url, FEED, DEADLINE)
+            ..FetchRequest::page(&input.url, MAX_FEED_BYTES, DEADLINE)
         };
         let page = get::page(wanted, context).await?;
         if let Some(error) = page.error {
@@ -96,11 +79,11 @@ impl Tool for ReadRss {
         }
         if page.truncated {
             return Err(ToolError::Failed(format!(
-                "the feed is larger than {FEED} bytes, so it cannot be read"
+                "the feed is larger than {MAX_FEED_BYTES} bytes, so it cannot be read"
             )));
         }
         let (url, bytes, most) = (page.url, page.bytes, input.max_items.clamp(1, 50));
-        tokio::task::spawn_blocking(move || understand(url, &bytes, most))
+        tokio::task::spawn_blocking(move || parse(url, &bytes, most))
             .await
             .map_err(|_| ToolError::Failed("the feed could not be read".into()))?
     }
@@ -108,10 +91,10 @@ impl Tool for ReadRss {
 
 /// The entries of a feed.
 pub(crate) fn items(url: String, bytes: &[u8], most: usize) -> Result<Vec<Item>, ToolError> {
-    Ok(understand(url, bytes, most)?.data.items)
+    Ok(parse(url, bytes, most)?.data.items)
 }
 
-fn understand(url: String, bytes: &[u8], most: usize) -> Result<Output<FeedData>, ToolError> {
+fn parse(url: String, bytes: &[u8], most: usize) -> Result<Output<FeedData>, ToolError> {
     if is_too_deep(bytes) {
         return Err(ToolError::Failed(format!("{url} is nested too deeply to be a feed")));
     }
@@ -138,7 +121,7 @@ fn understand(url: String, bytes: &[u8], most: usize) -> Result<Output<FeedData>
                 title: entry.title.map(|title| plain(&title.content, 200)).unwrap_or_default(),
                 link: entry.links.into_iter().next().map(|link| link.href).unwrap_or_default(),
                 published: entry.published.or(entry.updated).map(|moment| moment.to_rfc3339()),
-                summary: plain(&summary, SUMMARY),
+                summary: plain(&summary, MAX_SUMMARY_CHARS),
             }
         })
         .collect();
@@ -154,8 +137,8 @@ fn understand(url: String, bytes: &[u8], most: usize) -> Result<Output<FeedData>
     Ok(Output { source: FROM_WEB, confidence: Confidence::Summarized, ..output })
 }
 
-/// Does it open far more elements than it closes? The reader of feeds goes down with every one. What counts is what that
-/// reader takes for an element, so the same parser counts.
+/// Whether elements are nested too deeply for the feed parser, which recurses. The same XML parser counts here, so that
+/// both see the same elements.
 fn is_too_deep(bytes: &[u8]) -> bool {
     const MAX_ELEMENT_DEPTH: usize = 500;
     let mut reader = Reader::from_reader(DecodingReader::new(bytes));
@@ -171,7 +154,7 @@ fn is_too_deep(bytes: &[u8]) -> bool {
                     reader.get_mut().set_encoding(encoding);
                 }
             }
-            // What is wrong with it is said by the reader of feeds.
+            // The feed parser reports the error.
             Ok(Event::Eof) | Err(_) => return false,
             Ok(_) => {}
         }
@@ -206,10 +189,10 @@ mod tests {
         let start = r#"<rss xmlns:media="http://search.yahoo.com/mrss/"><channel><item>"#;
         for hidden in [group, instruction, declaration] {
             // An error; the stack is not used up.
-            understand("https://h/feed".into(), format!("{start}{hidden}").as_bytes(), 1).err().unwrap();
+            parse("https://h/feed".into(), format!("{start}{hidden}").as_bytes(), 1).err().unwrap();
         }
         let most = "<media:group>".repeat(490);
-        understand("https://h/feed".into(), format!("{start}{most}").as_bytes(), 1).err().unwrap();
+        parse("https://h/feed".into(), format!("{start}{most}").as_bytes(), 1).err().unwrap();
     }
 
     #[test]
@@ -225,7 +208,7 @@ mod tests {
             "title": "One & more", "content_html": "<p>Words <b>here</b></p>", "date_published": "2003-06-10T04:00:00Z"},
             {"id": "2", "title": "Two", "content_text": ""}]}"#;
         for feed in [rss, atom, json] {
-            let output = understand("https://h/feed".into(), feed.as_bytes(), 1).unwrap();
+            let output = parse("https://h/feed".into(), feed.as_bytes(), 1).unwrap();
             let item = &output.data.items[0];
             assert_eq!((output.data.title.as_str(), output.data.total), ("T", 2));
             assert_eq!((item.title.as_str(), item.link.as_str()), ("One & more", "https://h/1"));
@@ -235,7 +218,7 @@ mod tests {
         let deep = format!("<rss><channel>{}", "<a>".repeat(100_000));
         for bad in ["", "<html></html>", "<rss", "{}", "\0\0", "<rss><channel><item>", &deep] {
             assert!(
-                understand("https://h/feed".into(), bad.as_bytes(), 1)
+                parse("https://h/feed".into(), bad.as_bytes(), 1)
                     .is_err_and(|error| error.to_string().contains("https://h/feed")),
                 "{bad:.20}"
             );

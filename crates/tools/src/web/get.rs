@@ -1,9 +1,8 @@
-//! One way to fetch something: judged, pinned, bounded.
+//! HTTP requests of tools: judged, pinned to checked addresses, bounded.
 //!
-//! For every hop the gate says whether the host is agreed on, the name is looked up once, each of its addresses is checked,
-//! and the connection is made to one of these and to nothing else. Proxies of the environment are not used: a proxy would
-//! look the name up once more, and somewhere else. The body is handed on piece by piece, counted after decompression, until
-//! a bound of bytes or of time is met.
+//! For every hop the gate judges the host, the name is resolved once, each of its addresses is checked, and the connection
+//! is made to one of these and to nothing else. Proxies of the environment are not used: a proxy would resolve the name
+//! again, elsewhere. The body is read in pieces, counted after decompression, up to a bound of bytes and of time.
 
 use super::secrets::{Needles, headers_for};
 use crate::context::ToolContext;
@@ -22,50 +21,45 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-/// Redirects that are followed.
 const MAX_REDIRECTS: usize = 5;
-/// How long connecting to one host may take.
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What is wanted, and within which bounds.
+/// A request with its bounds.
 #[derive(Debug)]
 pub(crate) struct FetchRequest<'a> {
-    /// The address.
     pub(crate) url: &'a str,
     /// The service that the tool stands for.
     pub(crate) service: Option<Service>,
-    /// What kinds of content are welcome.
+    /// Value of the `Accept` header.
     pub(crate) accept: &'static str,
     /// Headers for the service, and only for it; their values are secret.
     pub(crate) secret_headers: Vec<(HeaderName, String)>,
     /// Bytes of the body at most, after decompression.
     pub(crate) limit: u64,
-    /// How long everything may take.
+    /// Time for the whole request.
     pub(crate) deadline: Duration,
 }
 
 impl<'a> FetchRequest<'a> {
-    /// A page that anybody may have.
+    /// A public page.
     pub(crate) fn page(url: &'a str, limit: u64, deadline: Duration) -> Self {
         FetchRequest { url, service: None, accept: "*/*", secret_headers: Vec::new(), limit, deadline }
     }
 }
 
-/// An answer whose body was not read yet.
+/// A response whose body was not read yet.
 pub(crate) struct Answer {
-    /// Where it came from, after redirects.
+    /// The URL after redirects.
     pub(crate) url: String,
-    /// The status.
     pub(crate) status: u16,
     /// The status in words.
     pub(crate) reason: &'static str,
-    /// What the server says that it is.
     pub(crate) content_type: String,
     /// The size that the server announced.
     pub(crate) announced: Option<u64>,
     response: Response,
     needles: Needles,
-    /// Bytes that came and that the end of a secret could still follow.
+    /// Received bytes that may begin a secret whose end is still to come.
     held: Vec<u8>,
     handed: u64,
     limit: u64,
@@ -77,27 +71,24 @@ pub(crate) struct Answer {
     pub(crate) truncated: bool,
 }
 
-/// An answer with its body.
+/// A response with its body.
 #[derive(Debug)]
 pub(crate) struct Page {
-    /// Where it came from, after redirects.
+    /// The URL after redirects.
     pub(crate) url: String,
-    /// The status.
     pub(crate) status: u16,
-    /// What the server says that it is.
     pub(crate) content_type: String,
     /// Whether the body was longer than the bound.
     pub(crate) truncated: bool,
-    /// The body.
     pub(crate) bytes: Vec<u8>,
-    /// What went wrong on the server's side.
+    /// The server's error, from its status.
     pub(crate) error: Option<String>,
 }
 
-/// Fetches something whole.
+/// Fetches a page with its body.
 ///
 /// # Errors
-/// A refusal of the gate, or why nothing came.
+/// When the gate refuses, or the request fails.
 pub(crate) async fn page(wanted: FetchRequest<'_>, context: &ToolContext) -> Result<Page, ToolError> {
     let mut answer = open(wanted, context).await?;
     let mut bytes = Vec::new();
@@ -109,15 +100,15 @@ pub(crate) async fn page(wanted: FetchRequest<'_>, context: &ToolContext) -> Res
     Ok(Page { url, status, content_type, truncated, bytes, error })
 }
 
-/// Asks, follows redirects, and hands back the answer before its body.
+/// Sends the request, follows redirects, and returns the response before its body.
 ///
 /// # Errors
-/// A refusal of the gate, or why nothing came.
+/// When the gate refuses, or the request fails.
 pub(crate) async fn open(wanted: FetchRequest<'_>, context: &ToolContext) -> Result<Answer, ToolError> {
     let guard = Guard::new(&context.settings, &context.redactor)?;
     let deadline = Instant::now() + wanted.deadline;
     let first = Destination::understand(wanted.url)?;
-    // It was judged before the tool was called, and a person may have agreed: only a refusal stands.
+    // It was judged before the tool was called, and a person may have approved it: only a denial counts.
     let verdict = guard.judge(wanted.url, wanted.service);
     if verdict.decision == Decision::Deny {
         return Err(ToolError::Refused(Refusal::new(
@@ -174,7 +165,7 @@ pub(crate) async fn open(wanted: FetchRequest<'_>, context: &ToolContext) -> Res
     })
 }
 
-/// One hop: looked up, checked, connected to a checked address, asked.
+/// One hop: resolve, check, connect to a checked address, send.
 async fn send(
     guard: &Guard<'_>,
     wanted: &FetchRequest<'_>,
@@ -186,7 +177,7 @@ async fn send(
     let addresses = resolve(guard, to, wanted.service).await?;
     let mut headers = headers_for(to, &context.settings, &Environment::of_process(), needles)?;
     headers.insert(ACCEPT, HeaderValue::from_static(wanted.accept));
-    // Only where the operator's own setting leads: the service itself, not what it redirects to.
+    // Only for the origin of the operator's own setting, not for redirects to others.
     if to.same_origin(first) {
         add_secret_headers(wanted, &mut headers, needles)?;
     }
@@ -196,7 +187,7 @@ async fn send(
     let client = client(to, &addresses).map_err(|error| failed(&error))?;
     let response =
         client.get(to.url().clone()).headers(headers).send().await.map_err(|error| failed(&error))?;
-    // The client was told where to connect; what it did is looked at all the same.
+    // The client is pinned to these addresses; the peer is checked all the same.
     match response.remote_addr() {
         Some(peer)
             if !addresses.iter().any(|address| address.ip().to_canonical() == peer.ip().to_canonical()) =>
@@ -227,7 +218,7 @@ fn add_secret_headers(
     Ok(())
 }
 
-/// Looks a name up, in a thread of its own: the system's lookup can neither be cancelled nor hurried.
+/// Resolves a host name, in a thread of its own: the system's DNS lookup cannot be cancelled.
 pub(crate) async fn resolve(
     guard: &Guard<'_>,
     to: &Destination,
@@ -239,13 +230,13 @@ pub(crate) async fn resolve(
         Host::Name(name) => {
             let (name, port) = (name.clone(), to.port());
             let lookup = move || {
-                // Nobody may be waiting any more.
+                // The request may have been dropped.
                 sender.send(system_lookup(&name, port)).ok();
             };
             std::thread::Builder::new()
                 .name("lookup".into())
                 .spawn(lookup)
-                .map_err(|error| ToolError::Failed(format!("no name can be looked up: {error}")))?;
+                .map_err(|error| ToolError::Failed(format!("cannot look a host name up: {error}")))?;
         }
     }
     let found = receiver.await.unwrap_or_else(|_| Ok(Vec::new()));
@@ -278,7 +269,7 @@ impl Resolve for PinnedResolver {
 /// A client for one host, which connects only to these addresses.
 fn client(to: &Destination, addresses: &[SocketAddr]) -> Result<Client, reqwest::Error> {
     let pinned = PinnedResolver { host: to.host().to_string(), addresses: addresses.to_vec() };
-    web_builder(!to.is_https(), CONNECT)
+    web_builder(!to.is_https(), CONNECT_TIMEOUT)
         .no_proxy()
         .referer(false)
         .pool_max_idle_per_host(0)
@@ -290,11 +281,11 @@ impl Answer {
     /// The next piece of the body, with every secret blacked out; `None` at its end, or at the bound.
     ///
     /// # Errors
-    /// When the time is over, the run was cancelled, or the connection broke.
+    /// On a timeout, a cancelled run, or a lost connection.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, ToolError> {
         loop {
             let room = usize::try_from(self.limit.saturating_sub(self.handed)).unwrap_or(usize::MAX);
-            // As much is held back as a secret could still need to be seen whole.
+            // Enough is held back that a secret is always seen whole.
             let keep = if self.ended { 0 } else { self.needles.longest().saturating_sub(1) };
             let ready = self.held.len().saturating_sub(keep);
             if self.held.len() > room && ready >= room {
@@ -319,7 +310,10 @@ impl Answer {
                 Err(_) => return Err(late(&self.url, self.allowed)),
                 Ok(Err(error)) => {
                     let cause = self.needles.clean(&causes(&error));
-                    return Err(ToolError::Failed(format!("{} broke off: {cause}", self.url)));
+                    return Err(ToolError::Failed(format!(
+                        "the connection to {} was lost: {cause}",
+                        self.url
+                    )));
                 }
                 Ok(Ok(None)) => self.ended = true,
                 Ok(Ok(Some(bytes))) => {
@@ -330,7 +324,7 @@ impl Answer {
         }
     }
 
-    /// What went wrong on the server's side, if something did.
+    /// The server's error, from its status.
     pub(crate) fn error(&self) -> Option<String> {
         (self.status >= 400).then(|| format!("{} answered {} {}", self.url, self.status, self.reason))
     }

@@ -1,7 +1,7 @@
 //! The web: pages, searches, feeds and downloads.
 //!
-//! The gate judges every address before a tool is called; [`get`] asks it again with the addresses that a name really has,
-//! and for every redirect. Results say that they come from the web: what stands in them is somebody else's text.
+//! The gate judges every URL before a tool is called; [`get`] asks it again with the addresses that the host name resolves
+//! to, and for every redirect. Results are marked as coming from the web, since their text is untrusted.
 
 mod browse;
 mod charset;
@@ -11,19 +11,17 @@ pub(crate) mod fetch;
 pub(crate) mod get;
 mod html;
 pub(crate) mod search;
-mod secrets;
+pub(crate) mod secrets;
 
 pub use secrets::domain_secrets;
 
-use crate::registry::Mode;
 use crate::tool::DynTool;
 use std::sync::Arc;
 
 pub(crate) use fetch::WEB_FETCH;
 pub(crate) use search::WEB_SEARCH;
 
-/// The tools of a mode: both have them.
-pub(crate) fn tools(_mode: Mode) -> Vec<Arc<dyn DynTool>> {
+pub(crate) fn tools() -> Vec<Arc<dyn DynTool>> {
     vec![
         Arc::new(fetch::WebFetch),
         Arc::new(search::WebSearch),

@@ -1,8 +1,8 @@
-//! Headers that the operator adds to requests for a domain, and that nobody gets to see.
+//! Secret headers that the operator adds to requests for a domain.
 //!
-//! `web.domain_secrets` is `{"domain": {"Header": "Bearer $VARIABLE"}}`. The longest domain that fits wins, and it is asked
-//! for again on every hop, so a header never goes to another host. Whatever a server sends back is looked through for the
-//! values before anybody else sees it.
+//! `web.domain_secrets` is `{"domain": {"Header": "Bearer $VARIABLE"}}`. The longest domain that fits wins, and it is
+//! determined again on every hop, so a header never goes to another host. Every response is searched for the values before
+//! it is passed on.
 
 use crate::result::ToolError;
 use marvin_base::environment::Environment;
@@ -12,7 +12,7 @@ use marvin_gate::network::{Destination, Host};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-/// Values that must not show.
+/// Secret values to black out.
 #[derive(Default)]
 pub(crate) struct Needles {
     values: Vec<Vec<u8>>,
@@ -20,12 +20,12 @@ pub(crate) struct Needles {
 }
 
 impl Needles {
-    /// Looks for a value from now on, in the forms in which a server may send it back.
+    /// Adds a value, in the encodings in which a server may send it back.
     pub(crate) fn add(&mut self, value: &str) {
         /// Shorter ones would black out ordinary text.
-        const SHORTEST: usize = 4;
+        const MIN_SECRET_BYTES: usize = 4;
         let value = value.trim();
-        if value.len() < SHORTEST {
+        if value.len() < MIN_SECRET_BYTES {
             return;
         }
         let percent: String = value.bytes().fold(String::new(), |mut text, byte| {
@@ -56,11 +56,10 @@ impl Needles {
                 self.values.push(form);
             }
         }
-        // The longest first: it may hold a shorter one.
+        // The longest first: it may contain a shorter one.
         self.values.sort_by_key(|form| std::cmp::Reverse(form.len()));
     }
 
-    /// Bytes of the longest form.
     pub(crate) fn longest(&self) -> usize {
         self.longest
     }
@@ -68,11 +67,9 @@ impl Needles {
     /// Blacks out every value, byte for byte.
     pub(crate) fn black_out(&self, bytes: &mut [u8]) {
         for needle in &self.values {
-            let mut from = 0;
-            while let Some(found) = bytes.get(from..).and_then(|rest| find(rest, needle)) {
-                let start = from + found;
-                from = start + needle.len();
-                if let Some(piece) = bytes.get_mut(start..from) {
+            let found: Vec<usize> = memchr::memmem::find_iter(bytes, needle).collect();
+            for start in found {
+                if let Some(piece) = bytes.get_mut(start..start + needle.len()) {
                     piece.fill(b'*');
                 }
             }
@@ -85,19 +82,6 @@ impl Needles {
         self.black_out(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     }
-}
-
-fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
-    let first = needle.first()?;
-    let mut from = 0;
-    while let Some(at) = bytes.get(from..)?.iter().position(|byte| byte == first) {
-        let start = from + at;
-        if bytes.get(start..)?.starts_with(needle) {
-            return Some(start);
-        }
-        from = start + 1;
-    }
-    None
 }
 
 fn base64(bytes: &[u8]) -> String {
@@ -114,7 +98,6 @@ fn base64(bytes: &[u8]) -> String {
     text
 }
 
-/// The setting as it was written.
 fn table_of(settings: &Settings) -> Result<Map<String, Value>, ToolError> {
     match settings.given(&table::WEB_DOMAIN_SECRETS) {
         None => Ok(Map::new()),
@@ -152,9 +135,7 @@ pub(crate) fn headers_for(
     let mut headers = HeaderMap::new();
     let Some((domain, wanted)) = best else { return Ok(headers) };
     let wanted = wanted.as_object().ok_or_else(|| wrong(&format!("`{domain}` has no headers")))?;
-    let local = to.host().is_localhost()
-        || matches!(to.host(), Host::Address(address) if address.to_canonical().is_loopback());
-    if !to.is_https() && !local {
+    if !may_carry_secrets(to) {
         return Err(ToolError::Failed(format!(
             "the headers that {} has for {domain} are sent only over https, and this address is http. Use https.",
             table::WEB_DOMAIN_SECRETS.key
@@ -163,8 +144,8 @@ pub(crate) fn headers_for(
     for (name, template) in wanted {
         let template = template
             .as_str()
-            .ok_or_else(|| wrong(&format!("the header `{name}` of `{domain}` is no text")))?;
-        let value = fill(template, environment, needles).map_err(|variable| {
+            .ok_or_else(|| wrong(&format!("the header `{name}` of `{domain}` is not a text")))?;
+        let value = fill(template, environment, needles).map_err(|UnsetVariable(variable)| {
             ToolError::Failed(format!(
                 "the header `{name}` for {domain} needs the variable {variable}, which is not set. Tell the person to set \
                  it, or to take it out of {}.",
@@ -180,9 +161,18 @@ pub(crate) fn headers_for(
     Ok(headers)
 }
 
-/// A template with its variables; every value and the whole are added to the needles. The error is the name of a variable
-/// that is not set.
-fn fill(template: &str, environment: &Environment, needles: &mut Needles) -> Result<String, String> {
+/// Whether secrets may be sent there: over https, or to this machine.
+pub(crate) fn may_carry_secrets(to: &Destination) -> bool {
+    to.is_https()
+        || to.host().is_localhost()
+        || matches!(to.host(), Host::Address(address) if address.to_canonical().is_loopback())
+}
+
+/// A variable of a template that is not set.
+struct UnsetVariable(String);
+
+/// Fills the variables of a template; every value and the whole are added to the needles.
+fn fill(template: &str, environment: &Environment, needles: &mut Needles) -> Result<String, UnsetVariable> {
     let mut filled = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('$') {
@@ -193,7 +183,7 @@ fn fill(template: &str, environment: &Environment, needles: &mut Needles) -> Res
             filled.push('$');
             continue;
         }
-        let value = environment.get(name).ok_or_else(|| name.to_string())?;
+        let value = environment.get(name).ok_or_else(|| UnsetVariable(name.to_string()))?;
         needles.add(value);
         filled.push_str(value.trim());
     }
@@ -214,7 +204,7 @@ fn name_at(text: &str) -> (&str, &str) {
     text.split_at(text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len()))
 }
 
-/// The secret values of `web.domain_secrets` with the names of their variables, for the redactor.
+/// Secret values of `web.domain_secrets` with the names of their variables, for the redactor.
 #[must_use]
 pub fn domain_secrets(settings: &Settings, environment: &Environment) -> Vec<(String, String)> {
     let mut found = Vec::new();

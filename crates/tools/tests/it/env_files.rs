@@ -1,9 +1,9 @@
-//! Files of secrets, by every way in which a tool could show them.
+//! Secret files, and every way in which a tool could show them.
 //!
-//! Every file holds a canary that is no secret by its shape or name, so that only the closing of the file keeps it back, not
-//! redaction. Each way has a control beside it: the same tool shows the same kind of text from an ordinary file.
+//! Every file holds a canary that redaction does not recognise, so that only the closing of the file protects it. Each way
+//! has a control: the same tool shows the same kind of text from an ordinary file.
 
-use crate::support::House;
+use crate::support::Fixture;
 use marvin_gate::Access;
 use marvin_model::Arguments;
 use marvin_tools::Mode;
@@ -70,44 +70,45 @@ fn git(root: &Path, words: &[&str]) {
 }
 
 /// A repository in which every closed file is committed and changed since, and lies in the index in between.
-fn house(variables: &[(&str, &str)]) -> House {
-    let house = House::with(Mode::Coding, &Access::Full, variables).with_run();
-    git(&house.root, &["init", "-q", "-b", "main"]);
+fn fixture(variables: &[(&str, &str)]) -> Fixture {
+    let fixture = Fixture::with(Mode::Coding, &Access::Full, variables).with_run();
+    git(&fixture.root, &["init", "-q", "-b", "main"]);
     for round in ["one", "two", "three"] {
         for path in CLOSED {
-            house.write(path, &format!("SETTING={CANARY}\nround {round}\n"));
+            fixture.write(path, &format!("SETTING={CANARY}\nround {round}\n"));
         }
         for path in ORDINARY {
-            house.write(path, &format!("SETTING={OPEN}\nround {round}\n"));
+            fixture.write(path, &format!("SETTING={OPEN}\nround {round}\n"));
         }
         match round {
             "one" => {
-                git(&house.root, &["add", "-f", "."]);
-                git(&house.root, &["commit", "-qm", "first"]);
+                git(&fixture.root, &["add", "-f", "."]);
+                git(&fixture.root, &["commit", "-qm", "first"]);
             }
-            "two" => git(&house.root, &["add", "-f", "."]),
+            "two" => git(&fixture.root, &["add", "-f", "."]),
             _ => {}
         }
     }
-    house.write("tls.key", &format!("-----BEGIN PRIVATE KEY-----\n{CANARY}\n-----END PRIVATE KEY-----\n"));
-    house.write(".npmrc", &format!("//r.io/:_authToken=3f2504e0-4f89-41d3-9a0c-0305e82c3301\n; {CANARY}\n"));
-    symlink(".env", house.root.join("link.txt")).unwrap();
-    symlink("link.txt", house.root.join("chain.txt")).unwrap();
-    symlink("config", house.root.join("linked")).unwrap();
-    std::fs::hard_link(house.root.join(".env"), house.root.join("second-name.txt")).unwrap();
-    std::fs::create_dir_all(house.root.join(".marvin/notes")).unwrap();
-    symlink("../../.env", house.root.join(".marvin/notes/note.md")).unwrap();
-    house
+    fixture.write("tls.key", &format!("-----BEGIN PRIVATE KEY-----\n{CANARY}\n-----END PRIVATE KEY-----\n"));
+    fixture
+        .write(".npmrc", &format!("//r.io/:_authToken=3f2504e0-4f89-41d3-9a0c-0305e82c3301\n; {CANARY}\n"));
+    symlink(".env", fixture.root.join("link.txt")).unwrap();
+    symlink("link.txt", fixture.root.join("chain.txt")).unwrap();
+    symlink("config", fixture.root.join("linked")).unwrap();
+    std::fs::hard_link(fixture.root.join(".env"), fixture.root.join("second-name.txt")).unwrap();
+    std::fs::create_dir_all(fixture.root.join(".marvin/notes")).unwrap();
+    symlink("../../.env", fixture.root.join(".marvin/notes/note.md")).unwrap();
+    fixture
 }
 
 /// Everything that a call shows or keeps.
-async fn shown(house: &House, tool: &str, arguments: Value) -> String {
-    let called = house.call(tool, arguments).await;
+async fn shown(fixture: &Fixture, tool: &str, arguments: Value) -> String {
+    let called = fixture.call(tool, arguments).await;
     let result = called.result;
     let mut text =
         format!("{}\n{}\n{:?}\n{:?}", result.for_model(), result.summary, result.data, result.error);
     if let Some(artifact) = &result.artifact {
-        text.push_str(&std::fs::read_to_string(house.root.join(&artifact.path)).unwrap_or_default());
+        text.push_str(&std::fs::read_to_string(fixture.root.join(&artifact.path)).unwrap_or_default());
     }
     text
 }
@@ -169,50 +170,50 @@ fn ways() -> Vec<(&'static str, Value)> {
 
 #[tokio::test]
 async fn s11_no_tool_shows_a_file_of_secrets() {
-    let house = house(&[]);
+    let fixture = fixture(&[]);
     let mut ways = ways();
     ways.extend(CLOSED.iter().map(|path| ("read_file", json!({"path": path}))));
     assert!(ways.len() >= 60);
     let mut open = Vec::new();
     for (tool, arguments) in ways {
-        let text = shown(&house, tool, arguments.clone()).await;
+        let text = shown(&fixture, tool, arguments.clone()).await;
         if text.contains(CANARY) {
             open.push(format!("{tool} {arguments}:\n{text}"));
         }
     }
     assert!(open.is_empty(), "{} ways are open:\n{}", open.len(), open.join("\n----\n"));
-    assert!(!house.root.join("plain.txt").exists(), "nothing was moved");
+    assert!(!fixture.root.join("plain.txt").exists(), "nothing was moved");
 }
 
 #[tokio::test]
 async fn refusals_say_how_a_person_opens_the_file() {
-    let house = house(&[]);
-    let text = house.bad("read_file", json!({"path": ".env"})).await;
+    let fixture = fixture(&[]);
+    let text = fixture.bad("read_file", json!({"path": ".env"})).await;
     assert!(text.contains("may hold secrets") && text.contains("secrets.granted"), "{text}");
 }
 
 #[tokio::test]
 async fn ordinary_files_with_similar_names_stay_open() {
-    let house = house(&[]);
+    let fixture = fixture(&[]);
     for path in ORDINARY {
-        assert!(house.good("read_file", json!({"path": path})).await.contains(OPEN), "{path}");
+        assert!(fixture.good("read_file", json!({"path": path})).await.contains(OPEN), "{path}");
     }
-    house.write("ca.pem", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n");
-    house.write("web/.npmrc", "registry=https://registry.npmjs.org/\n");
-    assert!(house.good("read_file", json!({"path": "ca.pem"})).await.contains("MIIB"));
-    assert!(house.good("read_file", json!({"path": "web/.npmrc"})).await.contains("registry"));
-    assert!(house.good("code_grep", json!({"pattern": "SETTING"})).await.contains(OPEN));
-    assert!(house.good("git_diff", json!({})).await.contains("round three"));
+    fixture.write("ca.pem", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n");
+    fixture.write("web/.npmrc", "registry=https://registry.npmjs.org/\n");
+    assert!(fixture.good("read_file", json!({"path": "ca.pem"})).await.contains("MIIB"));
+    assert!(fixture.good("read_file", json!({"path": "web/.npmrc"})).await.contains("registry"));
+    assert!(fixture.good("code_grep", json!({"pattern": "SETTING"})).await.contains(OPEN));
+    assert!(fixture.good("git_diff", json!({})).await.contains("round three"));
 }
 
 #[tokio::test]
 async fn a_person_opens_a_file_by_setting_or_by_answer() {
-    let granted = house(&[("MARVIN_SECRETS_GRANTED", ".env.local,config/.env")]);
+    let granted = fixture(&[("MARVIN_SECRETS_GRANTED", ".env.local,config/.env")]);
     for path in [".env.local", "config/.env"] {
         assert!(granted.good("read_file", json!({"path": path})).await.contains(CANARY), "{path}");
     }
     assert!(!granted.bad("read_file", json!({"path": ".env"})).await.contains(CANARY));
-    let mut asked = house(&[]);
+    let mut asked = fixture(&[]);
     asked.context.attended = true;
     let arguments = Arguments::from_value(json!({"path": ".env"}));
     let called = asked.toolbox.call_approved("read_file", &arguments, &asked.context).await;
@@ -221,37 +222,37 @@ async fn a_person_opens_a_file_by_setting_or_by_answer() {
 
 #[tokio::test]
 async fn s9_secrets_in_ordinary_files_do_not_reach_the_model_and_hashes_do() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let token = marvin_base::redact::samples::expand("ghp_«b62:30»«crc»", 3);
     let hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b";
-    house.write("notes.txt", &format!("commit {hash}\nremote {token}\npassword = \"hunter2\"\n"));
-    let text = house.good("read_file", json!({"path": "notes.txt"})).await;
+    fixture.write("notes.txt", &format!("commit {hash}\nremote {token}\npassword = \"hunter2\"\n"));
+    let text = fixture.good("read_file", json!({"path": "notes.txt"})).await;
     assert!(!text.contains(&token) && text.contains("[REDACTED:github]"), "{text}");
     assert!(text.contains(hash) && text.contains("hunter2"), "hashes and fixtures stay: {text}");
     // What stands for the secret is not written over it.
     let patch = json!({"path": "notes.txt", "old_str": format!("commit {hash}\n"), "new_str": "remote [REDACTED:github]\n"});
-    let refused = house.bad("apply_patch", patch).await;
+    let refused = fixture.bad("apply_patch", patch).await;
     assert!(refused.contains("stands for a secret"), "{refused}");
-    assert!(house.read("notes.txt").contains(&token));
+    assert!(fixture.read("notes.txt").contains(&token));
     let patch = json!({"path": "notes.txt", "old_str": "hunter2", "new_str": "hunter3"});
-    house.good("apply_patch", patch).await;
-    assert!(house.read("notes.txt").contains("hunter3"));
+    fixture.good("apply_patch", patch).await;
+    assert!(fixture.read("notes.txt").contains("hunter3"));
 }
 
 #[tokio::test]
 async fn s11_tickets_are_written_without_secrets() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let mut all = String::new();
     for (seed, (_, template)) in
         marvin_base::redact::samples::list(marvin_base::redact::samples::SECRETS).enumerate()
     {
         let (text, secret) = marvin_base::redact::samples::secret(template, seed as u64);
-        let made = house.call("create_ticket", json!({"title": "look at this", "description": text})).await;
+        let made = fixture.call("create_ticket", json!({"title": "look at this", "description": text})).await;
         assert!(made.result.ok, "{}", made.result.for_model());
         all.push_str(&secret);
         all.push('\n');
     }
-    let tickets = std::fs::read_dir(house.root.join(".tickets")).unwrap();
+    let tickets = std::fs::read_dir(fixture.root.join(".tickets")).unwrap();
     for ticket in tickets.map(Result::unwrap).filter(|entry| entry.path().is_file()) {
         let text = std::fs::read_to_string(ticket.path()).unwrap();
         for secret in all.lines().filter(|line| line.len() >= 6 && !line.contains("-----")) {

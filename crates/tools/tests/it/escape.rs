@@ -1,7 +1,7 @@
 //! Ways out of the workspace, each tried with every file tool on a real disk.
 //!
-//! Whatever a case does, the same must hold afterwards: what lies outside is as it was, nothing of it was shown, and every
-//! refusal names the path, the working directory and a mend.
+//! After every case the same must hold: files outside are unchanged, nothing of them was shown, and every refusal names the
+//! path, the working directory and a fix.
 
 use crate::support;
 use marvin_tools::CallOutcome;
@@ -21,14 +21,14 @@ const CANARY: &str = "canary-0d1c9f77";
 /// Stands in every file that is closed to reading.
 const TICKET: &str = "ticket-5be2a1c4";
 
-struct House {
-    inner: support::House,
+struct Fixture {
+    inner: support::Fixture,
     root: PathBuf,
     outside: PathBuf,
 }
 
-fn house() -> House {
-    let inner = support::House::new();
+fn fixture() -> Fixture {
+    let inner = support::Fixture::new();
     let (root, outside) = (inner.root.clone(), inner.home.join("outside"));
     for directory in [".tickets", ".marvin/runs/r1", ".marvin/upstream", ".marvin/notes", ".git/hooks"] {
         std::fs::create_dir_all(root.join(directory)).unwrap();
@@ -47,10 +47,10 @@ fn house() -> House {
         std::fs::write(outside.join(path), format!("{CANARY}\n")).unwrap();
     }
     std::fs::write(inner.home.join("secret"), format!("{CANARY}\n")).unwrap();
-    House { inner, root, outside }
+    Fixture { inner, root, outside }
 }
 
-impl House {
+impl Fixture {
     async fn call(&self, tool: &str, arguments: Value) -> CallOutcome {
         let called = self.inner.call(tool, arguments);
         tokio::time::timeout(Duration::from_secs(20), called).await.unwrap_or_else(|_| panic!("{tool} hangs"))
@@ -122,7 +122,7 @@ fn shown(called: &CallOutcome) -> String {
 }
 
 /// Is it said what was wrong, where, and what to do?
-fn assert_actionable(house: &House, path: &str, called: &CallOutcome, what: &str) {
+fn assert_actionable(fixture: &Fixture, path: &str, called: &CallOutcome, what: &str) {
     let text = called.result.for_model();
     let named = path.chars().take(20).collect::<String>();
     let named = [named.clone(), format!("{named:?}").trim_matches('"').to_string()];
@@ -133,22 +133,22 @@ fn assert_actionable(house: &House, path: &str, called: &CallOutcome, what: &str
         parts || empty || named.iter().any(|name| text.contains(name.as_str())) || text.contains(tidy),
         "{what}: the path is not named: {text}"
     );
-    assert!(text.contains(&house.root.display().to_string()), "{what}: the workspace is not named: {text}");
-    assert!(text.lines().count() >= 2, "{what}: there is no mend: {text}");
+    assert!(text.contains(&fixture.root.display().to_string()), "{what}: the workspace is not named: {text}");
+    assert!(text.lines().count() >= 2, "{what}: the fix is missing: {text}");
 }
 
-async fn attempt(path: &str, expect: Expect, setup: impl Fn(&House)) {
+async fn attempt(path: &str, expect: Expect, setup: impl Fn(&Fixture)) {
     let fresh = || {
-        let house = house();
-        setup(&house);
-        house
+        let fixture = fixture();
+        setup(&fixture);
+        fixture
     };
-    let mut house = fresh();
+    let mut fixture = fresh();
     for (tool, arguments, writes) in calls(path) {
-        let before = house.canaries();
-        let called = house.call(tool, arguments.clone()).await;
+        let before = fixture.canaries();
+        let called = fixture.call(tool, arguments.clone()).await;
         let what = format!("{path:?} {expect:?} {tool} {arguments}");
-        assert_eq!(house.canaries(), before, "{what}: something outside changed");
+        assert_eq!(fixture.canaries(), before, "{what}: something outside changed");
         let shown = shown(&called);
         assert!(!shown.contains(CANARY) || arguments.to_string().contains(CANARY), "{what}: {shown}");
         assert!(!shown.contains(TICKET), "{what}: {shown}");
@@ -161,22 +161,22 @@ async fn attempt(path: &str, expect: Expect, setup: impl Fn(&House)) {
         // Where a note of that name would lie is a place of its own, and an odd name may be fine there.
         if refused && !notes {
             assert!(!called.result.ok, "{what}: {shown}");
-            // A name with a line break cannot be written into a patch; what came is no patch, and that is said.
+            // A name with a line break cannot be written into a patch, which is refused as malformed.
             let broken = tool == "apply_patch" && path.contains(['\n', '\r']);
             if !broken {
-                assert_actionable(&house, path, &called, &what);
+                assert_actionable(&fixture, path, &called, &what);
             }
         }
         if !called.result.ok {
-            let text = std::fs::read_to_string(house.root.join("src/a.txt")).unwrap_or("inside\n".into());
+            let text = std::fs::read_to_string(fixture.root.join("src/a.txt")).unwrap_or("inside\n".into());
             assert_eq!(text, "inside\n", "{what}: half of a patch was applied");
         } else if writes {
-            house = fresh();
+            fixture = fresh();
         }
     }
 }
 
-fn nothing(_house: &House) {}
+fn nothing(_house: &Fixture) {}
 
 #[tokio::test]
 async fn sixty_ways_and_more() {
@@ -283,14 +283,14 @@ async fn sixty_ways_and_more() {
 }
 
 /// Makes a link in the workspace.
-fn link(house: &House, target: impl AsRef<Path>, name: &str) {
-    symlink(target, house.root.join(name)).unwrap();
+fn link(fixture: &Fixture, target: impl AsRef<Path>, name: &str) {
+    symlink(target, fixture.root.join(name)).unwrap();
 }
 
 #[tokio::test]
 async fn links_of_every_kind() {
     use Expect::{Inside, ReadOnly, Refused};
-    type Setup = fn(&House);
+    type Setup = fn(&Fixture);
     let cases: Vec<(&str, Expect, Setup)> = vec![
         ("l", Refused, |h| link(h, h.outside.join("secret"), "l")),
         ("l", Refused, |h| link(h, "../outside/secret", "l")),
@@ -364,43 +364,44 @@ async fn links_of_every_kind() {
     }
 }
 
-/// A hard link is the file itself: the operating system knows no other name of it. What an agent cannot make (it may not
-/// link to files outside, and the box keeps its commands from it) a person can, and then the file is inside.
+/// A hard link is the file itself. An agent cannot create one to a file outside (the sandbox prevents it), but a person can,
+/// and then the file is inside.
 #[tokio::test]
 async fn a_hard_link_is_the_file_and_is_replaced_not_written_through() {
-    let house = house();
-    std::fs::hard_link(house.outside.join("secret"), house.root.join("hard")).unwrap();
-    let before = house.canaries();
-    let done = house.call("apply_patch", json!({"path": "hard", "old_str": CANARY, "new_str": "mine"})).await;
+    let fixture = fixture();
+    std::fs::hard_link(fixture.outside.join("secret"), fixture.root.join("hard")).unwrap();
+    let before = fixture.canaries();
+    let done =
+        fixture.call("apply_patch", json!({"path": "hard", "old_str": CANARY, "new_str": "mine"})).await;
     assert!(done.result.ok, "{:?}", done.result);
-    assert_eq!(std::fs::read_to_string(house.root.join("hard")).unwrap(), "mine\n");
-    assert_eq!(house.canaries(), before, "the other name keeps the old text");
+    assert_eq!(std::fs::read_to_string(fixture.root.join("hard")).unwrap(), "mine\n");
+    assert_eq!(fixture.canaries(), before, "the other name keeps the old text");
 }
 
 #[tokio::test]
 async fn the_walls_hold_for_whole_tree_searches() {
-    let house = house();
-    link(&house, &house.outside, "src/directory");
-    link(&house, house.outside.join("secret"), "src/file");
-    link(&house, house.outside.join(".gitignore"), "src/.gitignore");
-    link(&house, "../.tickets", "src/tickets");
-    let odd = house.root.join("src").join(OsStr::from_bytes(b"odd-\xff\xfe-name"));
+    let fixture = fixture();
+    link(&fixture, &fixture.outside, "src/directory");
+    link(&fixture, fixture.outside.join("secret"), "src/file");
+    link(&fixture, fixture.outside.join(".gitignore"), "src/.gitignore");
+    link(&fixture, "../.tickets", "src/tickets");
+    let odd = fixture.root.join("src").join(OsStr::from_bytes(b"odd-\xff\xfe-name"));
     std::fs::write(&odd, "odd text\n").unwrap();
-    symlink(&house.outside, house.root.join(OsStr::from_bytes(b"link-\xff"))).unwrap();
+    symlink(&fixture.outside, fixture.root.join(OsStr::from_bytes(b"link-\xff"))).unwrap();
     for (tool, arguments) in [
         ("code_grep", json!({"pattern": "canary-|ticket-", "max_results": 1000})),
         ("code_grep", json!({"pattern": ".", "path": "src", "max_results": 1000})),
         ("tree", json!({"max_depth": 20})),
         ("tree", json!({"max_depth": 20, "respect_gitignore": false})),
     ] {
-        let called = house.call(tool, arguments).await;
+        let called = fixture.call(tool, arguments).await;
         assert!(called.result.ok, "{:?}", called.result);
         let shown = shown(&called);
         assert!(!shown.contains(CANARY) && !shown.contains(TICKET), "{shown}");
         assert!(!shown.contains("deep"), "{shown}");
     }
     for path in ["src/odd-\u{fffd}\u{fffd}-name", "link-\u{fffd}/secret"] {
-        let called = house.call("read_file", json!({"path": path})).await;
+        let called = fixture.call("read_file", json!({"path": path})).await;
         assert!(!called.result.ok && called.result.for_model().contains("no such file"));
     }
 }
@@ -410,29 +411,29 @@ async fn what_is_not_a_regular_file_is_refused_at_once() {
     let made = |program: &str, arguments: &[&str], path: &Path| {
         Command::new(program).arg(path).args(arguments).status().is_ok_and(|status| status.success())
     };
-    let check = async |path: &str, setup: &dyn Fn(&House)| {
+    let check = async |path: &str, setup: &dyn Fn(&Fixture)| {
         let started = Instant::now();
         attempt(path, Expect::Refused, setup).await;
         assert!(started.elapsed() < Duration::from_secs(20), "{path} was waited for");
     };
-    check("pipe", &|house| assert!(made("mkfifo", &[], &house.root.join("pipe")))).await;
-    check("l", &|house| {
-        assert!(made("mkfifo", &[], &house.root.join("src/pipe")));
-        link(house, "src/pipe", "l");
+    check("pipe", &|fixture| assert!(made("mkfifo", &[], &fixture.root.join("pipe")))).await;
+    check("l", &|fixture| {
+        assert!(made("mkfifo", &[], &fixture.root.join("src/pipe")));
+        link(fixture, "src/pipe", "l");
     })
     .await;
-    check("socket", &|house| {
+    check("socket", &|fixture| {
         // The name stays when the listener goes.
-        drop(std::os::unix::net::UnixListener::bind(house.root.join("socket")).unwrap());
+        drop(std::os::unix::net::UnixListener::bind(fixture.root.join("socket")).unwrap());
     })
     .await;
-    let trial = house();
+    let trial = fixture();
     if !made("mknod", &["c", "1", "5"], &trial.root.join("zero")) {
         say("SKIPPED: device nodes (mknod needs root)");
         return;
     }
-    check("zero", &|house| assert!(made("mknod", &["c", "1", "5"], &house.root.join("zero")))).await;
-    check("disk", &|house| assert!(made("mknod", &["b", "7", "200"], &house.root.join("disk")))).await;
+    check("zero", &|fixture| assert!(made("mknod", &["c", "1", "5"], &fixture.root.join("zero")))).await;
+    check("disk", &|fixture| assert!(made("mknod", &["b", "7", "200"], &fixture.root.join("disk")))).await;
 }
 
 #[expect(clippy::print_stderr, reason = "what a test could not try must be seen")]
@@ -467,8 +468,8 @@ fn a_mount_inside_leads_out() {
 }
 
 async fn mounts() {
-    let mount = |house: &House, from: &Path, to: &str| {
-        let to = house.root.join(to);
+    let mount = |fixture: &Fixture, from: &Path, to: &str| {
+        let to = fixture.root.join(to);
         if from.is_dir() {
             std::fs::create_dir_all(&to).unwrap();
         } else {
@@ -478,35 +479,35 @@ async fn mounts() {
         assert!(status.success());
     };
     for path in ["m/secret", "m/deep/secret", "m/new", "m/new/newer", "m/a.txt"] {
-        attempt(path, Expect::Refused, |house| mount(house, &house.outside, "m")).await;
+        attempt(path, Expect::Refused, |fixture| mount(fixture, &fixture.outside, "m")).await;
     }
-    attempt("file", Expect::Refused, |house| mount(house, &house.outside.join("secret"), "file")).await;
-    attempt("l/secret", Expect::Refused, |house| {
-        mount(house, &house.outside, "src/m");
-        link(house, "src/m", "l");
+    attempt("file", Expect::Refused, |fixture| mount(fixture, &fixture.outside.join("secret"), "file")).await;
+    attempt("l/secret", Expect::Refused, |fixture| {
+        mount(fixture, &fixture.outside, "src/m");
+        link(fixture, "src/m", "l");
     })
     .await;
-    let house = house();
-    mount(&house, &house.outside, "m");
+    let fixture = fixture();
+    mount(&fixture, &fixture.outside, "m");
     for (tool, arguments) in [("code_grep", json!({"pattern": "canary-"})), ("tree", json!({"max_depth": 9}))]
     {
-        let shown = shown(&house.call(tool, arguments).await);
+        let shown = shown(&fixture.call(tool, arguments).await);
         assert!(!shown.contains(CANARY) && !shown.contains("deep"), "{shown}");
     }
 }
 
-/// Somebody swaps a file and a directory for links, thousands of times a second, while every tool works on them.
+/// Another thread swaps a file and a directory for links, thousands of times a second, while every tool works on them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_link_swapped_at_the_last_moment_does_not_help() {
-    let house = house();
+    let fixture = fixture();
     let stop = Arc::new(AtomicBool::new(false));
-    let (root, outside) = (house.root.clone(), house.outside.clone());
+    let (root, outside) = (fixture.root.clone(), fixture.outside.clone());
     std::fs::create_dir(root.join("directory")).unwrap();
     for name in ["secret", "a.txt"] {
         std::fs::write(root.join("directory").join(name), "inside\n").unwrap();
     }
     std::fs::write(root.join("file"), "inside\n").unwrap();
-    let before = house.canaries();
+    let before = fixture.canaries();
     let swapper = {
         let (root, stop) = (root.clone(), Arc::clone(&stop));
         std::thread::spawn(move || {
@@ -557,7 +558,7 @@ async fn a_link_swapped_at_the_last_moment_does_not_help() {
             if let Some(Value::String(path)) = arguments.get_mut("path") {
                 *path = path.replace("ROUND", &rounds.to_string());
             }
-            let called = house.call(tool, arguments.clone()).await;
+            let called = fixture.call(tool, arguments.clone()).await;
             let shown = shown(&called);
             assert!(!shown.contains(CANARY) && !shown.contains("[core]"), "{tool} {arguments}: {shown}");
             // A name that is only outside.
@@ -568,7 +569,7 @@ async fn a_link_swapped_at_the_last_moment_does_not_help() {
     }
     stop.store(true, Ordering::Relaxed);
     let swaps = swapper.join().unwrap();
-    assert_eq!(house.canaries(), before, "after {swaps} swaps in {rounds} rounds");
+    assert_eq!(fixture.canaries(), before, "after {swaps} swaps in {rounds} rounds");
     say(&format!("{swaps} swaps, {rounds} rounds, {worked} calls worked, {refused} were refused"));
     assert!(rounds > 5 && swaps > 1000 && worked > 0 && refused > 0, "{rounds} {swaps} {worked} {refused}");
 }

@@ -1,7 +1,7 @@
-//! What a contained program may plant in its workspace, and what the shell then must not fall for: it reads, writes and waits
-//! outside the box.
+//! Files that a sandboxed program may plant in its workspace, and that Marvin, which works outside the sandbox, must not
+//! follow, execute or wait for.
 
-use crate::support::House;
+use crate::support::Fixture;
 use serde_json::{Value, json};
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -15,25 +15,30 @@ fn pipe(path: &Path) {
 }
 
 /// A module that stands in the place of pytest, and does this instead.
-fn pretend_pytest(house: &House, body: &str) {
-    house.write(
+fn pretend_pytest(fixture: &Fixture, body: &str) {
+    fixture.write(
         "pytest.py",
         &format!("import os\nreport = os.environ['TMPDIR'] + '/marvin-report'\n{body}\n"),
     );
-    house.write("test_a.py", "def test_a(): pass\n");
+    fixture.write("test_a.py", "def test_a(): pass\n");
 }
 
-async fn within(limit: Duration, house: &House, tool: &str, arguments: Value) -> marvin_tools::CallOutcome {
+async fn within(
+    limit: Duration,
+    fixture: &Fixture,
+    tool: &str,
+    arguments: Value,
+) -> marvin_tools::CallOutcome {
     let started = Instant::now();
-    let called = house.call(tool, arguments).await;
+    let called = fixture.call(tool, arguments).await;
     assert!(started.elapsed() < limit, "{tool}: {:?}", started.elapsed());
     called
 }
 
 #[tokio::test]
 async fn a_report_that_is_a_pipe_or_a_link_is_none() {
-    let house = House::new();
-    let outside = house.home.join("report.xml");
+    let fixture = Fixture::new();
+    let outside = fixture.home.join("report.xml");
     let report = format!(
         "<testsuites><testsuite tests='1'><testcase classname='{SECRET}' name='x'><failure/></testcase></testsuite></testsuites>"
     );
@@ -43,9 +48,9 @@ async fn a_report_that_is_a_pipe_or_a_link_is_none() {
         format!("os.symlink({:?}, report)", outside.display().to_string()),
         "os.symlink('/dev/zero', report)".to_string(),
     ] {
-        pretend_pytest(&house, &body);
+        pretend_pytest(&fixture, &body);
         let arguments = json!({"runner": "pytest", "timeout": 5});
-        let called = within(Duration::from_secs(20), &house, "run_tests", arguments).await;
+        let called = within(Duration::from_secs(20), &fixture, "run_tests", arguments).await;
         assert!(
             !called.result.ok && !called.result.for_model().contains(SECRET),
             "{body}: {}",
@@ -56,15 +61,15 @@ async fn a_report_that_is_a_pipe_or_a_link_is_none() {
 
 #[tokio::test]
 async fn artifacts_stay_in_their_run() {
-    let house = House::new().with_run();
-    let outside = house.home.join("outside");
+    let fixture = Fixture::new().with_run();
+    let outside = fixture.home.join("outside");
     std::fs::create_dir(&outside).unwrap();
-    let run = house.root.join(".marvin/runs/run_1");
+    let run = fixture.root.join(".marvin/runs/run_1");
     std::fs::rename(run.join("artifacts"), run.join("moved")).unwrap();
     symlink(&outside, run.join("artifacts")).unwrap();
     let lines: String = (0..3000).map(|number| format!("line {number}\n")).collect();
-    house.write("long.txt", &lines);
-    let called = house.call("run_command", json!({"command": "cat long.txt"})).await;
+    fixture.write("long.txt", &lines);
+    let called = fixture.call("run_command", json!({"command": "cat long.txt"})).await;
     assert!(called.result.artifact.is_some(), "{}", called.result.text);
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
     assert_eq!(std::fs::read_dir(run.join("moved")).unwrap().count(), 1);
@@ -74,37 +79,37 @@ async fn artifacts_stay_in_their_run() {
 async fn git_is_not_led_elsewhere() {
     let limit = Duration::from_secs(20);
     // A pipe in the place of `.git` is not waited for.
-    let house = House::new();
-    pipe(&house.root.join(".git"));
+    let fixture = Fixture::new();
+    pipe(&fixture.root.join(".git"));
     for tool in ["git_status", "git_log", "git_diff"] {
-        assert!(!within(limit, &house, tool, json!({})).await.result.ok, "{tool}");
+        assert!(!within(limit, &fixture, tool, json!({})).await.result.ok, "{tool}");
     }
     // A repository of its own making, whose common directory is read as `/` by one and as ` /` by the other.
-    let house = House::new();
+    let fixture = Fixture::new();
     let git = |words: &[&str]| {
-        let done = Command::new("git").args(words).current_dir(&house.root).output().unwrap();
+        let done = Command::new("git").args(words).current_dir(&fixture.root).output().unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     };
     git(&["init", "-q"]);
-    house.write("a", "a");
-    let marker = house.home.join("marker");
-    std::fs::create_dir_all(house.root.join("f/wt")).unwrap();
-    std::fs::rename(house.root.join(".git"), house.root.join("f/wt/ ")).unwrap();
-    std::fs::copy(house.root.join("f/wt/ /HEAD"), house.root.join("f/wt/HEAD")).unwrap();
-    house.write("f/wt/commondir", " /");
-    house.write("f/wt/gitdir", &format!("{}/.git", house.root.display()));
-    house.write(".git", "gitdir: f/wt");
-    let hook = house.root.join("f/wt/ /hooks/pre-commit");
+    fixture.write("a", "a");
+    let marker = fixture.home.join("marker");
+    std::fs::create_dir_all(fixture.root.join("f/wt")).unwrap();
+    std::fs::rename(fixture.root.join(".git"), fixture.root.join("f/wt/ ")).unwrap();
+    std::fs::copy(fixture.root.join("f/wt/ /HEAD"), fixture.root.join("f/wt/HEAD")).unwrap();
+    fixture.write("f/wt/commondir", " /");
+    fixture.write("f/wt/gitdir", &format!("{}/.git", fixture.root.display()));
+    fixture.write(".git", "gitdir: f/wt");
+    let hook = fixture.root.join("f/wt/ /hooks/pre-commit");
     std::fs::write(&hook, format!("#!/bin/sh\ntouch {}\n", marker.display())).unwrap();
     Command::new("chmod").arg("+x").arg(&hook).status().unwrap();
-    for common in [" /", "/", "..", "../../..", &house.home.display().to_string()] {
-        house.write("f/wt/commondir", common);
-        let called = house.call("git_commit", json!({"message": "m"})).await;
+    for common in [" /", "/", "..", "../../..", &fixture.home.display().to_string()] {
+        fixture.write("f/wt/commondir", common);
+        let called = fixture.call("git_commit", json!({"message": "m"})).await;
         assert!(!called.result.ok, "{common}: {}", called.result.text);
         assert!(!marker.exists(), "{common}");
     }
     // Another repository behind an ordinary `.git`.
-    let other = house.home.join("other");
+    let other = fixture.home.join("other");
     std::fs::create_dir(&other).unwrap();
     let there = |words: &[&str]| {
         let done = Command::new("git")
@@ -116,19 +121,19 @@ async fn git_is_not_led_elsewhere() {
     };
     there(&["init", "-q"]);
     there(&["commit", "-q", "--allow-empty", "-m", SECRET]);
-    let house = House::new();
-    house.write(".git/commondir", &other.join(".git").display().to_string());
-    std::fs::copy(other.join(".git/HEAD"), house.root.join(".git/HEAD")).unwrap();
-    let called = house.call("git_log", json!({})).await;
+    let fixture = Fixture::new();
+    fixture.write(".git/commondir", &other.join(".git").display().to_string());
+    std::fs::copy(other.join(".git/HEAD"), fixture.root.join(".git/HEAD")).unwrap();
+    let called = fixture.call("git_log", json!({})).await;
     assert!(!called.result.for_model().contains(SECRET), "{}", called.result.text);
 }
 
 #[tokio::test]
 async fn a_clone_that_was_changed_shows_nothing_of_elsewhere() {
-    let house = House::new();
-    let outside = house.home.join("hosts.yml");
+    let fixture = Fixture::new();
+    let outside = fixture.home.join("hosts.yml");
     std::fs::write(&outside, SECRET).unwrap();
-    let git = house.root.join(".marvin/tools_cache/github/o/n/.git");
+    let git = fixture.root.join(".marvin/tools_cache/github/o/n/.git");
     std::fs::create_dir_all(&git).unwrap();
     for (head, link) in [(None, "HEAD"), (Some("ref: x"), "x"), (Some("ref: ../../../../x"), "y")] {
         if let Some(head) = head {
@@ -136,7 +141,7 @@ async fn a_clone_that_was_changed_shows_nothing_of_elsewhere() {
             std::fs::write(git.join("HEAD"), head).unwrap();
         }
         symlink(&outside, git.join(link)).unwrap();
-        let called = house.call("github_clone", json!({"repo": "o/n"})).await;
+        let called = fixture.call("github_clone", json!({"repo": "o/n"})).await;
         assert_eq!(called.result.data["commit"], "", "{link}");
         assert!(!called.result.for_model().contains(SECRET), "{link}");
     }
@@ -144,11 +149,11 @@ async fn a_clone_that_was_changed_shows_nothing_of_elsewhere() {
 
 #[tokio::test]
 async fn a_hard_link_is_not_written_through() {
-    let house = House::new();
-    let outside = house.home.join("outside.txt");
+    let fixture = Fixture::new();
+    let outside = fixture.home.join("outside.txt");
     std::fs::write(&outside, "theirs\n").unwrap();
-    std::fs::hard_link(&outside, house.root.join("linked.txt")).unwrap();
-    house.good("append_file", json!({"path": "linked.txt", "content": "ours\n"})).await;
-    assert_eq!(house.read("linked.txt"), "theirs\nours\n");
+    std::fs::hard_link(&outside, fixture.root.join("linked.txt")).unwrap();
+    fixture.good("append_file", json!({"path": "linked.txt", "content": "ours\n"})).await;
+    assert_eq!(fixture.read("linked.txt"), "theirs\nours\n");
     assert_eq!(std::fs::read_to_string(&outside).unwrap(), "theirs\n");
 }

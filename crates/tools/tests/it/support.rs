@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Shared fixture of the tests.
 
 use marvin_base::environment::Environment;
 use marvin_base::layout::Layout;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// A home with a workspace in it, and the tools to work there.
-pub(crate) struct House {
+pub(crate) struct Fixture {
     _directory: tempfile::TempDir,
     pub(crate) home: PathBuf,
     pub(crate) root: PathBuf,
@@ -23,9 +23,9 @@ pub(crate) struct House {
     pub(crate) context: ToolContext,
 }
 
-impl House {
+impl Fixture {
     pub(crate) fn new() -> Self {
-        House::with(Mode::Coding, &Access::Full, &[])
+        Fixture::with(Mode::Coding, &Access::Full, &[])
     }
 
     pub(crate) fn with(mode: Mode, access: &Access, variables: &[(&str, &str)]) -> Self {
@@ -58,7 +58,7 @@ impl House {
             grant: None,
             permit: Permit::default(),
         };
-        House { _directory: directory, home, root, toolbox: Toolbox::new(mode, access), context }
+        Fixture { _directory: directory, home, root, toolbox: Toolbox::new(mode, access), context }
     }
 
     /// With a run of its own in the workspace, as in a session.

@@ -1,14 +1,14 @@
 //! Real test runners on small projects. `cargo xtask test` installs pytest and says where (`MARVIN_TEST_PYTHON`); what is
 //! missing otherwise is said and left out.
 
-use crate::support::House;
+use crate::support::Fixture;
 use serde_json::{Value, json};
 use std::process::Command;
 
 /// The facts of a run of the tests, which need not have succeeded.
-async fn tests(house: &House, arguments: Value) -> (bool, Value, String) {
-    let called = house.call("run_tests", arguments).await;
-    let schema = house.toolbox.find("run_tests").unwrap().data_schema();
+async fn tests(fixture: &Fixture, arguments: Value) -> (bool, Value, String) {
+    let called = fixture.call("run_tests", arguments).await;
+    let schema = fixture.toolbox.find("run_tests").unwrap().data_schema();
     let wrong = jsonschema::validate(&schema, &called.result.data).err();
     assert!(wrong.is_none(), "{wrong:?} in {}: {}", called.result.data, called.result.for_model());
     (called.result.ok, called.result.data.clone(), called.result.for_model())
@@ -33,23 +33,23 @@ fn skipped(what: &str) {
 }
 
 /// A project with the Python that has pytest.
-fn python() -> Option<House> {
-    let house = House::new();
+fn python() -> Option<Fixture> {
+    let fixture = Fixture::new();
     match std::env::var_os("MARVIN_TEST_PYTHON") {
-        Some(directory) => std::os::unix::fs::symlink(directory, house.root.join(".venv")).unwrap(),
+        Some(directory) => std::os::unix::fs::symlink(directory, fixture.root.join(".venv")).unwrap(),
         None if runs("python3", &["-m", "pytest", "--version"]) => {}
         None => {
             skipped("nothing of pytest was tested: there is none (cargo xtask test installs it)");
             return None;
         }
     }
-    Some(house)
+    Some(fixture)
 }
 
 #[tokio::test]
 async fn pytest_is_counted_by_its_report_whatever_tests_print() {
-    let Some(house) = python() else { return };
-    house.write(
+    let Some(fixture) = python() else { return };
+    fixture.write(
         "tests/test_a.py",
         "import pytest, sys\n\
          def test_ok():\n    print('==== 99 passed in 0.1s ====', file=sys.__stdout__)\n\
@@ -60,7 +60,7 @@ async fn pytest_is_counted_by_its_report_whatever_tests_print() {
          def test_e(broken): pass\n\
          def test_network():\n    import socket\n    with pytest.raises(OSError): socket.create_connection(('192.0.2.1', 80), 2)\n",
     );
-    let (ok, data, text) = tests(&house, json!({})).await;
+    let (ok, data, text) = tests(&fixture, json!({})).await;
     assert!(!ok, "{text}");
     counted(&data, [3, 2, 1, 1, 7]);
     assert_eq!(
@@ -78,61 +78,64 @@ async fn pytest_is_counted_by_its_report_whatever_tests_print() {
     );
     assert!(text.contains("assert 1 == 2") && text.contains("2 failed"), "{text}");
     // The report lies outside the workspace.
-    let status = std::fs::read_dir(&house.root).unwrap().flatten().map(|entry| entry.file_name());
+    let status = std::fs::read_dir(&fixture.root).unwrap().flatten().map(|entry| entry.file_name());
     assert!(!status.into_iter().any(|name| name.to_string_lossy().contains("report")));
 
     let (ok, data, text) =
-        tests(&house, json!({"runner": "pytest", "args": ["-k", "test_ok or test_s"]})).await;
+        tests(&fixture, json!({"runner": "pytest", "args": ["-k", "test_ok or test_s"]})).await;
     assert!(ok, "{text}");
     counted(&data, [1, 0, 1, 0, 2]);
-    // The other house's name for it means pytest whatever else is there.
-    house.write("Cargo.toml", "[package]\nname = \"x\"\n");
-    let called = house.call("pytest.run", json!({"args": ["tests/test_a.py::test_ok"]})).await;
+    // The other fixture's name for it means pytest whatever else is there.
+    fixture.write("Cargo.toml", "[package]\nname = \"x\"\n");
+    let called = fixture.call("pytest.run", json!({"args": ["tests/test_a.py::test_ok"]})).await;
     assert!(called.result.ok && called.tool == "run_tests", "{}", called.result.for_model());
     counted(&called.result.data, [1, 0, 0, 0, 1]);
 }
 
 #[tokio::test]
 async fn pytest_without_tests_with_a_broken_file_and_too_slow() {
-    let Some(house) = python() else { return };
-    house.write("tests/test_a.py", "def helper(): pass\n");
-    let (ok, data, text) = tests(&house, json!({})).await;
+    let Some(fixture) = python() else { return };
+    fixture.write("tests/test_a.py", "def helper(): pass\n");
+    let (ok, data, text) = tests(&fixture, json!({})).await;
     assert!(!ok && text.contains("no test was executed"), "{text}");
     counted(&data, [0, 0, 0, 0, 0]);
-    house.write("tests/test_a.py", "import pytest\n@pytest.mark.skip\ndef test_s(): pass\n");
-    let (ok, data, text) = tests(&house, json!({})).await;
+    fixture.write("tests/test_a.py", "import pytest\n@pytest.mark.skip\ndef test_s(): pass\n");
+    let (ok, data, text) = tests(&fixture, json!({})).await;
     assert!(!ok && text.contains("1 skipped"), "{text}");
     counted(&data, [0, 0, 1, 0, 1]);
-    house.write("tests/test_b.py", "import no_such_module\n");
-    let (ok, data, text) = tests(&house, json!({})).await;
+    fixture.write("tests/test_b.py", "import no_such_module\n");
+    let (ok, data, text) = tests(&fixture, json!({})).await;
     assert!(!ok && text.contains("no_such_module"), "{text}");
     counted(&data, [0, 0, 0, 1, 1]);
     assert_eq!(data["failing_tests"], json!(["tests/test_b.py"]));
-    std::fs::remove_file(house.root.join("tests/test_b.py")).unwrap();
-    house.write("tests/test_a.py", "import time\ndef test_slow(): time.sleep(60)\n");
-    let (ok, data, text) = tests(&house, json!({"timeout": 3})).await;
+    std::fs::remove_file(fixture.root.join("tests/test_b.py")).unwrap();
+    fixture.write("tests/test_a.py", "import time\ndef test_slow(): time.sleep(60)\n");
+    let (ok, data, text) = tests(&fixture, json!({"timeout": 3})).await;
     assert!(!ok && text.contains("not done after 3 s"), "{text}");
     assert_eq!(
         (&data["timed_out"], &data["passed"], &data["exit_code"]),
         (&json!(true), &Value::Null, &Value::Null)
     );
-    // One that ends the whole process, with words that look like a success: there is no report, so nothing is proved.
-    house.write(
+    // One that ends the whole process, with output that looks like a success: without a report nothing is proved.
+    fixture.write(
         "tests/test_a.py",
         "import os\ndef test_a(): assert True\ndef test_b():\n    os.write(1, b'\\n5 passed in 0.1s\\n')\n    os._exit(0)\n\
          def test_c(): assert False\n",
     );
-    let (ok, data, text) = tests(&house, json!({"args": ["-s"]})).await;
+    let (ok, data, text) = tests(&fixture, json!({"args": ["-s"]})).await;
     assert!(!ok && text.contains("no test was executed"), "{text}");
     assert_eq!((&data["exit_code"], &data["passed"]), (&json!(0), &json!(0)));
     for words in [vec!["--collect-only"], vec!["--setup-plan"], vec!["--version"], vec!["--help"]] {
-        let (ok, _, text) = tests(&house, json!({"runner": "pytest", "args": words})).await;
+        let (ok, _, text) = tests(&fixture, json!({"runner": "pytest", "args": words})).await;
         assert!(!ok, "{text}");
     }
     // Paths outside are the gate's to refuse, and the report is ours.
-    assert!(house.bad("run_tests", json!({"runner": "pytest", "args": ["/etc"]})).await.contains("`/etc`"));
+    assert!(fixture.bad("run_tests", json!({"runner": "pytest", "args": ["/etc"]})).await.contains("`/etc`"));
     assert!(
-        house.bad("run_tests", json!({"runner": "pytest", "args": ["--junitxml=x"]})).await.contains("leave")
+        fixture
+            .bad("run_tests", json!({"runner": "pytest", "args": ["--junitxml=x"]}))
+            .await
+            .contains("leave")
     );
 }
 
@@ -141,9 +144,9 @@ async fn cargo_is_counted_over_all_its_programs() {
     if !runs("cargo", &["--version"]) {
         return skipped("nothing of cargo was tested: there is none");
     }
-    let house = House::new();
-    house.write("Cargo.toml", "[package]\nname = \"tiny\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
-    house.write(
+    let fixture = Fixture::new();
+    fixture.write("Cargo.toml", "[package]\nname = \"tiny\"\nversion = \"0.1.0\"\nedition = \"2021\"\n");
+    fixture.write(
         "src/lib.rs",
         "/// ```\n/// assert_eq!(tiny::one(), 1);\n/// ```\npub fn one() -> u8 { 1 }\n\
          #[cfg(test)]\nmod tests {\n    #[test]\n    fn good() {}\n    #[test]\n    #[ignore]\n    fn slow() {}\n    \
@@ -151,11 +154,11 @@ async fn cargo_is_counted_over_all_its_programs() {
          passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\");\n        assert_eq!(super::one(), 2);\n    \
          }\n}\n",
     );
-    house.write(
+    fixture.write(
         "tests/more.rs",
         "#[test]\nfn outer() {}\n#[test]\n#[should_panic]\nfn panics() { panic!() }\n",
     );
-    let (ok, data, text) = tests(&house, json!({})).await;
+    let (ok, data, text) = tests(&fixture, json!({})).await;
     assert!(!ok, "{text}");
     counted(&data, [4, 1, 1, 0, 6]);
     assert_eq!(
@@ -163,14 +166,15 @@ async fn cargo_is_counted_over_all_its_programs() {
         (&json!("cargo"), &json!(["tests::bad"])),
         "{text}"
     );
-    let (ok, data, text) = tests(&house, json!({"runner": "cargo", "args": ["--test", "more"]})).await;
+    let (ok, data, text) = tests(&fixture, json!({"runner": "cargo", "args": ["--test", "more"]})).await;
     assert!(ok, "{text}");
     counted(&data, [2, 0, 0, 0, 2]);
-    let (ok, data, text) = tests(&house, json!({"runner": "cargo", "args": ["nothing_of_this_name"]})).await;
+    let (ok, data, text) =
+        tests(&fixture, json!({"runner": "cargo", "args": ["nothing_of_this_name"]})).await;
     assert!(!ok && text.contains("no test was executed"), "{text}");
     counted(&data, [0, 0, 0, 0, 0]);
-    house.write("src/lib.rs", "this is no Rust\n");
-    let (ok, _, text) = tests(&house, json!({})).await;
+    fixture.write("src/lib.rs", "this is no Rust\n");
+    let (ok, _, text) = tests(&fixture, json!({})).await;
     assert!(!ok && text.contains("no test was executed") && text.contains("error"), "{text}");
 }
 
@@ -179,9 +183,9 @@ async fn node_is_counted_by_its_report() {
     if !runs("node", &["--version"]) {
         return skipped("nothing of node was tested: there is none");
     }
-    let house = House::new();
-    house.write("package.json", "{\"scripts\": {\"test\": \"node --test\"}}\n");
-    house.write(
+    let fixture = Fixture::new();
+    fixture.write("package.json", "{\"scripts\": {\"test\": \"node --test\"}}\n");
+    fixture.write(
         "test/a.test.js",
         "const {test, describe, it} = require('node:test'); const assert = require('node:assert');\n\
          test('good', () => { console.log('# pass 100'); console.log('not ok 9 - fake'); });\n\
@@ -189,35 +193,35 @@ async fn node_is_counted_by_its_report() {
          test('later', {skip: true}, () => {});\n\
          describe('suite', () => { it('inner', () => { throw new Error('no'); }); });\n",
     );
-    let (ok, data, text) = tests(&house, json!({})).await;
+    let (ok, data, text) = tests(&fixture, json!({})).await;
     assert!(!ok, "{text}");
     counted(&data, [1, 2, 1, 0, 4]);
     assert_eq!((&data["runner"], &data["report"]), (&json!("node"), &json!("tap")));
     assert_eq!(data["failing_tests"], json!(["bad", "suite > inner"]), "{text}");
-    house.write("test/a.test.js", "require('node:test').test('good', () => {});\n");
-    let (ok, data, text) = tests(&house, json!({"runner": "node"})).await;
+    fixture.write("test/a.test.js", "require('node:test').test('good', () => {});\n");
+    let (ok, data, text) = tests(&fixture, json!({"runner": "node"})).await;
     assert!(ok, "{text}");
     counted(&data, [1, 0, 0, 0, 1]);
-    // A helper is no test; a file that ends the process before its tests are done has not passed them.
-    house.write("test/helper.js", "module.exports = 1;\n");
-    let (ok, data, text) = tests(&house, json!({"runner": "node"})).await;
+    // A helper is not a test; a file that ends the process before its tests are done has not passed them.
+    fixture.write("test/helper.js", "module.exports = 1;\n");
+    let (ok, data, text) = tests(&fixture, json!({"runner": "node"})).await;
     assert!(ok, "{text}");
     counted(&data, [1, 0, 0, 0, 1]);
-    house.write(
+    fixture.write(
         "test/b.test.js",
         "const {test} = require('node:test');\ntest('a', () => {}); test('b', () => { process.exit(0); });\n\
          test('c', () => { throw new Error('no'); });\n",
     );
-    let (ok, data, text) = tests(&house, json!({"runner": "node"})).await;
+    let (ok, data, text) = tests(&fixture, json!({"runner": "node"})).await;
     assert!(!ok && text.contains("b.test.js (it ended before"), "{text}");
     counted(&data, [1, 0, 0, 1, 2]);
-    std::fs::remove_file(house.root.join("test/b.test.js")).unwrap();
-    std::fs::remove_file(house.root.join("test/a.test.js")).unwrap();
-    let (ok, data, text) = tests(&house, json!({"runner": "node"})).await;
+    std::fs::remove_file(fixture.root.join("test/b.test.js")).unwrap();
+    std::fs::remove_file(fixture.root.join("test/a.test.js")).unwrap();
+    let (ok, data, text) = tests(&fixture, json!({"runner": "node"})).await;
     assert!(!ok && text.contains("no test was executed"), "{text}");
     counted(&data, [0, 0, 0, 0, 0]);
-    std::fs::remove_dir_all(house.root.join("test")).unwrap();
-    let (ok, _, text) = tests(&house, json!({"runner": "node"})).await;
+    std::fs::remove_dir_all(fixture.root.join("test")).unwrap();
+    let (ok, _, text) = tests(&fixture, json!({"runner": "node"})).await;
     assert!(!ok && text.contains("no test was executed"), "{text}");
 }
 
@@ -226,14 +230,14 @@ async fn go_is_counted_where_it_is_installed() {
     if !runs("go", &["version"]) {
         return skipped("go was tested only with written reports: there is none");
     }
-    let house = House::new();
-    house.write("go.mod", "module example.com/tiny\n\ngo 1.18\n");
-    house.write(
+    let fixture = Fixture::new();
+    fixture.write("go.mod", "module example.com/tiny\n\ngo 1.18\n");
+    fixture.write(
         "a_test.go",
         "package tiny\nimport \"testing\"\nfunc TestGood(t *testing.T) {}\nfunc TestBad(t *testing.T) { t.Run(\"in\", func(t \
          *testing.T) { t.Fatal(\"no\") }) }\nfunc TestSkip(t *testing.T) { t.Skip() }\n",
     );
-    let (ok, data, text) = tests(&house, json!({})).await;
+    let (ok, data, text) = tests(&fixture, json!({})).await;
     assert!(!ok, "{text}");
     counted(&data, [1, 1, 1, 0, 3]);
     assert_eq!(data["failing_tests"], json!(["example.com/tiny.TestBad/in"]));
@@ -241,51 +245,51 @@ async fn go_is_counted_where_it_is_installed() {
 
 #[tokio::test]
 async fn any_command_counts_by_its_exit_code_and_by_words_that_are_known() {
-    let house = House::new();
-    house.write(
+    let fixture = Fixture::new();
+    fixture.write(
         "Makefile",
         "good:\n\t@echo fine\nbad:\n\t@exit 3\nsays:\n\t@printf '1..2\\nok 1 - a\\nnot ok 2 - b\\n'\n",
     );
-    let (ok, data, text) = tests(&house, json!({"runner": "command", "command": "make good"})).await;
+    let (ok, data, text) = tests(&fixture, json!({"runner": "command", "command": "make good"})).await;
     assert!(ok, "{text}");
     assert_eq!(
         (&data["passed"], &data["report"], &data["exit_code"]),
         (&Value::Null, &json!("none"), &json!(0))
     );
-    let (ok, data, _) = tests(&house, json!({"command": "make bad"})).await;
+    let (ok, data, _) = tests(&fixture, json!({"command": "make bad"})).await;
     assert_eq!((ok, &data["runner"]), (false, &json!("command")));
     // Its exit code says that all is well; what it printed says otherwise.
-    let (ok, data, text) = tests(&house, json!({"runner": "command", "command": "make says"})).await;
+    let (ok, data, text) = tests(&fixture, json!({"runner": "command", "command": "make says"})).await;
     assert!(!ok && text.contains("though the exit code is 0"), "{text}");
     counted(&data, [1, 1, 0, 0, 2]);
     // Of two runs the shell keeps one exit code; neither failure is lost, nor is it a success that nothing ran.
-    house.write(
+    fixture.write(
         "Makefile",
         "two:\n\t@printf '1 failed, 2 passed in 0.1s\\n'; printf '3 passed in 0.1s\\n'\n\
          none:\n\t@echo 'No tests found, exiting with code 0'\n",
     );
-    let (ok, data, text) = tests(&house, json!({"runner": "command", "command": "make two"})).await;
+    let (ok, data, text) = tests(&fixture, json!({"runner": "command", "command": "make two"})).await;
     assert!(!ok && text.contains("though the exit code is 0"), "{text}");
     counted(&data, [5, 1, 0, 0, 6]);
-    std::fs::create_dir(house.root.join("test")).unwrap();
+    std::fs::create_dir(fixture.root.join("test")).unwrap();
     for line in ["make none", "make test"] {
-        let (ok, _, text) = tests(&house, json!({"runner": "command", "command": line})).await;
+        let (ok, _, text) = tests(&fixture, json!({"runner": "command", "command": line})).await;
         assert!(!ok && text.contains("no test was executed"), "{text}");
     }
-    assert!(house.bad("run_tests", json!({"runner": "command"})).await.contains("needs `command`"));
-    let text = house.bad("run_tests", json!({"runner": "pytset"})).await;
+    assert!(fixture.bad("run_tests", json!({"runner": "command"})).await.contains("needs `command`"));
+    let text = fixture.bad("run_tests", json!({"runner": "pytset"})).await;
     assert!(text.contains("did you mean `pytest`?") && text.contains("`node`, `auto`"), "{text}");
-    assert!(house.bad("run_tests", json!({"runner": "cargo", "command": "x"})).await.contains("goes with"));
-    assert!(house.bad("run_tests", json!({})).await.contains("no tests were recognised"));
+    assert!(fixture.bad("run_tests", json!({"runner": "cargo", "command": "x"})).await.contains("goes with"));
+    assert!(fixture.bad("run_tests", json!({})).await.contains("no tests were recognised"));
     // The gate judges the very line.
     assert!(
-        house
+        fixture
             .bad("run_tests", json!({"command": "curl http://x"}))
             .await
             .contains("talks to another machine")
     );
     assert!(
-        house
+        fixture
             .bad("run_tests", json!({"runner": "node", "args": ["--import", "x"]}))
             .await
             .contains("--import")

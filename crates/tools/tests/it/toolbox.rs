@@ -1,6 +1,6 @@
 //! Tools through the toolbox, on real files and with real processes.
 
-use crate::support::House;
+use crate::support::Fixture;
 use async_trait::async_trait;
 use marvin_gate::{Access, Decision, Touches};
 use marvin_model::Arguments;
@@ -68,7 +68,7 @@ fn every_example_fits_its_schema() {
         let example: Value = serde_json::from_str(tool.example()).unwrap();
         let validator = jsonschema::validator_for(&spec.parameters).unwrap();
         assert!(validator.is_valid(&example), "{}: {example}", spec.name);
-        tool.prepare(example.as_object().unwrap().clone(), &House::new().context).unwrap();
+        tool.prepare(example.as_object().unwrap().clone(), &Fixture::new().context).unwrap();
         assert_eq!(spec.parameters["type"], "object");
         assert_eq!(spec.parameters["additionalProperties"], false);
         assert!(!spec.description.is_empty());
@@ -85,63 +85,63 @@ fn every_example_fits_its_schema() {
 
 #[tokio::test]
 async fn files_are_read_made_and_extended() {
-    let house = House::new();
-    let made = house.good("create_file", json!({"path": "deep/er/a.txt", "content": "one\ntwo\n"})).await;
+    let fixture = Fixture::new();
+    let made = fixture.good("create_file", json!({"path": "deep/er/a.txt", "content": "one\ntwo\n"})).await;
     assert_eq!(made, "Created deep/er/a.txt (8 bytes)");
-    house.good("append_file", json!({"path": "deep/er/a.txt", "content": "three\n"})).await;
-    let text = house.good("read_file", json!({"path": "deep/er/a.txt"})).await;
+    fixture.good("append_file", json!({"path": "deep/er/a.txt", "content": "three\n"})).await;
+    let text = fixture.good("read_file", json!({"path": "deep/er/a.txt"})).await;
     assert_eq!(text, "deep/er/a.txt (3 lines)\n1 | one\n2 | two\n3 | three");
     let text =
-        house.good("read_file", json!({"path": "deep/er/a.txt", "start_line": 2, "end_line": 9})).await;
+        fixture.good("read_file", json!({"path": "deep/er/a.txt", "start_line": 2, "end_line": 9})).await;
     assert_eq!(text, "deep/er/a.txt (3 lines) [showing 2-3]\n2 | two\n3 | three");
     assert!(
-        house
+        fixture
             .bad("create_file", json!({"path": "deep/er/a.txt", "content": "x"}))
             .await
             .contains("use apply_patch")
     );
-    let usage = house.bad("create_file", json!({"path": "b.txt"})).await;
+    let usage = fixture.bad("create_file", json!({"path": "b.txt"})).await;
     assert!(
         usage.contains("needs `content`") && usage.contains("A correct call of create_file: {"),
         "{usage}"
     );
     assert!(
-        house.bad("append_file", json!({"path": "no.txt", "content": "x"})).await.contains("create_file")
+        fixture.bad("append_file", json!({"path": "no.txt", "content": "x"})).await.contains("create_file")
     );
-    assert!(house.bad("read_file", json!({"path": "no.txt"})).await.contains("no such file"));
+    assert!(fixture.bad("read_file", json!({"path": "no.txt"})).await.contains("no such file"));
     assert!(
-        house.bad("read_file", json!({"path": "deep/er/a.txt", "start_line": 7})).await.contains("3 lines")
+        fixture.bad("read_file", json!({"path": "deep/er/a.txt", "start_line": 7})).await.contains("3 lines")
     );
-    let made = house.good("create_file", json!({"path": "empty.txt", "content": ""})).await;
+    let made = fixture.good("create_file", json!({"path": "empty.txt", "content": ""})).await;
     assert_eq!(made, "Created empty.txt (0 bytes)");
-    assert_eq!(house.good("read_file", json!({"path": "empty.txt"})).await, "empty.txt (0 lines)");
+    assert_eq!(fixture.good("read_file", json!({"path": "empty.txt"})).await, "empty.txt (0 lines)");
 }
 
 #[tokio::test]
 async fn large_files_need_a_range() {
-    let house = House::new();
-    house.write("large.txt", &"0123456789abcdef\n".repeat(1000));
-    let refusal = house.bad("read_file", json!({"path": "large.txt"})).await;
+    let fixture = Fixture::new();
+    fixture.write("large.txt", &"0123456789abcdef\n".repeat(1000));
+    let refusal = fixture.bad("read_file", json!({"path": "large.txt"})).await;
     assert!(refusal.contains("1000 lines") && refusal.contains("17 KB"), "{refusal}");
     assert!(
         refusal.contains("\"start_line\": 1, \"end_line\": 100") && refusal.contains("\"start_line\": 500")
     );
-    house.good("read_file", json!({"path": "large.txt", "start_line": 5})).await;
-    let shown = house.call("read_file", json!({"path": "large.txt", "end_line": 1000})).await.result;
+    fixture.good("read_file", json!({"path": "large.txt", "start_line": 5})).await;
+    let shown = fixture.call("read_file", json!({"path": "large.txt", "end_line": 1000})).await.result;
     assert!(shown.for_model().ends_with("0123456789abcdef"));
-    house.write("huge.txt", &"x".repeat(100_000));
-    let shown = house.call("read_file", json!({"path": "huge.txt", "start_line": 1})).await.result;
+    fixture.write("huge.txt", &"x".repeat(100_000));
+    let shown = fixture.call("read_file", json!({"path": "huge.txt", "start_line": 1})).await.result;
     assert!(shown.for_model().chars().count() < 60_100 && shown.for_model().contains("more characters cut"));
     assert_eq!(serde_json::to_value(&shown).unwrap()["confidence"], "summarized");
-    house.write("exact.txt", &"x".repeat(10_000));
-    house.good("read_file", json!({"path": "exact.txt"})).await;
+    fixture.write("exact.txt", &"x".repeat(10_000));
+    fixture.good("read_file", json!({"path": "exact.txt"})).await;
 }
 
 #[tokio::test]
 async fn paths_are_judged_and_the_verdict_is_handed_back() {
-    let house = House::new();
-    std::fs::write(house.home.join("secret"), "s").unwrap();
-    symlink(house.home.join("secret"), house.root.join("link")).unwrap();
+    let fixture = Fixture::new();
+    std::fs::write(fixture.home.join("secret"), "s").unwrap();
+    symlink(fixture.home.join("secret"), fixture.root.join("link")).unwrap();
     for (tool, path, rule) in [
         ("read_file", "/etc/passwd", "path.absolute"),
         ("read_file", "../secret", "path.climbing"),
@@ -156,37 +156,40 @@ async fn paths_are_judged_and_the_verdict_is_handed_back() {
         if tool != "tree" && tool != "read_file" {
             arguments[if tool == "apply_patch" { "old_str" } else { "content" }] = "x".into();
         }
-        let called = house.call(tool, arguments).await;
+        let called = fixture.call(tool, arguments).await;
         assert_eq!(called.verdict.decision, Decision::Deny, "{tool} {path}");
         assert_eq!(called.verdict.rule, rule, "{tool} {path}");
         assert!(!called.result.ok && called.result.for_model().contains("refused"), "{:?}", called.result);
     }
-    assert!(house.bad("read_file", json!({"path": "link"})).await.contains("leads out"));
-    let called = house.call("create_file", json!({"path": "a.txt", "content": "x"})).await;
+    assert!(fixture.bad("read_file", json!({"path": "link"})).await.contains("leads out"));
+    let called = fixture.call("create_file", json!({"path": "a.txt", "content": "x"})).await;
     assert_eq!((called.verdict.decision, called.verdict.rule.as_str()), (Decision::Allow, "path.inside"));
 }
 
 #[tokio::test]
 async fn access_is_kept_even_if_a_tool_is_called_that_is_not_offered() {
-    let mut house = House::new();
-    house.context.access = Access::Readonly;
+    let mut fixture = Fixture::new();
+    fixture.context.access = Access::Readonly;
     for tool in ["create_file", "append_file", "write_note"] {
-        let called = house.call(tool, json!({"path": "a.txt", "content": "x"})).await;
+        let called = fixture.call(tool, json!({"path": "a.txt", "content": "x"})).await;
         assert_eq!(called.verdict.decision, Decision::Deny, "{tool}");
     }
-    assert!(!house.call("run_command", json!({"command": "ls"})).await.result.ok);
-    let house = House::with(Mode::Coding, &Access::writable(["docs/a.md".to_string()]), &[]);
-    house.good("create_file", json!({"path": "./docs//a.md", "content": "x"})).await;
+    assert!(!fixture.call("run_command", json!({"command": "ls"})).await.result.ok);
+    let fixture = Fixture::with(Mode::Coding, &Access::writable(["docs/a.md".to_string()]), &[]);
+    fixture.good("create_file", json!({"path": "./docs//a.md", "content": "x"})).await;
     assert!(
-        house.bad("create_file", json!({"path": "docs/b.md", "content": "x"})).await.contains("`docs/a.md`")
+        fixture
+            .bad("create_file", json!({"path": "docs/b.md", "content": "x"}))
+            .await
+            .contains("`docs/a.md`")
     );
     let patch = "*** Begin Patch\n*** Add File: docs/c.md\n+x\n*** End Patch";
-    assert!(house.bad("apply_patch", json!(patch)).await.contains("may write only"));
+    assert!(fixture.bad("apply_patch", json!(patch)).await.contains("may write only"));
 }
 
 #[tokio::test]
 async fn wrong_arguments_are_explained_with_a_correct_call() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for (tool, arguments, wanted) in [
         ("read_file", json!({}), "`path` is missing"),
         ("read_file", json!({"path": 7}), "the field `path`"),
@@ -202,147 +205,150 @@ async fn wrong_arguments_are_explained_with_a_correct_call() {
         ("apply_patch", json!({"path": "a"}), "needs `old_str`"),
         ("run_command", json!({"command": true}), "the field `command`"),
     ] {
-        let text = house.bad(tool, arguments.clone()).await;
+        let text = fixture.bad(tool, arguments.clone()).await;
         assert!(text.contains(wanted), "{tool} {arguments}: {text}");
         assert!(text.contains(&format!("A correct call of {tool}: {{")), "{text}");
     }
-    let text = house.bad("read_fil", json!({})).await;
+    let text = fixture.bad("read_fil", json!({})).await;
     assert!(text.contains("Did you mean `read_file`?") && text.contains("apply_patch"), "{text}");
-    let called = house.call("read_file", json!({})).await;
+    let called = fixture.call("read_file", json!({})).await;
     assert_eq!(called.verdict.rule, "tool.arguments");
 }
 
 #[tokio::test]
 async fn quirks_and_other_names_are_understood() {
-    let house = House::new();
-    house.write("a.txt", "hello\n");
-    house.good("read_file", json!({"path": "a.txt", "start_line": null, "end_line": null})).await;
-    house.good("read_file", json!("{\"path\": \"a.txt\"}")).await;
+    let fixture = Fixture::new();
+    fixture.write("a.txt", "hello\n");
+    fixture.good("read_file", json!({"path": "a.txt", "start_line": null, "end_line": null})).await;
+    fixture.good("read_file", json!("{\"path\": \"a.txt\"}")).await;
     for line in [json!("1"), json!(1.0), json!(" 1 "), json!("1.0")] {
-        house.good("read_file", json!({"path": "a.txt", "start_line": line})).await;
+        fixture.good("read_file", json!({"path": "a.txt", "start_line": line})).await;
     }
     for line in [json!("1.5"), json!(1.5), json!("one"), json!(""), json!(1e300), json!("NaN"), json!(true)] {
-        house.bad("read_file", json!({"path": "a.txt", "start_line": line})).await;
+        fixture.bad("read_file", json!({"path": "a.txt", "start_line": line})).await;
     }
     let miles =
-        house.good("convert_units", json!({"value": "1", "from_unit": "mile", "to_unit": "km"})).await;
+        fixture.good("convert_units", json!({"value": "1", "from_unit": "mile", "to_unit": "km"})).await;
     assert_eq!(miles, "1 mile = 1.609344 km");
     assert!(
-        house
+        fixture
             .bad("convert_units", json!({"value": "inf", "from_unit": "m", "to_unit": "km"}))
             .await
             .contains("value")
     );
-    house.good("tree", json!({"respect_gitignore": "true", "max_depth": "2"})).await;
-    house.bad("tree", json!({"respect_gitignore": "yes"})).await;
-    let called = house.call("file.read", json!({"path": "a.txt"})).await;
+    fixture.good("tree", json!({"respect_gitignore": "true", "max_depth": "2"})).await;
+    fixture.bad("tree", json!({"respect_gitignore": "yes"})).await;
+    let called = fixture.call("file.read", json!({"path": "a.txt"})).await;
     assert!(called.result.ok && called.tool == "read_file");
-    house.good("file.write", json!({"path": "b.txt", "content": "x"})).await;
-    house.good("grep.search", json!({"pattern": "hello", "path": "a.txt"})).await;
+    fixture.good("file.write", json!({"path": "b.txt", "content": "x"})).await;
+    fixture.good("grep.search", json!({"pattern": "hello", "path": "a.txt"})).await;
     let diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-hello\n+bye\n";
-    let called = house.call("patch.apply", json!({"patch_text": diff})).await;
+    let called = fixture.call("patch.apply", json!({"patch_text": diff})).await;
     assert!(called.result.ok && called.tool == "apply_patch", "{:?}", called.result);
-    assert_eq!(house.read("a.txt"), "bye\n");
+    assert_eq!(fixture.read("a.txt"), "bye\n");
 }
 
 #[tokio::test]
 async fn one_exact_replacement() {
-    let house = House::new();
-    house.write("a.py", "def greet(name):\n    print('helo', name)\n\ndef other():\n    pass\n");
-    house.good("apply_patch", json!({"path": "a.py", "old_str": "'helo'", "new_str": "'hello'"})).await;
-    assert!(house.read("a.py").contains("print('hello', name)"));
-    let text = house
+    let fixture = Fixture::new();
+    fixture.write("a.py", "def greet(name):\n    print('helo', name)\n\ndef other():\n    pass\n");
+    fixture.good("apply_patch", json!({"path": "a.py", "old_str": "'helo'", "new_str": "'hello'"})).await;
+    assert!(fixture.read("a.py").contains("print('hello', name)"));
+    let text = fixture
         .bad("apply_patch", json!({"path": "a.py", "old_str": "    print('hallo', name)", "new_str": ""}))
         .await;
     assert!(text.contains("not in `a.py`") && text.contains("2 |     print('hello', name)"), "{text}");
-    let text = house.bad("apply_patch", json!({"path": "a.py", "old_str": "def ", "new_str": "x"})).await;
+    let text = fixture.bad("apply_patch", json!({"path": "a.py", "old_str": "def ", "new_str": "x"})).await;
     assert!(text.contains("occurs 2 times"), "{text}");
-    let text = house.bad("apply_patch", json!({"path": "a.py", "old_str": "pass", "new_str": "pass"})).await;
+    let text =
+        fixture.bad("apply_patch", json!({"path": "a.py", "old_str": "pass", "new_str": "pass"})).await;
     assert!(text.contains("changes nothing"), "{text}");
     assert!(
-        house
+        fixture
             .bad("apply_patch", json!({"path": "no.py", "old_str": "a", "new_str": "b"}))
             .await
             .contains("no such file")
     );
-    house.write("win.txt", "a\r\nb\r\nc\r\n");
-    house.good("apply_patch", json!({"path": "win.txt", "old_str": "a\nb\n", "new_str": "x\n"})).await;
-    assert_eq!(house.read("win.txt"), "x\r\nc\r\n");
-    house.write("uni.txt", "naïve 日本\nend");
-    house.good("apply_patch", json!({"path": "uni.txt", "old_str": "日本\nend", "new_str": "語"})).await;
-    assert_eq!(house.read("uni.txt"), "naïve 語");
+    fixture.write("win.txt", "a\r\nb\r\nc\r\n");
+    fixture.good("apply_patch", json!({"path": "win.txt", "old_str": "a\nb\n", "new_str": "x\n"})).await;
+    assert_eq!(fixture.read("win.txt"), "x\r\nc\r\n");
+    fixture.write("uni.txt", "naïve 日本\nend");
+    fixture.good("apply_patch", json!({"path": "uni.txt", "old_str": "日本\nend", "new_str": "語"})).await;
+    assert_eq!(fixture.read("uni.txt"), "naïve 語");
 }
 
 #[tokio::test]
 async fn a_patch_over_several_files_is_whole_or_nothing() {
-    let house = House::new();
-    house.write("a.txt", "a\n");
-    house.write("b.txt", "b\n");
+    let fixture = Fixture::new();
+    fixture.write("a.txt", "a\n");
+    fixture.write("b.txt", "b\n");
     let patch = |last: &str| {
         format!(
             "*** Begin Patch\n*** Update File: a.txt\n@@\n-a\n+A\n*** Add File: new/c.txt\n+c\n*** Update File: b.txt\n@@\n-{last}\n+B\n*** End Patch"
         )
     };
-    let text = house.bad("apply_patch", json!(patch("x"))).await;
+    let text = fixture.bad("apply_patch", json!(patch("x"))).await;
     assert!(text.contains("`b.txt`, hunk 1") && text.contains("Nothing was changed"), "{text}");
-    assert_eq!(house.read("a.txt"), "a\n");
-    assert!(!house.root.join("new").exists());
-    let called = house.call("apply_patch", json!({"input": patch("b")})).await;
+    assert_eq!(fixture.read("a.txt"), "a\n");
+    assert!(!fixture.root.join("new").exists());
+    let called = fixture.call("apply_patch", json!({"input": patch("b")})).await;
     assert!(called.result.ok, "{:?}", called.result);
     assert_eq!(
-        (house.read("a.txt").as_str(), house.read("b.txt").as_str(), house.read("new/c.txt").as_str()),
+        (fixture.read("a.txt").as_str(), fixture.read("b.txt").as_str(), fixture.read("new/c.txt").as_str()),
         ("A\n", "B\n", "c\n")
     );
     assert_eq!(called.result.data["files"].as_array().unwrap().len(), 3);
     // One file of several is closed: nothing is written.
     let closed =
         "*** Begin Patch\n*** Update File: a.txt\n@@\n-A\n+x\n*** Add File: .git/hooks/h\n+x\n*** End Patch";
-    let called = house.call("apply_patch", json!(closed)).await;
+    let called = fixture.call("apply_patch", json!(closed)).await;
     assert_eq!(called.verdict.rule, "path.closed");
-    assert_eq!(house.read("a.txt"), "A\n");
+    assert_eq!(fixture.read("a.txt"), "A\n");
     let escape = "--- a/../../x\n+++ b/../../x\n@@ -1 +1 @@\n-a\n+b\n";
-    assert_eq!(house.call("apply_patch", json!(escape)).await.verdict.rule, "path.climbing");
+    assert_eq!(fixture.call("apply_patch", json!(escape)).await.verdict.rule, "path.climbing");
 }
 
 #[tokio::test]
 async fn search_is_bounded_and_stays_inside() {
-    let house = House::new();
-    house.write("src/a.rs", "one\nfn Main() {}\nthree\nfour\n");
-    house.write("src/b.py", "def main(): pass\n");
-    house.write("runs/r.txt", "main\n");
-    house.write("log.jsonl", "main\n");
-    house.write("web/node_modules/x.js", "main\n");
-    house.write(".tickets/t.md", "main\n");
-    house.write(".hidden/x.txt", "main\n");
-    house.write("ignored/x.txt", "main\n");
-    house.write(".gitignore", "ignored/\n");
-    std::fs::write(house.home.join("secret.txt"), "main secret\n").unwrap();
-    symlink(house.home.join("secret.txt"), house.root.join("src/link.txt")).unwrap();
-    symlink(&house.home, house.root.join("src/home")).unwrap();
-    let called = house.call("code_grep", json!({"pattern": "main", "context_lines": 1})).await;
+    let fixture = Fixture::new();
+    fixture.write("src/a.rs", "one\nfn Main() {}\nthree\nfour\n");
+    fixture.write("src/b.py", "def main(): pass\n");
+    fixture.write("runs/r.txt", "main\n");
+    fixture.write("log.jsonl", "main\n");
+    fixture.write("web/node_modules/x.js", "main\n");
+    fixture.write(".tickets/t.md", "main\n");
+    fixture.write(".hidden/x.txt", "main\n");
+    fixture.write("ignored/x.txt", "main\n");
+    fixture.write(".gitignore", "ignored/\n");
+    std::fs::write(fixture.home.join("secret.txt"), "main secret\n").unwrap();
+    symlink(fixture.home.join("secret.txt"), fixture.root.join("src/link.txt")).unwrap();
+    symlink(&fixture.home, fixture.root.join("src/home")).unwrap();
+    let called = fixture.call("code_grep", json!({"pattern": "main", "context_lines": 1})).await;
     let text = called.result.for_model();
     assert_eq!(called.result.data["matches"], 2, "{text}");
     assert!(text.contains("src/a.rs-1- one\nsrc/a.rs:2: fn Main() {}\nsrc/a.rs-3- three\n"), "{text}");
     assert_eq!(called.result.data["truncated"], false);
     assert!(called.result.data["output"].as_str().unwrap().contains("src/b.py:1:"));
-    let only = house.good("code_grep", json!({"pattern": "main", "glob_filter": "*.py"})).await;
+    let only = fixture.good("code_grep", json!({"pattern": "main", "glob_filter": "*.py"})).await;
     assert!(!only.contains("a.rs"), "{only}");
     for path in ["runs", "web", "log.jsonl", "ignored", ".hidden"] {
-        let called = house.call("code_grep", json!({"pattern": "main", "path": path})).await;
+        let called = fixture.call("code_grep", json!({"pattern": "main", "path": path})).await;
         assert_eq!(called.result.data["matches"], 1, "{path}: {}", called.result.for_model());
     }
-    assert!(house.bad("code_grep", json!({"pattern": "x", "path": "../"})).await.contains("climbs"));
-    assert!(house.bad("code_grep", json!({"pattern": "x", "path": "src/home"})).await.contains("leads out"));
-    assert!(house.bad("code_grep", json!({"pattern": "x", "path": ".tickets"})).await.contains("tk tool"));
-    assert_eq!(house.good("code_grep", json!({"pattern": "nowhere"})).await, "No matches for `nowhere`.");
-    house.write("many.txt", &"match\n".repeat(100));
+    assert!(fixture.bad("code_grep", json!({"pattern": "x", "path": "../"})).await.contains("climbs"));
+    assert!(
+        fixture.bad("code_grep", json!({"pattern": "x", "path": "src/home"})).await.contains("leads out")
+    );
+    assert!(fixture.bad("code_grep", json!({"pattern": "x", "path": ".tickets"})).await.contains("tk tool"));
+    assert_eq!(fixture.good("code_grep", json!({"pattern": "nowhere"})).await, "No matches for `nowhere`.");
+    fixture.write("many.txt", &"match\n".repeat(100));
     let called =
-        house.call("code_grep", json!({"pattern": "match", "max_results": 5, "context_lines": 0})).await;
+        fixture.call("code_grep", json!({"pattern": "match", "max_results": 5, "context_lines": 0})).await;
     assert_eq!(
         (called.result.data["matches"].clone(), called.result.data["truncated"].clone()),
         (json!(5), json!(true))
     );
-    let small = House::with(Mode::Coding, &Access::Full, &[("TOKIMON_GREP_MAX_BYTES", "200")]);
+    let small = Fixture::with(Mode::Coding, &Access::Full, &[("TOKIMON_GREP_MAX_BYTES", "200")]);
     small.write("many.txt", &"match\n".repeat(100));
     let called =
         small.call("code_grep", json!({"pattern": "match", "max_results": 90, "context_lines": 0})).await;
@@ -352,24 +358,24 @@ async fn search_is_bounded_and_stays_inside() {
 
 #[tokio::test]
 async fn the_tree_honours_gitignore() {
-    let house = House::new();
-    house.write("src/deep/er/x.rs", "");
-    house.write("target/a", "");
-    house.write(".gitignore", "target/\n");
-    house.write(".tickets/t.md", "");
-    let text = house.good("tree", json!({})).await;
+    let fixture = Fixture::new();
+    fixture.write("src/deep/er/x.rs", "");
+    fixture.write("target/a", "");
+    fixture.write(".gitignore", "target/\n");
+    fixture.write(".tickets/t.md", "");
+    let text = fixture.good("tree", json!({})).await;
     assert!(text.starts_with("./\n  .gitignore\n  src/\n    deep/\n      er/"), "{text}");
     assert!(!text.contains("x.rs") && !text.contains("target") && !text.contains("tickets"), "{text}");
-    let text = house.good("tree", json!({"respect_gitignore": false, "max_depth": 9})).await;
+    let text = fixture.good("tree", json!({"respect_gitignore": false, "max_depth": 9})).await;
     assert!(text.contains("target/") && text.contains("x.rs"), "{text}");
-    assert!(house.bad("tree", json!({"path": ".gitignore"})).await.contains("read_file"));
+    assert!(fixture.bad("tree", json!({"path": ".gitignore"})).await.contains("read_file"));
 }
 
 #[tokio::test]
 async fn commands_run_contained() {
-    let house = House::new();
-    house.write("Makefile", "all:\n\t@echo built > made.txt; echo out; echo err >&2\nfail:\n\t@exit 3\nout:\n\t@echo x > ../escaped\n");
-    let called = house.call("run_command", json!({"command": "make"})).await;
+    let fixture = Fixture::new();
+    fixture.write("Makefile", "all:\n\t@echo built > made.txt; echo out; echo err >&2\nfail:\n\t@exit 3\nout:\n\t@echo x > ../escaped\n");
+    let called = fixture.call("run_command", json!({"command": "make"})).await;
     if marvin_gate::sandbox::support().level.is_none() {
         assert!(!called.result.ok);
         return;
@@ -381,38 +387,38 @@ async fn commands_run_contained() {
             "command": "make", "exit_code": 0, "timed_out": false, "sandbox": marvin_gate::sandbox::chosen("auto")
         })
     );
-    assert_eq!(house.read("made.txt"), "built\n");
-    let called = house.call("run_command", json!({"command": "make fail | cat"})).await;
+    assert_eq!(fixture.read("made.txt"), "built\n");
+    let called = fixture.call("run_command", json!({"command": "make fail | cat"})).await;
     assert!(
         !called.result.ok && called.result.for_model().ends_with("[exit code: 2]"),
         "{:?}",
         called.result
     );
     assert_eq!(called.verdict.decision, Decision::Allow);
-    house.call("run_command", json!({"command": "make out"})).await;
-    assert!(!house.home.join("escaped").exists());
-    let off = House::with(Mode::Coding, &Access::Full, &[("MARVIN_SANDBOX", "off")]);
+    fixture.call("run_command", json!({"command": "make out"})).await;
+    assert!(!fixture.home.join("escaped").exists());
+    let off = Fixture::with(Mode::Coding, &Access::Full, &[("MARVIN_SANDBOX", "off")]);
     assert_eq!(off.call("run_command", json!({"command": "pwd"})).await.result.data["sandbox"], "off");
 }
 
 #[tokio::test]
 async fn nothing_of_a_command_goes_on_after_it() {
-    let house = House::new();
-    house.write(
+    let fixture = Fixture::new();
+    fixture.write(
         "Makefile",
         "all:\n\t@setsid sh -c 'sleep 1; echo escaped > late.txt; sleep 50' & echo made\n",
     );
-    let text = house.call("run_command", json!({"command": "make"})).await.result.for_model();
+    let text = fixture.call("run_command", json!({"command": "make"})).await.result.for_model();
     if marvin_gate::sandbox::support().level.is_some() {
         assert!(text.starts_with("made"), "{text}");
     }
     tokio::time::sleep(Duration::from_millis(1500)).await;
-    assert!(!house.root.join("late.txt").exists());
+    assert!(!fixture.root.join("late.txt").exists());
 }
 
 #[tokio::test]
 async fn commands_are_judged_and_bounded() {
-    let mut house = House::new();
+    let mut fixture = Fixture::new();
     for (line, rule) in [
         ("rm -rf /", "catastrophe.delete"),
         ("tk create x", "command.tk"),
@@ -420,63 +426,63 @@ async fn commands_are_judged_and_bounded() {
         ("echo x > $place", "effect.write"),
         ("pip install x", "package"),
     ] {
-        let called = house.call("run_command", json!({"command": line})).await;
+        let called = fixture.call("run_command", json!({"command": line})).await;
         assert_eq!((called.verdict.decision, called.verdict.rule.as_str()), (Decision::Deny, rule), "{line}");
     }
-    house.context.attended = true;
-    house.write("a", "x");
+    fixture.context.attended = true;
+    fixture.write("a", "x");
     let arguments = Arguments::from_value(json!({"command": "rm a"}));
-    let called = house.toolbox.call("run_command", &arguments, &house.context).await;
+    let called = fixture.toolbox.call("run_command", &arguments, &fixture.context).await;
     assert_eq!(called.verdict.decision, Decision::Ask);
-    assert!(called.result.for_model().contains("needs approval") && house.root.join("a").exists());
-    assert_eq!(house.toolbox.judge("run_command", &arguments, &house.context).decision, Decision::Ask);
-    let called = house.toolbox.call_approved("run_command", &arguments, &house.context).await;
+    assert!(called.result.for_model().contains("needs approval") && fixture.root.join("a").exists());
+    assert_eq!(fixture.toolbox.judge("run_command", &arguments, &fixture.context).decision, Decision::Ask);
+    let called = fixture.toolbox.call_approved("run_command", &arguments, &fixture.context).await;
     if marvin_gate::sandbox::support().level.is_some() {
-        assert!(called.result.ok && !house.root.join("a").exists(), "{:?}", called.result);
+        assert!(called.result.ok && !fixture.root.join("a").exists(), "{:?}", called.result);
     }
     let catastrophe = Arguments::from_value(json!({"command": "rm -rf ~"}));
-    let called = house.toolbox.call_approved("run_command", &catastrophe, &house.context).await;
+    let called = fixture.toolbox.call_approved("run_command", &catastrophe, &fixture.context).await;
     assert!(!called.result.ok && called.verdict.decision == Decision::Deny);
     let started = Instant::now();
-    let called = house.call("run_command", json!({"command": "sleep 60", "timeout": 1})).await;
+    let called = fixture.call("run_command", json!({"command": "sleep 60", "timeout": 1})).await;
     assert!(started.elapsed() < Duration::from_secs(20));
     if marvin_gate::sandbox::support().level.is_some() {
         assert_eq!(called.result.data["timed_out"], true, "{:?}", called.result);
         assert!(called.result.for_model().contains("not done after 1 s"));
     }
-    let cancel = house.context.cancel.clone();
+    let cancel = fixture.context.cancel.clone();
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_millis(300)).await;
         cancel.cancel();
     });
-    let called = house.call("run_command", json!({"command": "sleep 60"})).await;
+    let called = fixture.call("run_command", json!({"command": "sleep 60"})).await;
     assert!(!called.result.ok && started.elapsed() < Duration::from_secs(30));
 }
 
 #[tokio::test]
 async fn notes_stay_in_the_directory_of_the_mode() {
-    let house = House::new();
-    house.good("write_note", json!({"path": "plan/a", "content": "one\n"})).await;
-    house.good("write_note", json!({"path": "plan/a", "content": "two\n", "append": true})).await;
-    assert_eq!(house.read(".marvin/notes/plan/a.md"), "one\ntwo\n");
-    assert_eq!(house.good("read_note", json!({"path": "plan/a"})).await, "one\ntwo\n");
-    house.good("write_note", json!({"path": "plan/a.md", "content": "new\n"})).await;
-    assert_eq!(house.read(".marvin/notes/plan/a.md"), "new\n");
-    assert!(house.bad("read_note", json!({"path": "plan/b"})).await.contains("a.md"));
+    let fixture = Fixture::new();
+    fixture.good("write_note", json!({"path": "plan/a", "content": "one\n"})).await;
+    fixture.good("write_note", json!({"path": "plan/a", "content": "two\n", "append": true})).await;
+    assert_eq!(fixture.read(".marvin/notes/plan/a.md"), "one\ntwo\n");
+    assert_eq!(fixture.good("read_note", json!({"path": "plan/a"})).await, "one\ntwo\n");
+    fixture.good("write_note", json!({"path": "plan/a.md", "content": "new\n"})).await;
+    assert_eq!(fixture.read(".marvin/notes/plan/a.md"), "new\n");
+    assert!(fixture.bad("read_note", json!({"path": "plan/b"})).await.contains("a.md"));
     for path in ["../x", "/etc/x", "a/../../x"] {
-        house.bad("write_note", json!({"path": path, "content": "x"})).await;
+        fixture.bad("write_note", json!({"path": path, "content": "x"})).await;
     }
-    assert!(!house.home.join("Notes").exists());
-    let house = House::with(Mode::Assistant, &Access::Full, &[]);
-    assert!(house.bad("read_note", json!({"path": "a"})).await.contains("no notes yet"));
-    house.good("write_note", json!({"path": "a.txt", "content": "x"})).await;
-    assert_eq!(std::fs::read_to_string(house.home.join("Notes/a.txt")).unwrap(), "x");
+    assert!(!fixture.home.join("Notes").exists());
+    let fixture = Fixture::with(Mode::Assistant, &Access::Full, &[]);
+    assert!(fixture.bad("read_note", json!({"path": "a"})).await.contains("no notes yet"));
+    fixture.good("write_note", json!({"path": "a.txt", "content": "x"})).await;
+    assert_eq!(std::fs::read_to_string(fixture.home.join("Notes/a.txt")).unwrap(), "x");
     // A notes directory that is a link out of the project is not followed.
-    let house = House::new();
-    std::fs::create_dir_all(house.root.join(".marvin")).unwrap();
-    symlink(&house.home, house.root.join(".marvin/notes")).unwrap();
-    house.bad("write_note", json!({"path": "a", "content": "x"})).await;
-    assert!(!house.home.join("a.md").exists());
+    let fixture = Fixture::new();
+    std::fs::create_dir_all(fixture.root.join(".marvin")).unwrap();
+    symlink(&fixture.home, fixture.root.join(".marvin/notes")).unwrap();
+    fixture.bad("write_note", json!({"path": "a", "content": "x"})).await;
+    assert!(!fixture.home.join("a.md").exists());
 }
 
 #[tokio::test]
@@ -488,40 +494,40 @@ async fn a_notes_directory_that_is_a_link_opens_nothing() {
         ("../.tickets", "a.md"),
         ("../src", "main.rs"),
     ] {
-        let house = House::new();
+        let fixture = Fixture::new();
         for directory in [".git/hooks", ".tickets", ".marvin/runs/r1", ".marvin"] {
-            std::fs::create_dir_all(house.root.join(directory)).unwrap();
+            std::fs::create_dir_all(fixture.root.join(directory)).unwrap();
         }
-        house.write(".marvin/runs/r1/trace.jsonl", "old");
-        symlink(target, house.root.join(".marvin/notes")).unwrap();
-        let text = house.bad("write_note", json!({"path": note, "content": "new"})).await;
+        fixture.write(".marvin/runs/r1/trace.jsonl", "old");
+        symlink(target, fixture.root.join(".marvin/notes")).unwrap();
+        let text = fixture.bad("write_note", json!({"path": note, "content": "new"})).await;
         assert!(!text.contains("Wrote"), "{target}: {text}");
-        house.bad("read_note", json!({"path": note})).await;
-        let path = house.root.join(".marvin").join(target).join(note);
+        fixture.bad("read_note", json!({"path": note})).await;
+        let path = fixture.root.join(".marvin").join(target).join(note);
         assert_ne!(std::fs::read_to_string(&path).unwrap_or_default(), "new", "{target}");
     }
-    // A link further up is no better.
-    let house = House::new();
-    std::fs::create_dir_all(house.root.join("other/notes")).unwrap();
-    symlink("other", house.root.join(".marvin")).unwrap();
-    house.bad("write_note", json!({"path": "a", "content": "x"})).await;
-    assert!(!house.root.join("other/notes/a.md").exists());
+    // The same for a link further up.
+    let fixture = Fixture::new();
+    std::fs::create_dir_all(fixture.root.join("other/notes")).unwrap();
+    symlink("other", fixture.root.join(".marvin")).unwrap();
+    fixture.bad("write_note", json!({"path": "a", "content": "x"})).await;
+    assert!(!fixture.root.join("other/notes/a.md").exists());
     // The verdict speaks of the file.
-    let house = House::new();
-    let called = house.call("write_note", json!({"path": "a", "content": "x"})).await;
+    let fixture = Fixture::new();
+    let called = fixture.call("write_note", json!({"path": "a", "content": "x"})).await;
     assert_eq!(called.verdict.rule, "path.inside");
-    let called = house.call("write_note", json!({"path": "../config.toml", "content": "x"})).await;
+    let called = fixture.call("write_note", json!({"path": "../config.toml", "content": "x"})).await;
     assert_eq!((called.verdict.decision, called.verdict.rule.as_str()), (Decision::Deny, "path.climbing"));
 }
 
 #[tokio::test]
 async fn small_tools() {
-    let house = House::new();
+    let fixture = Fixture::new();
     assert_eq!(
-        house.good("convert_units", json!({"value": 1, "from_unit": "mile", "to_unit": "km"})).await,
+        fixture.good("convert_units", json!({"value": 1, "from_unit": "mile", "to_unit": "km"})).await,
         "1 mile = 1.609344 km"
     );
-    let called = house.call("get_usage", json!({"include_lifetime": true})).await;
+    let called = fixture.call("get_usage", json!({"include_lifetime": true})).await;
     assert_eq!(called.result.data, json!({"turns": 3, "lifetime": true}));
     let record = serde_json::to_value(&called.result).unwrap();
     let keys: Vec<&String> = record.as_object().unwrap().keys().collect();
@@ -536,13 +542,14 @@ async fn small_tools() {
 async fn calls_are_logged_in_the_seeds_shape() {
     let log = tempfile::tempdir().unwrap();
     let path = log.path().join("logs/a.tools.jsonl");
-    let house = House::with(Mode::Coding, &Access::Full, &[("MARVIN_SUBAGENT_LOG", path.to_str().unwrap())]);
+    let fixture =
+        Fixture::with(Mode::Coding, &Access::Full, &[("MARVIN_SUBAGENT_LOG", path.to_str().unwrap())]);
     let content = format!("import {{ App }}\n{}", "x".repeat(500));
-    let called = house.call("create_file", json!({"path": "src/main.ts", "content": content})).await;
+    let called = fixture.call("create_file", json!({"path": "src/main.ts", "content": content})).await;
     assert_eq!(called.notice, None);
-    house.call("read_file", json!({"path": "no"})).await;
-    house.call("nothing", json!("text")).await;
-    house
+    fixture.call("read_file", json!({"path": "no"})).await;
+    fixture.call("nothing", json!("text")).await;
+    fixture
         .call(
             "create_file",
             json!({"path": "k.txt", "content": "api_key = sk-abcdefghijklmnopqrstuvwxyz123456"}),
@@ -566,62 +573,62 @@ async fn calls_are_logged_in_the_seeds_shape() {
 
 #[tokio::test]
 async fn a_search_is_bounded_in_size_and_ends_when_cancelled() {
-    let house = House::new();
-    house.write("small.txt", "needle\n");
-    house.write("line.txt", &format!("{}needle", "x".repeat(9 * 1024 * 1024)));
+    let fixture = Fixture::new();
+    fixture.write("small.txt", "needle\n");
+    fixture.write("line.txt", &format!("{}needle", "x".repeat(9 * 1024 * 1024)));
     // Sparse: no such file is written for real.
-    let huge = std::fs::File::create(house.root.join("huge.txt")).unwrap();
+    let huge = std::fs::File::create(fixture.root.join("huge.txt")).unwrap();
     huge.set_len(3 << 30).unwrap();
     let started = Instant::now();
-    let called = house.call("code_grep", json!({"pattern": "needle"})).await;
+    let called = fixture.call("code_grep", json!({"pattern": "needle"})).await;
     assert!(called.result.ok && started.elapsed() < Duration::from_secs(20), "{:?}", called.result.error);
     assert_eq!((&called.result.data["too_large"], &called.result.data["matches"]), (&json!(1), &json!(2)));
     assert!(called.result.for_model().contains("1 files over 10 MB were not searched"));
-    house.context.cancel.cancel();
-    assert!(house.bad("code_grep", json!({"pattern": "needle"})).await.contains("cancelled"));
+    fixture.context.cancel.cancel();
+    assert!(fixture.bad("code_grep", json!({"pattern": "needle"})).await.contains("cancelled"));
 }
 
 #[tokio::test]
 async fn files_of_secrets_are_closed_to_every_reader() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for file in [".env", "deep/.env.local", "tls.key", "certificate.pem", "credentials-prod.json"] {
-        house.write(file, "needle=1\n");
+        fixture.write(file, "needle=1\n");
     }
-    house.write(".env.example", "needle=\n");
-    symlink(".env", house.root.join("plain.txt")).unwrap();
+    fixture.write(".env.example", "needle=\n");
+    symlink(".env", fixture.root.join("plain.txt")).unwrap();
     for path in [".env", "deep/.env.local", "tls.key", "plain.txt"] {
         for (tool, arguments) in [
             ("read_file", json!({"path": path})),
             ("code_grep", json!({"path": path, "pattern": "needle"})),
             ("run_command", json!({"command": format!("cat {path}")})),
         ] {
-            let called = house.call(tool, arguments).await;
+            let called = fixture.call(tool, arguments).await;
             assert_eq!(called.verdict.decision, Decision::Deny, "{tool} {path}");
             assert!(called.verdict.rule.ends_with(".secret"), "{tool} {path}: {:?}", called.verdict);
             assert!(called.verdict.how_to_fix.contains(".env.example"), "{:?}", called.verdict);
         }
     }
-    let text = house.bad("apply_patch", json!({"path": ".env", "old_str": "need", "new_str": "x"})).await;
+    let text = fixture.bad("apply_patch", json!({"path": ".env", "old_str": "need", "new_str": "x"})).await;
     assert!(!text.contains("needle"), "{text}");
     assert_eq!(
-        house.call("run_command", json!({"command": "grep -r needle ."})).await.verdict.rule,
+        fixture.call("run_command", json!({"command": "grep -r needle ."})).await.verdict.rule,
         "tree.secret"
     );
-    house.good("read_file", json!({"path": ".env.example"})).await;
-    let called = house.call("code_grep", json!({"pattern": "needle"})).await;
+    fixture.good("read_file", json!({"path": ".env.example"})).await;
+    let called = fixture.call("code_grep", json!({"pattern": "needle"})).await;
     assert_eq!((&called.result.data["files"], &called.result.data["secret_files"]), (&json!(1), &json!(5)));
     // A person may say yes.
-    let mut house = house;
-    house.context.attended = true;
+    let mut fixture = fixture;
+    fixture.context.attended = true;
     let arguments = Arguments::from_value(json!({"path": ".env"}));
-    assert_eq!(house.toolbox.judge("read_file", &arguments, &house.context).decision, Decision::Ask);
-    assert!(house.toolbox.call_approved("read_file", &arguments, &house.context).await.result.ok);
+    assert_eq!(fixture.toolbox.judge("read_file", &arguments, &fixture.context).decision, Decision::Ask);
+    assert!(fixture.toolbox.call_approved("read_file", &arguments, &fixture.context).await.result.ok);
 }
 
 #[tokio::test]
 async fn a_secret_at_a_cut_is_not_recorded_in_half() {
     const SECRET: &str = "sk-proj-Zk3vQ9xLm2Tn8RbW5yHd7JcP4sGf6AeU";
-    let house = House::new();
+    let fixture = Fixture::new();
     let check = |what: &str, called: &CallOutcome| {
         let record =
             serde_json::to_string(&called.result).unwrap() + &serde_json::to_string(&called.verdict).unwrap();
@@ -629,7 +636,7 @@ async fn a_secret_at_a_cut_is_not_recorded_in_half() {
             assert!(!record.contains(piece), "{what}: {record}");
         }
         // What the model reads is recorded too, redacted once it is cut.
-        let text = house.context.redactor.text(&called.result.for_model()).into_owned();
+        let text = fixture.context.redactor.text(&called.result.for_model()).into_owned();
         for piece in ["Zk3vQ9", "2Tn8Rb", "d7JcP4"] {
             assert!(!text.contains(piece), "{what}: {}", called.result.for_model());
         }
@@ -637,46 +644,49 @@ async fn a_secret_at_a_cut_is_not_recorded_in_half() {
     // code_grep: 500 characters a line.
     let lines: String =
         (460..505).map(|at| format!("needle {} {SECRET} end\n", "x".repeat(at - 7))).collect();
-    house.write("lines.txt", &lines);
-    let called = house.call("code_grep", json!({"pattern": "needle", "max_results": 100})).await;
+    fixture.write("lines.txt", &lines);
+    let called = fixture.call("code_grep", json!({"pattern": "needle", "max_results": 100})).await;
     assert!(called.result.data["output"].as_str().unwrap().contains("lines.txt:1: needle"));
     check("code_grep", &called);
     check(
         "no match",
-        &house.call("code_grep", json!({"pattern": format!("{}{SECRET}", "y ".repeat(20))})).await,
+        &fixture.call("code_grep", json!({"pattern": format!("{}{SECRET}", "y ".repeat(20))})).await,
     );
     for at in [20usize, 40, 55] {
         // run_command: 80 characters of the line; and of its output the beginning and the end.
         let command = format!("echo {} {SECRET} end", "x".repeat(at));
-        check("summary", &house.call("run_command", json!({"command": command})).await);
+        check("summary", &fixture.call("run_command", json!({"command": command})).await);
     }
     for at in [5970, 5980, 5990, 5999] {
-        house.write("out.txt", &format!("{} {SECRET} {}", "x ".repeat(at / 2), "y ".repeat(5000)));
-        check("output", &house.call("run_command", json!({"command": "cat out.txt"})).await);
-        house.write("out.txt", &format!("{} {SECRET} {}", "x ".repeat(5000), "y ".repeat((at - 3000) / 2)));
-        check("output", &house.call("run_command", json!({"command": "cat out.txt"})).await);
+        fixture.write("out.txt", &format!("{} {SECRET} {}", "x ".repeat(at / 2), "y ".repeat(5000)));
+        check("output", &fixture.call("run_command", json!({"command": "cat out.txt"})).await);
+        fixture.write("out.txt", &format!("{} {SECRET} {}", "x ".repeat(5000), "y ".repeat((at - 3000) / 2)));
+        check("output", &fixture.call("run_command", json!({"command": "cat out.txt"})).await);
     }
     // read_file: 60,000 characters.
     for at in [59_950, 59_960, 59_970] {
-        house.write("large.txt", &format!("{} {SECRET} {}", "x ".repeat(at / 2), "y ".repeat(50)));
-        check("read_file", &house.call("read_file", json!({"path": "large.txt", "start_line": 1})).await);
+        fixture.write("large.txt", &format!("{} {SECRET} {}", "x ".repeat(at / 2), "y ".repeat(50)));
+        check("read_file", &fixture.call("read_file", json!({"path": "large.txt", "start_line": 1})).await);
     }
     // Errors: 200 characters in summaries, 300 in verdicts, 200 of unreadable arguments, 60 of a field's name.
     for at in (100..300).step_by(7) {
         let pad = "x ".repeat(at / 2);
-        check("path", &house.call("read_file", json!({"path": format!("{pad}{SECRET}")})).await);
-        check("unreadable", &house.call("read_file", json!(format!("{pad}{SECRET}"))).await);
+        check("path", &fixture.call("read_file", json!({"path": format!("{pad}{SECRET}")})).await);
+        check("unreadable", &fixture.call("read_file", json!(format!("{pad}{SECRET}"))).await);
         check(
             "type",
-            &house.call("read_file", json!({"path": "a", "start_line": format!("{pad}{SECRET}")})).await,
+            &fixture.call("read_file", json!({"path": "a", "start_line": format!("{pad}{SECRET}")})).await,
         );
         check(
             "command",
-            &house.call("run_command", json!({"command": format!("nothing {pad}{SECRET}")})).await,
+            &fixture.call("run_command", json!({"command": format!("nothing {pad}{SECRET}")})).await,
         );
     }
     for at in 30..58 {
-        check("field", &house.call("read_file", json!({format!("{} {SECRET}", "x".repeat(at)): "a"})).await);
+        check(
+            "field",
+            &fixture.call("read_file", json!({format!("{} {SECRET}", "x".repeat(at)): "a"})).await,
+        );
     }
 }
 
@@ -690,10 +700,7 @@ impl Tool for Explosive {
     const NAME: &'static str = "explosive";
     const DESCRIPTION: &'static str = "Fails inside.";
     const EXAMPLE: &'static str = "{}";
-
-    fn touches() -> Touches {
-        Touches::NOTHING
-    }
+    const TOUCHES: Touches = Touches::NOTHING;
 
     async fn call(&self, _input: Value, _context: &ToolContext) -> Result<Output, ToolError> {
         panic!("inside");
@@ -702,53 +709,53 @@ impl Tool for Explosive {
 
 #[tokio::test]
 async fn a_panic_inside_a_tool_is_an_error() {
-    let mut house = House::new();
-    house.toolbox.add(Arc::new(Explosive));
-    assert!(house.bad("explosive", json!({})).await.contains("fault of the tool"));
+    let mut fixture = Fixture::new();
+    fixture.toolbox.add(Arc::new(Explosive));
+    assert!(fixture.bad("explosive", json!({})).await.contains("fault of the tool"));
 }
 
 #[tokio::test]
 async fn a_large_result_is_kept_whole_and_referred_to() {
-    let house = House::new().with_run();
+    let fixture = Fixture::new().with_run();
     let secret = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
     let lines: String = (0..3000).map(|number| format!("line {number}\n")).collect();
-    house.write("long.txt", &format!("{secret}\n{lines}"));
-    let called = house.call("run_command", json!({"command": "cat long.txt"})).await;
+    fixture.write("long.txt", &format!("{secret}\n{lines}"));
+    let called = fixture.call("run_command", json!({"command": "cat long.txt"})).await;
     assert!(called.result.ok, "{}", called.result.for_model());
     let artifact = called.result.artifact.clone().unwrap();
     assert!(called.result.for_model().contains(&artifact.path), "{}", called.result.for_model());
-    let kept = house.read(&artifact.path);
+    let kept = fixture.read(&artifact.path);
     assert!(kept.contains("line 1500\n") && !kept.contains(secret), "{}", kept.len());
     assert_eq!((kept.len(), kept.lines().count()), (artifact.bytes, artifact.lines));
     assert!(!called.result.for_model().contains("line 1500\n"));
     // The agent reads the rest of it with its own tools.
     let range = json!({"path": artifact.path, "start_line": 1501, "end_line": 1503});
-    assert!(house.good("read_file", range).await.contains("line 1500"));
-    let found = house.good("code_grep", json!({"pattern": "line 2999", "path": artifact.path})).await;
+    assert!(fixture.good("read_file", range).await.contains("line 1500"));
+    let found = fixture.good("code_grep", json!({"pattern": "line 2999", "path": artifact.path})).await;
     assert!(found.contains("line 2999"), "{found}");
     // What fits is not kept.
-    assert_eq!(house.call("run_command", json!({"command": "echo short"})).await.result.artifact, None);
+    assert_eq!(fixture.call("run_command", json!({"command": "echo short"})).await.result.artifact, None);
 }
 
 /// What a person approves once becomes a suggestion, and no rule.
 #[tokio::test]
 async fn an_approval_is_suggested_and_not_learned() {
-    let mut house = House::new();
-    house.context.attended = true;
+    let mut fixture = Fixture::new();
+    fixture.context.attended = true;
     let arguments = Arguments::from_value(json!({"command": "frobnicate --all"}));
-    let directory = house.context.layout.security();
+    let directory = fixture.context.layout.security();
     let waiting = || marvin_gate::layers::learn::suggestions(&directory).unwrap();
-    let called = house.toolbox.call("run_command", &arguments, &house.context).await;
+    let called = fixture.toolbox.call("run_command", &arguments, &fixture.context).await;
     assert_eq!(called.verdict.decision, Decision::Ask);
     assert!(waiting().is_empty(), "a question alone says nothing");
-    house.toolbox.call_approved("run_command", &arguments, &house.context).await;
+    fixture.toolbox.call_approved("run_command", &arguments, &fixture.context).await;
     assert_eq!(waiting()[0].rules[0].pattern, "frobnicate --all");
     assert!(!directory.join("learned.jsonl").exists());
-    let called = house.toolbox.call("run_command", &arguments, &house.context).await;
+    let called = fixture.toolbox.call("run_command", &arguments, &fixture.context).await;
     assert_eq!(called.verdict.decision, Decision::Ask, "it is asked about again");
     for never in ["rm a", "python3 -c 'print(1)'", "frobnicate $X"] {
         let arguments = Arguments::from_value(json!({ "command": never }));
-        house.toolbox.call_approved("run_command", &arguments, &house.context).await;
+        fixture.toolbox.call_approved("run_command", &arguments, &fixture.context).await;
     }
     assert_eq!(waiting().len(), 1);
     let log = std::fs::read_to_string(directory.join("decisions.jsonl")).unwrap();

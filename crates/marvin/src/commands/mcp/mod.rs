@@ -31,7 +31,7 @@ fn ground(working_dir: Option<&Path>) -> Result<ProjectContext, Failure> {
 
 fn serve(arguments: &McpArguments) -> Result<Exit, Failure> {
     let ground = ground(arguments.working_dir.as_deref())?;
-    let served = toolbox(&ground, &arguments.tools).map_err(Failure::usage)?;
+    let served = toolbox(&ground, &arguments.tools).map_err(|error| Failure::usage(error.to_string()))?;
     let address = arguments.http.as_deref().map(address).transpose()?;
     let runtime = runtime()?;
     let ended = runtime.block_on(async {

@@ -48,7 +48,7 @@ fn word(state: ServerState) -> &'static str {
 
 fn value(server: &Server) -> Value {
     json!({
-        "name": server.name, "whose": server.whose, "state": server.state, "definition": server.definition, "notes": server.notes,
+        "name": server.name, "whose": server.owner, "state": server.state, "definition": server.definition, "notes": server.notes,
     })
 }
 
@@ -66,7 +66,7 @@ fn list(place: &ServersPlace) -> Result<Exit, Failure> {
     }
     let mut text = String::new();
     for server in &servers {
-        let whose = if server.whose == ServerOwner::Project { "project" } else { "person" };
+        let whose = if server.owner == ServerOwner::Project { "project" } else { "person" };
         let shown = output::visible(&truncate::line(&server.definition.shown(), 100));
         text.push_str(&format!("{:24}  {:11}  {whose:7}  {shown}\n", server.name, word(server.state)));
         for note in &server.notes {
@@ -96,7 +96,7 @@ fn check(name: Option<&str>, place: &ServersPlace) -> Result<Exit, Failure> {
     let started = runtime()?.block_on(async {
         let cancel = cancel_on_signal();
         let servers = client::start(&ground, name, &cancel).await;
-        for notice in &servers.lent.notices {
+        for notice in &servers.external.notices {
             output::talk(&format!("note: {}", output::visible(&ground.redactor.text(notice))));
         }
         let started = servers.started.clone();
@@ -142,7 +142,7 @@ fn trust(name: &str, remove: bool, yes: bool, place: &ServersPlace) -> Result<Ex
     let server = find(servers, name)?;
     let shown = output::visible(&server.definition.shown());
     let person = deciding::person(None)?;
-    if !remove && !yes && (server.whose == ServerOwner::Project || server.state == ServerState::Changed) {
+    if !remove && !yes && (server.owner == ServerOwner::Project || server.state == ServerState::Changed) {
         if !std::io::stdin().is_terminal() {
             return Err(Failure {
                 exit: Exit::Blocked,
@@ -167,7 +167,7 @@ fn trust(name: &str, remove: bool, yes: bool, place: &ServersPlace) -> Result<Ex
     }
     let word = if remove { "mcp servers trust --remove" } else { "mcp servers trust" };
     person.record(word, &ground.redactor.text(&format!("{name}: {shown}")))?;
-    server.trust(&ground.layout, remove).map_err(Failure::failed)?;
+    server.trust(&ground.layout, remove).map_err(|error| Failure::failed(error.to_string()))?;
     if place.json {
         return output::json(&json!({"name": name, "trusted": !remove}));
     }

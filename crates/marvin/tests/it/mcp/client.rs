@@ -77,7 +77,7 @@ fn an_agent_calls_the_tool_of_another_server() {
     assert_eq!(item["result"]["data"]["structured"]["verdict"], "deny", "{item}");
     assert_eq!(item["verdict"]["decision"], "allow", "{item}");
     let left_out = called(&trace, "mcp__other__convert_units");
-    assert!(left_out["ok"] == false && left_out.to_string().contains("there is no tool"), "{left_out}");
+    assert!(left_out["ok"] == false && left_out.to_string().contains("no such tool"), "{left_out}");
     until("no server is left", || processes(&world.project()) == 0);
 }
 
@@ -294,7 +294,7 @@ fn calls_that_hang_die_or_change_are_told() {
     );
     assert!(errors[2].contains("out of luck"), "{errors:?}");
     assert!(errors[3].contains("is gone"), "{errors:?}");
-    assert!(errors[4].contains("has changed or taken away this tool"), "{errors:?}");
+    assert!(errors[4].contains("has changed or removed this tool"), "{errors:?}");
     until("no server is left", || processes(world.root()) == 0);
 }
 

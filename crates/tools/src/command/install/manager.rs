@@ -1,4 +1,4 @@
-//! Which program installs packages here, and how it is called.
+//! Choice and command line of the package manager.
 
 use super::{Ecosystem, InstallInput, names};
 use crate::command::contained::line_of;
@@ -25,23 +25,23 @@ pub enum Manager {
     Go,
 }
 
-/// What is to be run.
+/// The line to run.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     pub(super) manager: Manager,
     pub(super) line: String,
-    /// What a reader should know besides.
+    /// Notes for the model.
     pub(super) notes: Vec<String>,
 }
 
-/// What a call means in this workspace.
+/// The line of a call in this workspace.
 pub(super) fn plan(input: &InstallInput, context: &ToolContext) -> Result<Plan, ToolError> {
     let root = context.workspace()?.root();
     let ecosystem = match input.ecosystem {
         Ecosystem::Auto => find(root)?,
         named => named,
     };
-    names::check(&input.packages, ecosystem).map_err(ToolError::Usage)?;
+    names::check(&input.packages, ecosystem)?;
     let environment = Environment::of_process();
     let has = |program: &str| is_installed(program, root, &environment);
     let manager = match ecosystem {
@@ -61,7 +61,7 @@ pub(super) fn plan(input: &InstallInput, context: &ToolContext) -> Result<Plan, 
         Manager::Pip => {
             if !root.join(".venv/bin/python3").exists() {
                 before = "python3 -m venv .venv && ";
-                notes.push("A virtual environment was made in .venv.".to_string());
+                notes.push("A virtual environment was created in .venv.".to_string());
             }
             words.extend([
                 ".venv/bin/python3",
@@ -84,7 +84,7 @@ pub(super) fn plan(input: &InstallInput, context: &ToolContext) -> Result<Plan, 
         Manager::Pnpm => {
             words.extend(["pnpm", "add", "--ignore-scripts"].into_iter().chain(dev("--save-dev")));
         }
-        // The second and later versions have a file of settings, and another name for the flag.
+        // Versions from 2 have a settings file, and another name for the flag.
         Manager::Yarn if root.join(".yarnrc.yml").exists() => {
             words.extend(["yarn", "add", "--mode=skip-build"].into_iter().chain(dev("--dev")));
         }
@@ -92,13 +92,13 @@ pub(super) fn plan(input: &InstallInput, context: &ToolContext) -> Result<Plan, 
         Manager::Bun => words.extend(["bun", "add", "--ignore-scripts"].into_iter().chain(dev("--dev"))),
         Manager::Cargo => {
             words.extend(["cargo", "add", "--quiet"].into_iter().chain(dev("--dev")));
-            // Builds have no network, so that everything must be here.
+            // Builds have no network, so everything must be fetched now.
             after = " && cargo fetch --quiet";
         }
         Manager::Go => words.extend(["go", "get"]),
     }
     if input.dev && matches!(manager, Manager::Pip | Manager::Go) {
-        notes.push("This manager does not tell packages for development apart.".to_string());
+        notes.push("This manager does not distinguish packages for development.".to_string());
     }
     if matches!(manager, Manager::Npm | Manager::Pnpm | Manager::Yarn | Manager::Bun) {
         notes.push("Install scripts of packages were not run.".to_string());
@@ -108,7 +108,7 @@ pub(super) fn plan(input: &InstallInput, context: &ToolContext) -> Result<Plan, 
     Ok(Plan { manager, line, notes })
 }
 
-/// The ecosystem of the project; one that has several must be told.
+/// The ecosystem of the project; where it has several, the call must name one.
 fn find(root: &Path) -> Result<Ecosystem, ToolError> {
     let files = [
         ("pyproject.toml", Ecosystem::Python),
@@ -124,8 +124,8 @@ fn find(root: &Path) -> Result<Ecosystem, ToolError> {
     match found.as_slice() {
         [one] => Ok(*one),
         [] => Err(ToolError::Failed(
-            "this is no project that packages can be installed for: there is no pyproject.toml, package.json, Cargo.toml or \
-             go.mod in the working directory. Make one first."
+            "packages cannot be installed here: the working directory has no pyproject.toml, package.json, Cargo.toml or \
+             go.mod. Create one first."
                 .into(),
         )),
         _ => Err(ToolError::Usage(
@@ -134,7 +134,7 @@ fn find(root: &Path) -> Result<Ecosystem, ToolError> {
     }
 }
 
-/// The manager whose lock file is there.
+/// The manager whose lock file exists.
 fn of_lock(root: &Path) -> Manager {
     let locks = [
         ("pnpm-lock.yaml", Manager::Pnpm),
@@ -153,22 +153,22 @@ fn is_installed(program: &str, root: &Path, environment: &Environment) -> bool {
 }
 
 impl Manager {
-    /// Lets the manager keep its caches in the private directory; those that later builds need are opened where they are.
+    /// Moves the manager's caches into the private directory; those that later builds need become writable where they are.
     pub(super) fn prepare(
         self,
         child: &mut Child,
         policy: &mut Policy,
-        room: &Path,
+        private: &Path,
         context: &ToolContext,
     ) -> Result<(), ToolError> {
-        let place = |name: &str| room.join(name).display().to_string();
+        let place = |name: &str| private.join(name).display().to_string();
         let environment = Environment::of_process();
         let directory = |variable: &str, usual: &str| {
             environment.get(variable).map_or_else(|| context.layout.home().join(usual), PathBuf::from)
         };
         let mut open = |directory: PathBuf| {
             std::fs::create_dir_all(&directory).map_err(|error| {
-                ToolError::Failed(format!("cannot make {}: {error}", directory.display()))
+                ToolError::Failed(format!("cannot create {}: {error}", directory.display()))
             })?;
             policy.writable.push(directory);
             Ok::<(), ToolError>(())
@@ -195,7 +195,7 @@ impl Manager {
                 let home = directory("CARGO_HOME", ".cargo");
                 open(home.join("registry"))?;
                 open(home.join("git"))?;
-                // Locks and notes of cargo's own, where they are there already.
+                // Cargo's own locks and caches, where they exist already.
                 let files =
                     [".package-cache", ".package-cache-mutate", ".global-cache"].map(|name| home.join(name));
                 policy.writable.extend(files.into_iter().filter(|file| file.is_file()));

@@ -1,8 +1,8 @@
 //! Installing packages: `install_packages`, by the project's own package manager.
 //!
 //! This is the one tool that runs a program with a network. A person is asked (`sandbox.install`), names of packages are
-//! names and nothing else ([`names`]), and what packages bring is not run where the manager can leave it: no install
-//! scripts, no source distributions. The box is the same as for every command otherwise.
+//! names and nothing else ([`names`]), and code of packages is not run where the manager can avoid it: no install scripts,
+//! no source distributions. The sandbox is otherwise the same as for every command.
 
 mod manager;
 mod names;
@@ -25,14 +25,12 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Seconds that an installation has when neither the call nor the setting gives it more.
-const LEAST: u64 = 600;
+/// Timeout in seconds when neither the call nor the setting gives more.
+const MIN_TIMEOUT_SECONDS: u64 = 600;
 
-/// Installs packages.
 #[derive(Debug, Clone, Copy)]
 pub struct InstallPackages;
 
-/// What to install.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InstallInput {
@@ -49,11 +47,10 @@ pub struct InstallInput {
     timeout: Option<u64>,
 }
 
-/// Where packages come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Ecosystem {
-    /// Found out from the project's files.
+    /// Detected from the project's files.
     #[default]
     Auto,
     Python,
@@ -62,26 +59,18 @@ pub enum Ecosystem {
     Go,
 }
 
-/// What came of it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct InstallData {
-    /// The program that installs.
     manager: Manager,
-    /// What was asked for.
     packages: Vec<String>,
-    /// Whether only for development.
     dev: bool,
-    /// The line that was run.
     command: String,
-    /// Its exit code; none when it was ended.
     exit_code: Option<i32>,
-    /// Whether its deadline passed.
     timed_out: bool,
-    /// It had a network.
     network: bool,
-    /// What contained it.
+    /// The sandbox that it had.
     sandbox: &'static str,
-    /// What it changed and should not have: git's configuration and hooks, the record, the tickets.
+    /// Protected files that it changed: git's configuration and hooks, the record, the tickets.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tampered: Vec<String>,
 }
@@ -94,10 +83,7 @@ impl Tool for InstallPackages {
     const DESCRIPTION: &'static str = "Install packages with the project's own package manager (uv or pip, npm, pnpm, yarn, \
         bun, cargo, go), which also writes them into the project's list of dependencies. A person is asked first.";
     const EXAMPLE: &'static str = r#"{"packages": ["requests"], "dev": false}"#;
-
-    fn touches() -> Touches {
-        Touches { network: true, stores: true, ..Touches::EXECUTES }
-    }
+    const TOUCHES: Touches = Touches { network: true, stores: true, ..Touches::EXECUTES };
 
     fn intents(input: &InstallInput, context: &ToolContext) -> Vec<Intent> {
         let setting = match context.settings.text(&table::SANDBOX_INSTALL) {
@@ -105,7 +91,7 @@ impl Tool for InstallPackages {
             "deny" => Decision::Deny,
             _ => Decision::Ask,
         };
-        // Without a plan nothing is run; why, is said by the call.
+        // Without a plan nothing is run, and the call returns the error.
         plan(input, context)
             .map(|plan| vec![Intent::Install { line: plan.line, setting }])
             .unwrap_or_default()
@@ -117,22 +103,22 @@ impl Tool for InstallPackages {
         context: &ToolContext,
     ) -> Result<Output<InstallData>, ToolError> {
         let Plan { manager, line, notes } = plan(&input, context)?;
-        let room = PrivateTempDir::new()?;
-        let mut policy = room.policy(context)?;
+        let private = PrivateTempDir::new()?;
+        let mut policy = private.policy(context)?;
         policy.network = true;
         let mut child = context.judged(&line)?;
         child.set.extend(index_variables(context));
-        manager.prepare(&mut child, &mut policy, room.path(), context)?;
+        manager.prepare(&mut child, &mut policy, private.path(), context)?;
         child.deadline = seconds(input.timeout, context);
         if input.timeout.is_none() {
-            child.deadline = child.deadline.max(Duration::from_secs(LEAST));
+            child.deadline = child.deadline.max(Duration::from_secs(MIN_TIMEOUT_SECONDS));
         }
         let done = contained(child, policy, context).await?;
-        let said = OutputText::from_run(&done);
+        let output = OutputText::from_run(&done);
         let error = done.error();
         let shown = truncate::line(&context.redactor.text(&line), 100);
         let summary = format!("`{shown}`: {}", error.as_deref().unwrap_or("installed"));
-        let mut text = said.text;
+        let mut text = output.text;
         for note in notes {
             text.push_str(&format!("\n{note}"));
         }
@@ -147,10 +133,11 @@ impl Tool for InstallPackages {
             sandbox: done.sandbox,
             tampered: done.tampered,
         };
-        let confidence = if said.whole.is_some() { Confidence::Summarized } else { Confidence::Verbatim };
-        Ok(Output { error, confidence, whole: said.whole, ..Output::new(summary, text, data) })
+        let confidence = if output.whole.is_some() { Confidence::Summarized } else { Confidence::Verbatim };
+        Ok(Output { error, confidence, whole: output.whole, ..Output::new(summary, text, data) })
     }
 }
+
 /// Variables that name the index or the proxy that packages come from, where they hold no credential.
 fn index_variables(context: &ToolContext) -> BTreeMap<String, String> {
     const PREFIXES: [&str; 12] = [

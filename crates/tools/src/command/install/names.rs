@@ -1,10 +1,10 @@
-//! Names of packages, and nothing else: no flags, no addresses, no paths, no aliases.
+//! Validation of package names: no flags, no URLs, no paths, no aliases.
 
 use super::Ecosystem;
-use regex::Regex;
-use std::sync::LazyLock;
+use crate::pattern::pattern;
+use crate::result::ToolError;
 
-/// What managers take for a file of this name, where one lies there.
+/// Extensions that make managers take a name for a file.
 const ARCHIVES: [&str; 15] = [
     ".tgz",
     ".tar",
@@ -22,14 +22,7 @@ const ARCHIVES: [&str; 15] = [
     ".egg",
     ".crate",
 ];
-/// Longer ones are no names.
 const MAX_PACKAGE_NAME_BYTES: usize = 200;
-
-macro_rules! pattern {
-    ($name:ident, $text:expr) => {
-        static $name: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new($text).ok());
-    };
-}
 
 // A name, extras in brackets, versions after comparisons.
 pattern!(
@@ -48,16 +41,17 @@ pattern!(
     r"^[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)+(?:/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*(?:@[A-Za-z0-9][A-Za-z0-9.+_-]*)?$"
 );
 
-/// Is each of these the name of a package?
+/// Checks that each of these is the name of a package.
 ///
 /// # Errors
-/// What is wrong with the first that is not.
-pub(super) fn check(packages: &[String], ecosystem: Ecosystem) -> Result<(), String> {
+/// Names the first that is not.
+pub(super) fn check(packages: &[String], ecosystem: Ecosystem) -> Result<(), ToolError> {
+    let wrong = |problem: &str| Err(ToolError::Usage(problem.to_string()));
     if packages.is_empty() {
-        return Err("install_packages needs `packages`: a list of names.".to_string());
+        return wrong("install_packages needs `packages`: a list of names.");
     }
     if packages.len() > 100 {
-        return Err("more than a hundred packages at once; install them in smaller steps.".to_string());
+        return wrong("more than a hundred packages at once; install them in smaller steps.");
     }
     let pattern = match ecosystem {
         Ecosystem::Python | Ecosystem::Auto => &PYTHON,
@@ -75,7 +69,7 @@ pub(super) fn check(packages: &[String], ecosystem: Ecosystem) -> Result<(), Str
     let fits = |name: &str| name.len() <= MAX_PACKAGE_NAME_BYTES && matches(name) && !is_file(name);
     match packages.iter().find(|name| !fits(name)) {
         None => Ok(()),
-        Some(name) => Err(format!(
+        Some(name) => wrong(&format!(
             "`{}` is not the name of a package: a name with a version at most (no flags, addresses or paths).",
             marvin_base::truncate::line(name, 80)
         )),

@@ -1,21 +1,54 @@
-//! Which runner a project has, and the line for it.
+//! Detection of a project's test runner, and its command line.
 
-use super::{Runner, TestsInput, line_of};
+use crate::command::contained::line_of;
 use crate::context::ToolContext;
 use crate::result::ToolError;
 use marvin_base::child::Child;
 use marvin_gate::Workspace;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
 
-/// Bytes of a `package.json` that are read.
 const MAX_PACKAGE_JSON_BYTES: u64 = 1024 * 1024;
+/// Part of the `test` script that `npm init` writes.
+const NPM_PLACEHOLDER: &str = "no test specified";
+/// A `test` script that is better run without npm.
+const NODE_TEST: &str = "node --test";
 /// Flags that would send the report elsewhere.
 const REPORT_FLAGS: [&str; 4] =
     ["--junitxml", "--junit-xml", "--test-reporter", "--test-reporter-destination"];
 
-/// What is to be run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Runner {
+    /// Detected from the project's files.
+    #[default]
+    Auto,
+    Pytest,
+    Cargo,
+    Go,
+    Node,
+    /// A shell line.
+    Command,
+}
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TestsInput {
+    /// Which runner; auto finds it from the project's files.
+    #[serde(default)]
+    pub runner: Runner,
+    /// Further words for the runner, such as files or names of tests.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// The line to run, for the runner `command`.
+    pub command: Option<String>,
+    /// Seconds after which it is ended (300).
+    pub timeout: Option<u64>,
+}
+
+/// The command to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Plan {
     pub(super) runner: Runner,
@@ -30,7 +63,6 @@ pub(super) struct Plan {
 }
 
 impl Runner {
-    /// As it is written.
     pub(super) fn name(self) -> &'static str {
         match self {
             Runner::Auto => "auto",
@@ -43,7 +75,7 @@ impl Runner {
     }
 }
 
-/// What a call means in this workspace.
+/// The command of a call in this workspace.
 pub(super) fn plan(input: &TestsInput, context: &ToolContext) -> Result<Plan, ToolError> {
     let workspace = context.workspace()?;
     let command = input.command.as_deref().map(str::trim).filter(|line| !line.is_empty());
@@ -111,7 +143,7 @@ fn of_runner(runner: Runner, args: &[String], workspace: &Workspace) -> Result<P
     };
     let mut words: Vec<String> = start.into_iter().map(str::to_string).collect();
     if runner == Runner::Go && words.last().is_some_and(|last| last == "./...") {
-        // Flags stand before the packages.
+        // Flags come before the packages.
         words.splice(3..3, args.iter().cloned());
     } else {
         words.extend(args.iter().cloned());
@@ -119,7 +151,7 @@ fn of_runner(runner: Runner, args: &[String], workspace: &Workspace) -> Result<P
     Ok(Plan { runner, line: line_of(&words), words, others: Vec::new() })
 }
 
-/// The runners that the project has files of, the likeliest first.
+/// The runners that the project has files of, the most likely first.
 fn found(workspace: &Workspace) -> Vec<Runner> {
     let root = workspace.root();
     let has = |name: &str| root.join(name).is_file();
@@ -165,8 +197,7 @@ fn script(workspace: &Workspace) -> Option<&'static str> {
     let package: Value =
         serde_json::from_str(&workspace.read_to_string(&path, MAX_PACKAGE_JSON_BYTES).ok()?).ok()?;
     let script = package.get("scripts")?.get("test")?.as_str()?.trim();
-    // What `npm init` writes, and what is better run without npm between.
-    if script.is_empty() || script.contains("no test specified") || script == "node --test" {
+    if script.is_empty() || script.contains(NPM_PLACEHOLDER) || script == NODE_TEST {
         return None;
     }
     let locked =
@@ -175,7 +206,7 @@ fn script(workspace: &Workspace) -> Option<&'static str> {
     Some(program.map_or("npm", |(_, program)| program))
 }
 
-/// Lets the project's own Python come first, as after `activate`.
+/// Puts the project's own Python first on the PATH, as after `activate`.
 pub(super) fn with_virtual_environment(child: &mut Child, root: &Path) {
     let directories = [".venv", "venv"].map(|name| root.join(name));
     let Some(directory) = directories.iter().find(|directory| directory.join("bin/python3").exists()) else {

@@ -1,6 +1,6 @@
-//! What `go test -json` prints: one event a line.
+//! Parser of `go test -json`: one event per line.
 
-use super::Counts;
+use super::counts::Counts;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ fn events(text: &str) -> impl Iterator<Item = Event> {
     text.lines().filter(|line| line.starts_with('{')).filter_map(|line| serde_json::from_str(line).ok())
 }
 
-/// Reads the events; `None` when there are none. A test with subtests counts by these.
+/// Counts the events; `None` when there are none. Of a test with subtests only these count.
 pub(super) fn read(text: &str) -> Option<Counts> {
     let mut ends: BTreeMap<(String, String), String> = BTreeMap::new();
     let mut packages: BTreeMap<String, String> = BTreeMap::new();
@@ -31,7 +31,7 @@ pub(super) fn read(text: &str) -> Option<Counts> {
                 ends.insert((package, test), event.action);
             }
             Some(test) if event.action == "run" => {
-                // One that never ends was torn down with its process.
+                // One that never ends was killed with its process.
                 ends.entry((package, test)).or_insert_with(|| "run".to_string());
             }
             None if is_end => {
@@ -43,7 +43,7 @@ pub(super) fn read(text: &str) -> Option<Counts> {
     let mut counts = Counts::default();
     let mut blamed: BTreeSet<&String> = BTreeSet::new();
     for ((package, test), end) in &ends {
-        // Its subtests stand behind this in the order of the names, if it has any.
+        // Its subtests follow in the order of names, if it has any.
         let inner = (package.clone(), format!("{test}/"));
         let next = ends.range(&inner..).next();
         if next.is_some_and(|((other, name), _)| other == package && name.starts_with(&inner.1)) {
@@ -69,7 +69,7 @@ pub(super) fn read(text: &str) -> Option<Counts> {
     any.then_some(counts)
 }
 
-/// What the tests printed, without the events around it.
+/// The output of the tests, without the events around it.
 pub(super) fn text(json: &str) -> String {
     events(json).filter_map(|event| event.output).collect()
 }

@@ -1,58 +1,71 @@
-//! JUnit reports, as pytest writes them.
+//! Parser of JUnit reports, as pytest writes them.
 
-use super::Counts;
+use super::counts::Counts;
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
 use std::path::Path;
 
-/// Reads a report; `None` when it is none. Paths below `root` give the names that pytest itself uses.
+/// Counts the tests of a report; `None` when it is not one. Paths below `root` give the names that pytest itself uses.
 pub(super) fn read(text: &str, root: &Path) -> Option<Counts> {
     let mut counts = Counts::default();
     let mut suites = 0;
     let mut case: Option<String> = None;
     let mut wrong = false;
-    // The function of the test case that is open: parameters in brackets may differ from run to run.
+    // The function of the open test case: parameters in brackets may differ from run to run.
     let mut open: Option<String> = None;
     let mut is_skipped = false;
-    for tag in tags(text) {
-        match tag.name {
-            "testsuite" if !tag.closing => {
-                suites += 1;
-                let figure =
-                    |name: &str| tag.attribute(name).and_then(|value| value.parse::<u64>().ok()).unwrap_or(0);
-                let (failed, errors, skipped) = (figure("failures"), figure("errors"), figure("skipped"));
-                counts.failed += failed;
-                counts.errors += errors;
-                counts.skipped += skipped;
-                counts.passed += figure("tests").saturating_sub(failed + errors + skipped);
+    let mut reader = Reader::from_str(text);
+    let config = reader.config_mut();
+    config.expand_empty_elements = true;
+    config.check_end_names = false;
+    config.allow_unmatched_ends = true;
+    config.allow_dangling_amp = true;
+    // A malformed report counts up to the error.
+    while let Ok(event) = reader.read_event() {
+        let mut close_case = || {
+            counts.failing.extend(case.take().filter(|_| wrong));
+            if let Some(name) = open.take() {
+                counts.note(&name, !is_skipped);
             }
-            "testcase" => {
-                if let Some(name) = case.take().filter(|_| wrong) {
-                    counts.failing.push(name);
+            (wrong, is_skipped) = (false, false);
+        };
+        match event {
+            Event::Eof => break,
+            Event::End(tag) if tag.name().0 == "testcase" => close_case(),
+            Event::Start(tag) => match tag.name().0 {
+                "testsuite" => {
+                    suites += 1;
+                    let figure = |name: &str| attribute(&tag, name).parse::<u64>().unwrap_or(0);
+                    let (failed, errors, skipped) = (figure("failures"), figure("errors"), figure("skipped"));
+                    counts.failed += failed;
+                    counts.errors += errors;
+                    counts.skipped += skipped;
+                    counts.passed += figure("tests").saturating_sub(failed + errors + skipped);
                 }
-                wrong = false;
-                if let Some(name) = open.take() {
-                    counts.note(&name, !is_skipped);
-                }
-                is_skipped = false;
-                if !tag.closing {
-                    let class = tag.attribute("classname").unwrap_or_default();
-                    let name = tag.attribute("name").unwrap_or_default();
-                    // A file that could not be loaded is not a test.
+                "testcase" => {
+                    close_case();
+                    let (class, name) = (attribute(&tag, "classname"), attribute(&tag, "name"));
                     let function = name.split_once('[').map_or(name.as_str(), |(function, _)| function);
-                    let function = Some(format!("{class}.{function}")).filter(|_| !class.is_empty());
-                    if tag.empty {
-                        function.iter().for_each(|name| counts.note(name, true));
-                    } else {
-                        open = function;
-                        case = Some(node_id(&class, &name, root));
-                    }
+                    // A file that could not be loaded is not a test.
+                    open = Some(format!("{class}.{function}")).filter(|_| !class.is_empty());
+                    case = Some(node_id(&class, &name, root));
                 }
-            }
-            "failure" | "error" if !tag.closing => wrong = true,
-            "skipped" if !tag.closing => is_skipped = true,
+                "failure" | "error" => wrong = true,
+                "skipped" => is_skipped = true,
+                _ => {}
+            },
             _ => {}
         }
     }
     (suites > 0).then_some(counts)
+}
+
+/// The value of an attribute; empty when it is missing or malformed.
+fn attribute(tag: &BytesStart<'_>, name: &str) -> String {
+    let found = tag.try_get_attribute(name).ok().flatten();
+    let value =
+        found.and_then(|found| Some(found.normalized_value(XmlVersion::Implicit1_0).ok()?.into_owned()));
+    value.unwrap_or_default()
 }
 
 /// `tests.test_a.TestX` and `test_m[1]` as `tests/test_a.py::TestX::test_m[1]`.
@@ -70,107 +83,6 @@ fn node_id(class: &str, name: &str, root: &Path) -> String {
         }
     }
     [dotted].into_iter().chain(own).collect::<Vec<_>>().join("::")
-}
-
-struct Tag<'a> {
-    name: &'a str,
-    closing: bool,
-    empty: bool,
-    attributes: &'a str,
-}
-
-impl Tag<'_> {
-    /// The value of an attribute, with entities read.
-    fn attribute(&self, name: &str) -> Option<String> {
-        let mut rest = self.attributes;
-        loop {
-            rest = rest.trim_start();
-            let (key, after) = rest.split_once('=')?;
-            let after = after.trim_start();
-            let quote = after.chars().next().filter(|c| *c == '"' || *c == '\'')?;
-            let (value, further) = after.strip_prefix(quote)?.split_once(quote)?;
-            if key.trim() == name {
-                return Some(unescaped(value));
-            }
-            rest = further;
-        }
-    }
-}
-
-/// The tags of a document, in order; comments, declarations and character data are no tags.
-fn tags(text: &str) -> impl Iterator<Item = Tag<'_>> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        loop {
-            rest = rest.split_once('<')?.1;
-            for (start, end) in [("![CDATA[", "]]>"), ("!--", "-->"), ("?", "?>"), ("!", ">")] {
-                if rest.starts_with(start) {
-                    rest = rest.split_once(end)?.1;
-                    break;
-                }
-            }
-            let first = rest.chars().next()?;
-            if !first.is_ascii_alphabetic() && first != '/' {
-                continue;
-            }
-            // A greater-than sign may stand in a quoted value.
-            let mut quote = None;
-            let end = rest.find(|c| match (quote, c) {
-                (None, '>') => true,
-                (None, '"' | '\'') => {
-                    quote = Some(c);
-                    false
-                }
-                (Some(open), _) if open == c => {
-                    quote = None;
-                    false
-                }
-                _ => false,
-            })?;
-            let (inside, after) = rest.split_at_checked(end)?;
-            rest = after;
-            let closing = inside.starts_with('/');
-            let inside = inside.trim_start_matches('/');
-            let empty = inside.ends_with('/');
-            let inside = inside.trim_end_matches('/');
-            let (name, attributes) = inside.split_once(|c: char| c.is_whitespace()).unwrap_or((inside, ""));
-            return Some(Tag { name, closing, empty, attributes });
-        }
-    })
-}
-
-/// The five entities and characters by their number.
-fn unescaped(text: &str) -> String {
-    let mut plain = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('&') {
-        plain.push_str(before);
-        let Some((entity, further)) = after.split_once(';').filter(|(entity, _)| entity.len() < 12) else {
-            plain.push('&');
-            rest = after;
-            continue;
-        };
-        let number = |digits: &str, radix| u32::from_str_radix(digits, radix).ok().and_then(char::from_u32);
-        let found = match entity {
-            "lt" => Some('<'),
-            "gt" => Some('>'),
-            "amp" => Some('&'),
-            "quot" => Some('"'),
-            "apos" => Some('\''),
-            _ => match entity.strip_prefix('#') {
-                Some(hex) if hex.starts_with(['x', 'X']) => number(hex.trim_start_matches(['x', 'X']), 16),
-                Some(digits) => number(digits, 10),
-                None => None,
-            },
-        };
-        match found {
-            Some(character) => plain.push(character),
-            None => plain.push_str(&format!("&{entity};")),
-        }
-        rest = further;
-    }
-    plain.push_str(rest);
-    plain
 }
 
 #[cfg(test)]

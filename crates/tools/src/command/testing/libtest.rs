@@ -1,11 +1,11 @@
-//! What Rust's test programs print, one section a program: `running 3 tests`, a line for each, a closing line.
+//! Parser of the output of Rust's test programs, one section per program: `running 3 tests`, a line for each, a closing line.
 //!
-//! A failing test's output is printed between these, and may look like them. So a section is closed only by figures that
-//! add up to its number of tests, and that agree with the lines seen.
+//! A failing test's output is printed between these, and may look like them. So a section is closed only by counts that
+//! add up to its number of tests and agree with the lines before.
 
-use super::Counts;
+use super::counts::Counts;
 
-/// Behind the name of a test that must panic.
+/// Suffix of the name of a test that must panic.
 pub(super) const SHOULD_PANIC: &str = " - should panic";
 
 #[derive(Debug)]
@@ -23,7 +23,7 @@ enum Status {
     Skipped,
 }
 
-/// Reads the output of one or several test programs; `None` when there is none of that kind.
+/// Counts the tests in the output of one or several test programs; `None` when it is of another kind.
 pub(super) fn read(text: &str) -> Option<Counts> {
     let mut counts = Counts::default();
     let mut open: Option<Section> = None;
@@ -99,7 +99,7 @@ fn one(line: &str) -> Option<(&str, Status)> {
         "ignored" => Status::Skipped,
         _ => return None,
     };
-    // With ` - should panic` it is another test: what it says is turned round.
+    // With ` - should panic` it is another test, since its result is inverted.
     Some((name, status))
 }
 

@@ -1,16 +1,9 @@
-//! The closing words of many test runners, for commands that write no report.
+//! Parser of the final lines of many test runners, for commands that write no report.
 
-use super::{Counts, libtest, tap};
-use regex::Regex;
+use super::counts::Counts;
+use super::{libtest, tap};
+use crate::pattern::{Pattern, pattern};
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
-
-/// Compiled once; a pattern that does not compile finds nothing, and a test sees to it that they do.
-macro_rules! pattern {
-    ($name:ident, $text:expr) => {
-        static $name: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new($text).ok());
-    };
-}
 
 pattern!(COLOURS, r"\x1b\[[0-9;]*[A-Za-z]");
 pattern!(
@@ -31,12 +24,12 @@ pattern!(MOCHA_NAME, r"(?m)^  \d+\) (.+)$");
 pattern!(GO, r"(?m)^ *--- (PASS|FAIL|SKIP): (\S+) \([0-9.]+s\)$");
 pattern!(GO_PACKAGE, r"(?m)^(?:ok|FAIL) *\t\S+");
 pattern!(TAP_PLAN, r"(?m)^1\.\.\d+");
-// Words for: no test was executed, although all is well.
+// Success without an executed test.
 pattern!(
     NONE,
     r"(?mi)^(?:no tests? (?:files )?found, exiting with code 0|no tests were found!!!|no tests executed!|0 examples, 0 failures\b|(?:\[info\] )?no tests to run\.|no test is available in .+|no test matches the given testcase filter.*|(?:ok|\?) *\t\S+\t.*\[no (?:test files|tests to run)\]|make(?:\[\d+\])?: (?:'test[\w-]*' is up to date|nothing to be done for '(?:all-)?test[\w-]*')\.)$"
 );
-// A package of go, a module of maven, or anything else that did execute some.
+// A package of go, a module of maven, or another runner that did execute tests.
 pattern!(
     SOME,
     r"(?mi)^(?:ok *\t\S+\t(?:[0-9.]+s|\(cached\))(?:\tcoverage: .*)?$|.*\btests run: [1-9]|.*\b[1-9][0-9]* (?:tests? |examples?|passed|passing|ok\b))"
@@ -44,10 +37,10 @@ pattern!(
 pattern!(NUMBERS, r"(\d+) ([a-z]+)");
 pattern!(SETTINGS, r"([a-z ]+)=(\d+)");
 
-/// The figures in what a command printed, if they are in a form that is known. Several runs of the same kind add up.
+/// The counts in the output of a command, if its format is known. Several runs of the same kind add up.
 ///
-/// Where the exit code says that all is well (`fine`), what any other kind of runner says of failures stands as well: of
-/// `first; second` the shell keeps only the last code.
+/// Where the exit code is 0 (`fine`), failures of any other kind of runner count as well: of `first; second` the shell
+/// keeps only the last code.
 pub(super) fn read(stdout: &str, stderr: &str, fine: bool) -> Option<Counts> {
     let (stdout, stderr) = (plain(stdout), plain(stderr));
     let both = format!("{stdout}\n{stderr}");
@@ -72,7 +65,7 @@ pub(super) fn read(stdout: &str, stderr: &str, fine: bool) -> Option<Counts> {
     Some(counts)
 }
 
-/// Does a runner say in so many words that there was nothing to execute?
+/// Whether a runner prints explicitly that there was nothing to execute.
 pub(super) fn says_none(stdout: &str, stderr: &str) -> bool {
     let both = format!("{}\n{}", plain(stdout), plain(stderr));
     let is_match = |pattern: &Pattern| pattern.as_ref().is_some_and(|pattern| pattern.is_match(&both));
@@ -87,8 +80,6 @@ fn plain(text: &str) -> String {
     };
     if text.contains("\r\n") { text.replace("\r\n", "\n") } else { text }
 }
-
-type Pattern = LazyLock<Option<Regex>>;
 
 /// The distinct names that a pattern finds.
 fn names(text: &str, pattern: &Pattern) -> Vec<String> {
@@ -126,7 +117,7 @@ fn numbered(text: &str, pattern: &Pattern, of_names: &Pattern) -> Option<Counts>
     Some(counts)
 }
 
-/// A number that a run could have; a larger one is none.
+/// A plausible number of tests; `None` for a larger one.
 fn number(digits: Option<regex::Match<'_>>) -> Option<u64> {
     digits?.as_str().parse::<u32>().ok().map(u64::from)
 }
@@ -173,7 +164,7 @@ fn mocha(text: &str) -> Option<Counts> {
     any.then_some(counts)
 }
 
-/// With figures at its end or without. The figures are those of the last run; a failure of one before it stands.
+/// TAP with or without counts at its end. The counts are those of the last run; failures of earlier ones are added.
 fn all_tap(text: &str) -> Option<Counts> {
     let Some(mut counts) = tap::read(text) else { return plain_tap(text) };
     let wrong = counts.failing.len() as u64;
@@ -181,7 +172,7 @@ fn all_tap(text: &str) -> Option<Counts> {
     Some(counts)
 }
 
-/// `go test -v`; without `-v` only packages are named, and how many tests they have is not known.
+/// `go test -v`; without `-v` only packages are named, and the number of tests is unknown.
 fn go(text: &str) -> Option<Counts> {
     if !GO_PACKAGE.as_ref()?.is_match(text) {
         return None;
@@ -212,9 +203,9 @@ fn plain_tap(text: &str) -> Option<Counts> {
         if let Some(name) = tap::not_ok(line) {
             counts.failed += 1;
             counts.failing.push(name.to_string());
-        } else if line.starts_with("not ok") || (line.starts_with("ok ") && tap::is_excused(line)) {
+        } else if line.starts_with(tap::FAILED) || (line.starts_with(tap::PASSED) && tap::is_excused(line)) {
             counts.skipped += 1;
-        } else if line == "ok" || line.starts_with("ok ") {
+        } else if line == tap::PASSED.trim_end() || line.starts_with(tap::PASSED) {
             counts.passed += 1;
         }
     }
@@ -290,7 +281,7 @@ mod tests {
             (1, 1, 0, 0),
             &["a"],
         );
-        // One kind after another: the first has the figures, failures count whoever has them.
+        // One kind after another: the first has the counts, failures of every kind are added.
         let mixed = "running 1 test\ntest a ... ok\n\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered \
             out\nFAILED t/a.py::b\n1 failed, 2 passed in 0.1s\n";
         check(mixed, (1, 1, 0, 0), &["t/a.py::b"]);

@@ -1,14 +1,23 @@
-//! Reports in the Test Anything Protocol, as node writes them: indented subtests, and figures at the end.
+//! Parser of the Test Anything Protocol, as node writes it: indented subtests, and counts at the end.
 
-use super::Counts;
+use super::counts::Counts;
 
-/// Reads a report of node; `None` when it has no figures at its end.
+/// Begins the line of a passed test.
+pub(super) const PASSED: &str = "ok ";
+/// Begins the line of a failed test.
+pub(super) const FAILED: &str = "not ok";
+const COMMENT: &str = "# ";
+const SUBTEST: &str = "# Subtest: ";
+/// Marks a test that failed only because of its subtests.
+const SUBTESTS_FAILED: &str = "failureType: 'subtestsFailed'";
+
+/// Parses a report of node; `None` when it has no counts at its end.
 pub(super) fn read(text: &str) -> Option<Counts> {
     let figure = |name: &str| {
-        // The figures are the last comments; what tests print stands before them.
-        let lines = text.lines().rev().take_while(|line| line.starts_with("# ") || line.is_empty());
-        let mut found =
-            lines.filter_map(|line| line.strip_prefix("# ")?.strip_prefix(name)?.trim().parse::<u64>().ok());
+        // The counts are the last comments; the output of tests comes before them.
+        let lines = text.lines().rev().take_while(|line| line.starts_with(COMMENT) || line.is_empty());
+        let mut found = lines
+            .filter_map(|line| line.strip_prefix(COMMENT)?.strip_prefix(name)?.trim().parse::<u64>().ok());
         found.next()
     };
     figure("tests ")?;
@@ -22,42 +31,67 @@ pub(super) fn read(text: &str) -> Option<Counts> {
     })
 }
 
-/// The names of tests with those around them, executed and not.
+/// The open subtests around a line, outermost first, with their indentation.
+#[derive(Default)]
+struct Subtests(Vec<(usize, String)>);
+
+impl Subtests {
+    /// Opens the subtest that a line begins; returns whether it begins one.
+    fn open(&mut self, line: &str) -> bool {
+        let trimmed = line.trim_start();
+        let Some(name) = trimmed.strip_prefix(SUBTEST) else { return false };
+        let depth = line.len() - trimmed.len();
+        self.0.retain(|(other, _)| *other < depth);
+        self.0.push((depth, plain(name)));
+        true
+    }
+
+    /// The path of the test that a line ends.
+    fn path(&mut self, line: &str, name: &str) -> String {
+        let depth = line.len() - line.trim_start().len();
+        self.0.retain(|(other, _)| *other < depth);
+        let names = self.0.iter().map(|(_, name)| name.clone()).chain([plain(name)]);
+        names.collect::<Vec<_>>().join(" > ")
+    }
+}
+
+/// The name after `ok 3 - ` or `not ok 3 - `.
+fn name_of(rest: &str) -> &str {
+    let name = rest.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
+    name.strip_prefix("- ").unwrap_or(name).trim()
+}
+
+/// The paths of tests, executed and skipped.
 pub(super) fn named(text: &str) -> Counts {
-    let mut around: Vec<(usize, String)> = Vec::new();
+    let mut subtests = Subtests::default();
     let mut counts = Counts::default();
     for line in text.lines() {
         let trimmed = line.trim_start();
-        let depth = line.len() - trimmed.len();
-        if let Some(name) = trimmed.strip_prefix("# Subtest: ") {
-            around.retain(|(other, _)| *other < depth);
-            around.push((depth, plain(name)));
-        } else if let Some(name) = trimmed.strip_prefix("not ok ").or(trimmed.strip_prefix("ok ")) {
-            let name = name.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
-            let name = name.strip_prefix("- ").unwrap_or(name).trim();
-            let is_executed = !is_excused(name);
+        let failed = trimmed.strip_prefix(FAILED).filter(|rest| rest.starts_with(' '));
+        if subtests.open(line) {
+        } else if let Some(rest) = failed.or(trimmed.strip_prefix(PASSED)) {
+            let name = name_of(rest);
             let own = name.split(" # ").next().unwrap_or_default();
-            around.retain(|(other, _)| *other < depth);
-            let path = around.iter().map(|(_, name)| name.clone()).chain([plain(own)]);
-            counts.note(&path.collect::<Vec<_>>().join(" > "), is_executed);
+            counts.note(&subtests.path(line, own), !is_excused(name));
         }
     }
     counts
 }
 
-/// Files that node itself counts as a test that passed, because they ended well and reported no test of their own: helpers,
+/// Files that node itself counts as a passed test, because they exited with 0 and reported no test of their own: helpers,
 /// and files that ended the process before their tests were done. `is_file` knows the names of files.
 pub(super) fn files(text: &str, is_file: impl Fn(&str) -> bool) -> Vec<String> {
     let mut files = Vec::new();
-    // The outermost test that was begun, unless there are others inside.
+    // The last outermost test that was begun, unless it has subtests.
     let mut begun: Option<&str> = None;
     for line in text.lines() {
         let trimmed = line.trim_start();
         let outermost = trimmed.len() == line.len();
-        if let Some(name) = trimmed.strip_prefix("# Subtest: ") {
+        let failed = line.strip_prefix(FAILED).is_some_and(|rest| rest.starts_with(' '));
+        if let Some(name) = trimmed.strip_prefix(SUBTEST) {
             begun = Some(name).filter(|_| outermost);
-        } else if outermost && (line.starts_with("ok ") || line.starts_with("not ok ")) {
-            let ended = line.strip_prefix("ok ").and_then(|rest| Some(rest.split_once(" - ")?.1));
+        } else if outermost && (line.starts_with(PASSED) || failed) {
+            let ended = line.strip_prefix(PASSED).and_then(|rest| Some(rest.split_once(" - ")?.1));
             let name = begun.take().filter(|name| ended == Some(*name)).map(plain);
             files.extend(name.filter(|name| is_file(name)));
         }
@@ -65,37 +99,30 @@ pub(super) fn files(text: &str, is_file: impl Fn(&str) -> bool) -> Vec<String> {
     files
 }
 
-/// The names of tests that failed by themselves, with the names of those around them.
+/// The paths of tests that failed by themselves.
 fn failing(text: &str) -> Vec<String> {
-    let mut around: Vec<(usize, String)> = Vec::new();
+    let mut subtests = Subtests::default();
     let mut failing: Vec<String> = Vec::new();
     for line in text.lines() {
         let trimmed = line.trim_start();
-        let depth = line.len() - trimmed.len();
-        if let Some(name) = trimmed.strip_prefix("# Subtest: ") {
-            around.retain(|(other, _)| *other < depth);
-            around.push((depth, plain(name)));
+        if subtests.open(line) {
         } else if let Some(name) = not_ok(trimmed) {
-            around.retain(|(other, _)| *other < depth);
-            let path = around.iter().map(|(_, name)| name.clone()).chain([plain(name)]);
-            failing.push(path.collect::<Vec<_>>().join(" > "));
-        } else if trimmed == "failureType: 'subtestsFailed'" {
-            // The one inside says what is wrong.
+            failing.push(subtests.path(line, name));
+        } else if trimmed == SUBTESTS_FAILED {
+            // The failing subtest is listed itself.
             failing.pop();
         }
     }
     failing
 }
 
-/// The name in `not ok 3 - name`, unless it is one that need not pass.
+/// The name in `not ok 3 - name`, unless a directive allows it to fail.
 pub(super) fn not_ok(line: &str) -> Option<&str> {
-    let name = line.strip_prefix("not ok")?;
-    let name = name.trim_start().trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
-    let name = name.strip_prefix("- ").unwrap_or(name).trim();
+    let name = name_of(line.strip_prefix(FAILED)?);
     (!is_excused(name)).then_some(name)
 }
 
-/// Does a directive say that the test need not pass?
+/// Whether a directive allows the test to fail.
 pub(super) fn is_excused(name: &str) -> bool {
     let directive = name.rsplit_once(" # ").map_or("", |(_, directive)| directive).to_ascii_uppercase();
     directive.starts_with("TODO") || directive.starts_with("SKIP")

@@ -1,10 +1,9 @@
-//! A page as text that can be read.
+//! Rendering a page as plain text.
 
-use super::tree::{Document, NodeId, ROOT};
+use super::tree::{BLOCKS, Document, NodeId, ROOT};
 use reqwest::Url;
 use std::collections::BTreeSet;
 
-/// How a page is written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     /// Text only.
@@ -13,54 +12,14 @@ pub(crate) enum Style {
     Links,
 }
 
-/// Elements whose content nobody reads.
+/// Elements whose content is not shown.
 const SILENT: [&str; 17] = [
     "script", "style", "template", "svg", "math", "head", "iframe", "canvas", "audio", "video", "object",
     "noembed", "noframes", "datalist", "select", "textarea", "map",
 ];
-/// Elements that stand in lines of their own.
-const LINES: [&str; 40] = [
-    "address",
-    "article",
-    "aside",
-    "blockquote",
-    "body",
-    "center",
-    "dd",
-    "details",
-    "dialog",
-    "dir",
-    "div",
-    "dl",
-    "dt",
-    "fieldset",
-    "figcaption",
-    "figure",
-    "footer",
-    "form",
-    "header",
-    "hgroup",
-    "html",
-    "legend",
-    "li",
-    "main",
-    "menu",
-    "nav",
-    "ol",
-    "option",
-    "pre",
-    "search",
-    "section",
-    "summary",
-    "table",
-    "tbody",
-    "tfoot",
-    "thead",
-    "tr",
-    "ul",
-    "xmp",
-    "caption",
-];
+/// Elements on lines of their own, besides the block elements.
+const LINES: [&str; 12] =
+    ["body", "dd", "dt", "html", "legend", "li", "option", "tbody", "tfoot", "thead", "tr", "caption"];
 /// Elements with an empty line around them.
 const PARAGRAPHS: [&str; 8] = ["p", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote"];
 
@@ -71,7 +30,6 @@ pub(crate) fn title(document: &Document) -> String {
     text.unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Is the element meant not to be seen?
 fn is_hidden(document: &Document, id: NodeId) -> bool {
     let style = document.attribute(id, "style").unwrap_or_default();
     let style: String = style.chars().filter(|c| !c.is_whitespace()).collect::<String>().to_ascii_lowercase();
@@ -98,7 +56,7 @@ fn own_base(document: &Document, base: &Url) -> Url {
     address.and_then(|address| base.join(address).ok()).unwrap_or_else(|| base.clone())
 }
 
-/// Goes through the tree without recursion: the depth is bounded, but the stack of a thread is small too.
+/// Walks the tree without recursion: the depth is bounded, but the stack of a thread is small too.
 fn write(document: &Document, top: NodeId, style: Style, base: &Url, page: &mut Page) {
     enum Step {
         Open(NodeId),
@@ -113,7 +71,7 @@ fn write(document: &Document, top: NodeId, style: Style, base: &Url, page: &mut 
                     continue;
                 }
                 let name = document.name(id).unwrap_or_default();
-                // What was asked for itself is shown, whatever it is.
+                // The selected element itself is always shown.
                 if id != top && (SILENT.contains(&name) || is_hidden(document, id)) {
                     continue;
                 }
@@ -135,12 +93,19 @@ fn write(document: &Document, top: NodeId, style: Style, base: &Url, page: &mut 
     }
 }
 
-fn open(document: &Document, id: NodeId, name: &str, page: &mut Page) {
+/// White space before and after an element.
+fn gap_around(name: &str) -> Gap {
     if PARAGRAPHS.contains(&name) {
-        page.gap(Gap::Paragraph);
-    } else if LINES.contains(&name) {
-        page.gap(Gap::Line);
+        Gap::Paragraph
+    } else if BLOCKS.contains(&name) || LINES.contains(&name) {
+        Gap::Line
+    } else {
+        Gap::None
     }
+}
+
+fn open(document: &Document, id: NodeId, name: &str, page: &mut Page) {
+    page.gap(gap_around(name));
     match name {
         "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
             let level = name.trim_start_matches('h').parse().unwrap_or(1);
@@ -172,11 +137,7 @@ fn close(name: &str, page: &mut Page) {
     if matches!(name, "pre" | "xmp") {
         page.keep = page.keep.saturating_sub(1);
     }
-    if PARAGRAPHS.contains(&name) {
-        page.gap(Gap::Paragraph);
-    } else if LINES.contains(&name) {
-        page.gap(Gap::Line);
-    }
+    page.gap(gap_around(name));
 }
 
 /// White space that is owed before the next text.
@@ -191,7 +152,7 @@ enum Gap {
 struct Page {
     lines: String,
     pending: Gap,
-    /// How many elements around keep their white space.
+    /// Number of open elements that keep their white space.
     keep: usize,
 }
 
@@ -242,7 +203,7 @@ impl Page {
     }
 }
 
-/// Where a link leads, if that is a page.
+/// The target of a link, if it is a page.
 fn address(document: &Document, id: NodeId, base: &Url) -> Option<Url> {
     let target = document.attribute(id, "href")?.trim();
     if target.is_empty() || target.starts_with('#') {
@@ -277,7 +238,7 @@ pub(crate) fn links(document: &Document, tops: &[NodeId], base: &Url, most: usiz
 }
 
 impl Document {
-    /// The part of a page that is worth reading: its main part where it says so, else everything.
+    /// The main part of a page where it names one, else the whole.
     pub(crate) fn main_part(&self) -> Vec<NodeId> {
         let named = |wanted: &str| {
             self.elements().find(|id| {
@@ -292,7 +253,6 @@ impl Document {
             .map_or_else(|| vec![ROOT], |id| vec![id])
     }
 
-    /// Everything.
     pub(crate) fn whole(&self) -> Vec<NodeId> {
         vec![ROOT]
     }

@@ -1,10 +1,33 @@
-//! CSS selectors, the part of them that people write: names, classes, ids, attributes, four combinators, commas, and
-//! `:first-child`, `:last-child`, `:nth-child(N)`.
+//! A subset of CSS selectors: names, classes, ids, attributes, four combinators, commas, and `:first-child`,
+//! `:last-child`, `:nth-child(N)`.
 
 use super::tree::{Document, NodeId};
 
-/// Steps of comparing that one search may take: a selector must not be able to ask for hours.
+/// Comparisons of one search, so that a hostile selector cannot take hours.
 const MAX_MATCH_STEPS: usize = 20_000_000;
+const MAX_SELECTOR_BYTES: usize = 500;
+const MAX_COMPOUNDS: usize = 12;
+
+/// Why a selector cannot be parsed or applied.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum SelectorError {
+    #[error("the selector is longer than {MAX_SELECTOR_BYTES} characters")]
+    TooLong,
+    #[error("the selector takes too long on this page; use a simpler one")]
+    TooSlow,
+    #[error("more than {MAX_COMPOUNDS} parts in a row")]
+    TooManyParts,
+    #[error("`{0}` cannot be parsed")]
+    Unexpected(String),
+    #[error("{0}")]
+    Missing(&'static str),
+    #[error("a name is missing before `{0}`")]
+    MissingName(char),
+    #[error(":nth-child takes a number from 1")]
+    NotAPosition,
+    #[error("`:{0}` is not known; :first-child, :last-child and :nth-child(N) are")]
+    UnknownPseudoClass(String),
+}
 
 /// How an attribute is compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,39 +65,39 @@ type Compound = Vec<Condition>;
 /// A selector.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Selector {
-    /// Alternatives; each is the last compound, and what must come before it, nearest first.
+    /// Alternatives; each is the last compound and those that must precede it, nearest first.
     alternatives: Vec<(Compound, Vec<(Relation, Compound)>)>,
 }
 
 impl Selector {
-    /// Understands a selector.
+    /// Parses a selector.
     ///
     /// # Errors
-    /// What cannot be understood.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        if text.len() > 500 {
-            return Err("the selector is longer than 500 characters".into());
+    /// Names the part that cannot be parsed.
+    pub(crate) fn parse(text: &str) -> Result<Self, SelectorError> {
+        if text.len() > MAX_SELECTOR_BYTES {
+            return Err(SelectorError::TooLong);
         }
-        let mut reader = SelectorParser { rest: text.trim() };
+        let mut parser = SelectorParser { rest: text.trim() };
         let mut alternatives = Vec::new();
         loop {
-            alternatives.push(reader.alternative()?);
-            reader.space();
-            if reader.rest.is_empty() {
+            alternatives.push(parser.alternative()?);
+            parser.space();
+            if parser.rest.is_empty() {
                 return Ok(Selector { alternatives });
             }
-            if !reader.take(',') {
-                return Err(format!("`{}` cannot be understood", reader.rest));
+            if !parser.take(',') {
+                return Err(parser.unexpected());
             }
-            reader.space();
+            parser.space();
         }
     }
 
-    /// The elements that it selects, in the order of the page.
+    /// The selected elements, in the order of the page.
     ///
     /// # Errors
-    /// When the page makes it too much work.
-    pub(crate) fn select(&self, document: &Document) -> Result<Vec<NodeId>, String> {
+    /// When it takes too many comparisons on this page.
+    pub(crate) fn select(&self, document: &Document) -> Result<Vec<NodeId>, SelectorError> {
         let mut steps = 0;
         let mut found = Vec::new();
         for id in document.elements() {
@@ -85,7 +108,7 @@ impl Selector {
                 }
             }
             if steps > MAX_MATCH_STEPS {
-                return Err("the selector takes too long on this page; use a simpler one".into());
+                return Err(SelectorError::TooSlow);
             }
         }
         Ok(found)
@@ -121,7 +144,7 @@ fn siblings(document: &Document, id: NodeId) -> Vec<NodeId> {
     all.iter().copied().filter(|sibling| document.name(*sibling).is_some()).collect()
 }
 
-/// Does something before the element satisfy the rest of the selector?
+/// Whether some element before this one satisfies the rest of the selector.
 fn leads(document: &Document, id: NodeId, before: &[(Relation, Compound)], steps: &mut usize) -> bool {
     let Some(((relation, compound), rest)) = before.split_first() else { return true };
     if *steps > MAX_MATCH_STEPS {
@@ -166,27 +189,30 @@ impl<'t> SelectorParser<'t> {
         }
     }
 
+    fn unexpected(&self) -> SelectorError {
+        SelectorError::Unexpected(self.rest.to_string())
+    }
+
     fn space(&mut self) -> bool {
         let before = self.rest.len();
         self.rest = self.rest.trim_start();
         self.rest.len() < before
     }
 
-    fn word(&mut self) -> Result<&'t str, String> {
+    fn word(&mut self) -> Result<&'t str, SelectorError> {
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_') || !c.is_ascii();
         let (word, rest) = self.rest.split_at(self.rest.find(|c| !is_part(c)).unwrap_or(self.rest.len()));
         if word.is_empty() {
             return Err(match self.rest.chars().next() {
-                Some(found) => format!("a name is missing before `{found}`"),
-                None => "a name is missing at the end".into(),
+                Some(found) => SelectorError::MissingName(found),
+                None => SelectorError::Missing("a name is missing at the end"),
             });
         }
         self.rest = rest;
         Ok(word)
     }
 
-    fn alternative(&mut self) -> Result<(Compound, Vec<(Relation, Compound)>), String> {
-        const MAX_COMPOUNDS: usize = 12;
+    fn alternative(&mut self) -> Result<(Compound, Vec<(Relation, Compound)>), SelectorError> {
         let mut last = self.compound()?;
         let mut before = Vec::new();
         loop {
@@ -197,7 +223,7 @@ impl<'t> SelectorParser<'t> {
                 Some('+') => Relation::Next,
                 Some('~') => Relation::Later,
                 Some(_) if spaced => Relation::Below,
-                Some(_) => return Err(format!("`{}` cannot be understood", self.rest)),
+                Some(_) => return Err(self.unexpected()),
             };
             if relation != Relation::Below {
                 let mut rest = self.rest.chars();
@@ -206,12 +232,12 @@ impl<'t> SelectorParser<'t> {
             }
             before.insert(0, (relation, std::mem::replace(&mut last, self.compound()?)));
             if before.len() > MAX_COMPOUNDS {
-                return Err(format!("more than {MAX_COMPOUNDS} parts in a row"));
+                return Err(SelectorError::TooManyParts);
             }
         }
     }
 
-    fn compound(&mut self) -> Result<Compound, String> {
+    fn compound(&mut self) -> Result<Compound, SelectorError> {
         let mut compound = Vec::new();
         let start = self.rest.len();
         if !self.take('*') && self.rest.starts_with(|c: char| c.is_alphabetic()) {
@@ -228,8 +254,8 @@ impl<'t> SelectorParser<'t> {
                 compound.push(self.place()?);
             } else if self.rest.len() == start {
                 return Err(match self.rest.is_empty() {
-                    true => "an element is missing at the end".into(),
-                    false => format!("`{}` cannot be understood", self.rest),
+                    true => SelectorError::Missing("an element is missing at the end"),
+                    false => self.unexpected(),
                 });
             } else {
                 return Ok(compound);
@@ -237,7 +263,7 @@ impl<'t> SelectorParser<'t> {
         }
     }
 
-    fn attribute(&mut self) -> Result<Condition, String> {
+    fn attribute(&mut self) -> Result<Condition, SelectorError> {
         self.space();
         let name = self.word()?.to_ascii_lowercase();
         self.space();
@@ -251,14 +277,18 @@ impl<'t> SelectorParser<'t> {
             Some('$') => Test::Ends,
             Some('*') => Test::Contains,
             Some('|') => Test::Language,
-            _ => return Err("after an attribute comes `]`, `=`, `~=`, `^=`, `$=`, `*=` or `|=`".into()),
+            _ => {
+                return Err(SelectorError::Missing(
+                    "after an attribute comes `]`, `=`, `~=`, `^=`, `$=`, `*=` or `|=`",
+                ));
+            }
         };
         if !self.take('=') {
             let mut rest = self.rest.chars();
             rest.next();
             self.rest = rest.as_str();
             if !self.take('=') {
-                return Err("an `=` is missing after the attribute".into());
+                return Err(SelectorError::Missing("an `=` is missing after the attribute"));
             }
         }
         self.space();
@@ -266,7 +296,8 @@ impl<'t> SelectorParser<'t> {
         let value = match quote {
             Some(quote) => {
                 self.take(quote);
-                let (value, rest) = self.rest.split_once(quote).ok_or("a quote is not closed")?;
+                let unclosed = SelectorError::Missing("a quote is not closed");
+                let (value, rest) = self.rest.split_once(quote).ok_or(unclosed)?;
                 self.rest = rest;
                 value
             }
@@ -274,22 +305,23 @@ impl<'t> SelectorParser<'t> {
         };
         self.space();
         if !self.take(']') {
-            return Err("a `]` is missing".into());
+            return Err(SelectorError::Missing("a `]` is missing"));
         }
         Ok(Condition::Attribute(name, make(value.to_string())))
     }
 
-    fn place(&mut self) -> Result<Condition, String> {
+    fn place(&mut self) -> Result<Condition, SelectorError> {
         match self.word()? {
             "first-child" => Ok(Condition::Place(1)),
             "last-child" => Ok(Condition::Place(0)),
             "nth-child" if self.take('(') => {
-                let (number, rest) = self.rest.split_once(')').ok_or("a `)` is missing")?;
+                let unclosed = SelectorError::Missing("a `)` is missing");
+                let (number, rest) = self.rest.split_once(')').ok_or(unclosed)?;
                 self.rest = rest;
                 let number = number.trim().parse::<usize>().ok().filter(|number| *number > 0);
-                number.map(Condition::Place).ok_or_else(|| ":nth-child takes a number from 1".into())
+                number.map(Condition::Place).ok_or(SelectorError::NotAPosition)
             }
-            other => Err(format!("`:{other}` is not known; :first-child, :last-child and :nth-child(N) are")),
+            other => Err(SelectorError::UnknownPseudoClass(other.to_string())),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A page as a tree, built in one pass with bounds.
+//! The tree of a page, built in one pass with bounds.
 
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
@@ -6,14 +6,13 @@ use html5ever::tokenizer::{BufferQueue, Tag, TagKind, Token, TokenSink, TokenSin
 use std::borrow::Cow;
 use std::cell::RefCell;
 
-/// Elements inside elements at most; what is deeper stands in the deepest that there is.
+/// Deeper elements become children of the deepest one.
 pub(super) const MAX_ELEMENT_DEPTH: usize = 256;
-/// Elements and texts at most; what comes after them is left out.
+/// Elements and texts; later ones are left out.
 const MAX_NODES: usize = 300_000;
 
-/// Attributes of one element at most.
 const MAX_ATTRIBUTES: usize = 200;
-/// Words of one tag at most, those inside quotes among them; a longer tag is left out.
+/// Words of one tag, including those inside quotes; a longer tag is left out.
 const MAX_TAG_WORDS: usize = 2_000;
 
 /// Elements without an end.
@@ -21,8 +20,8 @@ const VOID: [&str; 14] = [
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track",
     "wbr",
 ];
-/// Elements that end an open paragraph.
-const BLOCKS: [&str; 36] = [
+/// Block elements: they are on lines of their own, and end an open paragraph.
+pub(super) const BLOCKS: [&str; 28] = [
     "address",
     "article",
     "aside",
@@ -38,20 +37,12 @@ const BLOCKS: [&str; 36] = [
     "figure",
     "footer",
     "form",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
     "header",
     "hgroup",
-    "hr",
     "main",
     "menu",
     "nav",
     "ol",
-    "p",
     "pre",
     "search",
     "section",
@@ -60,25 +51,22 @@ const BLOCKS: [&str; 36] = [
     "ul",
     "xmp",
 ];
+/// Further elements that end an open paragraph.
+const PARAGRAPH_ENDS: [&str; 8] = ["h1", "h2", "h3", "h4", "h5", "h6", "hr", "p"];
 
-/// A node, by its place in the document.
+/// A node, by its index in the document.
 pub(crate) type NodeId = usize;
 
-/// An element or a text.
 #[derive(Debug)]
 pub(crate) enum Kind {
-    /// An element: its name in lower case, and its attributes.
+    /// An element: its name in lower case, and its attributes, also with names in lower case.
     Element {
-        /// The name.
         name: String,
-        /// Names in lower case, and values.
         attributes: Vec<(String, String)>,
     },
-    /// Text.
     Text(String),
 }
 
-/// One node.
 #[derive(Debug)]
 struct Node {
     kind: Kind,
@@ -86,7 +74,6 @@ struct Node {
     children: Vec<NodeId>,
 }
 
-/// A page.
 #[derive(Debug)]
 pub(crate) struct Document {
     nodes: Vec<Node>,
@@ -98,7 +85,6 @@ pub(crate) struct Document {
 pub(crate) const ROOT: NodeId = 0;
 
 impl Document {
-    /// Reads a page.
     pub(crate) fn parse(html: &str) -> Self {
         let root = Node {
             kind: Kind::Element { name: String::new(), attributes: Vec::new() },
@@ -109,7 +95,7 @@ impl Document {
         let tokenizer = Tokenizer::new(Sink(RefCell::new(builder)), Default::default());
         let input = BufferQueue::default();
         input.push_back(StrTendril::from_slice(&tame(html)));
-        // It pauses only where the sink asks for it, and ours does not.
+        // It pauses only where the sink asks for it, which this one does not.
         let _ = tokenizer.feed(&input);
         tokenizer.end();
         tokenizer.sink.0.into_inner().document
@@ -141,19 +127,17 @@ impl Document {
         }
     }
 
-    /// What it stands in.
     pub(crate) fn parent(&self, id: NodeId) -> Option<NodeId> {
         self.nodes.get(id)?.parent
     }
 
-    /// What stands in it.
     pub(crate) fn children(&self, id: NodeId) -> &[NodeId] {
         self.nodes.get(id).map_or(&[], |node| node.children.as_slice())
     }
 
     /// Every element in the order of the page.
     pub(crate) fn elements(&self) -> impl Iterator<Item = NodeId> {
-        // Nodes are numbered as they come.
+        // Nodes are numbered in document order.
         (1..self.nodes.len()).filter(|id| self.name(*id).is_some())
     }
 
@@ -200,7 +184,7 @@ fn tame(html: &str) -> Cow<'_, str> {
             }
             before = byte;
         }
-        // The tokenizer's idea of a quote may differ from this one: then the whole tag goes.
+        // The tokenizer may see quotes differently: then the whole tag is dropped.
         if words > MAX_TAG_WORDS {
             cut = Some(at);
             end += 1;
@@ -259,22 +243,22 @@ impl Builder {
         }
     }
 
-    /// Ends the innermost open element of these names, unless one of the walls stands before it.
-    fn close(&mut self, names: &[&str], walls: &[&str]) {
+    /// Closes the innermost open element of these names, unless a boundary is found first.
+    fn close(&mut self, names: &[&str], boundaries: &[&str]) {
         for place in (1..self.open.len()).rev() {
             let name = self.name_at(place);
             if names.contains(&name) {
                 self.open.truncate(place);
                 return;
             }
-            if walls.contains(&name) {
+            if boundaries.contains(&name) {
                 return;
             }
         }
     }
 
-    /// Ends what the beginning of this element ends.
-    fn make_room(&mut self, name: &str) {
+    /// Closes the elements that this start tag closes implicitly.
+    fn close_implicitly(&mut self, name: &str) {
         match name {
             "li" => self.close(&["li"], &["ul", "ol", "menu", "table"]),
             "dt" | "dd" => self.close(&["dt", "dd"], &["dl", "table"]),
@@ -284,7 +268,7 @@ impl Builder {
             "option" | "optgroup" => self.close(&["option"], &["select", "datalist"]),
             "a" => self.close(&["a"], &["td", "th", "table"]),
             "body" => self.close(&["head"], &[]),
-            _ if BLOCKS.contains(&name) => {
+            _ if BLOCKS.contains(&name) || PARAGRAPH_ENDS.contains(&name) => {
                 self.close(&["p"], &["button", "td", "th", "table", "li", "div", "section", "article"]);
             }
             _ => {}
@@ -293,7 +277,7 @@ impl Builder {
 
     fn start(&mut self, tag: Tag) -> TokenSinkResult<()> {
         let name = tag.name.to_string();
-        self.make_room(&name);
+        self.close_implicitly(&name);
         let attributes = tag
             .attrs
             .into_iter()
@@ -306,7 +290,7 @@ impl Builder {
             "plaintext" => TokenSinkResult::Plaintext,
             _ => TokenSinkResult::Continue,
         };
-        // In drawings, as in XML, an element can end itself.
+        // In SVG and MathML, as in XML, a tag can be self-closing.
         let ends = VOID.contains(&name.as_str())
             || (tag.self_closing
                 && (1..self.open.len()).any(|at| matches!(self.name_at(at), "svg" | "math")));

@@ -1,6 +1,6 @@
 //! The GitHub tools, against an interface and a git server on this machine.
 
-use super::house;
+use super::fixture;
 use super::server::{Reply, Server, answer, page, redirect};
 use serde_json::json;
 use std::io::Write;
@@ -104,8 +104,8 @@ async fn serve(origin: &Origin) -> Server {
     Server::with_bodies("127.0.0.1:0", move |path, head, body| git(&root, path, head, body)).await
 }
 
-fn clones(house: &crate::support::House) -> PathBuf {
-    house.root.join(".marvin/tools_cache/github")
+fn clones(fixture: &crate::support::Fixture) -> PathBuf {
+    fixture.root.join(".marvin/tools_cache/github")
 }
 
 fn names(directory: &Path) -> Vec<String> {
@@ -117,34 +117,34 @@ fn names(directory: &Path) -> Vec<String> {
 async fn a_repository_is_cloned_and_searched() {
     let origin = Origin::new();
     let server = serve(&origin).await;
-    let house = house(&[("MARVIN_GITHUB_CLONE_URL", &server.url(""))]);
-    let text = house.bad("github_grep", json!({"repo": "owner/one", "pattern": "needle"})).await;
+    let fixture = fixture(&[("MARVIN_GITHUB_CLONE_URL", &server.url(""))]);
+    let text = fixture.bad("github_grep", json!({"repo": "owner/one", "pattern": "needle"})).await;
     assert!(text.contains("github_clone"), "{text}");
-    let called = house.call("github_clone", json!({"repo": "owner/one"})).await;
+    let called = fixture.call("github_clone", json!({"repo": "owner/one"})).await;
     assert!(called.result.ok, "{}", called.result.for_model());
     assert_eq!((called.verdict.rule.as_str(), called.result.source), ("network.listed", "web"));
     assert_eq!(called.result.data["path"], ".marvin/tools_cache/github/owner/one");
     assert_eq!(called.result.data["already"], false);
     assert_eq!(called.result.data["commit"].as_str().map(str::len), Some(40));
-    let clone = clones(&house).join("owner/one");
-    // A link of the repository is a plain file, its submodules are not fetched, and there are no hooks and no history.
+    let clone = clones(&fixture).join("owner/one");
+    // A link of the repository is a plain file, its submodules are not fetched, and it has neither hooks nor history.
     assert!(clone.join("link").symlink_metadata().unwrap().is_file());
     assert_eq!(std::fs::read_to_string(clone.join("link")).unwrap(), "/etc/passwd");
     assert!(!clone.join(".git/hooks").exists() && clone.join(".git/shallow").exists());
-    assert_eq!(names(&clones(&house).join("owner")), ["one"]);
+    assert_eq!(names(&clones(&fixture).join("owner")), ["one"]);
 
-    let text = house.good("github_grep", json!({"repo": "owner/one", "pattern": "NEEDLE"})).await;
+    let text = fixture.good("github_grep", json!({"repo": "owner/one", "pattern": "NEEDLE"})).await;
     assert!(text.contains("src/main.rs") && text.contains("README.md"), "{text}");
-    let text = house
+    let text = fixture
         .good("github_grep", json!({"repo": "owner/one", "pattern": "needle", "glob_filter": "*.rs"}))
         .await;
     assert!(text.contains("src/main.rs") && !text.contains("README.md"), "{text}");
     let before = server.hits();
-    let called = house.call("github_clone", json!({"repo": "owner/one"})).await;
+    let called = fixture.call("github_clone", json!({"repo": "owner/one"})).await;
     assert_eq!((called.result.data["already"].as_bool(), server.hits()), (Some(true), before));
-    let called = house.call("github_clone", json!({"repo": "owner/two", "shallow": false})).await;
-    assert!(called.result.ok && !clones(&house).join("owner/two/.git/shallow").exists());
-    house.good("github_grep", json!({"repo": "owner/two", "pattern": "needle"})).await;
+    let called = fixture.call("github_clone", json!({"repo": "owner/two", "shallow": false})).await;
+    assert!(called.result.ok && !clones(&fixture).join("owner/two/.git/shallow").exists());
+    fixture.good("github_grep", json!({"repo": "owner/two", "pattern": "needle"})).await;
 }
 
 #[tokio::test]
@@ -180,22 +180,22 @@ async fn a_clone_that_fails_leaves_nothing() {
         ),
     ] {
         let pairs: Vec<(&str, &str)> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
-        let house = house(&pairs);
-        let text = house.bad("github_clone", json!({"repo": "owner/one"})).await;
+        let fixture = fixture(&pairs);
+        let text = fixture.bad("github_clone", json!({"repo": "owner/one"})).await;
         assert!(text.contains(expected), "{expected}: {text}");
-        assert!(names(&clones(&house).join("owner")).is_empty(), "{expected}");
+        assert!(names(&clones(&fixture).join("owner")).is_empty(), "{expected}");
     }
     assert_eq!(secret.hits(), 0);
     // Cancelled.
-    let house = house(&[("MARVIN_GITHUB_CLONE_URL", &silent.url(""))]);
-    let cancel = house.context.cancel.clone();
+    let fixture = fixture(&[("MARVIN_GITHUB_CLONE_URL", &silent.url(""))]);
+    let cancel = fixture.context.cancel.clone();
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_millis(300)).await;
         cancel.cancel();
     });
-    let text = house.bad("github_clone", json!({"repo": "owner/one"})).await;
+    let text = fixture.bad("github_clone", json!({"repo": "owner/one"})).await;
     assert!(text.contains("cancelled"), "{text}");
-    assert!(names(&clones(&house).join("owner")).is_empty());
+    assert!(names(&clones(&fixture).join("owner")).is_empty());
 }
 
 #[tokio::test]
@@ -205,13 +205,13 @@ async fn no_link_leads_a_clone_elsewhere() {
     for place in
         [".marvin", ".marvin/tools_cache", ".marvin/tools_cache/github", ".marvin/tools_cache/github/owner"]
     {
-        let house = house(&[("MARVIN_GITHUB_CLONE_URL", &server.url(""))]);
-        let outside = house.home.join("outside");
+        let fixture = fixture(&[("MARVIN_GITHUB_CLONE_URL", &server.url(""))]);
+        let outside = fixture.home.join("outside");
         std::fs::create_dir_all(&outside).unwrap();
-        let link = house.root.join(place);
+        let link = fixture.root.join(place);
         std::fs::create_dir_all(link.parent().unwrap()).unwrap();
         symlink(&outside, &link).unwrap();
-        house.bad("github_clone", json!({"repo": "owner/one"})).await;
+        fixture.bad("github_clone", json!({"repo": "owner/one"})).await;
         assert!(names(&outside).is_empty(), "{place}");
     }
 }
@@ -245,16 +245,16 @@ async fn the_interface_is_searched_and_read_with_the_token() {
         _ => page("404 Not Found", "application/json", r#"{"message": "Not Found"}"#),
     })
     .await;
-    let house = house(&[("MARVIN_GITHUB_API_URL", &server.url("/v3/")), ("GH_TOKEN", TOKEN)]);
-    let text = house.good("github_search", json!({"query": "b language:rust"})).await;
+    let fixture = fixture(&[("MARVIN_GITHUB_API_URL", &server.url("/v3/")), ("GH_TOKEN", TOKEN)]);
+    let text = fixture.good("github_search", json!({"query": "b language:rust"})).await;
     assert!(
         text.contains("41 repositories found") && text.contains("a/b") && text.contains("7 stars"),
         "{text}"
     );
     assert!(server.heads()[0].starts_with("GET /v3/search/repositories?q=b+language%3Arust&per_page=10 "));
-    let text = house.bad("github_search", json!({"query": "x", "search_type": "code"})).await;
+    let text = fixture.bad("github_search", json!({"query": "x", "search_type": "code"})).await;
     assert!(text.contains("rate limit exceeded") && text.contains("github.token"), "{text}");
-    let read = async |arguments| house.call("github_read_file", arguments).await.result;
+    let read = async |arguments| fixture.call("github_read_file", arguments).await.result;
     let file = read(json!({"repo": "a/b", "path": "src/l ib.rs"})).await;
     assert_eq!(
         (file.data["content"].as_str(), file.data["lines"].as_u64()),
@@ -273,7 +273,7 @@ async fn the_interface_is_searched_and_read_with_the_token() {
     assert!(!read(json!({"repo": "a/away", "path": "x"})).await.ok);
     assert_eq!(other.hits(), 0);
     // Nor where a redirect to another place is agreed on.
-    let open = super::house(&[
+    let open = super::fixture(&[
         ("MARVIN_GITHUB_API_URL", &server.url("/v3/")),
         ("GH_TOKEN", TOKEN),
         ("MARVIN_WEB_ORG_ALLOWLIST", "127.0.0.1"),

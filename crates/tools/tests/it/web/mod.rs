@@ -7,16 +7,16 @@ pub(crate) mod server;
 mod ssrf;
 mod turbotime;
 
-use crate::support::House;
+use crate::support::Fixture;
 use marvin_gate::Access;
 use marvin_tools::Mode;
 
-/// A house with settings.
-pub(crate) fn house(variables: &[(&str, &str)]) -> House {
-    House::with(Mode::Coding, &Access::Full, variables)
+/// A fixture with settings.
+pub(crate) fn fixture(variables: &[(&str, &str)]) -> Fixture {
+    Fixture::with(Mode::Coding, &Access::Full, variables)
 }
 
-/// A house with the operator's list and the run's.
-pub(crate) fn lists(org: &str, request: &str) -> House {
-    house(&[("MARVIN_WEB_ORG_ALLOWLIST", org), ("MARVIN_WEB_REQUEST_ALLOWLIST", request)])
+/// A fixture with the operator's list and the run's.
+pub(crate) fn lists(org: &str, request: &str) -> Fixture {
+    fixture(&[("MARVIN_WEB_ORG_ALLOWLIST", org), ("MARVIN_WEB_REQUEST_ALLOWLIST", request)])
 }

@@ -1,11 +1,11 @@
-//! Names that resolve to where nobody may go, and names that change their mind.
+//! Host names that resolve to forbidden addresses, and DNS rebinding.
 //!
 //! Each scene is played in namespaces of its own: a network that has only a loopback, with a public-looking address, a
 //! private one and the metadata service's on it, and a file system with its own `/etc/resolv.conf` that leads to the name
 //! server of the scene. The lookups are the system's own.
 
 use super::server::{Reply, Server, answer, page, redirect};
-use super::{house, lists};
+use super::{fixture, lists};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -98,7 +98,7 @@ impl Names {
         Names { asked, _task: AbortOnDropHandle::new(task) }
     }
 
-    /// How often somebody asked for the IPv4 addresses of a name.
+    /// Number of queries for the IPv4 addresses of a name.
     fn asked(&self, name: &str) -> usize {
         self.asked.lock().unwrap().get(&format!("{name} 1")).copied().unwrap_or(0)
     }
@@ -136,7 +136,7 @@ fn response(query: &[u8], end: usize, addresses: &[IpAddr]) -> Vec<u8> {
     bytes
 }
 
-/// Everything that nobody may reach, on every address that it could be reached by.
+/// Forbidden servers, one on every address that a request could reach.
 async fn secrets() -> Vec<Server> {
     let mut servers = Vec::new();
     for address in ["127.0.0.1:80", "10.0.0.5:80", "169.254.169.254:80", "[::1]:80"] {
@@ -172,9 +172,9 @@ fn every_address_of_a_name_counts() {
             _ => vec![],
         })
         .await;
-        let house = lists("*", "");
+        let fixture = lists("*", "");
         for host in ["good.example", "GOOD.example.", "www.good.example"] {
-            let text = house.good("web_fetch", json!({"url": format!("http://{host}/")})).await;
+            let text = fixture.good("web_fetch", json!({"url": format!("http://{host}/")})).await;
             assert!(text.contains("public words"), "{text}");
         }
         let head = public.heads()[1].to_ascii_lowercase();
@@ -194,14 +194,14 @@ fn every_address_of_a_name_counts() {
             "linklocal.example",
         ] {
             for tool in ["web_fetch", "scrape_page", "browse_web", "read_rss", "download_file"] {
-                let text = house.bad(tool, json!({"url": format!("http://{host}/")})).await;
+                let text = fixture.bad(tool, json!({"url": format!("http://{host}/")})).await;
                 assert!(text.contains("which no list of hosts names"), "{tool} {host}: {text}");
                 assert!(text.contains("web.org_allowlist"), "{tool} {host}: {text}");
             }
         }
         assert_eq!((public.hits(), hits(&closed)), (3, 0));
         assert_eq!(names.asked("mixed.example"), 5);
-        let text = house.bad("web_fetch", json!({"url": "http://unknown.example/"})).await;
+        let text = fixture.bad("web_fetch", json!({"url": "http://unknown.example/"})).await;
         assert!(text.contains("unknown.example cannot be resolved"), "{text}");
         // Named by the operator, by name and by address, it opens.
         for list in ["private.example, 10.0.0.0/8", "*, 10.0.0.5", "private.example, 10.0.0.5:80"] {
@@ -238,24 +238,24 @@ fn a_name_that_changes_its_mind_gains_nothing() {
             _ => vec![PUBLIC],
         })
         .await;
-        let house = lists("*", "");
+        let fixture = lists("*", "");
         // Looked up once: what was checked is what is connected to.
-        let text = house.good("web_fetch", json!({"url": "http://rebind.example/"})).await;
+        let text = fixture.good("web_fetch", json!({"url": "http://rebind.example/"})).await;
         assert!(text.contains("public words"), "{text}");
         assert_eq!(names.asked("rebind.example"), 1);
         // Every later request is a new question, with a new answer.
         for _ in 0..3 {
-            house.bad("web_fetch", json!({"url": "http://rebind.example/"})).await;
+            fixture.bad("web_fetch", json!({"url": "http://rebind.example/"})).await;
         }
         // A redirect to the same name asks again.
-        let text = house.bad("web_fetch", json!({"url": "http://again.example/back"})).await;
+        let text = fixture.bad("web_fetch", json!({"url": "http://again.example/back"})).await;
         assert!(text.contains("again.example is 127.0.0.1"), "{text}");
         assert_eq!(names.asked("again.example"), 2);
-        house.good("web_fetch", json!({"url": "http://first.example/other"})).await;
-        house.bad("web_fetch", json!({"url": "http://first.example/other"})).await;
+        fixture.good("web_fetch", json!({"url": "http://first.example/other"})).await;
+        fixture.bad("web_fetch", json!({"url": "http://first.example/other"})).await;
         let mut good = 0;
         for _ in 0..20 {
-            let called = house.call("web_fetch", json!({"url": "http://flip.example/"})).await;
+            let called = fixture.call("web_fetch", json!({"url": "http://flip.example/"})).await;
             assert!(!called.result.for_model().contains("THE SECRET"));
             good += usize::from(called.result.ok);
         }
@@ -271,10 +271,10 @@ fn an_allowed_name_does_not_open_its_neighbours() {
         let public =
             Server::on(&format!("{PUBLIC}:80"), |_, _| page("200 OK", "text/plain", "public words")).await;
         let names = Names::start(|_, _| vec![PUBLIC]).await;
-        let house = lists("allowed.example", "");
-        house.good("web_fetch", json!({"url": "http://a.b.allowed.example/"})).await;
+        let fixture = lists("allowed.example", "");
+        fixture.good("web_fetch", json!({"url": "http://a.b.allowed.example/"})).await;
         for host in ["evilallowed.example", "allowed.example.evil.test", "allowed-example.test", "example"] {
-            house.bad("web_fetch", json!({"url": format!("http://{host}/")})).await;
+            fixture.bad("web_fetch", json!({"url": format!("http://{host}/")})).await;
             assert_eq!(names.asked(host), 0, "{host} was even looked up");
         }
         assert_eq!((public.hits(), hits(&closed)), (1, 0));
@@ -312,8 +312,8 @@ fn headers_of_a_domain_are_sent_there_and_seen_nowhere() {
             r#"{{"127.0.0.1": {{"X-Wrong": "never"}}, "127.0.0.1:{}": {{"Authorization": "Bearer ${VALUE}"}}}}"#,
             echo.address.port()
         );
-        let house =
-            house(&[("MARVIN_WEB_ORG_ALLOWLIST", "127.0.0.1"), ("MARVIN_WEB_DOMAIN_SECRETS", &table)]);
+        let fixture =
+            fixture(&[("MARVIN_WEB_ORG_ALLOWLIST", "127.0.0.1"), ("MARVIN_WEB_DOMAIN_SECRETS", &table)]);
         let unseen = |text: &str, whence: &str| {
             for cut in 4..HIDDEN.len() {
                 let (start, end) = (HIDDEN.split_at(cut).0, HIDDEN.split_at(HIDDEN.len() - cut).1);
@@ -334,29 +334,29 @@ fn headers_of_a_domain_are_sent_there_and_seen_nowhere() {
             ("read_rss", "/"),
             ("download_file", "/kept"),
         ] {
-            let called = house.call(tool, json!({"url": echo.url(path)})).await;
+            let called = fixture.call(tool, json!({"url": echo.url(path)})).await;
             unseen(&format!("{:?} {:?}", called, called.result.for_model()), &format!("{tool} {path}"));
         }
-        unseen(&house.read("kept"), "the file");
-        assert!(house.read("kept").contains("**"));
+        unseen(&fixture.read("kept"), "the file");
+        assert!(fixture.read("kept").contains("**"));
         assert!(echo.heads().iter().all(|head| head.contains(&format!("Bearer {HIDDEN}"))));
         assert!(echo.heads().iter().all(|head| !head.contains("never")));
         // Cut in the middle of the value.
         for bytes in 100..200 {
-            let called = house.call("web_fetch", json!({"url": echo.url("/"), "max_bytes": bytes})).await;
+            let called = fixture.call("web_fetch", json!({"url": echo.url("/"), "max_bytes": bytes})).await;
             unseen(&called.result.for_model(), &bytes.to_string());
         }
         // To another place of the same machine goes what belongs there.
-        house.good("web_fetch", json!({"url": echo.url("/leave")})).await;
+        fixture.good("web_fetch", json!({"url": echo.url("/leave")})).await;
         let seen = other.heads().join("");
         assert!(!seen.contains(HIDDEN) && seen.to_lowercase().contains("x-wrong: never"), "{seen}");
-        let missing = super::house(&[
+        let missing = super::fixture(&[
             ("MARVIN_WEB_ORG_ALLOWLIST", "127.0.0.1"),
-            ("MARVIN_WEB_DOMAIN_SECRETS", r#"{"127.0.0.1": {"X": "$NOBODY_SET_THIS"}}"#),
+            ("MARVIN_WEB_DOMAIN_SECRETS", r#"{"127.0.0.1": {"X": "$NOT_SET_ANYWHERE"}}"#),
         ]);
         let before = echo.hits();
         let text = missing.bad("web_fetch", json!({"url": echo.url("/")})).await;
-        assert!(text.contains("NOBODY_SET_THIS") && echo.hits() == before, "{text}");
+        assert!(text.contains("NOT_SET_ANYWHERE") && echo.hits() == before, "{text}");
     });
 }
 
@@ -375,11 +375,11 @@ fn a_clone_goes_where_its_name_was_checked_to_lead() {
             _ => vec!["10.0.0.5"],
         })
         .await;
-        let house = house(&[("MARVIN_GITHUB_CLONE_URL", "http://git.example")]);
-        let text = house.good("github_clone", json!({"repo": "owner/one"})).await;
+        let fixture = fixture(&[("MARVIN_GITHUB_CLONE_URL", "http://git.example")]);
+        let text = fixture.good("github_clone", json!({"repo": "owner/one"})).await;
         assert!(text.contains("Cloned owner/one"), "{text}");
         assert_eq!(names.asked("git.example"), 1, "git looked the name up itself");
-        let text = house.bad("github_clone", json!({"repo": "owner/two"})).await;
+        let text = fixture.bad("github_clone", json!({"repo": "owner/two"})).await;
         assert!(text.contains("git.example is 10.0.0.5"), "{text}");
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert!(public.hits() > 1 && hits(&closed) == 0);

@@ -1,15 +1,15 @@
 //! Pages, feeds and downloads: what comes of good ones, and of bad ones.
 
 use super::server::{Reply, Server, answer, page, redirect};
-use super::{house, lists};
-use crate::support::House;
+use super::{fixture, lists};
+use crate::support::Fixture;
 use marvin_gate::Access;
 use marvin_tools::Mode;
 use serde_json::json;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, Instant};
 
-fn open() -> House {
+fn open() -> Fixture {
     lists("127.0.0.1", "")
 }
 
@@ -19,8 +19,8 @@ const PAGE: &str = "<!doctype html><html><head><title>A page</title></head><body
 #[tokio::test]
 async fn a_page_is_text_for_the_model_and_html_in_the_facts() {
     let server = Server::start(|_, _| page("200 OK", "text/html; charset=utf-8", PAGE)).await;
-    let house = open();
-    let called = house.call("web.fetch", json!({"url": server.url("/x#frag")})).await;
+    let fixture = open();
+    let called = fixture.call("web.fetch", json!({"url": server.url("/x#frag")})).await;
     assert_eq!((called.tool.as_str(), called.result.source), ("web_fetch", "web"));
     let text = called.result.for_model();
     assert!(text.contains("Title: A page") && text.contains("# Hello") && !text.contains("<h1>"), "{text}");
@@ -30,22 +30,22 @@ async fn a_page_is_text_for_the_model_and_html_in_the_facts() {
     assert_eq!(called.result.data["truncated"], false);
     assert_eq!(called.result.data["url"], server.url("/x"));
     assert!(server.heads()[0].starts_with("GET /x HTTP/1.1\r\n"), "{}", server.heads()[0]);
-    house.good("web_fetch", json!({"url": server.url("/")})).await;
+    fixture.good("web_fetch", json!({"url": server.url("/")})).await;
 
-    let text = house.good("browse_web", json!({"url": server.url("/a/")})).await;
+    let text = fixture.good("browse_web", json!({"url": server.url("/a/")})).await;
     assert!(text.contains(&format!("two <{}>", server.url("/a/two"))) && !text.contains("nav"), "{text}");
-    let text = house.good("scrape_page", json!({"url": server.url("/"), "extract": "links"})).await;
+    let text = fixture.good("scrape_page", json!({"url": server.url("/"), "extract": "links"})).await;
     assert!(text.contains(&server.url("/nav")) && text.contains(&server.url("/two")), "{text}");
-    let text = house.good("scrape_page", json!({"url": server.url("/"), "extract": "menu"})).await;
+    let text = fixture.good("scrape_page", json!({"url": server.url("/"), "extract": "menu"})).await;
     assert!(text.contains("Soup $6") && !text.contains("Bread"), "{text}");
     let text =
-        house.good("scrape_page", json!({"url": server.url("/"), "css_selector": "ul.dishes > li"})).await;
+        fixture.good("scrape_page", json!({"url": server.url("/"), "css_selector": "ul.dishes > li"})).await;
     assert!(text.ends_with("- Soup $6\n\n- Bread"), "{text}");
-    let text = house.good("scrape_page", json!({"url": server.url("/"), "css_selector": ".none"})).await;
+    let text = fixture.good("scrape_page", json!({"url": server.url("/"), "css_selector": ".none"})).await;
     assert!(text.contains("selects nothing"), "{text}");
-    let text = house.bad("scrape_page", json!({"url": server.url("/"), "css_selector": "p:hover"})).await;
+    let text = fixture.bad("scrape_page", json!({"url": server.url("/"), "css_selector": "p:hover"})).await;
     assert!(text.contains(":hover") && text.contains("A correct call"), "{text}");
-    let called = house.call("browse_web", json!({"url": server.url("/"), "max_length": 10})).await;
+    let called = fixture.call("browse_web", json!({"url": server.url("/"), "max_length": 10})).await;
     assert_eq!(called.result.data["truncated"], true);
 }
 
@@ -68,8 +68,8 @@ async fn other_kinds_of_content() {
         _ => Reply::Bytes(Vec::new()),
     })
     .await;
-    let house = open();
-    let fetch = async |path: &str| house.call("web_fetch", json!({"url": server.url(path)})).await.result;
+    let fixture = open();
+    let fetch = async |path: &str| fixture.call("web_fetch", json!({"url": server.url(path)})).await.result;
     assert!(fetch("/json").await.for_model().ends_with("{\"a\": 1}"));
     let png = fetch("/png").await;
     assert!(png.ok && png.for_model().contains("no text") && !png.for_model().contains("PNG\r"));
@@ -90,10 +90,10 @@ async fn other_kinds_of_content() {
     drop(server);
     // The socket closes when its task is next looked at.
     tokio::time::sleep(Duration::from_millis(20)).await;
-    let text = house.bad("web_fetch", json!({"url": gone})).await;
+    let text = fixture.bad("web_fetch", json!({"url": gone})).await;
     assert!(text.contains("cannot be reached") && text.contains("refused"), "{text}");
     // A port of the system must be named.
-    let text = house.bad("web_fetch", json!({"url": "http://127.0.0.1:25/"})).await;
+    let text = fixture.bad("web_fetch", json!({"url": "http://127.0.0.1:25/"})).await;
     assert!(text.contains("add `127.0.0.1:25` to web.org_allowlist"), "{text}");
 }
 
@@ -111,7 +111,7 @@ async fn bodies_are_bounded_in_bytes_and_in_time() {
             "/gzip" => {
                 answer("200 OK", &[("Content-Type", "text/plain"), ("Content-Encoding", "gzip")], &zeros)
             }
-            "/not-gzip" => answer("200 OK", &[("Content-Encoding", "gzip")], "this is no gzip"),
+            "/not-gzip" => answer("200 OK", &[("Content-Encoding", "gzip")], "this is not gzip"),
             "/endless" => Reply::Endless(head, vec![b'x'; 65536], Duration::ZERO),
             "/drip" => Reply::Endless(head, vec![b'x'], Duration::from_millis(100)),
             "/headers" => Reply::Endless(
@@ -124,10 +124,10 @@ async fn bodies_are_bounded_in_bytes_and_in_time() {
         }
     })
     .await;
-    let house = open();
+    let fixture = open();
     let started = Instant::now();
     for path in ["/large", "/gzip", "/endless"] {
-        let called = house.call("web_fetch", json!({"url": server.url(path), "max_bytes": 100_000})).await;
+        let called = fixture.call("web_fetch", json!({"url": server.url(path), "max_bytes": 100_000})).await;
         assert!(called.result.ok, "{path}: {}", called.result.for_model());
         assert_eq!(
             (called.result.data["truncated"].as_bool(), called.result.data["bytes"].as_u64()),
@@ -136,13 +136,13 @@ async fn bodies_are_bounded_in_bytes_and_in_time() {
         );
         assert!(called.result.for_model().contains("only the first 100000 bytes"));
     }
-    let called = house.call("web_fetch", json!({"url": server.url("/exact"), "max_bytes": 1000})).await;
+    let called = fixture.call("web_fetch", json!({"url": server.url("/exact"), "max_bytes": 1000})).await;
     assert_eq!(called.result.data["truncated"], false);
     for path in ["/drip", "/headers"] {
-        let text = house.bad("web_fetch", json!({"url": server.url(path), "timeout_s": 1})).await;
+        let text = fixture.bad("web_fetch", json!({"url": server.url(path), "timeout_s": 1})).await;
         assert!(text.contains("not done after 1 s") || text.contains("cannot be reached"), "{path}: {text}");
     }
-    house.bad("web_fetch", json!({"url": server.url("/not-gzip")})).await;
+    fixture.bad("web_fetch", json!({"url": server.url("/not-gzip")})).await;
     assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
 }
 
@@ -150,11 +150,11 @@ async fn bodies_are_bounded_in_bytes_and_in_time() {
 async fn a_page_nested_without_end_is_read() {
     let server =
         Server::start(|_, _| page("200 OK", "text/html", "<div>".repeat(200_000) + "deep words")).await;
-    let house = open();
+    let fixture = open();
     for (tool, more) in
         [("web_fetch", "max_bytes"), ("scrape_page", "max_length"), ("browse_web", "max_length")]
     {
-        let text = house.good(tool, json!({"url": server.url("/"), more: 5_000_000})).await;
+        let text = fixture.good(tool, json!({"url": server.url("/"), more: 5_000_000})).await;
         assert!(text.contains("deep words"), "{tool}: {text}");
     }
 }
@@ -179,8 +179,8 @@ async fn feeds_are_read_and_bad_ones_are_said_to_be_bad() {
         _ => page("200 OK", "application/rss+xml", "<rss><channel><item>"),
     })
     .await;
-    let house = open();
-    let text = house.good("read_rss", json!({"url": server.url("/good")})).await;
+    let fixture = open();
+    let text = fixture.good("read_rss", json!({"url": server.url("/good")})).await;
     assert!(
         text.contains("News")
             && text.contains("One")
@@ -189,9 +189,9 @@ async fn feeds_are_read_and_bad_ones_are_said_to_be_bad() {
         "{text}"
     );
     for path in ["/deep", "/bad", "/404"] {
-        house.bad("read_rss", json!({"url": server.url(path)})).await;
+        fixture.bad("read_rss", json!({"url": server.url(path)})).await;
     }
-    let called = house.call("read_rss", json!({"url": server.url("/entities")})).await;
+    let called = fixture.call("read_rss", json!({"url": server.url("/entities")})).await;
     assert!(!called.result.for_model().contains("root:"), "{}", called.result.for_model());
 }
 
@@ -211,38 +211,39 @@ async fn a_download_is_a_new_file_or_nothing() {
     })
     .await;
     let small = [("MARVIN_WEB_ORG_ALLOWLIST", "127.0.0.1"), ("MARVIN_WEB_DOWNLOAD_MAX_BYTES", "1000000")];
-    let house = House::with(Mode::Coding, &Access::Full, &small);
-    let called = house.call("download_file", json!({"url": server.url("/data.bin?x=1")})).await;
+    let fixture = Fixture::with(Mode::Coding, &Access::Full, &small);
+    let called = fixture.call("download_file", json!({"url": server.url("/data.bin?x=1")})).await;
     assert!(called.result.ok, "{}", called.result.for_model());
     assert_eq!(
         (called.result.data["path"].as_str(), called.result.data["bytes"].as_u64()),
         (Some("data.bin"), Some(800_000))
     );
-    assert_eq!(std::fs::read(house.root.join("data.bin")).unwrap(), bytes);
+    assert_eq!(std::fs::read(fixture.root.join("data.bin")).unwrap(), bytes);
 
     // Nothing is overwritten, by no name and through no link.
-    house.write("taken.txt", "mine");
-    symlink(house.home.join("elsewhere"), house.root.join("link")).unwrap();
+    fixture.write("taken.txt", "mine");
+    symlink(fixture.home.join("elsewhere"), fixture.root.join("link")).unwrap();
     let before = server.hits();
     for name in ["data.bin", "taken.txt", "../taken.txt", "./taken.txt", "link", "src"] {
-        house.bad("download_file", json!({"url": server.url("/data.bin"), "filename": name})).await;
+        fixture.bad("download_file", json!({"url": server.url("/data.bin"), "filename": name})).await;
     }
-    assert_eq!((house.read("taken.txt").as_str(), server.hits()), ("mine", before));
-    assert!(!house.home.join("elsewhere").exists());
+    assert_eq!((fixture.read("taken.txt").as_str(), server.hits()), ("mine", before));
+    assert!(!fixture.home.join("elsewhere").exists());
     // What agents take instructions from is not downloaded unasked.
     for name in ["AGENTS.md", "CLAUDE.md"] {
-        let text = house.bad("download_file", json!({"url": server.url("/x"), "filename": name})).await;
+        let text = fixture.bad("download_file", json!({"url": server.url("/x"), "filename": name})).await;
         assert!(text.contains("what agents are told"), "{text}");
     }
     // No directory is left, whatever the name says.
-    let called =
-        house.call("download_file", json!({"url": server.url("/m"), "filename": "../../a/.hidden\n"})).await;
+    let called = fixture
+        .call("download_file", json!({"url": server.url("/m"), "filename": "../../a/.hidden\n"}))
+        .await;
     assert_eq!(called.result.data["path"], "hidden");
-    let called = house.call("download_file", json!({"url": server.url("/moved")})).await;
+    let called = fixture.call("download_file", json!({"url": server.url("/moved")})).await;
     assert_eq!(called.result.data["path"], "moved");
 
     let names = || {
-        let mut names: Vec<String> = std::fs::read_dir(&house.root)
+        let mut names: Vec<String> = std::fs::read_dir(&fixture.root)
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
             .collect();
@@ -251,7 +252,7 @@ async fn a_download_is_a_new_file_or_nothing() {
     };
     let kept = names();
     for path in ["/missing", "/endless", "/cut", "/announced"] {
-        house.bad("download_file", json!({"url": server.url(path), "filename": "new"})).await;
+        fixture.bad("download_file", json!({"url": server.url(path), "filename": "new"})).await;
     }
     assert_eq!(names(), kept);
 }
@@ -262,37 +263,37 @@ async fn a_cancelled_download_leaves_nothing() {
         Reply::Endless(b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), vec![1; 1024], Duration::from_millis(5))
     })
     .await;
-    let house = open();
-    let cancel = house.context.cancel.clone();
+    let fixture = open();
+    let cancel = fixture.context.cancel.clone();
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_millis(400)).await;
         cancel.cancel();
     });
     let started = Instant::now();
-    let text = house.bad("download_file", json!({"url": server.url("/big.bin")})).await;
+    let text = fixture.bad("download_file", json!({"url": server.url("/big.bin")})).await;
     assert!(text.contains("cancelled") && started.elapsed() < Duration::from_secs(5), "{text}");
     let names: Vec<_> =
-        std::fs::read_dir(&house.root).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        std::fs::read_dir(&fixture.root).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["src"]);
 }
 
 #[tokio::test]
 async fn in_conversation_downloads_go_to_the_persons_directory() {
     let server = Server::start(|_, _| page("200 OK", "text/plain", "kept")).await;
-    let house = House::with(Mode::Assistant, &Access::Full, &[("MARVIN_WEB_ORG_ALLOWLIST", "127.0.0.1")]);
-    house.good("download_file", json!({"url": server.url("/note.txt")})).await;
-    assert_eq!(std::fs::read_to_string(house.home.join("Downloads/note.txt")).unwrap(), "kept");
-    let text = house.bad("download_file", json!({"url": server.url("/note.txt")})).await;
+    let fixture = Fixture::with(Mode::Assistant, &Access::Full, &[("MARVIN_WEB_ORG_ALLOWLIST", "127.0.0.1")]);
+    fixture.good("download_file", json!({"url": server.url("/note.txt")})).await;
+    assert_eq!(std::fs::read_to_string(fixture.home.join("Downloads/note.txt")).unwrap(), "kept");
+    let text = fixture.bad("download_file", json!({"url": server.url("/note.txt")})).await;
     assert!(text.contains("already") && text.contains("filename"), "{text}");
-    assert!(!house.root.join("note.txt").exists());
+    assert!(!fixture.root.join("note.txt").exists());
 }
 
 #[tokio::test]
 async fn who_may_not_write_downloads_nothing() {
     let listed = Access::writable(["a.md".to_string()]);
     for access in [Access::Readonly, listed] {
-        let house = House::with(Mode::Coding, &access, &[("MARVIN_WEB_ORG_ALLOWLIST", "127.0.0.1")]);
-        let names = house.toolbox.names();
+        let fixture = Fixture::with(Mode::Coding, &access, &[("MARVIN_WEB_ORG_ALLOWLIST", "127.0.0.1")]);
+        let names = fixture.toolbox.names();
         assert!(names.contains(&"web_fetch") && names.contains(&"github_grep"), "{names:?}");
         assert!(!names.contains(&"download_file") && !names.contains(&"github_clone"), "{names:?}");
     }
@@ -301,19 +302,19 @@ async fn who_may_not_write_downloads_nothing() {
 #[tokio::test]
 async fn a_secret_in_an_address_is_not_sent() {
     let server = Server::start(|_, _| page("200 OK", "text/plain", "x")).await;
-    let house = open();
-    let text = house
+    let fixture = open();
+    let text = fixture
         .bad("web_fetch", json!({"url": server.url("/?k=ghp_0123456789abcdefghijABCDEFGHIJ456789")}))
         .await;
     assert!(text.contains("would send a secret out") && !text.contains("ghp_"), "{text}");
-    let searching = super::house(&[("MARVIN_WEB_SEARCH_URL", &server.url("/"))]);
+    let searching = super::fixture(&[("MARVIN_WEB_SEARCH_URL", &server.url("/"))]);
     searching.bad("web_search", json!({"query": "who owns ghp_0123456789abcdefghijABCDEFGHIJ456789"})).await;
     assert_eq!(server.hits(), 0);
 }
 
 #[tokio::test]
 async fn wrong_arguments_are_answered_with_a_correct_call() {
-    let house = house(&[]);
+    let fixture = fixture(&[]);
     for (tool, arguments) in [
         ("web_fetch", json!({})),
         ("web_fetch", json!({"url": "https://example.com", "max_bytes": -1})),
@@ -323,7 +324,7 @@ async fn wrong_arguments_are_answered_with_a_correct_call() {
         ("github_read_file", json!({"repo": "a/b", "path": "../../x"})),
         ("github_search", json!({"query": ""})),
     ] {
-        let text = house.bad(tool, arguments).await;
+        let text = fixture.bad(tool, arguments).await;
         assert!(text.contains("A correct call"), "{tool}: {text}");
     }
 }

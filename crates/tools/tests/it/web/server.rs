@@ -90,7 +90,7 @@ impl Server {
         Server { address, hits, heads, _task: AbortOnDropHandle::new(task) }
     }
 
-    /// A server that nobody may reach.
+    /// A server that no request may reach.
     pub(crate) async fn secret(address: &str) -> Self {
         Server::on(address, |_, _| page("200 OK", "text/plain", "THE SECRET OF THE HOUSE")).await
     }

@@ -1,13 +1,13 @@
-//! Requests that try to get where they may not. A server counts who reaches it: nobody does.
+//! Requests to forbidden addresses. A server counts its requests: none may arrive.
 
 use super::server::{Reply, Server, page, redirect};
-use super::{house, lists};
-use crate::support::House;
+use super::{fixture, lists};
+use crate::support::Fixture;
 use marvin_gate::{Access, Decision};
 use marvin_tools::Mode;
 use serde_json::json;
 
-/// Every way to write an address of this machine, of a private network, or of something that is no address.
+/// Every way to write an address of this machine, of a private network, or an invalid address.
 fn addresses(port: u16) -> Vec<String> {
     let hosts = [
         "127.0.0.1",
@@ -117,7 +117,7 @@ fn schemes(port: u16) -> Vec<String> {
     .collect()
 }
 
-async fn nobody_comes(house: &House, secret: &Server, urls: &[String]) {
+async fn no_request_arrives(fixture: &Fixture, secret: &Server, urls: &[String]) {
     for url in urls {
         for (tool, arguments) in [
             ("web_fetch", json!({"url": url, "timeout_s": 3})),
@@ -126,14 +126,14 @@ async fn nobody_comes(house: &House, secret: &Server, urls: &[String]) {
             ("read_rss", json!({"url": url})),
             ("download_file", json!({"url": url, "filename": "x"})),
         ] {
-            let called = house.call(tool, arguments).await;
+            let called = fixture.call(tool, arguments).await;
             let text = called.result.for_model();
             assert!(!called.result.ok, "{tool} {url:?}: {text}");
             assert!(!text.contains("THE SECRET"), "{tool} {url:?}: {text}");
             assert!(called.verdict.decision == Decision::Deny, "{tool} {url:?}: {:?}", called.verdict);
             assert!(called.verdict.rule.starts_with("network."), "{tool} {url:?}: {:?}", called.verdict);
             assert!(!called.verdict.how_to_fix.is_empty(), "{tool} {url:?}");
-            assert!(!house.root.join("x").exists() && !house.home.join("Downloads/x").exists());
+            assert!(!fixture.root.join("x").exists() && !fixture.home.join("Downloads/x").exists());
         }
     }
     assert_eq!(secret.hits(), 0);
@@ -145,12 +145,13 @@ async fn no_spelling_of_an_address_gets_through() {
     let port = secret.address.port();
     let urls = [addresses(port), schemes(port)].concat();
     assert!(urls.len() >= 60);
-    nobody_comes(&house(&[]), &secret, &urls).await;
-    nobody_comes(&lists("*", ""), &secret, &urls).await;
-    nobody_comes(&lists("allowed.example", ""), &secret, &urls).await;
+    no_request_arrives(&fixture(&[]), &secret, &urls).await;
+    no_request_arrives(&lists("*", ""), &secret, &urls).await;
+    no_request_arrives(&lists("allowed.example", ""), &secret, &urls).await;
     // Another port of the same machine is agreed on, and the run's own list cannot open anything.
-    nobody_comes(&lists("127.0.0.1:1, localhost:1, [::1]:1", ""), &secret, &urls).await;
-    nobody_comes(&house(&[("MARVIN_WEB_REQUEST_ALLOWLIST", "127.0.0.1, localhost")]), &secret, &urls).await;
+    no_request_arrives(&lists("127.0.0.1:1, localhost:1, [::1]:1", ""), &secret, &urls).await;
+    no_request_arrives(&fixture(&[("MARVIN_WEB_REQUEST_ALLOWLIST", "127.0.0.1, localhost")]), &secret, &urls)
+        .await;
 }
 
 #[tokio::test]
@@ -211,7 +212,7 @@ async fn redirects_lead_nowhere_else() {
         }
     })
     .await;
-    let house = lists(&format!("127.0.0.1:{}, allowed.example", front.address.port()), "");
+    let fixture = lists(&format!("127.0.0.1:{}, allowed.example", front.address.port()), "");
     let targets = [
         format!("http:~~127.0.0.1:{port}/"),
         format!("http:~~localhost:{port}/"),
@@ -238,7 +239,7 @@ async fn redirects_lead_nowhere_else() {
     ];
     for target in &targets {
         for kind in ["301", "302", "303", "307", "308", "chain"] {
-            let called = house
+            let called = fixture
                 .call("web_fetch", json!({"url": front.url(&format!("/{kind}/{target}")), "timeout_s": 3}))
                 .await;
             let text = called.result.for_model();
@@ -247,7 +248,7 @@ async fn redirects_lead_nowhere_else() {
         }
     }
     for kind in ["refresh", "meta"] {
-        let text = house
+        let text = fixture
             .good("web_fetch", json!({"url": front.url(&format!("/{kind}/http:~~127.0.0.1:{port}/"))}))
             .await;
         assert!(text.contains("quiet"), "{text}");
@@ -263,13 +264,13 @@ async fn redirects_within_the_house_are_followed_and_counted() {
         Err(_) => redirect("302 Found", "/loop"),
     })
     .await;
-    let house = lists("127.0.0.1", "");
-    let called = house.call("web_fetch", json!({"url": server.url("/5")})).await;
+    let fixture = lists("127.0.0.1", "");
+    let called = fixture.call("web_fetch", json!({"url": server.url("/5")})).await;
     assert!(called.result.ok, "{}", called.result.for_model());
     assert_eq!(called.result.data["url"], server.url("/0"));
     let before = server.hits();
     for path in ["/6", "/loop"] {
-        let text = house.bad("web_fetch", json!({"url": server.url(path)})).await;
+        let text = fixture.bad("web_fetch", json!({"url": server.url(path)})).await;
         assert!(text.contains("more than 5 times"), "{text}");
     }
     assert_eq!(server.hits() - before, 12);
@@ -277,7 +278,7 @@ async fn redirects_within_the_house_are_followed_and_counted() {
 
 #[tokio::test]
 async fn names_that_look_like_others_are_on_no_list() {
-    let house = lists("example.com, bücher.example", "");
+    let fixture = lists("example.com, bücher.example", "");
     for host in [
         "evilexample.com",
         "example.com.evil",
@@ -296,21 +297,21 @@ async fn names_that_look_like_others_are_on_no_list() {
         "example.com:25",
         "example.com:22",
     ] {
-        let called = house.call("web_fetch", json!({"url": format!("https://{host}/")})).await;
+        let called = fixture.call("web_fetch", json!({"url": format!("https://{host}/")})).await;
         assert_eq!(called.verdict.decision, Decision::Deny, "{host}");
         assert!(called.verdict.rule == "network.allowlist" || called.verdict.rule == "network.url", "{host}");
     }
     for host in ["example.com", "EXAMPLE.com.", "a.example.com", "bücher.example", "xn--bcher-kva.example"] {
         let arguments = marvin_model::Arguments::from_value(json!({"url": format!("https://{host}/")}));
-        let verdict = house.toolbox.judge("web_fetch", &arguments, &house.context);
+        let verdict = fixture.toolbox.judge("web_fetch", &arguments, &fixture.context);
         assert_eq!(verdict.decision, Decision::Allow, "{host}: {verdict:?}");
     }
 }
 
 #[tokio::test]
-async fn without_a_list_nobody_to_ask_means_no() {
-    let house = house(&[]);
-    let called = house.call("web_fetch", json!({"url": "https://example.com/"})).await;
+async fn without_a_list_and_a_person_the_answer_is_no() {
+    let fixture = fixture(&[]);
+    let called = fixture.call("web_fetch", json!({"url": "https://example.com/"})).await;
     let text = called.result.for_model();
     assert_eq!(called.verdict.rule, "network.unlisted");
     for needed in ["example.com", "there is none to ask", "web.org_allowlist", "MARVIN_WEB_ORG_ALLOWLIST"] {
@@ -330,13 +331,14 @@ async fn without_a_list_nobody_to_ask_means_no() {
 async fn a_person_agrees_to_one_host_and_no_other() {
     let secret = Server::secret("127.0.0.1:0").await;
     let target = secret.url("/");
-    let mut house = House::with(Mode::Coding, &Access::Full, &[]);
-    house.context.attended = true;
+    let mut fixture = Fixture::with(Mode::Coding, &Access::Full, &[]);
+    fixture.context.attended = true;
     let arguments = |url: &str| marvin_model::Arguments::from_value(json!({"url": url, "timeout_s": 2}));
-    let called = house.toolbox.call("web_fetch", &arguments("https://example.com/"), &house.context).await;
+    let called =
+        fixture.toolbox.call("web_fetch", &arguments("https://example.com/"), &fixture.context).await;
     assert_eq!(called.verdict.decision, Decision::Ask);
     // A denial stays one, whatever a person says.
-    let called = house.toolbox.call_approved("web_fetch", &arguments(&target), &house.context).await;
+    let called = fixture.toolbox.call_approved("web_fetch", &arguments(&target), &fixture.context).await;
     assert_eq!((called.verdict.decision, called.result.ok), (Decision::Deny, false));
     assert_eq!(secret.hits(), 0);
 }
@@ -352,15 +354,15 @@ async fn a_service_is_open_to_its_own_tool_only() {
         )
     })
     .await;
-    let house = house(&[("MARVIN_WEB_SEARCH_URL", &server.url("/html/"))]);
+    let fixture = fixture(&[("MARVIN_WEB_SEARCH_URL", &server.url("/html/"))]);
     let text =
-        house.good("web.search", json!({"query": "a b&c", "max_results": 3, "time_filter": "w"})).await;
+        fixture.good("web.search", json!({"query": "a b&c", "max_results": 3, "time_filter": "w"})).await;
     assert!(text.contains("https://one.example/") && text.contains("words"), "{text}");
     assert!(server.heads()[0].starts_with("GET /html/?q=a+b%26c&df=w HTTP/1.1"), "{}", server.heads()[0]);
-    house.bad("web_fetch", json!({"url": server.url("/html/?q=a")})).await;
+    fixture.bad("web_fetch", json!({"url": server.url("/html/?q=a")})).await;
     assert_eq!(server.hits(), 1);
     // With a list, the list decides.
-    let closed = super::house(&[
+    let closed = super::fixture(&[
         ("MARVIN_WEB_SEARCH_URL", &server.url("/")),
         ("MARVIN_WEB_ORG_ALLOWLIST", "example.com"),
     ]);
@@ -369,8 +371,8 @@ async fn a_service_is_open_to_its_own_tool_only() {
     let secret = Server::secret("127.0.0.1:0").await;
     let target = secret.url("/");
     let leading = Server::start(move |_, _| redirect("302 Found", &target)).await;
-    let house = super::house(&[("MARVIN_WEB_SEARCH_URL", &leading.url("/"))]);
-    house.bad("web_search", json!({"query": "a"})).await;
+    let fixture = super::fixture(&[("MARVIN_WEB_SEARCH_URL", &leading.url("/"))]);
+    fixture.bad("web_search", json!({"query": "a"})).await;
     assert_eq!((server.hits(), secret.hits()), (1, 0));
 }
 

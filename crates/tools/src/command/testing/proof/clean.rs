@@ -1,113 +1,17 @@
 //! The environment of a verification: runner and interpreter from outside the workspace, caches private and empty.
 //!
 //! Agents cannot change the environment of this process, but variables of a shell that was started inside the project
-//! (`direnv`, an activated environment) lead into it. What steers runners is taken away; the rest stays, since honest tests may
-//! need it.
+//! (`direnv`, an activated environment) lead into it. Variables that steer runners are removed; the rest stays, since honest
+//! tests may need it.
 
-use super::super::Runner;
-use super::super::detect::Plan;
+use super::super::detect::{Plan, Runner};
 use super::seal::TestSeal;
+use super::table;
+use crate::result::ToolError;
 use marvin_base::child::Child;
 use std::path::{Path, PathBuf};
 
-/// Starts of names of variables that steer runners, interpreters, compilers or package managers.
-const STEERING_PREFIXES: [&str; 39] = [
-    "PYTHON",
-    "PYTEST_",
-    "PY_",
-    "TOX_",
-    "NOX",
-    "COVERAGE_",
-    "HYPOTHESIS_",
-    "VIRTUAL_ENV",
-    "CONDA_",
-    "PIP_",
-    "UV_",
-    "POETRY_",
-    "PDM_",
-    "NODE_OPTIONS",
-    "NODE_PATH",
-    "NODE_REPL",
-    "NODE_TEST",
-    "NODE_V8",
-    "npm_",
-    "NPM_",
-    "YARN_",
-    "PNPM_",
-    "BUN_",
-    "JEST_",
-    "MOCHA_",
-    "VITEST",
-    "BABEL_",
-    "TS_NODE_",
-    "TAP_",
-    "NYC_",
-    "CARGO_",
-    "RUSTC",
-    "RUSTFLAGS",
-    "RUSTDOC",
-    "RUST_TEST",
-    "RUST_MIN_STACK",
-    "NEXTEST_",
-    "GO",
-    "CGO_",
-];
-/// Further names.
-const STEERING_NAMES: [&str; 33] = [
-    "MAKEFLAGS",
-    "MFLAGS",
-    "GNUMAKEFLAGS",
-    "MAKEFILES",
-    "MAKELEVEL",
-    "RUSTUP_TOOLCHAIN",
-    "LD_PRELOAD",
-    "LD_AUDIT",
-    "DYLD_INSERT_LIBRARIES",
-    "PERL5OPT",
-    "PERL5LIB",
-    "PERL5DB",
-    "RUBYOPT",
-    "RUBYLIB",
-    "BUNDLE_GEMFILE",
-    "SPEC_OPTS",
-    "TESTOPTS",
-    "JAVA_TOOL_OPTIONS",
-    "_JAVA_OPTIONS",
-    "JDK_JAVA_OPTIONS",
-    "MAVEN_OPTS",
-    "MAVEN_ARGS",
-    "GRADLE_OPTS",
-    "PHPRC",
-    "PHP_INI_SCAN_DIR",
-    "CTEST_PARALLEL_LEVEL",
-    "BATS_LIB_PATH",
-    "PROMPT_COMMAND",
-    "PS4",
-    "GLOBIGNORE",
-    "POSIXLY_CORRECT",
-    "TEST_OPTS",
-    "DENO_DIR",
-];
-/// Variables of these kinds that say where an installation is, and stay.
-const INSTALLATION_VARIABLES: [&str; 9] = [
-    "CARGO_HOME",
-    "GOROOT",
-    "GOPATH",
-    "GOMODCACHE",
-    "GOTOOLCHAIN",
-    "GOPROXY",
-    "CONDA_PREFIX_1",
-    "PYTHON_VERSION",
-    "GOOGLE_APPLICATION_CREDENTIALS",
-];
-
-/// Whether a variable steers a runner.
-fn steers(name: &str) -> bool {
-    let has_prefix = STEERING_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
-    (has_prefix || STEERING_NAMES.contains(&name)) && !INSTALLATION_VARIABLES.contains(&name)
-}
-
-/// Whether a directory lies in the workspace, by name or in truth.
+/// Whether a directory lies in the workspace, by its path or its resolved path.
 fn is_inside(directory: &Path, workspace: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     directory.starts_with(workspace) || real(directory).starts_with(real(workspace))
@@ -122,17 +26,18 @@ pub(super) fn outside_path(path: &str, workspace: &Path) -> String {
     path.split(':').filter(is_kept).collect::<Vec<_>>().join(":")
 }
 
-/// Gives a child the environment of a verification. `private` is an empty directory of its own, `copy` the tree that it works in.
+/// Sets the environment of a verification. `private` is an empty directory of the child, `copy` the tree that it works in.
 pub(super) fn environment(
     child: &mut Child,
     private: &Path,
     workspace: &Path,
     copy: &Path,
     seal: Option<&TestSeal>,
-) {
+) -> Result<(), ToolError> {
+    let table = table::load()?;
     let outer = marvin_base::child::environment();
     let names = outer.iter().map(|(name, _)| name).chain(outer.unreadable().iter().map(String::as_str));
-    child.remove.extend(names.filter(|name| steers(name)).map(str::to_string));
+    child.remove.extend(names.filter(|name| table.steers(name)).map(str::to_string));
     let mut path = outside_path(outer.get("PATH").unwrap_or("/usr/local/bin:/usr/bin:/bin"), workspace);
     if let Some(own) = virtual_environment(copy, seal) {
         path = format!("{}:{path}", own.join("bin").display());
@@ -169,12 +74,13 @@ pub(super) fn environment(
     if copy.join("vendor/modules.txt").is_file() {
         child.set.insert("GOFLAGS".into(), "-mod=vendor".into());
     }
+    Ok(())
 }
 
-/// The project's own Python, where it was sealed: one that was planted later is not used.
+/// The project's own virtual environment, where it was sealed: one that was planted later is not used.
 fn virtual_environment(copy: &Path, seal: Option<&TestSeal>) -> Option<PathBuf> {
     let sealed = |name: &str| match seal.and_then(|seal| seal.dependencies.as_ref()) {
-        // A seal for longer than a turn does not know this machine's packages.
+        // A seal that outlives a turn does not contain this machine's packages.
         None => true,
         Some(packages) => packages.contains_key(name),
     };
@@ -211,6 +117,7 @@ mod tests {
 
     #[test]
     fn s8_variables_that_steer_are_known() {
+        let table = table::load().unwrap();
         for name in [
             "PYTHONPATH",
             "PYTEST_ADDOPTS",
@@ -223,7 +130,7 @@ mod tests {
             "npm_config_script_shell",
             "LD_PRELOAD",
         ] {
-            assert!(steers(name), "{name}");
+            assert!(table.steers(name), "{name}");
         }
         for name in [
             "HOME",
@@ -235,7 +142,7 @@ mod tests {
             "RUST_LOG",
             "NODE_ENV",
         ] {
-            assert!(!steers(name), "{name}");
+            assert!(!table.steers(name), "{name}");
         }
     }
 

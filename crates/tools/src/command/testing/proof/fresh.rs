@@ -1,24 +1,24 @@
 //! A fresh copy of the project, in which tests are verified.
 //!
-//! The copy shares nothing with the workspace: contents are copied (by reflink where the file system can), times are kept, caches and
-//! compiled files are left out. What the tests write never reaches the workspace, and what an agent writes later never
-//! reaches the copy. A project inside a larger repository sees what lies around it through links, as it did before.
+//! The copy shares nothing with the workspace: contents are copied (by reflink where the file system can), times are kept,
+//! caches and compiled files are left out. Files that the tests write never reach the workspace, and files that an agent
+//! writes later never reach the copy. A project inside a larger repository sees its surroundings through links.
 
 use super::seal::TestSeal;
 use super::tree::{self, ProjectEntry, Zone};
+use crate::result::ToolError;
 use globset::GlobSet;
 use marvin_base::signature;
 use std::fs::{self, File};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-/// Bytes that are copied at most.
 const MAX_COPY_BYTES: u64 = 8 * 1024 * 1024 * 1024;
 /// Bytes of a virtual environment or of a repository that are copied; a larger one is linked to, and cannot be written either.
 const MAX_LINKED_BYTES: u64 = 512 * 1024 * 1024;
-/// Directories around the project that are looked at.
+/// Directories around the project that are checked.
 const MAX_ANCESTORS: usize = 4;
-/// Files by which a directory around the project belongs to it.
+/// Files that make a directory around the project part of the same repository.
 const REPOSITORY_FILES: [&str; 9] = [
     ".git",
     "Cargo.toml",
@@ -33,7 +33,7 @@ const REPOSITORY_FILES: [&str; 9] = [
 /// Bytes of a script whose first line is changed.
 const MAX_SCRIPT_BYTES: u64 = 256 * 1024;
 
-/// A copy of the project; it goes with this value.
+/// A copy of the project; it is removed with this value.
 #[derive(Debug)]
 pub(super) struct FreshCopy {
     root: PathBuf,
@@ -41,12 +41,14 @@ pub(super) struct FreshCopy {
 }
 
 impl FreshCopy {
-    /// Copies the project. Compiled files among the sources are copied only as they were in the seal.
+    /// Copies the project. Compiled files among the sources are copied only if they are as in the seal.
     ///
     /// # Errors
-    /// When something cannot be read or written, or there is more than is copied.
-    pub(super) fn make(project: &Path, seal: Option<&TestSeal>) -> Result<FreshCopy, String> {
-        let wrong = |error: std::io::Error| format!("cannot make a directory for the copy: {error}");
+    /// When a file cannot be read or written, or the project is too large.
+    pub(super) fn make(project: &Path, seal: Option<&TestSeal>) -> Result<FreshCopy, ToolError> {
+        let wrong = |error: std::io::Error| {
+            ToolError::Failed(format!("cannot create a directory for the copy: {error}"))
+        };
         let directory = tempfile::Builder::new().prefix("marvin-proof-").tempdir().map_err(wrong)?;
         let root = surround(project, directory.path()).map_err(wrong)?;
         fs::create_dir_all(&root).map_err(wrong)?;
@@ -64,14 +66,13 @@ impl FreshCopy {
         Ok(FreshCopy { root, _directory: directory })
     }
 
-    /// The copy's own root.
     #[must_use]
     pub(super) fn root(&self) -> &Path {
         &self.root
     }
 }
 
-/// Makes the directories around the copy, with links to what lies beside the project.
+/// Creates the directories around the copy, with links to the project's siblings.
 fn surround(project: &Path, directory: &Path) -> std::io::Result<PathBuf> {
     let ancestors: Vec<&Path> = project.ancestors().skip(1).take(MAX_ANCESTORS).collect();
     let belongs = |place: &&Path| {
@@ -104,17 +105,18 @@ struct Copier<'a> {
     bytes: u64,
     /// Directories that are linked to as a whole.
     linked: Vec<PathBuf>,
-    /// Files that makefiles say they write.
+    /// Targets of makefiles.
     targets: GlobSet,
-    /// Directories with the times that they had.
+    /// Directories with their original times.
     directories: Vec<(PathBuf, std::time::SystemTime)>,
 }
 
 impl Copier<'_> {
-    fn copy(&mut self, visited: &ProjectEntry) -> Result<(), String> {
+    fn copy(&mut self, visited: &ProjectEntry) -> Result<(), ToolError> {
         let path = &visited.path;
         let (from, to) = (self.project.join(path), self.root.join(path));
-        let wrong = |error: std::io::Error| format!("cannot copy `{}`: {error}", path.display());
+        let wrong =
+            |error: std::io::Error| ToolError::Failed(format!("cannot copy `{}`: {error}", path.display()));
         if self.linked.iter().any(|linked| path.starts_with(linked)) {
             return Ok(());
         }
@@ -149,7 +151,7 @@ impl Copier<'_> {
         }
         self.bytes += visited.facts.len();
         if self.bytes > MAX_COPY_BYTES {
-            return Err(format!("the project has more than {MAX_COPY_BYTES} bytes"));
+            return Err(ToolError::Failed(format!("the project has more than {MAX_COPY_BYTES} bytes")));
         }
         let in_environment = matches!(&visited.zone, Zone::Dependency(top) if self.project.join(top).join("pyvenv.cfg").is_file());
         if in_environment && self.relocate(visited, &from, &to).map_err(wrong)? {
@@ -179,7 +181,7 @@ impl Copier<'_> {
         }
     }
 
-    /// Scripts and path files of a virtual environment name its place; in the copy they name the copy's.
+    /// Rewrites the path of a virtual environment in its scripts and path files to that of the copy.
     fn relocate(&self, visited: &ProjectEntry, from: &Path, to: &Path) -> std::io::Result<bool> {
         let name = visited.path.file_name().unwrap_or_default().to_string_lossy();
         let in_bin = visited.path.parent().is_some_and(|parent| parent.ends_with("bin"));
@@ -197,10 +199,10 @@ impl Copier<'_> {
         Ok(true)
     }
 
-    /// Directories get their times last: every file that was put into them changed them.
+    /// Directories get their times last, since every new file in them changes these.
     fn keep_directory_times(&self) {
         for (directory, time) in self.directories.iter().rev() {
-            // A time that cannot be kept changes nothing that a test can rely on.
+            // No test can rely on the time of a directory.
             File::open(directory).and_then(|directory| directory.set_modified(*time)).ok();
         }
     }
@@ -210,7 +212,7 @@ fn copy_file(from: &Path, to: &Path, visited: &ProjectEntry) -> std::io::Result<
     let mut source =
         File::options().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(from)?;
     let mut target = File::options().write(true).create_new(true).open(to)?;
-    // By copy_file_range, which shares blocks where the file system can.
+    // This uses copy_file_range, which shares blocks where the file system can.
     std::io::copy(&mut source, &mut target)?;
     target.set_permissions(visited.facts.permissions())?;
     if let Ok(time) = visited.facts.modified() {

@@ -2,8 +2,8 @@
 //!
 //! [`TestSeal`] is taken before the agent works; [`verify_tests`] compares the workspace with it, copies the workspace
 //! ([`FreshCopy`]), and runs the sealed runner there with runner, interpreter and environment from outside ([`clean`]). Where
-//! tests were skipped or are gone, the same runner runs in the tree of the beginning ([`BaselineTree`]), and the names of the
-//! tests of both runs are compared.
+//! tests were skipped or are gone, the same runner runs in the original tree ([`BaselineTree`]), and the names of the tests
+//! of both runs are compared.
 
 mod clean;
 mod fresh;
@@ -12,8 +12,9 @@ mod source;
 mod table;
 mod tree;
 
-use super::detect::{Plan, plan};
-use super::{Counts, MAX_STREAM_BYTES, TestsData, TestsInput, count, describe, report_words};
+use super::counts::Counts;
+use super::detect::{Plan, TestsInput, plan};
+use super::run_tests::{MAX_STREAM_BYTES, TestsData, count, describe, report_words};
 use crate::command::contained::{PrivateTempDir, contained, seconds};
 use crate::context::ToolContext;
 use crate::result::{Output, ToolError};
@@ -39,20 +40,19 @@ impl BaselineTree {
     ///
     /// # Errors
     /// When it cannot be copied.
-    pub fn take(context: &ToolContext) -> Result<BaselineTree, String> {
-        let workspace = context.workspace().map_err(|error| error.to_string())?;
-        Ok(BaselineTree { copy: FreshCopy::make(workspace.root(), None)? })
+    pub fn take(context: &ToolContext) -> Result<BaselineTree, ToolError> {
+        Ok(BaselineTree { copy: FreshCopy::make(context.workspace()?.root(), None)? })
     }
 }
 
-/// What a verification of tests goes by.
+/// The seals and the baseline of a verification.
 #[derive(Debug, Default)]
 pub struct TestsCheck<'a> {
-    /// Seals of what steers the tests; all of them must hold.
+    /// All of them must hold.
     pub seals: Vec<&'a TestSeal>,
     /// Paths of steering files that the task lets the agent change.
     pub may_change: &'a [String],
-    /// Whether files outside of the tests are sealed by the caller, so that there was something to be judged by.
+    /// Whether the caller sealed files outside of the tests, so that the work can be judged by these.
     pub has_oracles: bool,
     /// The tree before the work.
     pub baseline: Option<&'a BaselineTree>,
@@ -61,11 +61,11 @@ pub struct TestsCheck<'a> {
 /// The outcome of a verification of tests.
 #[derive(Debug)]
 pub struct TestsVerdict {
-    /// What the run gave; none where nothing was run.
+    /// Output of the run; none where nothing was run.
     pub output: Option<Output<TestsData>>,
-    /// Why it does not count although the runner may say so.
+    /// Why the run does not count, whatever the runner reports.
     pub finding: Option<String>,
-    /// What the report says besides: changes of steering that the task allows.
+    /// Notes for the report: changes of steering files that the task allows.
     pub notes: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ pub fn verified_line(input: &TestsInput, check: &TestsCheck<'_>, context: &ToolC
     planned(input, check, context).ok().map(|plan| plan.line)
 }
 
-/// The runner was fixed by the first seal that has one.
+/// The plan of the first seal that has one, else a new one.
 fn planned(input: &TestsInput, check: &TestsCheck<'_>, context: &ToolContext) -> Result<Plan, ToolError> {
     match check.seals.iter().find_map(|seal| seal.plan.clone()) {
         Some(plan) => Ok(plan),
@@ -83,10 +83,10 @@ fn planned(input: &TestsInput, check: &TestsCheck<'_>, context: &ToolContext) ->
     }
 }
 
-/// Runs the tests in a fresh copy of the workspace and compares what steers them, and which ran, with the beginning.
+/// Runs the tests in a fresh copy of the workspace, and compares their steering files and names with the seal and baseline.
 ///
 /// # Errors
-/// When there is nothing to run, or it cannot be copied, started or contained.
+/// When there is nothing to run, or it cannot be copied, started or sandboxed.
 pub async fn verify_tests(
     input: &TestsInput,
     check: &TestsCheck<'_>,
@@ -97,7 +97,7 @@ pub async fn verify_tests(
     let seals: Vec<TestSeal> = check.seals.iter().map(|seal| (*seal).clone()).collect();
     let sealed = seals.iter().find(|seal| seal.dependencies.is_some()).or(seals.first()).cloned();
     let (plan_then, sealed_then, root) = (plan.clone(), sealed.clone(), workspace.clone());
-    // The copy is made first and is what is compared: nothing can change between the two.
+    // The copy is made first and compared itself, so that nothing can change in between.
     let (copy, now) = blocking(move || {
         let copy = FreshCopy::make(&root, sealed_then.as_ref())?;
         let mut all = Vec::new();
@@ -135,7 +135,7 @@ pub async fn verify_tests(
         verdict.finding = match check.baseline {
             Some(baseline) => {
                 let root = baseline.copy.root();
-                // Its own copy: the baseline is run in again at the next round.
+                // A copy of its own: the baseline is used again in the next round.
                 let before = blocking({
                     let (root, sealed) = (root.to_path_buf(), sealed.clone());
                     move || FreshCopy::make(&root, sealed.as_ref())
@@ -154,7 +154,7 @@ pub async fn verify_tests(
 }
 
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+    work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
     let done =
         tokio::task::spawn_blocking(work).await.map_err(|error| ToolError::Failed(error.to_string()))?;
@@ -163,7 +163,7 @@ async fn blocking<T: Send + 'static>(
 
 fn steered(changes: &[String]) -> String {
     format!(
-        "what steers the tests is not as it was: {}\n  hint: take the change back; a task that needs it says so with `--may-change PATH`",
+        "files that steer the tests were changed: {}\n  hint: undo the change; a task that needs it allows it with `--may-change PATH`",
         listed(changes)
     )
 }
@@ -176,7 +176,7 @@ fn listed(sentences: &[String]) -> String {
     text
 }
 
-/// Runs a plan in a copy; gives what the tool says, and the counts with the names of tests.
+/// Runs a plan in a copy; returns the tool's output, and the counts with the names of tests.
 async fn run(
     plan: &Plan,
     root: &Path,
@@ -188,22 +188,22 @@ async fn run(
     let copy = Workspace::open(root, context.layout.home())
         .map_err(|refusal| ToolError::Failed(format!("cannot open the copy of the project: {refusal}")))?;
     let context = ToolContext { workspace: Some(Arc::new(copy)), ..context.clone() };
-    let room = PrivateTempDir::new()?;
+    let private = PrivateTempDir::new()?;
     let mut words = clean::words(plan);
-    report_words(plan.runner, &mut words, room.path());
+    report_words(plan.runner, &mut words, private.path());
     let mut child = context.judged(&plan.line)?.with_words(&words);
-    clean::environment(&mut child, room.path(), workspace, root, seal);
+    clean::environment(&mut child, private.path(), workspace, root, seal)?;
     child.deadline = seconds(input.timeout, &context);
     child.keep = MAX_STREAM_BYTES;
-    let done = contained(child, room.policy(&context)?, &context).await?;
-    let (counts, report) = count(plan, &done, room.path(), &context)?;
+    let done = contained(child, private.policy(&context)?, &context).await?;
+    let (counts, report) = count(plan, &done, private.path(), &context)?;
     Ok((describe(plan.clone(), &done, counts.as_ref(), report, &context), counts))
 }
 
-/// Which tests of the first run the second did not execute, as a sentence.
+/// A sentence with the tests of the first run that the second did not execute.
 fn fewer(before: &Counts, after: &Counts) -> Option<String> {
     if before.executed.is_empty() || after.executed.is_empty() {
-        // Runners that name no tests are compared by their counts; a run that broke off says nothing.
+        // Runners that name no tests are compared by their counts; an interrupted run proves nothing.
         let is_fewer = before.errors == 0 && after.ran() < before.ran();
         return is_fewer.then(|| format!("{} tests ran, {} before the work", after.ran(), before.ran()));
     }

@@ -1,40 +1,39 @@
 //! The state of everything that steers the tests, taken before an agent begins to work.
 //!
-//! A seal fixes which runner runs (`auto` is decided once), digests of what steers it (see [`super::table`]), fingerprints of
-//! installed dependencies, and the tests that stand in the sources. A later seal of the same tree is compared with it.
+//! A seal fixes the runner (`auto` is decided once), digests of the files that steer it (see [`super::table`]), fingerprints
+//! of installed dependencies, and the tests in the sources. A later seal of the same tree is compared with it.
 //!
-//! Limits: code under test runs in the process of its tests and can reach into the runner from there; what a test says is then
-//! its word. Fingerprints of dependencies are inode, size and change time, which a program without privileges cannot set.
+//! Limits: code under test runs in the process of its tests and can manipulate the runner from there. Fingerprints of
+//! dependencies are inode, size and change time, which a program without privileges cannot set.
 
-use super::super::detect::{Plan, plan};
+use super::super::counts::Counts;
+use super::super::detect::{Plan, Runner, TestsInput, plan};
 use super::super::libtest::SHOULD_PANIC;
-use super::super::{Counts, Runner, TestsInput};
 use super::source::{self, TestFile};
-use super::table::{self, TABLE, Table};
+use super::table::{self, Table};
 use super::tree::{self, ProjectEntry, Zone};
 use crate::context::ToolContext;
+use crate::pattern::{Pattern, pattern};
+use crate::result::ToolError;
 use globset::GlobSet;
 use marvin_base::files::{self, Links};
 use marvin_base::signature;
-use regex::Regex;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::LazyLock;
 
-/// Bytes of a file that is looked into.
 const MAX_SOURCE_BYTES: u64 = 8 * 1024 * 1024;
 /// Packages of one directory of dependencies that are listed one by one.
 const MAX_LISTED_PACKAGES: usize = 300;
-/// How many scripts deep references are followed.
+/// Depth to which references of scripts are followed.
 const MAX_REFERENCE_DEPTH: usize = 3;
 
-/// What steers the tests, and the tests, at one moment.
+/// Steering files and tests at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TestSeal {
-    /// What is run; none where no tests were recognised.
+    /// The command; none where no tests were recognised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) plan: Option<Plan>,
     /// Digests by `PATH` or `PATH#SECTION`.
@@ -46,51 +45,54 @@ pub struct TestSeal {
     /// Files with tests.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) tests: BTreeMap<String, TestFile>,
-    /// Digests of compiled files among the sources, which are copied only as they were.
+    /// Digests of compiled files among the sources, which are copied only unchanged.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) artifacts: BTreeMap<String, String>,
 }
 
-/// What is different from a seal.
+/// Differences from a seal, as sentences.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Changes {
-    /// Changes of steering that nothing allows, as sentences.
+    /// Changes of steering files that the task does not allow.
     pub(super) refused: Vec<String>,
-    /// Changes of steering that the task allows.
+    /// Changes of steering files that the task allows.
     pub(super) allowed: Vec<String>,
-    /// Tests that are gone or excused in the sources.
+    /// Tests that were removed or skipped in the sources.
     pub(super) taken_away: Vec<String>,
 }
 
 impl TestSeal {
-    /// Seals the tests of the workspace. With `dependencies` installed packages are fingerprinted too.
+    /// Seals the tests of the workspace, with fingerprints of installed packages if `dependencies` is set.
     ///
     /// # Errors
     /// When the workspace cannot be read.
-    pub fn take(input: &TestsInput, dependencies: bool, context: &ToolContext) -> Result<TestSeal, String> {
-        let workspace = context.workspace().map_err(|error| error.to_string())?;
+    pub fn take(
+        input: &TestsInput,
+        dependencies: bool,
+        context: &ToolContext,
+    ) -> Result<TestSeal, ToolError> {
         let plan = plan(input, context).ok();
-        Taker::new(workspace.root(), plan.as_ref(), dependencies)?.take(plan)
+        Taker::new(context.workspace()?.root(), plan.as_ref(), dependencies)?.take(plan)
     }
 
     /// Seals the same tests again, for a comparison.
-    pub(super) fn retake(&self, root: &Path, plan: &Plan) -> Result<TestSeal, String> {
+    pub(super) fn retake(&self, root: &Path, plan: &Plan) -> Result<TestSeal, ToolError> {
         Taker::new(root, Some(plan), self.dependencies.is_some())?.take(Some(plan.clone()))
     }
 
-    /// Without what holds only on this machine and at this time.
+    /// The seal without what is valid only on this machine and at this time.
     #[must_use]
     pub fn lasting(self) -> TestSeal {
         TestSeal { dependencies: None, ..self }
     }
 
-    /// Whether nothing was there that could be steered: the agent writes the tests itself.
+    /// Whether the project had no tests, so that the agent writes them itself.
     pub(super) fn is_greenfield(&self) -> bool {
         self.tests.is_empty()
     }
 
-    /// Whether a test that stands in the sources was neither executed nor skipped by name. Helpers may have such names too, so
-    /// this is a reason to look closer, not a finding.
+    /// Whether a test in the sources was neither executed nor skipped by name. Helpers may have such names too, so this is a
+    /// reason to compare with the baseline, not a finding.
     pub(super) fn has_unseen(&self, run: &Counts) -> bool {
         if run.executed.is_empty() {
             return false;
@@ -107,7 +109,7 @@ impl TestSeal {
         self.tests.values().flat_map(|file| file.names.keys()).any(|name| !seen.contains(name))
     }
 
-    /// What is different now. Paths of `may_change` are allowed to be.
+    /// The differences of a later seal. Paths of `may_change` are allowed to differ.
     pub(super) fn changes(&self, now: &TestSeal, may_change: &[String]) -> Changes {
         let mut changes = Changes::default();
         let mut found = table::compare(&self.steering, &now.steering);
@@ -138,19 +140,19 @@ struct Taker<'a> {
     runner: Runner,
     line: String,
     seal: TestSeal,
-    /// Files that makefiles say they write.
+    /// Targets of makefiles.
     targets: GlobSet,
-    /// Contents of steering files, for what they refer to.
+    /// Contents of steering files, to follow their references.
     texts: Vec<(PathBuf, String)>,
     packages: BTreeMap<PathBuf, BTreeMap<String, String>>,
-    /// Python modules that would shadow one of the runner, and the directories that may be on the search path.
+    /// Python modules that would shadow one of the runner, and the directories that may be on the module search path.
     shadows: BTreeSet<PathBuf>,
     search_path: BTreeSet<PathBuf>,
 }
 
 impl<'a> Taker<'a> {
-    fn new(root: &'a Path, plan: Option<&Plan>, dependencies: bool) -> Result<Self, String> {
-        let table = TABLE.as_ref().map_err(Clone::clone)?;
+    fn new(root: &'a Path, plan: Option<&Plan>, dependencies: bool) -> Result<Self, ToolError> {
+        let table = table::load()?;
         let seal = TestSeal { dependencies: dependencies.then(BTreeMap::new), ..TestSeal::default() };
         Ok(Taker {
             root,
@@ -166,7 +168,7 @@ impl<'a> Taker<'a> {
         })
     }
 
-    fn take(mut self, plan: Option<Plan>) -> Result<TestSeal, String> {
+    fn take(mut self, plan: Option<Plan>) -> Result<TestSeal, ToolError> {
         let root = self.root;
         tree::walk(root, &mut |visited| {
             match &visited.zone {
@@ -232,7 +234,7 @@ impl<'a> Taker<'a> {
         }
         let Some(bytes) = self.read(path) else {
             if is_steering {
-                // It counts by what can be known of it.
+                // An unreadable file is identified by its metadata.
                 self.seal.steering.insert(key, fingerprint(visited));
             }
             return;
@@ -270,7 +272,7 @@ impl<'a> Taker<'a> {
         *digest = signature::hash_bytes(format!("{digest}\n{mark}").as_bytes());
     }
 
-    /// Modules in the place of a runner's own, by content.
+    /// Adds the digests of modules that shadow a runner's own.
     fn add_shadows(&mut self) {
         let concerns = matches!(self.runner, Runner::Pytest | Runner::Command | Runner::Auto);
         for path in std::mem::take(&mut self.shadows) {
@@ -303,7 +305,7 @@ impl<'a> Taker<'a> {
         }
     }
 
-    /// Files that the line and steering files name: scripts, plugins, setup files.
+    /// Adds the files that the line and steering files name: scripts, plugins, setup files.
     fn add_references(&mut self) {
         let mut texts = std::mem::take(&mut self.texts);
         texts.push((PathBuf::new(), self.line.clone()));
@@ -355,7 +357,7 @@ fn is_script(path: &Path) -> bool {
     path.extension().is_none_or(|ending| ending == "sh" || ending == "bash" || ending == "mk")
 }
 
-/// Whether a file holds lines of a shell.
+/// Whether a file contains shell lines.
 fn is_manifest(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     is_script(path)
@@ -363,12 +365,6 @@ fn is_manifest(path: &Path) -> bool {
         || name.ends_with("file")
         || name.ends_with(".toml")
         || name.ends_with(".ini")
-}
-
-macro_rules! pattern {
-    ($name:ident, $text:expr) => {
-        static $name: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new($text).ok());
-    };
 }
 
 pattern!(
@@ -403,7 +399,7 @@ fn references(text: &str, directory: &Path, root: &Path, is_shell: bool) -> BTre
             }
         }
     };
-    let each = |pattern: &LazyLock<Option<Regex>>, text: &str, take: &mut dyn FnMut(&str)| {
+    let each = |pattern: &Pattern, text: &str, take: &mut dyn FnMut(&str)| {
         for capture in pattern.iter().flat_map(|pattern| pattern.captures_iter(text)) {
             take(capture.get(1).map_or("", |name| name.as_str()));
         }
@@ -414,7 +410,7 @@ fn references(text: &str, directory: &Path, root: &Path, is_shell: bool) -> BTre
         each(&OWN_PROGRAM, text, &mut |name| add(name, &[""]));
         each(&OPTION, text, &mut |name| add(name, &SCRIPTS));
         each(&INTERPRETED, text, &mut |name| {
-            // Other files are the work itself.
+            // Other scripts are the work itself.
             let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
             if ["test", "spec", "check", "run", "ci"].iter().any(|word| stem.contains(word)) {
                 add(name, &SCRIPTS);
@@ -432,7 +428,7 @@ fn references(text: &str, directory: &Path, root: &Path, is_shell: bool) -> BTre
     found
 }
 
-/// A path without `.` and `..`; none when it leads out.
+/// The path without `.` and `..`; none when it leads out of the workspace.
 fn normal(path: &Path) -> Option<PathBuf> {
     let mut clean = PathBuf::new();
     for part in path.components() {

@@ -1,7 +1,7 @@
-//! Tests as they stand in source files: names, and marks that keep a test from being run.
+//! Tests in source files: names, and markers that skip a test.
 //!
-//! Read by regex, without running anything: good enough to see that something was taken away, which the comparison of two
-//! runs then confirms where the tree of the beginning is at hand.
+//! They are found by regex, without running anything: good enough to notice a removed test, which the comparison of two
+//! runs then confirms where there is a baseline.
 
 use marvin_base::signature;
 use regex::Regex;
@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// A file with tests, as it was.
+/// A file with tests.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct TestFile {
     pub(super) sha256: String,
     /// Names of its tests, with how often each occurs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) names: BTreeMap<String, usize>,
-    /// Marks that skip a test or let it fail.
+    /// Number of markers that skip a test or let it fail.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) skips: usize,
 }
@@ -99,7 +99,7 @@ pub(super) fn tests_of(path: &Path, bytes: &[u8]) -> Option<TestFile> {
     (ending != "rs" || !file.names.is_empty()).then_some(file)
 }
 
-/// What was taken away between two sets of test files, as sentences; empty when nothing was.
+/// Sentences about tests that were removed or skipped between two sets of test files.
 pub(super) fn taken_away(
     before: &BTreeMap<String, TestFile>,
     now: &BTreeMap<String, TestFile>,

@@ -1,9 +1,10 @@
-//! The table of files that steer a test runner, and the digests of what counts in them.
+//! The table of files that steer a test runner, and the digests of their relevant sections.
 //!
 //! Rows are data (`steering.toml`). Of a manifest only the sections count that steer tests: an agent may add a dependency or
 //! change a version, but not which tests are collected. A file that cannot be parsed counts whole: doubt never means equal.
 
-use super::super::Runner;
+use super::super::detect::Runner;
+use crate::result::ToolError;
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use marvin_base::signature;
 use serde::Deserialize;
@@ -14,7 +15,7 @@ use std::sync::LazyLock;
 
 /// Separates the path from the section in a key of a seal.
 pub(super) const SECTION: char = '#';
-/// Marks an entry of a section to which others may be added.
+/// Separates an open section, to which entries may be added, from an entry.
 pub(super) const ENTRY: &str = "+/";
 
 const SOURCE: &str = include_str!("steering.toml");
@@ -24,6 +25,7 @@ const SOURCE: &str = include_str!("steering.toml");
 struct Source {
     row: Vec<SourceRow>,
     shadows: Shadows,
+    variables: Variables,
 }
 
 #[derive(Debug, Deserialize)]
@@ -47,6 +49,15 @@ struct SourceRow {
 #[serde(deny_unknown_fields)]
 struct Shadows {
     modules: BTreeSet<String>,
+}
+
+/// Variables of the environment that steer runners.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Variables {
+    prefixes: Vec<String>,
+    names: BTreeSet<String>,
+    kept: BTreeSet<String>,
 }
 
 /// The family of test runners that a row belongs to.
@@ -93,25 +104,51 @@ pub(super) struct Table {
     globs: GlobSet,
     owners: Vec<usize>,
     modules: BTreeSet<String>,
+    variables: Variables,
 }
 
-/// The table; the error says what is wrong with it.
-pub(super) static TABLE: LazyLock<Result<Table, String>> = LazyLock::new(Table::load);
+static TABLE: LazyLock<Result<Table, TableError>> = LazyLock::new(Table::load);
+
+/// The loaded table.
+pub(super) fn load() -> Result<&'static Table, ToolError> {
+    TABLE.as_ref().map_err(|error| ToolError::Failed(error.to_string()))
+}
+
+/// The table in the binary is malformed; a test checks that it is not.
+#[derive(Debug, thiserror::Error)]
+enum TableError {
+    #[error("steering.toml: {0}")]
+    Toml(#[from] toml::de::Error),
+    #[error("steering.toml: {0}")]
+    Glob(#[from] globset::Error),
+}
 
 impl Table {
-    fn load() -> Result<Table, String> {
-        let source: Source = toml::from_str(SOURCE).map_err(|error| format!("steering.toml: {error}"))?;
+    fn load() -> Result<Table, TableError> {
+        let source: Source = toml::from_str(SOURCE)?;
         let mut globs = GlobSetBuilder::new();
         let mut owners = Vec::new();
         for (at, row) in source.row.iter().enumerate() {
             for file in &row.files {
                 let pattern = if file.contains('/') { file.clone() } else { format!("**/{file}") };
-                globs.add(Glob::new(&pattern).map_err(|error| error.to_string())?);
+                globs.add(Glob::new(&pattern)?);
                 owners.push(at);
             }
         }
-        let globs = globs.build().map_err(|error| error.to_string())?;
-        Ok(Table { rows: source.row, globs, owners, modules: source.shadows.modules })
+        Ok(Table {
+            rows: source.row,
+            globs: globs.build()?,
+            owners,
+            modules: source.shadows.modules,
+            variables: source.variables,
+        })
+    }
+
+    /// Whether a variable steers a runner.
+    pub(super) fn steers(&self, name: &str) -> bool {
+        let Variables { prefixes, names, kept } = &self.variables;
+        let has_prefix = prefixes.iter().any(|prefix| name.starts_with(prefix));
+        (has_prefix || names.contains(name)) && !kept.contains(name)
     }
 
     /// Whether a Python module of this name takes the place of one that a runner imports.
@@ -130,7 +167,7 @@ impl Table {
         found.into_iter().filter_map(|at| self.rows.get(at)).filter(move |row| row.ecosystem.steers(runner))
     }
 
-    /// The digests of what steers in a file, by `PATH` or `PATH#SECTION`.
+    /// The digests of the relevant sections of a file, by `PATH` or `PATH#SECTION`.
     pub(super) fn digests(&self, path: &Path, bytes: &[u8], runner: Runner) -> BTreeMap<String, String> {
         let mut digests = BTreeMap::new();
         let name = path.to_string_lossy();
@@ -249,7 +286,7 @@ fn parse_gomod(text: &str) -> Value {
     serde_json::to_value(directives).unwrap_or_default()
 }
 
-/// What changed between two sets of digests, as sentences. Entries may be added to sections that are open.
+/// Differences between two sets of digests, as paths and sentences. Entries may be added to open sections.
 pub(super) fn compare(
     before: &BTreeMap<String, String>,
     now: &BTreeMap<String, String>,

@@ -1,6 +1,6 @@
-//! Folders of notes: making them, and looking into them.
+//! Directories of notes: creating and listing them.
 
-use super::{folder, name_of, project_note};
+use super::{name_of, notes_directory, project_note};
 use crate::context::ToolContext;
 use crate::result::{Confidence, Output, ToolError};
 use crate::tool::Tool;
@@ -9,27 +9,25 @@ use marvin_gate::{Intent, Touches};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Entries shown at most.
+/// Entries shown.
 const ENTRIES: usize = 200;
 
-/// Makes a folder of notes.
 #[derive(Debug, Clone, Copy)]
 pub struct NotesMkdir;
 
-/// Which folder.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MkdirInput {
-    /// Path below the notes folder.
+    /// Path below the notes directory.
     path: String,
 }
 
-/// The folder.
+/// The created directory.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MkdirData {
-    /// The folder, below the notes folder.
+    /// Path below the notes directory.
     path: String,
-    /// The notes folder.
+    /// The notes directory.
     folder: String,
 }
 
@@ -38,35 +36,30 @@ impl Tool for NotesMkdir {
     type Input = MkdirInput;
     type Data = MkdirData;
     const NAME: &'static str = "notes_mkdir";
-    const DESCRIPTION: &'static str = "Make a folder in the notes folder, with those on its way.";
+    const DESCRIPTION: &'static str = "Create a directory of notes, with its parents.";
     const EXAMPLE: &'static str = r#"{"path": "ideas/garden"}"#;
-
-    fn touches() -> Touches {
-        Touches::STORES
-    }
+    const TOUCHES: Touches = Touches::STORES;
 
     fn intents(input: &MkdirInput, context: &ToolContext) -> Vec<Intent> {
         project_note(&input.path, context).map(|path| Intent::Write { path }).into_iter().collect()
     }
 
     async fn call(&self, input: MkdirInput, context: &ToolContext) -> Result<Output<MkdirData>, ToolError> {
-        let notes = folder(context, true)?;
+        let notes = notes_directory(context, true)?;
         let path = notes.path(&input.path)?;
         notes.make_directory(&path)?;
         let data = MkdirData { path: path.to_string(), folder: notes.root().display().to_string() };
-        Ok(Output::line(format!("Folder {} is there", notes.root().join(path.as_path()).display()), data))
+        Ok(Output::line(format!("Directory {} exists", notes.root().join(path.as_path()).display()), data))
     }
 }
 
-/// Lists notes.
 #[derive(Debug, Clone, Copy)]
 pub struct NotesLs;
 
-/// Which folder.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LsInput {
-    /// Folder below the notes folder; empty for the notes folder itself.
+    /// Path below the notes directory; empty for the notes directory itself.
     #[serde(default)]
     path: String,
 }
@@ -77,14 +70,13 @@ impl LsInput {
     }
 }
 
-/// What lies there.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct LsData {
-    /// The folder, below the notes folder.
+    /// Path below the notes directory.
     path: String,
-    /// Names; folders end in `/`.
+    /// Names; directories end in `/`.
     entries: Vec<String>,
-    /// How many are not shown.
+    /// Number of further entries.
     left_out: usize,
 }
 
@@ -93,19 +85,16 @@ impl Tool for NotesLs {
     type Input = LsInput;
     type Data = LsData;
     const NAME: &'static str = "notes_ls";
-    const DESCRIPTION: &'static str = "List the notes and folders in the notes folder.";
+    const DESCRIPTION: &'static str = "List the notes and directories in the notes directory.";
     const EXAMPLE: &'static str = r#"{"path": "ideas"}"#;
-
-    fn touches() -> Touches {
-        Touches::READS
-    }
+    const TOUCHES: Touches = Touches::READS;
 
     fn intents(input: &LsInput, context: &ToolContext) -> Vec<Intent> {
         project_note(input.place(), context).map(|path| Intent::Read { path }).into_iter().collect()
     }
 
     async fn call(&self, input: LsInput, context: &ToolContext) -> Result<Output<LsData>, ToolError> {
-        let notes = folder(context, false)?;
+        let notes = notes_directory(context, false)?;
         let path = notes.path(input.place())?;
         let mut entries: Vec<String> = notes.read_dir(&path)?.into_iter().map(name_of).collect();
         let left_out = entries.len().saturating_sub(ENTRIES);
