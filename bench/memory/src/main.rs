@@ -164,14 +164,8 @@ fn store(directory: &Path, entries: usize) -> Result<(), Box<dyn std::error::Err
     let mut random = Random(7);
     let (mut ledger, mut memory) = (String::new(), String::new());
     for number in 0..entries {
-        let candidate = Candidate {
-            text: format!("{} {number}", random.text(12)),
-            kind: Type::Fact,
-            tags: Vec::new(),
-            ttl_days: None,
-            source: Source::UserSaid,
-            why_store: "measured".into(),
-        };
+        let text = format!("{} {number}", random.text(12));
+        let candidate = Candidate::new(text, Type::Fact, Source::UserSaid, "measured");
         let id = candidate.fingerprint();
         writeln!(ledger, "{}", serde_json::to_string(&Line::new(Word::Approve, &id, "bench"))?)?;
         writeln!(

@@ -7,7 +7,7 @@ use crate::project_context::ProjectContext;
 use async_trait::async_trait;
 use marvin_base::ids;
 use marvin_gate::Touches;
-use marvin_memory::candidate::Candidate;
+use marvin_memory::candidate::{Candidate, Source, Type};
 use marvin_memory::decision::InjectedMemory;
 use marvin_memory::index::Kind;
 use marvin_memory::memory::{CandidateOrigin, Memory, ProposalOutcome, Recall, RecalledMemory};
@@ -16,7 +16,6 @@ use marvin_memory::proposal::{Origin, TurnSources};
 use marvin_tools::{DynTool, Output, Tool, ToolContext, ToolError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -253,11 +252,16 @@ impl Tool for MemoryPropose {
         input: ProposeInput,
         context: &ToolContext,
     ) -> Result<Output<ProposedFact>, ToolError> {
-        let value = json!({
-            "text": input.text, "type": input.kind, "tags": input.tags, "ttl_days": input.ttl_days,
-            "source": "assistant_inferred", "why_store": input.why_store,
-        });
-        let candidate = Candidate::read(&value, &context.redactor).map_err(ToolError::Usage)?;
+        let kind = match input.kind {
+            TypeChoice::Preference => Type::Preference,
+            TypeChoice::Fact => Type::Fact,
+            TypeChoice::Procedure => Type::Procedure,
+            TypeChoice::ProjectDecision => Type::ProjectDecision,
+        };
+        let mut candidate = Candidate::new(input.text, kind, Source::AssistantInferred, input.why_store);
+        (candidate.tags, candidate.ttl_days) = (input.tags, input.ttl_days);
+        let candidate =
+            candidate.checked(&context.redactor).map_err(|error| ToolError::Usage(error.to_string()))?;
         let name = candidate.fingerprint();
         let asked = self.0.clone();
         let outcome = aside(move || asked.propose(candidate)).await?;

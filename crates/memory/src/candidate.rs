@@ -1,51 +1,61 @@
-//! What may be remembered: a candidate, as a model, the practice or a person proposes it. Nothing of it counts before a
-//! person agrees.
+//! Candidates for the long-term memory, proposed by a model, by practice or by a person.
+//!
+//! A candidate has no effect before a person approves it. This module is the one list of its fields: commands, tools and
+//! pages make candidates with [`Candidate::new`] and change them with [`CandidateEdit`].
 
 use marvin_base::redact::Redactor;
 use marvin_base::{signature, truncate};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-/// Characters of what is remembered; more is a document, not a memory.
+/// Longer texts are documents, not memories.
 pub const MAX_TEXT_CHARS: usize = 2_000;
-/// Characters of why it is remembered.
 const MAX_REASON_CHARS: usize = 300;
-/// Tags, and characters of one.
 const MAX_TAGS: usize = 16;
 const MAX_TAG_CHARS: usize = 64;
 
-/// What it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Type {
-    /// What somebody likes or wants.
+    /// A like or a wish of a person.
     Preference,
-    /// What is so.
     Fact,
-    /// How something is done; told, never executed.
+    /// A way to do something; shown to the model, never executed.
     Procedure,
-    /// What was decided for the project.
     ProjectDecision,
-    /// How somebody plays Magic.
+    /// A person's way to play Magic.
     MtgProfile,
-    /// What a game of Magic taught.
+    /// A lesson from a game of Magic.
     MtgLesson,
 }
 
-/// Where it comes from.
+impl Type {
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Type::Preference => "preference",
+            Type::Fact => "fact",
+            Type::Procedure => "procedure",
+            Type::ProjectDecision => "project_decision",
+            Type::MtgProfile => "mtg_profile",
+            Type::MtgLesson => "mtg_lesson",
+        }
+    }
+}
+
+/// The origin of a candidate's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// The person said so, in the turn that it is traced to.
+    /// The person said it, in the turn that the proposal names.
     UserSaid,
     /// The model concluded it.
     AssistantInferred,
-    /// A tool, a file or a page said so.
+    /// A tool, a file or a page said it.
     ToolOutput,
 }
 
 impl Source {
-    /// Its name.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -56,63 +66,107 @@ impl Source {
     }
 }
 
-/// Something that may be remembered.
+/// A proposal for the long-term memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Candidate {
-    /// What is remembered.
     pub text: String,
-    /// What it is.
     #[serde(rename = "type")]
     pub kind: Type,
-    /// Words to find it by.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// Days until it is no longer true; none: for good.
+    /// Days until it is no longer true; `None`: for good.
     #[serde(default)]
     pub ttl_days: Option<u32>,
-    /// Where it comes from.
     pub source: Source,
-    /// Why it is worth it, in one line.
-    pub why_store: String,
+    /// One line: why it is worth remembering.
+    #[serde(rename = "why_store")]
+    pub reason: String,
+}
+
+/// A candidate as JSON, for hints.
+const SHAPE: &str = r#"{"text": "…", "type": "preference|fact|procedure|project_decision|mtg_profile|mtg_lesson", "tags": [], "ttl_days": null, "source": "user_said|assistant_inferred|tool_output", "why_store": "…"}"#;
+
+/// The reason why a candidate is not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum CandidateError {
+    #[error("{0}\n  hint: {SHAPE}")]
+    Json(#[from] serde_json::Error),
+    #[error("its text is empty")]
+    EmptyText,
+    #[error("its text is longer than {MAX_TEXT_CHARS} characters")]
+    LongText,
+    #[error("it does not say why it should be stored (why_store)")]
+    NoReason,
+    #[error("ttl_days must be null or more than 0")]
+    NoDays,
+}
+
+/// A person's changes to a candidate; `None` keeps the field.
+#[derive(Debug, Clone, Default)]
+pub struct CandidateEdit {
+    pub text: Option<String>,
+    /// The word of a [`Type`].
+    pub kind: Option<String>,
+    pub tags: Option<Vec<String>>,
+    /// 0: for good.
+    pub ttl_days: Option<u32>,
 }
 
 impl Candidate {
-    /// Reads one from JSON, checked and without secrets.
+    /// A candidate without tags that is kept for good.
+    #[must_use]
+    pub fn new(text: impl Into<String>, kind: Type, source: Source, reason: impl Into<String>) -> Self {
+        let (text, reason) = (text.into(), reason.into());
+        Candidate { text, kind, tags: Vec::new(), ttl_days: None, source, reason }
+    }
+
+    /// Reads a candidate from JSON, checked and without secrets.
     ///
     /// # Errors
-    /// What is wrong with it.
-    pub fn read(value: &Value, redactor: &Redactor) -> Result<Self, String> {
-        let candidate: Candidate = serde_json::from_value(value.clone()).map_err(|error| {
-            format!(
-                "{error}\n  hint: {{\"text\": \"…\", \"type\": \"preference|fact|procedure|project_decision|mtg_profile|mtg_lesson\", \"tags\": [], \"ttl_days\": null, \"source\": \"user_said|assistant_inferred|tool_output\", \"why_store\": \"…\"}}"
-            )
-        })?;
+    /// When a field is missing or not valid.
+    pub fn read(value: &Value, redactor: &Redactor) -> Result<Self, CandidateError> {
+        Candidate::deserialize(value)?.checked(redactor)
+    }
+
+    /// Applies a person's changes, checked and without secrets.
+    ///
+    /// # Errors
+    /// When the result is not valid.
+    pub fn edited(&self, edit: CandidateEdit, redactor: &Redactor) -> Result<Self, CandidateError> {
+        let kind = edit.kind.map(|word| serde_json::from_value(word.into())).transpose()?;
+        let candidate = Candidate {
+            text: edit.text.unwrap_or_else(|| self.text.clone()),
+            kind: kind.unwrap_or(self.kind),
+            tags: edit.tags.unwrap_or_else(|| self.tags.clone()),
+            ttl_days: edit.ttl_days.map_or(self.ttl_days, |days| Some(days).filter(|days| *days > 0)),
+            ..self.clone()
+        };
         candidate.checked(redactor)
     }
 
-    /// The same, checked, in its usual form and without secrets.
+    /// Checks the fields, normalises them and removes secrets.
     ///
     /// # Errors
-    /// What is wrong with it.
-    pub fn checked(mut self, redactor: &Redactor) -> Result<Self, String> {
-        // What replaces a secret may look like another one to the next look; it settles at once.
+    /// When a field is not valid.
+    pub fn checked(mut self, redactor: &Redactor) -> Result<Self, CandidateError> {
+        // The replacement of a secret may itself look like a secret: the second pass makes the result stable.
         let clean = |text: &str| {
             let once = redactor.text(text.trim()).into_owned();
             redactor.text(&once).trim().to_string()
         };
         self.text = visible(&clean(&self.text));
         if self.text.is_empty() {
-            return Err("its text is empty".into());
+            return Err(CandidateError::EmptyText);
         }
         if self.text.chars().count() > MAX_TEXT_CHARS {
-            return Err(format!("its text is longer than {MAX_TEXT_CHARS} characters"));
+            return Err(CandidateError::LongText);
         }
-        self.why_store = truncate::line(&visible(&clean(&self.why_store)), MAX_REASON_CHARS);
-        if self.why_store.is_empty() {
-            return Err("it does not say why it should be stored (why_store)".into());
+        self.reason = truncate::line(&visible(&clean(&self.reason)), MAX_REASON_CHARS);
+        if self.reason.is_empty() {
+            return Err(CandidateError::NoReason);
         }
         if self.ttl_days == Some(0) {
-            return Err("ttl_days must be null or more than 0".into());
+            return Err(CandidateError::NoDays);
         }
         let mut tags: Vec<String> = Vec::new();
         for tag in &self.tags {
@@ -126,15 +180,22 @@ impl Candidate {
         Ok(self)
     }
 
-    /// Its name: the same text, type and tags have the same.
+    /// The hash of text, type and tags, by which candidates are the same.
     #[must_use]
     pub fn fingerprint(&self) -> String {
-        let tags: Vec<String> = self.tags.iter().map(|tag| tag.to_lowercase()).collect();
-        signature::hash(&json!({ "text": self.text, "type": self.kind, "tags": tags }))
+        #[derive(Serialize)]
+        struct Identity<'a> {
+            text: &'a str,
+            #[serde(rename = "type")]
+            kind: Type,
+            tags: Vec<String>,
+        }
+        let tags = self.tags.iter().map(|tag| tag.to_lowercase()).collect();
+        signature::hash(&Identity { text: &self.text, kind: self.kind, tags })
     }
 }
 
-/// Text without characters that would move a cursor or turn the direction of reading.
+/// Removes characters that move a cursor or change the direction of text.
 fn visible(text: &str) -> String {
     let hidden = |char: char| {
         (char.is_control() && !matches!(char, '\n' | '\t'))
@@ -146,8 +207,9 @@ fn visible(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
-    fn read(value: &Value) -> Result<Candidate, String> {
+    fn read(value: &Value) -> Result<Candidate, CandidateError> {
         Candidate::read(value, &Redactor::patterns_only())
     }
 
@@ -161,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_whole_is_a_candidate() {
+    fn incomplete_candidates_are_rejected() {
         let good = read(&with("text", json!("  Likes\u{202e} tea\u{7} "))).unwrap();
         assert_eq!((good.text.as_str(), good.tags.as_slice()), ("Likes tea", &["Food".to_string()][..]));
         for (key, bad) in [
@@ -189,7 +251,38 @@ mod tests {
     }
 
     #[test]
-    fn secrets_do_not_become_candidates() {
+    fn an_edit_keeps_the_fields_that_it_does_not_name() {
+        let before = read(&with("ttl_days", json!(3))).unwrap();
+        let edited = |edit| before.edited(edit, &Redactor::patterns_only());
+        assert_eq!(edited(CandidateEdit::default()).unwrap(), before);
+        let edit = CandidateEdit {
+            kind: Some("fact".into()),
+            ttl_days: Some(0),
+            tags: Some(vec![]),
+            ..Default::default()
+        };
+        let after = Candidate { kind: Type::Fact, ttl_days: None, tags: vec![], ..before.clone() };
+        assert_eq!(edited(edit).unwrap(), after);
+        let unknown = edited(CandidateEdit { kind: Some("wish".into()), ..Default::default() });
+        assert!(unknown.unwrap_err().to_string().contains("unknown variant `wish`"));
+    }
+
+    #[test]
+    fn types_are_written_as_their_words() {
+        for kind in [
+            Type::Preference,
+            Type::Fact,
+            Type::Procedure,
+            Type::ProjectDecision,
+            Type::MtgProfile,
+            Type::MtgLesson,
+        ] {
+            assert_eq!(json!(kind), kind.word());
+        }
+    }
+
+    #[test]
+    fn secrets_are_removed_from_candidates() {
         let secret = read(&with("text", json!("the key is AKIAIOSFODNN7EXAMPLE"))).unwrap();
         assert!(!secret.text.contains("AKIA"), "{}", secret.text);
         assert_eq!(secret.clone().checked(&Redactor::patterns_only()).unwrap(), secret, "it settles");

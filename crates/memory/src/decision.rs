@@ -1,81 +1,84 @@
-//! The ledger of approvals: who decided what, when, and which memory went into which turn. Never what was remembered: a
-//! line stays when its memory is forgotten.
+//! The ledger of approvals: who decided what and when, and which memory went into which turn.
+//!
+//! It never holds the content of a memory, because a line stays when its memory is forgotten.
 
 use crate::candidate::Candidate;
 use marvin_base::clock;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What a line says.
+/// The kind of a ledger line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Word {
-    /// A person agreed.
     Approve,
-    /// A person agreed to something else than was proposed.
+    /// A person approved a changed candidate.
     Edit,
-    /// A person agreed to one thing in place of another.
+    /// A person approved a candidate in place of another memory.
     Supersede,
-    /// A person said no.
     Reject,
-    /// A person had it erased.
+    /// A person erased a memory.
     Forget,
-    /// The shell put memories into a turn.
+    /// Marvin put memories into a turn.
     Inject,
-    /// A person took over a memory that was made elsewhere.
+    /// A person adopted a memory that was made elsewhere.
     Adopt,
 }
 
 /// One line of the ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// What it says; lines of older programs do not.
+    /// Absent in lines of older programs.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub word: Option<Word>,
-    /// What was proposed, or what is forgotten.
+    /// The proposed candidate, or the forgotten memory.
     #[serde(default)]
     pub candidate_fingerprint: String,
-    /// Whether it is remembered now.
     #[serde(default)]
     pub approved: bool,
-    /// Who decided.
     #[serde(default)]
     pub reviewer: String,
-    /// When.
     #[serde(default)]
     pub decided_at_utc: String,
-    /// What it was changed to: its fingerprint. Older programs wrote the whole candidate.
     #[serde(default)]
-    pub edited: Option<Value>,
-    /// What the person added.
+    pub edited: Option<EditedCandidate>,
     #[serde(default)]
     pub note: String,
-    /// The memory whose place it takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<String>,
-    /// The memories that went into a turn.
+    /// The memories that went into the turn that `session_id` and `turn_number` name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub injected: Vec<InjectedMemory>,
-    /// The session of that turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// Its number in the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_number: Option<u64>,
+}
+
+/// The candidate that a person approved instead of the proposed one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum EditedCandidate {
+    /// Written by older programs.
+    Whole(Candidate),
+    Named {
+        fingerprint: String,
+    },
+    /// Any other value, so that the line stays readable; it names no memory.
+    Unknown(Value),
 }
 
 /// A memory that went into a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InjectedMemory {
-    /// What it is: `ltm`, `stm`, `lesson` …
+    /// `ltm`, `stm`, `lesson` …
     pub kind: String,
-    /// Its id.
     pub id: String,
 }
 
 impl Line {
-    /// A line of now.
+    /// A line with the current time.
     #[must_use]
     pub fn new(word: Word, fingerprint: &str, reviewer: &str) -> Self {
         Line {
@@ -93,21 +96,15 @@ impl Line {
         }
     }
 
-    /// Says what it was changed to.
-    pub fn changed_to(&mut self, fingerprint: &str) {
-        self.edited = Some(json!({ "fingerprint": fingerprint }));
-    }
-
-    /// What is remembered by it: what was proposed, or what it was changed to.
+    /// The id of the memory that the line creates: the proposed candidate, or the edited one.
     #[must_use]
     pub fn remembered(&self) -> String {
-        let Some(edited) = self.edited.as_ref().filter(|edited| !edited.is_null()) else {
-            return self.candidate_fingerprint.clone();
-        };
-        if let Ok(candidate) = serde_json::from_value::<Candidate>(edited.clone()) {
-            return candidate.fingerprint();
+        match &self.edited {
+            None => self.candidate_fingerprint.clone(),
+            Some(EditedCandidate::Whole(candidate)) => candidate.fingerprint(),
+            Some(EditedCandidate::Named { fingerprint }) => fingerprint.clone(),
+            Some(EditedCandidate::Unknown(_)) => String::new(),
         }
-        edited.get("fingerprint").and_then(Value::as_str).unwrap_or_default().to_string()
     }
 
     fn meaning(&self) -> Word {
@@ -115,48 +112,37 @@ impl Line {
     }
 }
 
-/// What became of a memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "state")]
 pub enum Fate {
-    /// It is remembered.
     Active,
-    /// It was erased.
     Forgotten,
-    /// Another one took its place.
-    Superseded {
-        /// That one.
-        by: String,
-    },
+    Superseded { by: String },
 }
 
-/// Who agreed to a memory, and what became of it.
+/// The approval of a memory and its current state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Approval {
-    /// Who agreed.
     pub reviewer: String,
-    /// When.
     pub decided_at_utc: String,
-    /// What had been proposed, where it was changed.
+    /// The proposed candidate, where the person edited it.
     pub original_fingerprint: Option<String>,
-    /// What became of it.
     #[serde(flatten)]
     pub fate: Fate,
 }
 
-/// What the ledger comes to.
+/// The result of replaying the ledger.
 #[derive(Debug, Clone, Default)]
 pub struct Standing {
-    /// Every memory that was ever agreed to, by its id.
+    /// Every memory that was ever approved, by its id.
     pub memories: BTreeMap<String, Approval>,
-    /// What was decided about candidates, by their fingerprints: the last word.
+    /// The last decision about each candidate, by its fingerprint.
     pub decided: BTreeMap<String, Word>,
-    /// How many lines there are.
     pub lines: u64,
 }
 
 impl Standing {
-    /// Takes the next line into account.
+    /// Applies the next line.
     pub fn take(&mut self, line: &Line) {
         self.lines += 1;
         let word = line.meaning();
@@ -194,13 +180,12 @@ impl Standing {
         }
     }
 
-    /// Is this one remembered?
     #[must_use]
     pub fn is_active(&self, id: &str) -> bool {
         self.memories.get(id).is_some_and(|memory| memory.fate == Fate::Active)
     }
 
-    /// May its content be kept? Also when another one took its place: that was agreed to once.
+    /// Whether its content may be kept: also when it is superseded, because it was approved once.
     #[must_use]
     pub fn is_kept(&self, id: &str) -> bool {
         self.memories.get(id).is_some_and(|memory| memory.fate != Fate::Forgotten)
@@ -210,13 +195,14 @@ impl Standing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
-    fn the_last_word_stands() {
+    fn the_last_decision_stands() {
         let mut standing = Standing::default();
         standing.take(&Line::new(Word::Approve, "a", "ann"));
         let mut edit = Line::new(Word::Edit, "b", "ann");
-        edit.changed_to("b2");
+        edit.edited = Some(EditedCandidate::Named { fingerprint: "b2".into() });
         standing.take(&edit);
         assert_eq!(standing.memories["b2"].original_fingerprint.as_deref(), Some("b"));
         assert!(standing.is_active("a") && standing.is_active("b2") && !standing.is_active("b"));

@@ -1,42 +1,44 @@
-//! Finding by meaning: an embedder turns a text into a vector, and near vectors mean near things. Off unless a person names
-//! a model; what it finds is joined with what the words find.
+//! Search by embeddings: an embedder maps texts to vectors, and similar texts have near vectors.
 //!
-//! Limits: vectors are compared one by one, which is quick for tens of thousands of documents and no more.
+//! It is off unless a person names a model. Its hits are merged with those of the word search.
+//!
+//! Limits: vectors are compared one by one, which is fast enough for tens of thousands of documents.
 
 mod bert;
+mod error;
 mod matrix;
 mod tensors;
 mod wordpiece;
 
 pub use bert::Bert;
+pub use error::ModelError;
 
 use crate::index::{Hit, Index, Search};
 use rusqlite::params;
 use std::collections::BTreeMap;
 
-/// How much the meaning counts beside the words.
-const MEANING: f64 = 0.7;
-/// Candidates of either side that are joined.
-const JOINED: usize = 100;
+/// The weight of the embedding; the words have the rest.
+const EMBEDDING_WEIGHT: f64 = 0.7;
+/// Hits of either search that are merged.
+const MERGED_HITS: usize = 100;
 /// Documents that are embedded in one transaction.
 const BATCH: usize = 64;
 
-/// Turns texts into vectors of length 1.
+/// Maps texts to vectors of length 1.
 pub trait Embedder: std::fmt::Debug {
-    /// What it is: another name means other vectors.
+    /// Vectors of embedders with different names are not comparable.
     fn name(&self) -> &str;
 
-    /// How long its vectors are.
+    /// The length of its vectors.
     fn dimensions(&self) -> usize;
 
-    /// The vector of a text; any text has one.
     fn embed(&self, text: &str) -> Vec<f32>;
 }
 
-/// The note about whose vectors the index holds.
+/// The key of the index's note with the name of the embedder.
 const NOTE: &str = "embedder";
 
-/// Gives every document that has none its vector. Vectors of another model are thrown away.
+/// Embeds every document without a vector. Vectors of another model are deleted.
 ///
 /// # Errors
 /// When the index does not work.
@@ -57,27 +59,29 @@ pub fn refresh(index: &mut Index, embedder: &dyn Embedder) -> rusqlite::Result<u
     }
 }
 
-/// What answers a question best by its words and by its meaning.
+/// The documents that match a query best by words and by embedding.
 ///
 /// # Errors
 /// When the index does not work.
 pub fn search(index: &Index, search: &Search<'_>, embedder: &dyn Embedder) -> rusqlite::Result<Vec<Hit>> {
-    let by_words = index.search(&Search { limit: JOINED.max(search.limit), ..search.clone() })?;
+    let by_words = index.search(&Search { limit: MERGED_HITS.max(search.limit), ..search.clone() })?;
     let question = embedder.embed(search.text);
     let best = by_words.iter().map(|hit| hit.score).fold(0.0, f64::max).max(f64::MIN_POSITIVE);
-    let mut joined: BTreeMap<i64, f64> =
-        by_words.iter().map(|hit| (hit.row, (1.0 - MEANING) * (hit.score / best).max(0.0))).collect();
+    let mut joined: BTreeMap<i64, f64> = by_words
+        .iter()
+        .map(|hit| (hit.row, (1.0 - EMBEDDING_WEIGHT) * (hit.score / best).max(0.0)))
+        .collect();
     let mut near: Vec<(f64, i64)> = Vec::new();
     index.each_vector(|row, vector| {
         let similar = cosine(&question, vector);
         if let Some(score) = joined.get_mut(&row) {
-            *score += MEANING * similar;
+            *score += EMBEDDING_WEIGHT * similar;
         } else {
             near.push((similar, row));
         }
     })?;
     near.sort_by(|one, two| two.0.total_cmp(&one.0));
-    joined.extend(near.into_iter().take(JOINED).map(|(similar, row)| (row, MEANING * similar)));
+    joined.extend(near.into_iter().take(MERGED_HITS).map(|(similar, row)| (row, EMBEDDING_WEIGHT * similar)));
     let mut order: Vec<(f64, i64)> = joined.into_iter().map(|(row, score)| (score, row)).collect();
     order.sort_by(|one, two| two.0.total_cmp(&one.0));
     let mut known: BTreeMap<i64, Hit> = by_words.into_iter().map(|hit| (hit.row, hit)).collect();
@@ -99,7 +103,7 @@ fn bytes(vector: &[f32]) -> Vec<u8> {
     vector.iter().flat_map(|number| number.to_le_bytes()).collect()
 }
 
-/// The likeness of a vector and one that is stored; one of another length is like nothing.
+/// The cosine similarity of a vector and a stored one; 0 where their lengths differ.
 fn cosine(one: &[f32], stored: &[u8]) -> f64 {
     if stored.len() != one.len() * 4 {
         return 0.0;

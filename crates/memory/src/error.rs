@@ -1,49 +1,33 @@
-//! Why something could not be remembered or found.
+//! Errors of the memory.
 
 use marvin_base::atomic::WriteError;
 use marvin_base::ledger::LedgerError;
 use std::path::Path;
 
-/// What went wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum MemoryError {
-    /// A file could not be read.
     #[error("cannot read {path}: {reason}")]
-    Read {
-        /// The file.
-        path: String,
-        /// Why.
-        reason: String,
-    },
-    /// A file could not be written.
+    Read { path: String, reason: String },
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// A ledger could not be read or appended to.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// The index did not answer, and could not be built again either.
+    /// The index did not answer and could not be rebuilt either.
     #[error("the index {path} does not work: {reason}\n  hint: remove it; it is built again from the files")]
-    Index {
-        /// The index.
-        path: String,
-        /// Why.
-        reason: String,
-    },
-    /// What was asked for is wrong, or is not there.
+    Index { path: String, reason: String },
+    /// The request is wrong, or names something that does not exist.
     #[error("{0}")]
     Asked(String),
-    /// It may not be done by whoever asks.
+    /// The caller may not do it.
     #[error("{0}")]
     Refused(String),
 }
 
 impl MemoryError {
-    /// A file could not be read.
     pub(crate) fn read(path: &Path, reason: &dyn ToString) -> Self {
         MemoryError::Read { path: path.display().to_string(), reason: reason.to_string() }
     }
 
-    /// The index did not answer.
     pub(crate) fn index(path: &Path, reason: &dyn ToString) -> Self {
         MemoryError::Index { path: path.display().to_string(), reason: reason.to_string() }
     }

@@ -1,13 +1,13 @@
-//! How well the index finds what it should: recall on a labelled file.
+//! Evaluation of the index: recall on a labelled file.
 //!
-//! A file is JSONL: `{"doc": ID, "text": …, "thread": …, "tags": []}` for what can be found, and
-//! `{"query": TEXT, "relevant": [ID, …]}` for what is looked for; both may name a `"set"`, and each set has an index of its own.
-//! Documents of one `thread` that follow one another are neighbours. The recall of a question is the share of what is
-//! relevant among the first k; the figure is its mean over all questions that have something relevant.
+//! A file is JSONL: `{"doc": ID, "text": …, "thread": …, "tags": []}` for documents, and
+//! `{"query": TEXT, "relevant": [ID, …]}` for queries; both may name a `"set"`, and each set has an index of its own.
+//! Consecutive documents of one `thread` are neighbours. The recall of a query is the share of its relevant documents
+//! among the first k; the figure is the mean over all queries with relevant documents.
 
 mod convert;
 
-pub use convert::{FORMATS, read};
+pub use convert::{EvalError, FORMATS, read};
 
 use crate::embed::{self, Embedder};
 use crate::index::{Document, Index, Kind, Search, neighbours};
@@ -16,32 +16,22 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Something that can be found.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct EvalDocument {
-    /// Its id.
     pub doc: String,
-    /// What it says.
     pub text: String,
-    /// The index that it is put into.
     #[serde(default)]
     pub set: String,
-    /// What it follows in.
     #[serde(default)]
     pub thread: String,
-    /// Its tags.
     #[serde(default)]
     pub tags: Vec<String>,
 }
 
-/// Something that is looked for.
 #[derive(Debug, Clone, Default, Deserialize)]
 pub struct Question {
-    /// The words.
     pub query: String,
-    /// What should be found.
     pub relevant: Vec<String>,
-    /// The index that is asked.
     #[serde(default)]
     pub set: String,
 }
@@ -49,30 +39,25 @@ pub struct Question {
 /// A labelled file.
 #[derive(Debug, Clone, Default)]
 pub struct EvalDataset {
-    /// What can be found.
     pub documents: Vec<EvalDocument>,
-    /// What is looked for.
     pub questions: Vec<Question>,
 }
 
-/// The figures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figures {
-    /// Documents that were indexed.
     pub documents: usize,
-    /// Questions that were asked.
     pub questions: usize,
-    /// Questions without anything relevant; they do not count.
+    /// Questions without relevant documents, which are left out.
     pub without_answer: usize,
-    /// Mean recall, by how many are looked at.
+    /// Mean recall, by k.
     pub recall: BTreeMap<usize, f64>,
-    /// The mean of one over the place of the first that is relevant, within the largest k.
+    /// Within the largest k.
     pub mean_reciprocal_rank: f64,
-    /// Median time of a question, in microseconds.
+    /// Median time of a query, in microseconds.
     pub p50_us: f64,
 }
 
-/// Puts everything into indexes in a directory, asks everything, and counts.
+/// Indexes all documents below a directory, runs all queries, and computes the figures.
 ///
 /// # Errors
 /// When no index can be made, or an embedder fails.
@@ -81,7 +66,7 @@ pub fn score(
     ks: &[usize],
     directory: &Path,
     embedder: Option<&dyn Embedder>,
-) -> Result<Figures, String> {
+) -> rusqlite::Result<Figures> {
     let most = ks.iter().copied().max().unwrap_or(10);
     let mut sets: BTreeMap<&str, (Vec<&EvalDocument>, Vec<&Question>)> = BTreeMap::new();
     for document in &labelled.documents {
@@ -94,12 +79,11 @@ pub fn score(
     let (mut asked, mut without, mut reciprocal) = (0_u32, 0, 0.0);
     let mut times: Vec<Duration> = Vec::new();
     for (number, (documents, questions)) in sets.values().enumerate() {
-        let mut index =
-            Index::open(&directory.join(format!("{number}.sqlite"))).map_err(|error| error.to_string())?;
+        let mut index = Index::open(&directory.join(format!("{number}.sqlite")))?;
         let filled = fill(documents);
-        index.put(Kind::Turn, &filled).map_err(|error| error.to_string())?;
+        index.put(Kind::Turn, &filled)?;
         if let Some(embedder) = embedder {
-            embed::refresh(&mut index, embedder).map_err(|error| error.to_string())?;
+            embed::refresh(&mut index, embedder)?;
         }
         for question in questions {
             if question.relevant.is_empty() {
@@ -112,7 +96,7 @@ pub fn score(
                 Some(embedder) => embed::search(&index, &search, embedder),
                 None => index.search(&search),
             };
-            let hits = hits.map_err(|error| error.to_string())?;
+            let hits = hits?;
             times.push(started.elapsed());
             asked += 1;
             let places: Vec<usize> = hits
@@ -144,7 +128,7 @@ fn ratio(one: usize, two: usize) -> f64 {
     one as f64 / two.max(1) as f64
 }
 
-/// Documents as the index takes them: with their neighbours in the same thread.
+/// Documents with their neighbours of the same thread.
 fn fill(documents: &[&EvalDocument]) -> Vec<Document> {
     let mut threads: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, document) in documents.iter().enumerate().filter(|(_, document)| !document.thread.is_empty()) {

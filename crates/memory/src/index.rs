@@ -1,9 +1,8 @@
-//! The one index: SQLite FTS5 over everything that can be found again.
+//! The search index: SQLite FTS5 over memories, turns, lessons and artifacts.
 //!
-//! It is never the record. Whatever is wrong with its file (missing, torn, of another version, a link, no database at all),
-//! it is removed and made anew, and whoever owns the documents puts them in again. Where something comes from, whom it is
-//! for and what it is are hard filters: they are terms of a column of their own, which a question cannot reach, and are
-//! looked at once more in what is found.
+//! It is never the record. A file that cannot be used (missing, torn, of another version, a symlink, not a database) is
+//! removed and created again, and the owners of the documents add them again. Source, scope and kind are hard filters:
+//! they are terms of a column that the text of a query cannot reach, and every hit is checked again.
 //!
 //! Limits: the rank is FTS5's bm25; terms are stemmed as English ones.
 
@@ -18,14 +17,12 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The version of the tables; another one is built anew.
+/// An index of another version is rebuilt.
 const VERSION: i64 = 2;
-/// How long another process is waited for.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Bytes of one document that are indexed.
 const MAX_INDEXED_DOCUMENT_BYTES: usize = 256 * 1024;
-/// Characters up to which a document is short, and is found by its neighbours too.
-pub const SHORT: usize = 600;
+/// Documents up to this length are found by their neighbours too.
+const MAX_SHORT_DOCUMENT_CHARS: usize = 600;
 
 const TABLES: &str = "
     CREATE TABLE docs(
@@ -43,30 +40,25 @@ const TABLES: &str = "
     CREATE TABLE vectors(row INTEGER PRIMARY KEY, vector BLOB NOT NULL);
 ";
 
-/// What a document is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// An entry of the long-term memory.
     Ltm,
-    /// A trace of what goes on, of the last days.
+    /// A trace of the short-term memory.
     Stm,
-    /// What was said in a turn.
     Turn,
-    /// What a failure taught.
+    /// A lesson from a failure.
     Lesson,
-    /// What a pack teaches.
     PackLesson,
-    /// A file that a run left.
+    /// A file of a run.
     Artifact,
 }
 
 impl Kind {
-    /// Every kind.
     pub const ALL: [Kind; 6] =
         [Kind::Ltm, Kind::Stm, Kind::Turn, Kind::Lesson, Kind::PackLesson, Kind::Artifact];
 
-    /// Its name.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -79,45 +71,39 @@ impl Kind {
         }
     }
 
-    /// The kind of this name.
     #[must_use]
     pub fn find(word: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|kind| kind.word() == word)
     }
 }
 
-/// A document as it is put into the index.
+/// A document to be indexed.
 #[derive(Debug, Clone, Default)]
 pub struct Document {
-    /// Its name, unique within its kind.
+    /// Unique within its kind.
     pub id: String,
-    /// What it says.
     pub text: String,
-    /// What stands before it: what its neighbours say. Only for short ones.
+    /// The texts before and after it; used only for short documents.
     pub before: String,
-    /// What stands after it.
     pub after: String,
-    /// Whom it is for: a session, a profile; empty: everybody.
+    /// A session or a profile; empty: all.
     pub scope: String,
-    /// Where it comes from: a person, a model, a tool.
     pub source: String,
-    /// The part of the work that it is about.
     pub component: String,
-    /// The failure that it is about.
     pub failure: String,
-    /// Words to find it by.
     pub tags: Vec<String>,
-    /// When it was made, in seconds since 1970; 0: unknown.
+    /// Seconds since 1970; 0: unknown.
     pub created: i64,
-    /// Where its owner finds it.
+    /// The owner's reference to the document.
     pub place: String,
 }
 
-/// What a short document is found by besides its own words: the two that stand before it, and the two after it. What
-/// stands before weighs more: an answer is found by its question.
+/// The two texts before and the two after a short document, by which it is found too.
+///
+/// The texts before weigh more, because an answer is found by its question.
 #[must_use]
 pub fn neighbours(texts: &[&str], at: usize) -> (String, String) {
-    let short = |text: &&&str| text.chars().count() <= SHORT;
+    let short = |text: &&&str| text.chars().count() <= MAX_SHORT_DOCUMENT_CHARS;
     if !texts.get(at).is_some_and(|text| short(&text)) {
         return Default::default();
     }
@@ -128,36 +114,33 @@ pub fn neighbours(texts: &[&str], at: usize) -> (String, String) {
     (joined(at.saturating_sub(2)..at), joined(at + 1..at + 3))
 }
 
-/// An open index.
 #[derive(Debug)]
 pub struct Index {
-    path: PathBuf,
     connection: Connection,
-    fresh: bool,
 }
 
 impl Index {
-    /// Opens the index; one that cannot be used is made anew.
+    /// Opens the index; one that cannot be used is created again.
     ///
     /// # Errors
-    /// When it cannot be made either: no directory, no room, no permission.
+    /// When it cannot be created: no directory, no space, no permission.
     pub fn open(path: &Path) -> rusqlite::Result<Self> {
         if path.is_symlink() || !path.exists() {
-            // What is left of one that somebody removed does not belong to the next.
+            // Journals of a removed index do not belong to the new one.
             return Index::renew(path);
         }
         match Index::connect(path) {
             Ok(index) => Ok(index),
-            // Somebody else writes: that is no reason to take it away from them.
+            // The index is valid, and another process writes to it.
             Err(error) if is_busy(&error) => Err(error),
             Err(_) => Index::renew(path),
         }
     }
 
-    /// Removes an index and makes it anew, empty.
+    /// Replaces the index by an empty one.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When it cannot be created.
     pub fn renew(path: &Path) -> rusqlite::Result<Self> {
         for end in ["", "-wal", "-shm", "-journal"] {
             let mut name = path.as_os_str().to_owned();
@@ -178,13 +161,12 @@ impl Index {
         }
         let mut connection = Connection::open(path)?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
-        // What is forgotten is not to be found in the file either. Many inserts change the same pages over and over: they are
-        // brought into the file once for every 16 MB of changes.
+        // `secure_delete` removes forgotten content from the file as well. Many inserts change the same pages repeatedly:
+        // they are written to the file once for every 16 MB of changes.
         connection.execute_batch(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000;
              PRAGMA secure_delete = ON; PRAGMA trusted_schema = OFF;",
         )?;
-        let mut fresh = false;
         let version = |connection: &Connection| {
             connection.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0))
         };
@@ -195,13 +177,12 @@ impl Index {
                 0 => {
                     change.execute_batch(TABLES)?;
                     change.pragma_update(None, "user_version", VERSION)?;
-                    fresh = true;
                 }
                 _ => return Err(rusqlite::Error::InvalidQuery),
             }
             change.commit()?;
         }
-        // Tables of the right version that are not ours, or torn pages, show here and not in the middle of a question.
+        // Foreign tables of the right version, or torn pages, fail here and not in the middle of a query.
         connection.query_row("SELECT count(*) FROM notes", [], |row| row.get::<_, i64>(0))?;
         connection.query_row("SELECT row FROM docs LIMIT 1", [], |row| row.get::<_, i64>(0)).optional()?;
         connection
@@ -210,33 +191,18 @@ impl Index {
             })
             .optional()?;
         connection.set_prepared_statement_cache_capacity(32);
-        Ok(Index { path: path.to_path_buf(), connection, fresh })
+        Ok(Index { connection })
     }
 
-    /// Was it made just now? Then its owner puts everything in.
-    #[must_use]
-    pub fn is_fresh(&self) -> bool {
-        self.fresh
-    }
-
-    /// Where it is.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Puts documents of one kind in, all or none; one of the same id is replaced.
+    /// Adds or replaces documents of one kind, all or none.
     ///
     /// # Errors
-    /// When the index does not work.
+    /// When the index does not work, as for all functions below.
     pub fn put(&mut self, kind: Kind, documents: &[Document]) -> rusqlite::Result<()> {
         self.change(kind, documents, &[], &[])
     }
 
-    /// Puts documents in, takes others out and keeps notes, all in one.
-    ///
-    /// # Errors
-    /// When the index does not work.
+    /// Adds and removes documents and notes in one transaction.
     pub fn change(
         &mut self,
         kind: Kind,
@@ -292,12 +258,12 @@ impl Index {
                         document.place,
                     ])
                 };
-                // Nearly every one is new: that is tried first, and whether it was there is asked only where it was.
+                // Most documents are new, so an insert is tried before the removal of the old document.
                 if add()? == 0 {
                     take_out(&document.id)?;
                     add()?;
                 }
-                let is_short = text.chars().count() <= SHORT;
+                let is_short = text.chars().count() <= MAX_SHORT_DOCUMENT_CHARS;
                 let near = |text| if is_short { bounded(text) } else { "" };
                 say.execute(params![
                     change.last_insert_rowid(),
@@ -322,10 +288,7 @@ impl Index {
         change.commit()
     }
 
-    /// Takes all documents of a kind out, with the notes that begin so.
-    ///
-    /// # Errors
-    /// When the index does not work.
+    /// Removes all documents of a kind and the notes with this prefix.
     pub fn clear(&mut self, kind: Kind, notes: &str) -> rusqlite::Result<()> {
         let change = self.connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let rows = "(SELECT row FROM docs WHERE kind = ?1)";
@@ -336,19 +299,13 @@ impl Index {
         change.commit()
     }
 
-    /// A note that its owner left.
-    ///
-    /// # Errors
-    /// When the index does not work.
+    /// A note of the documents' owner.
     pub fn note(&self, key: &str) -> rusqlite::Result<Option<String>> {
         let mut query = self.connection.prepare_cached("SELECT value FROM notes WHERE key = ?1")?;
         query.query_row([key], |row| row.get(0)).optional()
     }
 
-    /// Every note that begins so, without that beginning.
-    ///
-    /// # Errors
-    /// When the index does not work.
+    /// The notes with a prefix, which is removed from their keys.
     pub fn notes(&self, beginning: &str) -> rusqlite::Result<Vec<(String, String)>> {
         let mut query = self.connection.prepare_cached(
             "SELECT substr(key, length(?1) + 1), value FROM notes WHERE substr(key, 1, length(?1)) = ?1 ORDER BY key",
@@ -356,10 +313,7 @@ impl Index {
         query.query_map([beginning], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
     }
 
-    /// How many documents of a kind there are.
-    ///
-    /// # Errors
-    /// When the index does not work.
+    /// The number of documents of a kind.
     pub fn count(&self, kind: Kind) -> rusqlite::Result<u64> {
         let count: i64 =
             self.connection
@@ -367,22 +321,19 @@ impl Index {
         Ok(u64::try_from(count).unwrap_or(0))
     }
 
-    /// Empties the journal into the file, so that what was taken out is in neither.
-    ///
-    /// # Errors
-    /// When the index does not work.
+    /// Writes the journal into the file, so that removed content is in neither.
     pub fn settle(&self) -> rusqlite::Result<()> {
         self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
     }
 
-    /// The connection, for whoever measures it.
+    /// The connection, for benchmarks.
     #[must_use]
     pub fn connection(&self) -> &Connection {
         &self.connection
     }
 }
 
-/// Is it only that somebody else writes?
+/// Whether another process holds the lock.
 pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
@@ -395,28 +346,28 @@ fn bounded(text: &str) -> &str {
     text.get(..end).unwrap_or(text)
 }
 
-/// The term that stands for a value of a filter.
+/// The term for a value of a filter.
 fn filter(letter: char, value: &str) -> String {
     let digits = signature::hash_bytes(value.as_bytes());
     format!("{letter}{}", digits.get(..12).unwrap_or(&digits))
 }
 
-/// The terms of filters, made once for documents that have the same: neighbours nearly always do.
+/// The filter terms of the last document, which the next one usually shares.
 #[derive(Default)]
 struct Filters<'a> {
-    of: Option<[&'a str; 4]>,
-    made: String,
+    values: Option<[&'a str; 4]>,
+    terms: String,
 }
 
 impl<'a> Filters<'a> {
     fn for_document(&mut self, kind: Kind, document: &'a Document) -> &str {
         let these =
             [&document.scope, &document.source, &document.component, &document.failure].map(String::as_str);
-        if self.of != Some(these) {
-            self.of = Some(these);
-            self.made = filters(kind, document);
+        if self.values != Some(these) {
+            self.values = Some(these);
+            self.terms = filters(kind, document);
         }
-        &self.made
+        &self.terms
     }
 }
 

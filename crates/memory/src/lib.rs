@@ -1,8 +1,8 @@
 //! Layer 2: memory.
 //!
-//! Files are the record; the index over them ([`index`]) can be thrown away at any time and is built again from them.
-//! [`lessons`] are what failures taught, and need nobody's approval. [`memory`] is what a person agreed to; [`vault`] is how
-//! it is known that nothing else got in. [`stm`], [`turns`] and [`state`] are what goes on.
+//! Files are the record; the index over them ([`index`]) can be deleted at any time and is rebuilt from them.
+//! [`lessons`] come from failures and need no approval. [`memory`] holds what a person approved; [`vault`] detects entries
+//! without an approval. [`stm`], [`turns`] and [`state`] describe the current conversations.
 
 pub mod candidate;
 pub mod decision;

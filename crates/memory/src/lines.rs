@@ -1,25 +1,23 @@
-//! Files of lines, read one line at a time: a link is refused, a line that is too long is no line, a torn end is left out.
+//! Reading of JSON Lines files: refuses symlinks, passes over long lines, leaves out an incomplete last line.
 
 use crate::error::MemoryError;
 use marvin_base::files::{self, Links};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Bytes of one line; longer ones were not written here.
+/// Longer lines were not written by Marvin.
 const MAX_LINE_BYTES: u64 = 1024 * 1024;
 
-/// A line and where it begins.
 #[derive(Debug)]
 pub(crate) struct Line<'a> {
-    /// Its first byte.
     pub(crate) offset: u64,
-    /// Its number, from 1.
+    /// Counted from 1.
     pub(crate) number: u64,
-    /// Without its end; none where it is too long.
+    /// Without the line end; `None` where the line is too long.
     pub(crate) bytes: Option<&'a [u8]>,
 }
 
-/// Reads the whole lines of a file up to an offset. A file that is not there has none. Says how many bytes they are.
+/// Calls `take` for the complete lines of a file up to an offset, and returns their bytes. A missing file is empty.
 pub(crate) fn each(
     path: &Path,
     until: Option<u64>,
@@ -51,7 +49,7 @@ pub(crate) fn each(
             continue;
         }
         if !whole {
-            // The end of the file, or a line that was never finished.
+            // The end of the file, or an incomplete line.
             return Ok(offset);
         }
         line.pop();
@@ -61,7 +59,7 @@ pub(crate) fn each(
     }
 }
 
-/// Passes over the rest of a line, and says how long it was and whether it ended.
+/// Skips the rest of a line; returns its length and whether it has an end.
 fn skip(reader: &mut impl BufRead) -> std::io::Result<(u64, bool)> {
     let mut passed = 0;
     loop {
@@ -81,10 +79,10 @@ fn skip(reader: &mut impl BufRead) -> std::io::Result<(u64, bool)> {
     }
 }
 
-/// The line that begins at an offset, if one does.
+/// The line that begins at an offset.
 pub(crate) fn at(path: &Path, offset: u64) -> Option<Vec<u8>> {
     let mut file = files::open(path, Links::Refuse).ok()?;
-    // A line begins at the beginning, or behind another one.
+    // A line begins at the start of the file or after a line end.
     file.seek(SeekFrom::Start(offset.saturating_sub(1))).ok()?;
     let mut reader = BufReader::with_capacity(4096, file);
     if offset > 0 {
@@ -104,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whole_lines_only_and_none_too_long() {
+    fn incomplete_and_long_lines_are_left_out() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("f");
         let long = "x".repeat(MAX_LINE_BYTES as usize + 10);

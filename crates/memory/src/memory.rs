@@ -1,6 +1,6 @@
-//! The memory of one project or person: candidates, decisions, what is remembered, and questions to it.
+//! The memory of one project or person: candidates, decisions, approved memories, and queries over them.
 //!
-//! The only way into the long-term memory is a [`Person`]'s word: [`LtmStore::upsert`] takes nothing else.
+//! The only way into the long-term memory is [`Memory::decide`], which takes a [`Person`].
 
 mod decide;
 mod recall;
@@ -8,7 +8,7 @@ mod recall;
 pub use decide::{Decision, DecisionOutcome};
 pub use recall::{Recall, RecalledMemory};
 
-use crate::candidate::Candidate;
+use crate::candidate::{Candidate, Source};
 use crate::decision::{Approval, Fate, InjectedMemory, Line, Word};
 use crate::embed::Embedder;
 use crate::error::MemoryError;
@@ -28,102 +28,57 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Candidates of one turn that are looked at.
 pub const MAX_CANDIDATES_PER_TURN: usize = 2;
-/// Candidates that wait at most; more are not written down.
+/// Further candidates are not written.
 const MAX_PENDING_CANDIDATES: usize = 1_000;
 
-/// Long-term memory as its callers see it, whatever keeps it.
-pub trait LtmStore {
-    /// Remembers what a person agreed to, and gives its id.
-    ///
-    /// # Errors
-    /// When it cannot be written, or the record does not fit what was sealed.
-    fn upsert(&mut self, approved: &ApprovedCandidate<'_>, extra: Value) -> Result<String, MemoryError>;
-
-    /// What answers a question best.
-    ///
-    /// # Errors
-    /// When nothing can be read.
-    fn query(&mut self, text: &str, k: usize) -> Result<Vec<RecalledMemory>, MemoryError>;
-}
-
-/// A candidate and the person who agreed to it.
-#[derive(Debug, Clone)]
-pub struct ApprovedCandidate<'a> {
-    /// What is to be remembered.
-    pub candidate: Candidate,
-    /// Who agreed.
-    pub person: &'a Person,
-    /// What had been proposed, where the person changed it.
-    pub original: Option<String>,
-    /// The memory whose place it takes.
-    pub supersedes: Option<String>,
-    /// What the person added.
-    pub note: String,
-}
-
-/// Where a candidate comes from.
+/// The turn that a candidate comes from.
 #[derive(Debug, Clone, Default)]
 pub struct CandidateOrigin<'a> {
-    /// The session.
     pub session_id: Option<&'a str>,
-    /// The turn.
     pub turn_number: Option<u64>,
-    /// What was heard in it.
     pub heard: TurnSources<'a>,
 }
 
-/// What became of a proposal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "status", content = "reason")]
 pub enum ProposalOutcome {
-    /// It waits for a person.
+    /// It waits for a person, under this fingerprint.
     Pending(String),
-    /// It was not written down.
+    /// It was not written, for this reason.
     Skipped(&'static str),
 }
 
-/// A memory, who agreed to it, and what became of it.
+/// A memory with its approval.
 #[derive(Debug, Clone, Serialize)]
 pub struct MemoryRecord {
-    /// The memory.
     #[serde(flatten)]
     pub entry: Entry,
-    /// Who agreed to it.
     pub approval: Approval,
-    /// Its time is over.
     pub expired: bool,
 }
 
 impl MemoryRecord {
-    /// Is it told when somebody asks?
+    /// Whether queries return it.
     #[must_use]
     pub fn is_active(&self) -> bool {
         !self.expired && self.approval.fate == Fate::Active
     }
 }
 
-/// What an audit found.
+/// The result of comparing the ledger with the memory.
 #[derive(Debug, Serialize)]
 pub struct Audit {
-    /// Whether the ledger and the memory agree.
     pub ok: bool,
-    /// Lines of the ledger that count.
+    /// Ledger lines within the seal.
     pub ledger_lines: u64,
-    /// Memories that are told when somebody asks.
     pub active: usize,
-    /// Memories whose time is over.
     pub expired: usize,
-    /// Memories in whose place others are.
     pub superseded: usize,
-    /// Memories that were erased.
     pub forgotten: usize,
-    /// What does not fit.
     pub findings: Vec<Finding>,
 }
 
-/// The memory.
 #[derive(Debug)]
 pub struct Memory {
     vault: Vault,
@@ -133,43 +88,39 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// The memory in these places. Nothing is read or made before it is needed.
+    /// The memory in these places; files are opened when they are needed.
     #[must_use]
     pub fn open(places: Places, redactor: Arc<Redactor>) -> Self {
         let lessons = Lessons::open(&places.lessons, &places.index, redactor.clone());
         Memory { vault: Vault::new(places, redactor), index: None, lessons, embedder: None }
     }
 
-    /// The same, which finds by meaning too.
+    /// Adds search by embeddings.
     #[must_use]
-    pub fn finding_by(mut self, embedder: Box<dyn Embedder + Send + Sync>) -> Self {
+    pub fn with_embedder(mut self, embedder: Box<dyn Embedder + Send + Sync>) -> Self {
         self.embedder = Some(embedder);
         self
     }
 
-    /// Where its files are.
     #[must_use]
     pub fn places(&self) -> &Places {
         &self.vault.places
     }
 
-    /// What its files are cleaned by.
     #[must_use]
     pub fn redactor(&self) -> &Arc<Redactor> {
         &self.vault.redactor
     }
 
-    /// Held while its files are looked at or changed.
     pub(crate) fn lock(&self) -> Result<crate::vault::Lock, MemoryError> {
         self.vault.lock()
     }
 
-    /// Its lessons.
     pub fn lessons(&mut self) -> &mut Lessons {
         &mut self.lessons
     }
 
-    /// Writes candidates down, to be decided by a person. What is known, was decided, or waits already is left out.
+    /// Writes candidates for a person to decide, without those that are known, decided or pending already.
     ///
     /// # Errors
     /// When the record cannot be read or written.
@@ -246,7 +197,7 @@ impl Memory {
         let mut found: Vec<Proposal> = Vec::new();
         lines::each(&self.vault.places.candidates, None, |line| {
             let read = line.bytes.and_then(|bytes| serde_json::from_slice::<Proposal>(bytes).ok());
-            // A file of the project: whoever wrote it, the name is what the content says it is.
+            // Any program of the project can write this file: the fingerprint is computed, not read.
             let read = read.and_then(|proposal| {
                 let candidate = proposal.candidate.clone().checked(&self.vault.redactor).ok()?;
                 Some(Proposal { fingerprint: candidate.fingerprint(), candidate, ..proposal })
@@ -256,7 +207,7 @@ impl Memory {
         Ok(found)
     }
 
-    /// What waits for a person, oldest first. That the person said something is shown only where their own turn says so.
+    /// The proposals that wait for a person, oldest first, with their sources checked against the turns.
     ///
     /// # Errors
     /// When the record cannot be read.
@@ -274,12 +225,12 @@ impl Memory {
         drop((view, lock));
         let turns = Turns::at(&self.vault.places.turns);
         for proposal in &mut waiting {
-            self.doubt(proposal, &turns);
+            check_source(proposal, &turns);
         }
         Ok(waiting)
     }
 
-    /// Asked for again by a person after it was decided, or never decided.
+    /// Whether it was never decided, or was imported again after it was rejected or forgotten.
     fn is_open(&self, proposal: &Proposal, decided: Option<Word>) -> bool {
         match decided {
             None => true,
@@ -291,28 +242,7 @@ impl Memory {
         }
     }
 
-    fn doubt(&self, proposal: &mut Proposal, turns: &Turns) {
-        use crate::candidate::Source;
-        if proposal.candidate.source != Source::UserSaid {
-            return;
-        }
-        let turn = match (&proposal.session_id, proposal.turn_number) {
-            (Some(session), Some(number)) => turns.find(session, number),
-            _ => None,
-        };
-        let person = turn.as_ref().and_then(|turn| turn.get("user_input")?.as_str()).unwrap_or_default();
-        let said = |call: &Value| Some(call.get("output")?.get("data")?.to_string());
-        let tools = turn.as_ref().and_then(|turn| turn.get("tools")?.as_array());
-        let tools: Vec<String> = tools.into_iter().flatten().filter_map(said).collect();
-        let heard = TurnSources { person, tools: &tools, ..TurnSources::default() };
-        let source = heard.source_of(&proposal.candidate);
-        if source != proposal.candidate.source {
-            proposal.claimed_source = Some(proposal.candidate.source);
-            proposal.candidate.source = source;
-        }
-    }
-
-    /// Was the last decision about it made before this moment?
+    /// Whether the last decision about it is older than a moment.
     fn decided_before(&self, fingerprint: &str, moment: &str) -> bool {
         let mut last = String::new();
         let read = lines::each(&self.vault.places.approvals, None, |line| {
@@ -324,7 +254,7 @@ impl Memory {
         read.is_ok() && last.as_str() < moment
     }
 
-    /// Everything that is remembered, oldest first; also what is not told any longer.
+    /// Every memory, oldest first, including superseded and expired ones.
     ///
     /// # Errors
     /// When the record cannot be read.
@@ -362,7 +292,7 @@ impl Memory {
         })
     }
 
-    /// A person takes over a memory that was made elsewhere.
+    /// Adopts a memory that was made elsewhere.
     ///
     /// # Errors
     /// When the record cannot be read or written.
@@ -370,7 +300,7 @@ impl Memory {
         self.vault.adopt(person).map(|_| ())
     }
 
-    /// Writes down which memories went into a turn.
+    /// Records which memories went into a turn.
     ///
     /// # Errors
     /// When the ledger cannot be written, or does not fit what was sealed.
@@ -393,7 +323,7 @@ impl Memory {
         Ok(())
     }
 
-    /// Which memories went into a turn.
+    /// The memories that went into a turn.
     ///
     /// # Errors
     /// When the ledger cannot be read.
@@ -409,6 +339,27 @@ impl Memory {
             found.extend(line.filter(same).map(|line| line.injected).unwrap_or_default());
         })?;
         Ok(found)
+    }
+}
+
+/// Compares a claim of `user_said` with the turn that it names.
+fn check_source(proposal: &mut Proposal, turns: &Turns) {
+    if proposal.candidate.source != Source::UserSaid {
+        return;
+    }
+    let turn = match (&proposal.session_id, proposal.turn_number) {
+        (Some(session), Some(number)) => turns.find(session, number),
+        _ => None,
+    };
+    let person = turn.as_ref().and_then(|turn| turn.get("user_input")?.as_str()).unwrap_or_default();
+    let output = |call: &Value| Some(call.get("output")?.get("data")?.to_string());
+    let tools = turn.as_ref().and_then(|turn| turn.get("tools")?.as_array());
+    let tools: Vec<String> = tools.into_iter().flatten().filter_map(output).collect();
+    let heard = TurnSources { person, tools: &tools, ..TurnSources::default() };
+    let source = heard.source_of(&proposal.candidate);
+    if source != proposal.candidate.source {
+        proposal.claimed_source = Some(proposal.candidate.source);
+        proposal.candidate.source = source;
     }
 }
 

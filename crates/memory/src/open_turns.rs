@@ -1,8 +1,10 @@
-//! Turns that were begun and not written down yet. One file each, held locked by the process that has the turn: when that process
-//! dies, whoever comes next writes the turn down as what it was, and finishes the commit of its state.
+//! Turns that have begun and are not in the log yet.
 //!
-//! Limits: the files lie in the project; whoever writes one there can add a line to the log of turns, which they could write to
-//! themselves. Nothing is decided by it.
+//! Each has a file that its process holds locked. When the process dies, the next one logs the turn as interrupted and
+//! finishes the commit of its state.
+//!
+//! Limits: the files are in the project. A program that writes one there can add a line to the log of turns, which it
+//! could write to directly. Nothing is decided by it.
 
 use crate::error::MemoryError;
 use crate::memory::Memory;
@@ -16,48 +18,42 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Bytes of one file that are read, and files that are looked at.
 const MAX_TURN_FILE_BYTES: u64 = 4 * 1024 * 1024;
 const MAX_TURN_FILES: usize = 200;
-/// What is written of a turn whose process died.
-pub const BROKEN: &str = "the process ended in the middle of the turn";
+/// The error of a turn whose process died.
+const INTERRUPTED: &str = "the process ended in the middle of the turn";
 
-/// A turn that was begun.
+/// The content of an open turn's file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnStart {
-    /// The session.
     pub session_id: String,
-    /// Its number in the session.
     pub turn_number: u64,
-    /// What the person said, without secrets.
+    /// Without secrets.
     pub user_input: String,
-    /// What was going on.
     pub state_before: ConversationState,
 }
 
-/// Held while a turn is open.
+/// The lock on an open turn's file.
 #[derive(Debug)]
 pub struct OpenTurn {
     path: PathBuf,
-    _held: File,
+    _lock: File,
 }
 
 impl OpenTurn {
     fn close(self) {
-        // One that stays is found again, with its line in the log.
+        // A file that stays is found again, and so is its line in the log.
         std::fs::remove_file(&self.path).ok();
     }
 }
 
-/// What a broken turn is known to have done.
+/// The known part of an interrupted turn.
 #[derive(Debug, Clone, Default)]
 pub struct PartialTurn {
-    /// What was thought.
     pub think: String,
-    /// What tools did.
     pub tools: Vec<Value>,
-    /// What was said last, if anything was.
-    pub said: String,
+    /// The last answer, possibly empty.
+    pub output: String,
 }
 
 impl Memory {
@@ -65,10 +61,10 @@ impl Memory {
         self.places().directory.join("open")
     }
 
-    /// Notes that a turn begins.
+    /// Records the start of a turn.
     ///
     /// # Errors
-    /// When that cannot be written.
+    /// When the file cannot be written.
     pub fn begin(&self, begun: &TurnStart) -> Result<OpenTurn, MemoryError> {
         let directory = self.open_turns();
         let path = directory.join(format!("{}.json", plain(&begun.session_id)));
@@ -78,14 +74,14 @@ impl Memory {
         let mut file = File::options().create_new(true).write(true).open(&path).map_err(failed)?;
         file.try_lock().map_err(|error| failed(error.into()))?;
         file.write_all(serde_json::to_string(begun).unwrap_or_default().as_bytes()).map_err(failed)?;
-        Ok(OpenTurn { path, _held: file })
+        Ok(OpenTurn { path, _lock: file })
     }
 
-    /// Goes on with a turn whose process died; none where it runs, or was written down.
+    /// Takes over a turn whose process died; `None` where it still runs or is in the log.
     ///
     /// # Errors
-    /// When another process changes the memory and does not end.
-    pub fn take_up(&self, session_id: &str) -> Result<Option<(TurnStart, OpenTurn)>, MemoryError> {
+    /// When another process does not release the memory in time.
+    pub fn resume_turn(&self, session_id: &str) -> Result<Option<(TurnStart, OpenTurn)>, MemoryError> {
         let path = self.open_turns().join(format!("{}.json", plain(session_id)));
         let _lock = self.lock()?;
         let Some(file) = files::open(&path, Links::Refuse).ok().filter(|file| file.try_lock().is_ok()) else {
@@ -95,13 +91,13 @@ impl Memory {
         let begun = begun.filter(|begun| {
             Turns::at(&self.places().turns).find(&begun.session_id, begun.turn_number).is_none()
         });
-        Ok(begun.map(|begun| (begun, OpenTurn { path, _held: file })))
+        Ok(begun.map(|begun| (begun, OpenTurn { path, _lock: file })))
     }
 
-    /// Writes a turn down and commits the state that follows from `account`: none leaves it as it is. Gives the state after.
+    /// Logs a turn and commits the state that `account` describes; `None` keeps the state. Returns the new state.
     ///
     /// # Errors
-    /// When the record cannot be written or the state not be read.
+    /// When the record cannot be written or the state cannot be read.
     pub fn finish(
         &self,
         mut turn: Turn,
@@ -109,7 +105,7 @@ impl Memory {
         open: Option<OpenTurn>,
     ) -> Result<ConversationState, MemoryError> {
         let _lock = self.lock()?;
-        // Another session may have gone on meanwhile: what follows, follows from what is there now.
+        // Another session may have changed the state since this turn began: the new state is based on the current one.
         let now = ConversationState::read(&self.places().state);
         let current = now.as_ref().unwrap_or(&turn.state_before).clone();
         let after = match (account, &now) {
@@ -127,8 +123,9 @@ impl Memory {
         now.map(|_| after)
     }
 
-    /// Writes down the turns whose processes died, and finishes the commit of those that were written down already. Gives how many
-    /// were broken. `done` says what is known of one.
+    /// Logs the turns whose processes died and finishes the commits of logged ones. Returns the number of the former.
+    ///
+    /// `done` provides the known part of a turn.
     ///
     /// # Errors
     /// When the record cannot be read or written.
@@ -143,7 +140,7 @@ impl Memory {
         paths.sort();
         let _lock = self.lock()?;
         let turns = Turns::at(&self.places().turns);
-        let mut broken = 0;
+        let mut interrupted = 0;
         for path in paths {
             let Ok(file) = files::open(&path, Links::Refuse) else { continue };
             if file.try_lock().is_err() {
@@ -153,18 +150,18 @@ impl Memory {
                 match turns.find(&begun.session_id, begun.turn_number) {
                     Some(line) => self.finish_commit(&line)?,
                     None => {
-                        broken += 1;
+                        interrupted += 1;
                         let known = done(&begun);
-                        turns.append(&begun.broken(known), self.redactor())?;
+                        turns.append(&begun.interrupted(known), self.redactor())?;
                     }
                 }
             }
             std::fs::remove_file(&path).ok();
         }
-        Ok(broken)
+        Ok(interrupted)
     }
 
-    /// A turn that was written down, and whose state may not have been.
+    /// Commits the state of a logged turn, if its process died before it did.
     fn finish_commit(&self, line: &Value) -> Result<(), MemoryError> {
         let state = |key: &str| serde_json::from_value::<ConversationState>(line.get(key)?.clone()).ok();
         if let (Some(before), Some(after)) = (state("state_before"), state("state_after"))
@@ -178,31 +175,31 @@ impl Memory {
 }
 
 impl TurnStart {
-    fn broken(self, done: PartialTurn) -> Turn {
+    fn interrupted(self, done: PartialTurn) -> Turn {
         Turn {
             ts_utc: clock::now_stamp(),
             session_id: self.session_id,
             turn_number: self.turn_number,
             user_input: self.user_input,
-            final_output: done.said,
+            final_output: done.output,
             think: done.think,
             tools: done.tools,
             state_after: self.state_before.clone(),
             state_before: self.state_before,
-            error: Some(BROKEN.into()),
+            error: Some(INTERRUPTED.into()),
             ..Turn::default()
         }
     }
 }
 
-/// What stands in a file, if it is about the turn that its name says.
+/// The content of a file whose name matches its session.
 fn read(path: &Path) -> Option<TurnStart> {
     let text = files::read_text(path, MAX_TURN_FILE_BYTES, Links::Refuse).ok()?;
     let begun: TurnStart = serde_json::from_str(&text).ok()?;
     (path.file_stem()?.to_str()? == plain(&begun.session_id)).then_some(begun)
 }
 
-/// A name that stays in its directory.
+/// A file name without path separators.
 fn plain(name: &str) -> String {
     let keep =
         |char: char| if char.is_ascii_alphanumeric() || matches!(char, '-' | '_') { char } else { '_' };
@@ -240,16 +237,16 @@ mod tests {
     const ACCOUNT: &str = r#"{"active_context": ["the cat"], "open_threads": ["feed it"]}"#;
 
     #[test]
-    fn a_turn_is_written_down_and_its_state_committed() {
+    fn a_turn_is_logged_and_its_state_committed() {
         let directory = tempfile::tempdir().unwrap();
         let memory = memory(directory.path());
         let open = memory.begin(&begun("a")).unwrap();
-        // Somebody else looks meanwhile: it is not broken.
+        // Another process looks at the open turns: this one is not interrupted.
         assert_eq!(memory.settle_turns(|_| PartialTurn::default()).unwrap(), 0);
         let after = memory.finish(turn("a"), Some(ACCOUNT), Some(open)).unwrap();
         assert_eq!(ConversationState::read(&memory.places().state).unwrap(), after);
         assert_eq!(after.open_threads, ["feed it"]);
-        // Another session that began before goes on from what is there now.
+        // Another session that began earlier continues from the current state.
         let other = r#"{"open_threads": ["wash it"]}"#;
         let after = memory.finish(turn("b"), Some(other), None).unwrap();
         assert_eq!(after.open_threads, ["feed it", "wash it"]);
@@ -261,22 +258,22 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_whose_process_died_is_written_down_by_the_next() {
+    fn a_turn_whose_process_died_is_logged_by_the_next() {
         let directory = tempfile::tempdir().unwrap();
         let memory = memory(directory.path());
         drop(memory.begin(&begun("a")).unwrap());
         let done = |_: &TurnStart| PartialTurn {
             think: "SITUATION".into(),
-            said: "Half".into(),
+            output: "Half".into(),
             ..PartialTurn::default()
         };
         assert_eq!(memory.settle_turns(done).unwrap(), 1);
         assert_eq!(memory.settle_turns(done).unwrap(), 0);
         let line = Turns::at(&memory.places().turns).find("a", 1).unwrap();
-        assert_eq!((&line["error"], &line["think"]), (&BROKEN.into(), &"SITUATION".into()));
+        assert_eq!((&line["error"], &line["think"]), (&INTERRUPTED.into(), &"SITUATION".into()));
         assert_eq!(line["final_output"], "Half");
         assert_eq!((&line["user_input"], &line["state_before"]), (&"Why?".into(), &line["state_after"]));
-        // Written down, and died before the state was: that is finished, and nothing is written twice.
+        // The process died after the log and before the state: the commit is finished, and nothing is logged twice.
         drop(memory.begin(&begun("b")).unwrap());
         let after = ConversationState { active_context: vec!["x".into()], ..ConversationState::default() };
         let whole = Turn { state_after: after.clone(), ..turn("b") };
@@ -287,22 +284,22 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_that_is_taken_up_ends_as_one() {
+    fn a_resumed_turn_is_logged_once() {
         let directory = tempfile::tempdir().unwrap();
         let memory = memory(directory.path());
         let first = memory.begin(&begun("a")).unwrap();
-        assert!(memory.take_up("a").unwrap().is_none(), "it runs");
+        assert!(memory.resume_turn("a").unwrap().is_none(), "it runs");
         drop(first);
-        let (begun, open) = memory.take_up("a").unwrap().unwrap();
+        let (begun, open) = memory.resume_turn("a").unwrap().unwrap();
         assert_eq!(begun.user_input, "Why?");
         assert_eq!(memory.settle_turns(|_| PartialTurn::default()).unwrap(), 0, "it runs again");
         memory.finish(turn("a"), Some(ACCOUNT), Some(open)).unwrap();
-        assert!(memory.take_up("a").unwrap().is_none() && memory.take_up("b").unwrap().is_none());
+        assert!(memory.resume_turn("a").unwrap().is_none() && memory.resume_turn("b").unwrap().is_none());
         assert_eq!(Turns::at(&memory.places().turns).last(9).unwrap().len(), 1);
     }
 
     #[test]
-    fn strange_files_are_survived() {
+    fn other_files_are_ignored() {
         let directory = tempfile::tempdir().unwrap();
         let memory = memory(directory.path());
         let open = memory.open_turns();

@@ -1,4 +1,4 @@
-//! Who may decide what is remembered: a person, never an agent. The judgement is [`marvin_base::person`].
+//! The person who decides what is remembered: never an agent. [`marvin_base::person`] tells them apart.
 
 use crate::error::MemoryError;
 pub use marvin_base::person::{DecisionChannel, Person, Refusal};

@@ -1,4 +1,4 @@
-//! Where the files of the memory are: what the settings say, else in one directory.
+//! Paths of the memory's files: named by the settings, else below one directory.
 
 use marvin_base::layout::Layout;
 use marvin_base::settings::{Setting, Settings, table};
@@ -7,32 +7,24 @@ use std::path::{Path, PathBuf};
 /// The files of one memory.
 #[derive(Debug, Clone)]
 pub struct Places {
-    /// The directory of all of them.
     pub directory: PathBuf,
-    /// What is going on: `state.json`.
     pub state: PathBuf,
-    /// Every turn: `turns.jsonl`.
     pub turns: PathBuf,
-    /// The short-term memory: `stm.jsonl`.
     pub stm: PathBuf,
-    /// The long-term memory: `ltm.jsonl`.
     pub ltm: PathBuf,
-    /// Who decided what: `memory_approvals.jsonl`.
     pub approvals: PathBuf,
-    /// What was proposed: `candidates.jsonl`.
     pub candidates: PathBuf,
-    /// What practice proposed, in the shape that other programs know.
+    /// Candidates from practice, in a format that other programs read.
     pub practice: PathBuf,
-    /// The directory of lessons.
     pub lessons: PathBuf,
-    /// The index, which can be thrown away.
+    /// The index, which can be deleted at any time.
     pub index: PathBuf,
-    /// What was sealed, in the person's own directory.
+    /// The seal, in the person's own directory.
     pub seal: PathBuf,
 }
 
 impl Places {
-    /// The places that the settings name, else those of the layout. A relative path is one below the directory.
+    /// The paths that the settings name, else those of the layout. Relative paths are below the directory.
     #[must_use]
     pub fn from_settings(layout: &Layout, settings: &Settings) -> Self {
         let directory = settings.given(&table::MEMORY_DIR).map_or_else(|| layout.memory(), PathBuf::from);
@@ -56,7 +48,7 @@ impl Places {
         places
     }
 
-    /// Everything below one directory.
+    /// The default file names below a directory.
     #[must_use]
     pub fn below(directory: &Path, layout: &Layout) -> Self {
         Places {
@@ -75,7 +67,7 @@ impl Places {
     }
 }
 
-/// A name that stays in its directory.
+/// A file name without path separators.
 fn plain(name: &str) -> String {
     name.chars()
         .map(|char| if char.is_alphanumeric() || matches!(char, '-' | '_') { char } else { '_' })

@@ -1,5 +1,4 @@
-//! Practice: looks through what the person said lately and proposes what seems worth remembering. It never remembers
-//! anything itself: what it finds waits for a person like every other candidate.
+//! Practice: proposes candidates from the person's recent turns. They wait for a person like every other candidate.
 
 use crate::candidate::{Candidate, Source, Type};
 use crate::error::MemoryError;
@@ -7,16 +6,13 @@ use crate::memory::{CandidateOrigin, Memory, ProposalOutcome};
 use crate::proposal::{Origin, TurnSources};
 use crate::turns::Turns;
 use marvin_base::ledger::{Durability, Ledger};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
-/// Turns that are looked through.
-const TURNS: usize = 200;
-/// Candidates of one practice.
+const MAX_TURNS: usize = 200;
 const MAX_PRACTICE_CANDIDATES: usize = 8;
-/// Days that they are proposed for.
-const DAYS: u32 = 180;
-/// Characters of a sentence that can be one.
-const SENTENCE: std::ops::RangeInclusive<usize> = 8..=300;
+const CANDIDATE_DAYS: u32 = 180;
+const SENTENCE_CHARS: std::ops::RangeInclusive<usize> = 8..=300;
 
 const PREFERENCE: [&str; 18] = [
     "i prefer",
@@ -43,7 +39,14 @@ const GAME: [&str; 9] =
 const REGRET: [&str; 6] =
     ["i should have", "i forgot to", "i keep forgetting", "my mistake was", "i misplayed", "next time i"];
 
-/// What a sentence would be remembered as, if it is worth it.
+/// A line of `practice_candidates.jsonl`.
+#[derive(Serialize)]
+struct PracticeLine<'a> {
+    fingerprint: &'a str,
+    candidate: &'a Candidate,
+}
+
+/// The type of the candidate that a sentence makes; `None` for sentences that are not worth it.
 fn kind(sentence: &str) -> Option<Type> {
     let low = sentence.to_lowercase().replace('\u{2019}', "'");
     let any = |markers: &[&str]| markers.iter().any(|marker| low.contains(marker));
@@ -55,20 +58,20 @@ fn kind(sentence: &str) -> Option<Type> {
     }
 }
 
-/// The sentences of a text. A question wishes for nothing.
+/// The sentences of a text, without questions, which state no preference.
 fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive(['.', '!', '?', '\n'])
         .filter(|sentence| !sentence.trim_end().ends_with('?'))
         .map(|sentence| sentence.trim().trim_end_matches(['.', '!']).trim())
-        .filter(|sentence| SENTENCE.contains(&sentence.chars().count()))
+        .filter(|sentence| SENTENCE_CHARS.contains(&sentence.chars().count()))
 }
 
-/// Proposes what the last turns suggest, and says what became of each proposal.
+/// Proposes candidates from the last turns.
 ///
 /// # Errors
 /// When the record cannot be read or written.
 pub fn practice(memory: &mut Memory) -> Result<Vec<(Candidate, ProposalOutcome)>, MemoryError> {
-    let turns = Turns::at(&memory.places().turns).last(TURNS)?;
+    let turns = Turns::at(&memory.places().turns).last(MAX_TURNS)?;
     let mut outcomes = Vec::new();
     let mut taken = 0;
     for turn in &turns {
@@ -84,22 +87,16 @@ pub fn practice(memory: &mut Memory) -> Result<Vec<(Candidate, ProposalOutcome)>
             if taken == MAX_PRACTICE_CANDIDATES {
                 return Ok(outcomes);
             }
-            let candidate = Candidate {
-                text: sentence.to_string(),
-                kind,
-                tags: vec!["practice".into()],
-                ttl_days: Some(DAYS),
-                source: Source::UserSaid,
-                why_store: "said in a recent turn".into(),
-            };
+            let mut candidate = Candidate::new(sentence, kind, Source::UserSaid, "said in a recent turn");
+            candidate.tags.push("practice".into());
+            candidate.ttl_days = Some(CANDIDATE_DAYS);
             let proposed = memory.propose(vec![candidate.clone()], Origin::Practice, &from)?;
             for outcome in proposed {
                 if let ProposalOutcome::Pending(fingerprint) = &outcome {
                     taken += 1;
-                    let places = memory.places().clone();
-                    let mut file =
-                        Ledger::open_shared(&places.practice, Durability::Turn, memory.redactor().clone())?;
-                    file.append(&json!({"fingerprint": fingerprint, "candidate": candidate}))?;
+                    let path = &memory.places().practice;
+                    let mut file = Ledger::open_shared(path, Durability::Turn, memory.redactor().clone())?;
+                    file.append(&PracticeLine { fingerprint, candidate: &candidate })?;
                 }
                 outcomes.push((candidate.clone(), outcome));
             }
@@ -113,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wishes_are_told_from_questions() {
+    fn questions_are_not_preferences() {
         let text = "Hello. I prefer tabs! Do I like tea? From now on, answer in French.\nOk.";
         let found: Vec<&str> = sentences(text).filter(|sentence| kind(sentence).is_some()).collect();
         assert_eq!(found, ["I prefer tabs", "From now on, answer in French"]);

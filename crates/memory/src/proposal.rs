@@ -1,33 +1,31 @@
-//! Candidates that wait for a person, and how far what they say of themselves is believed.
+//! Proposals that wait for a person, and the check of the source that they claim.
 //!
-//! That the person said something is believed only where they did: their own words in that turn must hold it. What a tool,
-//! a page or a file said stays marked as such, however it is phrased.
+//! `user_said` is accepted only where the person's own words in that turn contain it. What a tool, a page or a file said
+//! stays marked as tool output, however it is phrased.
 
 use crate::candidate::{Candidate, Source};
 use crate::words;
 use serde::{Deserialize, Serialize};
 
-/// The share of a candidate's words that must stand in a text for the text to have said it.
-const SAID: f64 = 0.6;
-/// The share from which on it is the same as something that is known.
-const SAME: f64 = 0.85;
+/// The share of a candidate's words that a text must contain to be its source.
+const SOURCE_SHARE: f64 = 0.6;
+/// The share from which on two texts are the same.
+const SAME_SHARE: f64 = 0.85;
 
-/// Who proposed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// A model, while it thought about a turn.
     Think,
-    /// A short-term entry that was needed again and again.
+    /// A short-term entry that was used repeatedly.
     StmPromotion,
-    /// Practice, from what was said lately.
+    /// Practice, from recent turns.
     Practice,
-    /// A file that somebody exported.
+    /// An exported file.
     Import,
 }
 
 impl Origin {
-    /// Its name.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -39,71 +37,59 @@ impl Origin {
     }
 }
 
-/// A candidate that waits, as it stands in `candidates.jsonl`.
+/// A candidate that waits for a person: a line of `candidates.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proposal {
-    /// The name of the candidate.
     pub fingerprint: String,
-    /// What is proposed.
     pub candidate: Candidate,
-    /// When.
     #[serde(default)]
     pub proposed_at_utc: String,
-    /// Who proposed it.
     pub origin: Origin,
-    /// The session that it comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// The turn that it comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_number: Option<u64>,
-    /// What the candidate said of its source, where that was not believed.
+    /// The source that the candidate claimed, where the turn does not confirm it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub claimed_source: Option<Source>,
 }
 
-/// What was heard in the turn that a candidate comes from.
+/// The texts of the turn that a candidate comes from.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TurnSources<'a> {
-    /// What the person typed.
     pub person: &'a str,
-    /// What tools, pages and files said.
+    /// Output of tools, pages and files.
     pub tools: &'a [String],
-    /// Memories that were told to the model.
+    /// Memories in the prompt.
     pub injected: &'a [String],
 }
 
 impl TurnSources<'_> {
-    /// Where a candidate really comes from.
+    /// The source that the texts of the turn confirm.
     #[must_use]
     pub fn source_of(&self, candidate: &Candidate) -> Source {
         let tools = self.tools.iter().map(|text| share(text, &candidate.text)).fold(0.0, f64::max);
         let person = share(self.person, &candidate.text);
         match candidate.source {
-            // What a tool said in more of these words is the tool's, even when the person shares some of them.
-            Source::UserSaid if person >= SAID && person >= tools => Source::UserSaid,
-            _ if tools >= SAID => Source::ToolOutput,
+            // A tool whose output contains more of the words is the source, even when the person used some of them.
+            Source::UserSaid if person >= SOURCE_SHARE && person >= tools => Source::UserSaid,
+            _ if tools >= SOURCE_SHARE => Source::ToolOutput,
             Source::UserSaid => Source::AssistantInferred,
             other => other,
         }
     }
 
-    /// Is it only what the model had been told from memory?
+    /// Whether the candidate only repeats a memory from the prompt.
     #[must_use]
     pub fn is_echo(&self, candidate: &Candidate) -> bool {
         self.injected.iter().any(|text| {
-            (holds(text, &candidate.text, SAME) || holds(&candidate.text, text, SAME))
-                && !holds(self.person, &candidate.text, SAID)
+            (share(text, &candidate.text) >= SAME_SHARE || share(&candidate.text, text) >= SAME_SHARE)
+                && share(self.person, &candidate.text) < SOURCE_SHARE
         })
     }
 }
 
-/// Does a text hold this share of the telling words of another?
-fn holds(text: &str, other: &str, wanted: f64) -> bool {
-    share(text, other) >= wanted
-}
-
-/// The share of the telling words of `other` that a text holds.
+/// The share of the distinctive words of `other` that a text contains.
 fn share(text: &str, other: &str) -> f64 {
     let wanted = words::terms(other);
     if wanted.is_empty() {
@@ -119,14 +105,7 @@ mod tests {
     use crate::candidate::Type;
 
     fn candidate(text: &str, source: Source) -> Candidate {
-        Candidate {
-            text: text.into(),
-            kind: Type::Preference,
-            tags: vec![],
-            ttl_days: None,
-            source,
-            why_store: "x".into(),
-        }
+        Candidate::new(text, Type::Preference, source, "x")
     }
 
     #[test]

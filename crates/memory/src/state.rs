@@ -1,4 +1,4 @@
-//! What is going on: `state.json`, exactly two lists and a version. Short lines, no transcript.
+//! The state of the conversation: `state.json`, two lists of short lines and a version.
 
 use crate::error::MemoryError;
 use marvin_base::files::{self, Links};
@@ -7,25 +7,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
 
-/// The version of the file.
 const VERSION: u32 = 1;
-/// Bytes of it that are read.
 const MAX_STATE_FILE_BYTES: u64 = 1024 * 1024;
-/// Lines of the context and of open threads, and characters of one.
 const MAX_CONTEXT_LINES: usize = 6;
 const MAX_THREAD_LINES: usize = 4;
 const MAX_LINE_CHARS: usize = 140;
-/// Questions taken from what the person said, when the model's own account cannot be read.
+/// Questions taken from the person's input when the model's account cannot be parsed.
 const MAX_FALLBACK_QUESTIONS: usize = 3;
 
-/// What is going on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConversationState {
-    /// What this is about, in a few lines.
     pub active_context: Vec<String>,
-    /// What is not finished.
     pub open_threads: Vec<String>,
-    /// The version of the file.
     pub version: u32,
 }
 
@@ -35,23 +28,22 @@ impl Default for ConversationState {
     }
 }
 
-/// What a model says goes on after a turn.
+/// A model's account of the conversation after a turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Continuity {
-    /// What it is about now.
     pub active_context: Vec<String>,
-    /// What was opened.
+    /// New threads.
     pub open_threads: Vec<String>,
-    /// What was finished, as it stood.
+    /// Finished threads, with the text that they had.
     pub resolved_threads: Vec<String>,
 }
 
 impl ConversationState {
-    /// Reads the file; a missing one is an empty state. One of an older program is understood.
+    /// Reads the file, also one of an older program; a missing file is an empty state.
     ///
     /// # Errors
-    /// When it is there and cannot be understood: it is never overwritten unseen.
+    /// When the file cannot be parsed: it is never overwritten.
     pub fn read(path: &Path) -> Result<Self, MemoryError> {
         let text = match files::read_text(path, MAX_STATE_FILE_BYTES, Links::Refuse) {
             Ok(text) => text,
@@ -60,9 +52,9 @@ impl ConversationState {
             }
             Err(error) => return Err(MemoryError::read(path, &error)),
         };
-        let mend = "\n  hint: mend it, or move it away to begin anew";
+        let hint = "\n  hint: fix it, or move it away to start with an empty state";
         let value: Value = serde_json::from_str(&text)
-            .map_err(|error| MemoryError::read(path, &format!("it is no JSON: {error}{mend}")))?;
+            .map_err(|error| MemoryError::read(path, &format!("it is not JSON: {error}{hint}")))?;
         let version = value.get("version").and_then(Value::as_u64).unwrap_or(0);
         if version > u64::from(VERSION) {
             let why =
@@ -80,12 +72,12 @@ impl ConversationState {
             }
             _ => Err(MemoryError::read(
                 path,
-                &format!("it does not hold the lists active_context and open_threads{mend}"),
+                &format!("it does not hold the lists active_context and open_threads{hint}"),
             )),
         }
     }
 
-    /// Writes the file, whole.
+    /// Replaces the file.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -94,8 +86,9 @@ impl ConversationState {
         Ok(atomic::replace(path, format!("{text}\n").as_bytes())?)
     }
 
-    /// The state after a turn. An account that cannot be read keeps what was, with the person's own questions; an empty one
-    /// changes nothing.
+    /// The state after a turn.
+    ///
+    /// An empty account changes nothing; from one that cannot be parsed, only the person's own questions are added.
     #[must_use]
     pub fn after(&self, account: &str, user_input: &str) -> ConversationState {
         let account = account.trim();

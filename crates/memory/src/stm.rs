@@ -1,8 +1,10 @@
-//! The short-term memory: traces of what went on in the last days, for the model and not for people. Bounded in number, size
-//! and age; the oldest go first. A trace that was needed again and again may be proposed for the long-term memory, once.
+//! The short-term memory: traces of recent turns, for the model and not for people.
 //!
-//! Ages are differences of the clock's seconds in UTC: neither a time zone nor a change of it matters. A clock that was set
-//! back makes an entry young, never over; the bound on their number holds all the same.
+//! It is bounded in number, size and age; the oldest entries are removed first. An entry that was used repeatedly is
+//! proposed for the long-term memory, once.
+//!
+//! Ages are differences of UTC seconds and do not depend on time zones. A clock that was set back makes entries younger,
+//! never expired; the limit on their number still holds.
 
 mod entry;
 
@@ -21,29 +23,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long another process is waited for.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
-/// Days that a promoted trace is proposed for.
+/// The time to live of a promoted trace.
 const PROMOTED_DAYS: u32 = 180;
 
-/// How much is kept, and for how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// Whether there is a short-term memory at all.
     pub enabled: bool,
-    /// Hours that an entry lives.
     pub ttl_hours: i64,
-    /// Entries that are kept.
     pub entries: usize,
-    /// Characters of one.
+    /// Characters of one entry.
     pub characters: usize,
-    /// Hours before an entry is told again.
+    /// Hours before an entry is injected again.
     pub refresh_hours: i64,
-    /// Entries that are told in one turn.
+    /// Entries that are injected into one turn.
     pub top: usize,
     /// Accesses and sessions before an entry is proposed.
     pub accesses: u64,
-    /// See above.
     pub sessions: u64,
     /// Proposals of one turn.
     pub promotions: usize,
@@ -66,7 +62,6 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// What the settings say.
     #[must_use]
     pub fn from_settings(settings: &Settings) -> Self {
         Bounds {
@@ -83,12 +78,11 @@ impl Bounds {
     }
 }
 
-/// What became of a trace that was to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TraceOutcome {
-    /// It is kept, under this id.
+    /// Stored under this id.
     Kept(String),
-    /// It is not, and why.
+    /// Not stored, for this reason.
     Skipped(&'static str),
 }
 
@@ -101,13 +95,12 @@ pub struct Stm {
 }
 
 impl Stm {
-    /// The short-term memory in this file.
     #[must_use]
     pub fn at(path: &Path, bounds: Bounds, redactor: Arc<Redactor>) -> Self {
         Stm { path: path.to_path_buf(), bounds, redactor }
     }
 
-    /// Every entry of a file that can be read, oldest first.
+    /// Every readable entry of a file, oldest first.
     pub(crate) fn entries_of(path: &Path) -> Result<Vec<StmEntry>, MemoryError> {
         let mut entries = Vec::new();
         lines::each(path, None, |line| {
@@ -116,7 +109,7 @@ impl Stm {
         Ok(entries)
     }
 
-    /// What is kept and not over at a moment, oldest first.
+    /// The entries that have not expired, oldest first.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -126,7 +119,7 @@ impl Stm {
         Ok(entries)
     }
 
-    /// Changes the file while nobody else does; what is over goes, and the oldest where there are too many.
+    /// Changes the file under its lock, and removes expired and surplus entries.
     fn change<T>(
         &self,
         now: Timestamp,
@@ -166,7 +159,7 @@ impl Stm {
         Ok(result)
     }
 
-    /// Keeps a trace of a turn. Nothing is kept of a turn that went wrong or gave no answer.
+    /// Stores the trace of a turn, unless the turn failed or gave no answer.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -184,7 +177,7 @@ impl Stm {
             return Ok(TraceOutcome::Skipped("the turn went wrong"));
         }
         if trace.resolution.trim().is_empty() {
-            return Ok(TraceOutcome::Skipped("there was no answer"));
+            return Ok(TraceOutcome::Skipped("the turn gave no answer"));
         }
         let Some(text) = trace.text(self.bounds.characters) else {
             return Ok(TraceOutcome::Skipped("it does not fit into an entry"));
@@ -200,11 +193,11 @@ impl Stm {
         Ok(TraceOutcome::Kept(id))
     }
 
-    /// Of these, the ones that may be told now, at most as many as a turn gets; each of them counts as needed once more.
+    /// The wanted entries that may be injected into a turn now; each of them counts as accessed.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn tell(
+    pub fn inject(
         &self,
         wanted: &[String],
         session_id: &str,
@@ -215,21 +208,20 @@ impl Stm {
         }
         let bounds = self.bounds;
         self.change(now, |entries| {
-            let mut told = Vec::new();
+            let mut injected = Vec::new();
             for id in wanted {
                 let Some(entry) = entries.iter_mut().find(|entry| entry.id == *id) else { continue };
-                if told.len() == bounds.top || !entry.metadata.may_be_told(bounds.refresh_hours, now) {
+                if injected.len() == bounds.top || !entry.metadata.is_injectable(bounds.refresh_hours, now) {
                     continue;
                 }
-                entry.metadata.needed(session_id, now);
-                told.push(entry.clone());
+                entry.metadata.count_access(session_id, now);
+                injected.push(entry.clone());
             }
-            told
+            injected
         })
     }
 
-    /// What is to be proposed for the long-term memory: entries that were needed often enough, in sessions enough, each only
-    /// once in its life, whatever becomes of it.
+    /// Candidates from entries that were used often enough in enough sessions; each entry is proposed once.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -254,22 +246,9 @@ impl Stm {
             proposed
         })
     }
-
-    /// Notes what a person said about a promoted entry.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
-    pub fn decided(&self, id: &str, approved: bool) -> Result<(), MemoryError> {
-        self.change(clock::now(), |entries| {
-            if let Some(entry) = entries.iter_mut().find(|entry| entry.id == id) {
-                entry.metadata.promotion_status =
-                    if approved { Promotion::Approved } else { Promotion::Rejected };
-            }
-        })
-    }
 }
 
-/// A trace as something that may be remembered.
+/// The candidate that a trace makes.
 fn candidate(entry: &StmEntry) -> Candidate {
     let trace = entry.trace();
     let text = if trace.resolution.is_empty() {
@@ -288,17 +267,12 @@ fn candidate(entry: &StmEntry) -> Candidate {
     } else {
         Type::Fact
     };
-    Candidate {
-        text,
-        kind,
-        tags: std::iter::once("stm_promotion".to_string()).chain(trace.entities).collect(),
-        ttl_days: Some(PROMOTED_DAYS),
-        source: Source::AssistantInferred,
-        why_store: format!(
-            "needed {} times in {} sessions",
-            entry.metadata.access_count, entry.metadata.sessions_seen
-        ),
-    }
+    let Metadata { access_count, sessions_seen, .. } = &entry.metadata;
+    let reason = format!("needed {access_count} times in {sessions_seen} sessions");
+    let mut candidate = Candidate::new(text, kind, Source::AssistantInferred, reason);
+    candidate.tags = std::iter::once("stm_promotion".to_string()).chain(trace.entities).collect();
+    candidate.ttl_days = Some(PROMOTED_DAYS);
+    candidate
 }
 
 #[cfg(test)]

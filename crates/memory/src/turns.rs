@@ -1,4 +1,4 @@
-//! Whole turns, one a line: what was asked, thought, done and answered. Telemetry that only grows; nothing is decided by it.
+//! The log of turns, one per line: input, thoughts, tool calls and answer. Nothing is decided by it.
 
 use crate::error::MemoryError;
 use crate::lines;
@@ -11,52 +11,39 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// One turn.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Turn {
-    /// When it was written down.
     pub ts_utc: String,
-    /// The session.
     pub session_id: String,
-    /// Its number in the session, from 1.
+    /// Counted from 1.
     pub turn_number: u64,
-    /// What the person said.
     pub user_input: String,
-    /// What was answered; empty when the turn was interrupted.
+    /// Empty when the turn was interrupted.
     pub final_output: String,
-    /// What was thought before.
     pub think: String,
-    /// What tools did, with what was recalled and kept.
+    /// Tool calls, recalled memories and stored traces.
     pub tools: Vec<Value>,
-    /// What was proposed to be remembered.
     pub memory_candidates: Vec<Value>,
-    /// What was going on before.
     pub state_before: ConversationState,
-    /// What is going on now; the same as before when the turn was interrupted.
+    /// The same as before when the turn was interrupted.
     pub state_after: ConversationState,
-    /// Why there is no answer.
+    /// The reason for a missing answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// The file of the turns.
 #[derive(Debug, Clone)]
 pub struct Turns {
     path: PathBuf,
 }
 
 impl Turns {
-    /// The turns in this file.
     #[must_use]
     pub fn at(path: &Path) -> Self {
         Turns { path: path.to_path_buf() }
     }
 
-    /// Appends a turn.
-    ///
-    /// # Errors
-    /// When it cannot be written.
     pub fn append(&self, turn: &Turn, redactor: &Arc<Redactor>) -> Result<(), MemoryError> {
         let mut ledger = Ledger::open_shared(&self.path, Durability::Line, redactor.clone())?;
         ledger.append(turn)?;
@@ -103,20 +90,6 @@ impl Turns {
         })?;
         Ok(kept.into())
     }
-
-    /// The number of the next turn of a session.
-    ///
-    /// # Errors
-    /// When the file cannot be read.
-    pub fn next_number(&self, session_id: &str) -> Result<u64, MemoryError> {
-        let mut last = 0;
-        self.each(|turn| {
-            if turn.get("session_id").and_then(Value::as_str) == Some(session_id) {
-                last = last.max(turn.get("turn_number").and_then(Value::as_u64).unwrap_or(0));
-            }
-        })?;
-        Ok(last + 1)
-    }
 }
 
 #[cfg(test)]
@@ -155,7 +128,6 @@ mod tests {
             ]
         );
         assert!(found["user_input"].as_str().unwrap().starts_with("say 2 [REDACTED"));
-        assert_eq!((turns.next_number("s").unwrap(), turns.next_number("t").unwrap()), (4, 1));
         assert_eq!(turns.last(2).unwrap()[0]["turn_number"], 2);
         assert!(turns.find("s", 9).is_none() && turns.find("t", 1).is_none());
     }

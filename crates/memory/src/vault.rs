@@ -1,14 +1,14 @@
-//! The vault: how a decision gets into the ledger and the long-term memory, and how it is known that nothing else did.
+//! The vault: writes decisions to the ledger and the long-term memory, and detects any other change to them.
 //!
-//! The record lies in the project, where a contained program may write. So what was decided is sealed in the person's own
-//! directory, where it may not: how long the ledger is, a hash over all of its lines, and the facts of both files at that
-//! moment. What does not fit the seal does not count, whatever it says.
+//! The record is in the project, where a sandboxed program may write. So decisions are sealed in the person's own
+//! directory, where it may not: the length of the ledger, a hash over all of its lines, and the stamps of both files.
+//! Entries that do not match the seal have no effect.
 //!
-//! A change is first written into the seal as what comes next, then made, then sealed. Whoever finds a seal with a change in it
-//! finishes that change: the process that began it died.
+//! A change is first written into the seal as pending, then made, then sealed. A process that finds a pending change
+//! finishes it, because the process that began it died.
 //!
-//! Limits: a memory that was made on another machine, or for another person, has no seal here, and counts only after a
-//! person took it over ([`Vault::adopt`]).
+//! Limits: a memory that was made on another machine, or for another person, has no seal here, and takes effect only
+//! after a person adopts it ([`Vault::adopt`]).
 
 mod apply;
 mod known;
@@ -16,7 +16,7 @@ mod scan;
 
 pub(crate) use known::View;
 pub use scan::{Entry, Finding, Scan};
-pub(crate) use scan::{parse, short};
+pub(crate) use scan::{Provenance, parse, short};
 
 use crate::decision::{Line, Word};
 use crate::error::MemoryError;
@@ -33,33 +33,29 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// The version of the seal.
 const VERSION: u32 = 1;
-/// How long another process is waited for.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes of a seal that are read: a change of many lines stands in it for a moment.
+/// Large, because a pending change of many lines is part of the seal.
 const MAX_SEAL_BYTES: u64 = 256 * 1024 * 1024;
-
-/// The facts of a file that is not there.
+/// The stamp of a missing file.
 const ABSENT: &str = "absent";
 
-/// What was sealed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seal {
     version: u32,
-    /// The directory that it is about, for people.
+    /// For people who read the file.
     #[serde(rename = "folder")]
     directory: String,
     /// Lines, bytes and hash of the ledger.
     pub(crate) lines: u64,
     bytes: u64,
     pub(crate) head: String,
-    /// Facts of the ledger and of the long-term memory, where both were found right.
+    /// Stamps of the ledger and of the long-term memory, where both were found valid.
     #[serde(default)]
     ledger: Option<String>,
     #[serde(default)]
     pub(crate) ltm: Option<String>,
-    /// A change that was begun.
+    /// The pending change.
     #[serde(default)]
     next: Option<Change>,
 }
@@ -67,21 +63,21 @@ pub(crate) struct Seal {
 /// A change of the ledger and the long-term memory.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Change {
-    /// Lines of the ledger.
+    /// New lines of the ledger.
     pub(crate) lines: Vec<String>,
-    /// Lines of the long-term memory, with their ids.
+    /// New lines of the long-term memory, with their ids.
     pub(crate) store: Vec<(String, String)>,
-    /// Memories whose content is erased.
+    /// Ids of memories to erase.
     pub(crate) erase: Vec<String>,
 }
 
-/// How far the files can be relied on.
+/// The state of the files relative to the seal.
 #[derive(Debug)]
 pub(crate) enum Trust {
-    /// Both are as they were sealed.
+    /// Both files are as they were sealed.
     Whole(Seal),
-    /// They are not, or it is not known; this is what was found.
-    Looked(Box<Scan>),
+    /// The files were scanned, because their stamps differ from the seal.
+    Scanned(Box<Scan>),
 }
 
 /// The ledger, the long-term memory and their seal.
@@ -91,7 +87,7 @@ pub struct Vault {
     pub(crate) redactor: Arc<Redactor>,
 }
 
-/// The facts of a file that change with it, and a word for one that is not there.
+/// The metadata of a file that changes with its content; [`ABSENT`] for a missing file.
 pub(crate) fn stamp(path: &Path) -> Result<String, MemoryError> {
     match std::fs::symlink_metadata(path) {
         Ok(facts) if facts.is_file() => Ok(format!(
@@ -106,14 +102,14 @@ pub(crate) fn stamp(path: &Path) -> Result<String, MemoryError> {
         )),
         Ok(_) => Err(MemoryError::read(
             path,
-            &"it is no regular file\n  hint: remove it, or name another one in the settings",
+            &"it is not a regular file\n  hint: remove it, or name another one in the settings",
         )),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(ABSENT.into()),
         Err(error) => Err(MemoryError::read(path, &error)),
     }
 }
 
-/// The hash over a ledger with one line more.
+/// The hash over a ledger with one more line.
 pub(crate) fn chained(head: &str, line: &[u8]) -> String {
     let mut bytes = Vec::with_capacity(head.len() + line.len() + 1);
     bytes.extend_from_slice(head.as_bytes());
@@ -122,12 +118,11 @@ pub(crate) fn chained(head: &str, line: &[u8]) -> String {
     signature::hash_bytes(&bytes)
 }
 
-/// Held while the files are looked at or changed. Dropping it lets go.
+/// The lock on the files; dropping it releases it.
 #[derive(Debug)]
 pub(crate) struct Lock(#[expect(dead_code, reason = "the lock lives as long as the file is open")] File);
 
 impl Vault {
-    /// The vault of these files. Nothing is read yet.
     #[must_use]
     pub fn new(places: Places, redactor: Arc<Redactor>) -> Self {
         Vault { places, redactor }
@@ -158,7 +153,6 @@ impl Vault {
         }
     }
 
-    /// Reads the seal; none where there is none.
     pub(crate) fn seal(&self) -> Result<Option<Seal>, MemoryError> {
         let path = &self.places.seal;
         let text = match files::read_text(path, MAX_SEAL_BYTES, Links::Follow) {
@@ -198,7 +192,7 @@ impl Vault {
             && same(&seal.ltm, &self.places.ltm)?)
     }
 
-    /// How far the files can be relied on. Costs the same however large they are, while nobody touches them.
+    /// Compares the files with the seal. The cost does not depend on their size while their stamps match.
     pub(crate) fn trust(&self) -> Result<Trust, MemoryError> {
         match self.seal()? {
             Some(seal) if self.fits(&seal)? => return Ok(Trust::Whole(seal)),
@@ -209,14 +203,14 @@ impl Vault {
         }
         let lock = self.lock()?;
         let scan = self.settle(&lock)?;
-        Ok(Trust::Looked(Box::new(scan)))
+        Ok(Trust::Scanned(Box::new(scan)))
     }
 
     fn first_seal(&self) -> Seal {
         Seal { version: VERSION, directory: self.places.directory.display().to_string(), ..Seal::default() }
     }
 
-    /// Finishes what was begun, then looks at everything; where all of it is right, that is sealed.
+    /// Finishes a pending change and scans both files; where they are valid, seals their stamps.
     pub(crate) fn settle(&self, lock: &Lock) -> Result<Scan, MemoryError> {
         self.finish(lock)?;
         let scan = self.scan()?;
@@ -233,23 +227,23 @@ impl Vault {
         Ok(scan)
     }
 
-    /// What the ledger comes to: from what was kept, where nobody touched the files, else from a look at everything.
+    /// The state of the ledger: from the cache where the files are unchanged, else from a scan.
     pub(crate) fn view(&self, lock: &Lock) -> Result<View, MemoryError> {
         if let Some(seal) = self.seal()?
             && self.fits(&seal)?
             && let Some(known) = self.known(&seal)
         {
-            return Ok(View::Known(known));
+            return Ok(View::Cached(known));
         }
-        Ok(View::Looked(Box::new(self.settle(lock)?)))
+        Ok(View::Scanned(Box::new(self.settle(lock)?)))
     }
 
-    /// What is said when that which was kept cannot be read.
+    /// The error for a cache that cannot be read.
     pub(crate) fn failed(&self, error: &rusqlite::Error) -> MemoryError {
         MemoryError::index(&self.places.seal.with_extension("sqlite"), error)
     }
 
-    /// Looks at everything, whatever the seal says of the files' facts.
+    /// Scans both files, whether or not their stamps match the seal.
     ///
     /// # Errors
     /// When a file cannot be read.
@@ -258,14 +252,14 @@ impl Vault {
         self.settle(&lock)
     }
 
-    /// Makes a change: all of it, also when the process dies in between.
+    /// Makes a change atomically, also when the process dies in between.
     pub(crate) fn commit(
         &self,
         make: impl FnOnce(&View) -> Result<Change, MemoryError>,
     ) -> Result<(), MemoryError> {
         let lock = self.lock()?;
         let view = self.view(&lock)?;
-        if let View::Looked(scan) = &view
+        if let View::Scanned(scan) = &view
             && let Some(finding) = scan.findings.iter().find(|finding| finding.blocks)
         {
             return Err(MemoryError::Refused(format!(
@@ -278,7 +272,7 @@ impl Vault {
         self.carry_out(&lock, change)
     }
 
-    /// As [`Vault::commit`], for what needs nothing of the record: the shell's own lines.
+    /// As [`Vault::commit`], for Marvin's own lines, which do not depend on the record.
     pub(crate) fn append(&self, line: &Line) -> Result<(), MemoryError> {
         let lock = self.lock()?;
         let known = match self.seal()? {
@@ -306,16 +300,16 @@ impl Vault {
         self.finish(lock)
     }
 
-    /// A line of the ledger as it is written: redacted, on one line.
+    /// A redacted line of the ledger.
     pub(crate) fn text(&self, line: &Line) -> String {
         let mut value = serde_json::to_value(line).unwrap_or_default();
         self.redactor.value(&mut value);
-        // Writing it redacts it again; twice is the same as ever after.
+        // The ledger redacts the line again when it is written: the second pass makes the text stable.
         self.redactor.value(&mut value);
         value.to_string()
     }
 
-    /// A person takes over what is there: what the ledger and the memory agree on counts from now on.
+    /// Seals the files as they are, so that the memories that the ledger and the file agree on take effect.
     ///
     /// # Errors
     /// When a file cannot be read or written.

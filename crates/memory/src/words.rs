@@ -1,17 +1,14 @@
-//! Words: how a text is cut into the terms that it is found by.
+//! Tokenizer: splits a text into the terms that it is found by.
 //!
-//! The index itself folds case, takes accents off and stems. What it cannot do is done here: names of programs are taken
-//! apart (`parseHttpHeader`, `HTTPServer2`), and a question becomes an expression in which every word stands in quotes, so
-//! that no text is a mistake.
+//! The index itself folds case, removes accents and stems. This module splits identifiers (`parseHttpHeader`,
+//! `HTTPServer2`), and makes a query an FTS5 expression in which every word is quoted, so that any text is valid.
 
 use std::collections::BTreeSet;
 
-/// Terms of one question; the first ones count.
 const MAX_QUERY_TERMS: usize = 64;
-/// Characters of one term.
 const MAX_TERM_CHARS: usize = 64;
 
-/// Words that stand in nearly every English sentence. They are left out of a question that has others.
+/// English stop words, left out of a query that has other words.
 const COMMON: [&str; 70] = [
     "a", "about", "am", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could",
     "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "his", "how", "i", "if", "in",
@@ -20,15 +17,15 @@ const COMMON: [&str; 70] = [
     "what", "when", "where", "which", "who", "why", "will", "with", "would", "you", "your",
 ];
 
-/// The words of a text, as they stand: runs of letters and digits.
+/// The words of a text: runs of letters and digits.
 pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|char: char| !char.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// The parts of a name that is written in one word: `parseHttpHeader` has three, a plain word none.
+/// The parts of an identifier: `parseHttpHeader` has three, a plain word none.
 #[must_use]
 pub fn parts(word: &str) -> Vec<&str> {
-    // Nearly every word is a plain one.
+    // A fast path, because most words are plain.
     if word.chars().all(char::is_alphabetic) && !word.chars().skip(1).any(char::is_uppercase) {
         return Vec::new();
     }
@@ -59,10 +56,10 @@ pub fn parts(word: &str) -> Vec<&str> {
     found
 }
 
-/// The parts of all names in a text, once each: what is indexed beside the text.
+/// The distinct parts of all identifiers in a text, which are indexed beside it.
 #[must_use]
 pub fn all_parts(text: &str) -> String {
-    // Most texts hold no such name. A name has a digit, or a capital after a letter.
+    // A fast path: most texts contain no identifier, which has a digit, or a capital after a letter.
     let inside =
         |pair: &[u8]| matches!(pair, [one, two] if two.is_ascii_uppercase() && one.is_ascii_alphanumeric());
     let bytes = text.as_bytes();
@@ -80,7 +77,7 @@ pub fn all_parts(text: &str) -> String {
     found
 }
 
-/// The terms of a question, in small letters, once each, without the most common words.
+/// The distinct terms of a query, in lower case, without stop words.
 #[must_use]
 pub fn terms(text: &str) -> Vec<String> {
     let mut all = Vec::new();
@@ -104,7 +101,7 @@ pub fn terms(text: &str) -> Vec<String> {
     chosen
 }
 
-/// A word without its commonest endings: `likes` and `like` are one.
+/// A word without its most common endings: `likes` and `like` have the same root.
 #[must_use]
 pub fn root(word: &str) -> String {
     let cut =
@@ -113,7 +110,7 @@ pub fn root(word: &str) -> String {
     root.strip_suffix('e').filter(|rest| rest.len() >= 3).unwrap_or(root).to_string()
 }
 
-/// Is a word this root with one of the endings that a root is without?
+/// Whether a word is this root with one of the endings.
 fn is_form_of(word: &str, root: &str) -> bool {
     word.split_at_checked(root.len()).is_some_and(|(head, end)| {
         head.eq_ignore_ascii_case(root)
@@ -121,7 +118,7 @@ fn is_form_of(word: &str, root: &str) -> bool {
     }) || (!word.is_ascii() && self::root(&word.to_lowercase()) == root)
 }
 
-/// The share of these roots that a text holds, between 0 and 1.
+/// The share of these roots that a text contains, between 0 and 1.
 #[must_use]
 pub fn covered(roots: &[String], text: &str) -> f64 {
     if roots.is_empty() {
@@ -143,14 +140,14 @@ pub fn covered(roots: &[String], text: &str) -> f64 {
     share
 }
 
-/// Text as a string of an FTS5 expression.
+/// A text as a quoted string of an FTS5 expression.
 #[must_use]
 pub fn quoted(text: &str) -> String {
     let clean: String = text.chars().filter(|char| *char != '\0').collect();
     format!("\"{}\"", clean.replace('"', "\"\""))
 }
 
-/// The expression that finds any of the terms of a text; none where there are no terms.
+/// The FTS5 expression for any of the terms of a text; `None` without terms.
 #[must_use]
 pub fn any_of(text: &str) -> Option<String> {
     let terms: Vec<String> = terms(text).iter().map(|term| quoted(term)).collect();
@@ -162,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_taken_apart() {
+    fn identifiers_are_split() {
         assert_eq!(parts("parseHttpHeader"), ["parse", "Http", "Header"]);
         assert_eq!(parts("HTTPServer2"), ["HTTP", "Server", "2"]);
         assert!(parts("plain").is_empty() && parts("").is_empty() && parts("ÜBER").is_empty());
@@ -171,14 +168,14 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn the_quick_look_for_names_misses_none(text in "[a-zA-Z0-9 _.é-]{0,40}") {
-            // Beyond ASCII there is no quick look.
+        fn the_fast_path_misses_no_identifier(text in "[a-zA-Z0-9 _.é-]{0,40}") {
+            // The fast path covers only ASCII.
             proptest::prop_assert_eq!(all_parts(&text), all_parts(&format!("{text} é")));
         }
     }
 
     #[test]
-    fn a_question_is_its_telling_words() {
+    fn a_query_has_no_stop_words() {
         assert_eq!(terms("What did the parseConfig do?"), ["parseconfig", "parse", "config"]);
         assert_eq!(terms("who is it"), ["who", "is", "it"], "nothing else is there");
         assert!(COMMON.is_sorted());

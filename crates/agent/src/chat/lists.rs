@@ -9,7 +9,7 @@ use crate::tool_caller::ToolCaller;
 use marvin_base::run_record::{self, RunKind, RunRecord, RunStatus};
 use marvin_base::truncate;
 use marvin_gate::{Access, Workspace};
-use marvin_memory::candidate::Candidate;
+use marvin_memory::candidate::{Candidate, CandidateEdit};
 use marvin_memory::memory::Decision;
 use marvin_memory::proposal::Proposal;
 use marvin_memory::{Memory, Person, Places};
@@ -173,13 +173,10 @@ fn of_memory(proposal: &Proposal) -> Approval {
     Approval {
         id: format!("memory:{}", proposal.fingerprint),
         kind: Kind::Memory,
-        title: format!(
-            "Remember this {}?{tags}",
-            json!(candidate.kind).as_str().unwrap_or("thing").replace('_', " ")
-        ),
+        title: format!("Remember this {}?{tags}", candidate.kind.word().replace('_', " ")),
         text: candidate.text.clone(),
         source: format!("{}, proposed by {}", candidate.source.word(), proposal.origin.word()),
-        why: candidate.why_store.clone(),
+        why: candidate.reason.clone(),
     }
 }
 
@@ -208,17 +205,14 @@ pub(super) fn decide(
         Answer::Yes => Decision::Approve,
         Answer::No => Decision::Reject,
         Answer::Edit(text) => {
-            let mut value = json!(proposal.candidate);
-            match serde_json::from_str(text) {
-                Ok(whole @ Value::Object(_)) => value = whole,
+            let changed = match serde_json::from_str(text) {
+                Ok(whole @ Value::Object(_)) => Candidate::read(&whole, &ground.redactor),
                 _ => {
-                    if let Value::Object(value) = &mut value {
-                        value.insert("text".into(), text.trim().into());
-                    }
+                    let edit = CandidateEdit { text: Some(text.trim().into()), ..CandidateEdit::default() };
+                    proposal.candidate.edited(edit, &ground.redactor)
                 }
-            }
-            let changed = Candidate::read(&value, &ground.redactor).map_err(ChatError::Failed)?;
-            Decision::Edit(Box::new(changed))
+            };
+            Decision::Edit(Box::new(changed.map_err(|error| ChatError::Failed(error.to_string()))?))
         }
     };
     memory.decide(&proposal, decision, None, "", person).map(|_| ()).map_err(failed)

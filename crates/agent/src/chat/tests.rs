@@ -296,13 +296,9 @@ async fn memory_is_decided_by_the_person() {
         marvin_memory::Places::from_settings(&ground.layout, &ground.settings),
         ground.redactor.clone(),
     );
-    let candidate = |text: &str| marvin_memory::Candidate {
-        text: text.into(),
-        kind: marvin_memory::candidate::Type::Fact,
-        tags: vec![],
-        ttl_days: None,
-        source: marvin_memory::candidate::Source::AssistantInferred,
-        why_store: "test".into(),
+    let candidate = |text: &str| {
+        use marvin_memory::candidate::{Candidate, Source, Type};
+        Candidate::new(text, Type::Fact, Source::AssistantInferred, "test")
     };
     let all = ["the build takes a minute", "tests need a database", "nobody reads this"].map(candidate);
     let from = marvin_memory::memory::CandidateOrigin::default();

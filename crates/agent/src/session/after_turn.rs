@@ -145,7 +145,7 @@ impl Session {
         for value in &thought.candidates {
             let outcome = match Candidate::read(value, &self.redactor) {
                 Err(problem) => {
-                    let problem = problem.lines().next().unwrap_or_default().to_string();
+                    let problem = problem.to_string().lines().next().unwrap_or_default().to_string();
                     vec![json!({"status": "skipped", "reason": problem})]
                 }
                 Ok(_) if went_wrong => vec![json!({"status": "skipped", "reason": "the turn went wrong"})],
@@ -192,7 +192,7 @@ pub(super) fn known_of(layout: &Layout, begun: &TurnStart) -> PartialTurn {
     let notes = |event: &Value| Some(Notes::read(&text(event, "model_call")?, false)?.whole);
     let think: Vec<String> = events.iter().filter_map(notes).collect();
     let said = events.iter().rev().find_map(|event| text(event, "message")).unwrap_or_default();
-    PartialTurn { think: think.join("\n\n"), tools: calls(&events), said }
+    PartialTurn { think: think.join("\n\n"), tools: calls(&events), output: said }
 }
 
 /// The calls that events tell of.

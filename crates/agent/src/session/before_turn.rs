@@ -13,7 +13,7 @@ use marvin_base::{clock, truncate};
 use marvin_memory::decision::InjectedMemory;
 use marvin_memory::embed::Bert;
 use marvin_memory::index::{Document, Kind};
-use marvin_memory::memory::{LtmStore, Recall};
+use marvin_memory::memory::Recall;
 use marvin_memory::open_turns::{OpenTurn, TurnStart};
 use marvin_memory::state::ConversationState;
 use marvin_memory::stm::{Bounds, Stm};
@@ -152,7 +152,7 @@ impl Session {
         let places = Places::from_settings(&self.layout, &self.settings);
         let stm = Stm::at(&places.stm, Bounds::from_settings(&self.settings), self.redactor.clone());
         let memory = Memory::open(places, self.redactor.clone());
-        let (begun, open) = memory.take_up(self.run.id()).ok().flatten()?;
+        let (begun, open) = memory.resume_turn(self.run.id()).ok().flatten()?;
         let told = self.extras.iter().filter(|extra| extra.name == REMEMBERED);
         let told = told.flat_map(|extra| extra.text.lines().map(str::to_string)).collect();
         let TurnStart { session_id, turn_number, state_before, .. } = begun;
@@ -178,7 +178,7 @@ impl Session {
         let mut memory = Memory::open(places, self.redactor.clone());
         if let Some(directory) = self.settings.given(&table::EMBEDDER) {
             match Bert::read(Path::new(directory)) {
-                Ok(embedder) => memory = memory.finding_by(Box::new(embedder)),
+                Ok(embedder) => memory = memory.with_embedder(Box::new(embedder)),
                 Err(error) => self.notice(&format!("memory is searched by words only: {error}")),
             }
         }
@@ -211,15 +211,18 @@ impl Session {
             let traces =
                 Recall { text: prompt, kinds: &[Kind::Stm], limit: 4 * MAX_MEMORIES, ..Recall::default() };
             let ids: Vec<String> = memory.recall(&traces)?.into_iter().map(|found| found.id).collect();
-            let fresh = stm.tell(&ids, &session_id, clock::now())?;
+            let fresh = stm.inject(&ids, &session_id, clock::now())?;
             entries.push(json!({
                 "tool_name": "STM_RECALL", "status": "ok",
                 "args": {"query": truncate::line(prompt, 200)}, "output": {"hits": fresh.len()},
             }));
             for entry in fresh {
-                lines.push(format!("- (trace) {}", truncate::line(&entry.said(), MAX_MEMORY_CHARS)));
+                lines.push(format!(
+                    "- (trace) {}",
+                    truncate::line(&entry.searchable_text(), MAX_MEMORY_CHARS)
+                ));
                 injected.push(InjectedMemory { kind: Kind::Stm.word().into(), id: entry.id.clone() });
-                told.push(entry.said());
+                told.push(entry.searchable_text());
             }
         }
         memory.inject(&session_id, turn_number, injected)?;

@@ -1,16 +1,19 @@
-//! A small BERT, as sentence transformers are: its directory holds `config.json`, `vocab.txt` (or `tokenizer.json`) and
-//! `model.safetensors`. The vector of a text is the mean over its pieces. Plain arithmetic on this processor; no library.
+//! A small BERT on the CPU, such as the models of sentence-transformers.
+//!
+//! Its directory holds `config.json`, `vocab.txt` (or `tokenizer.json`) and `model.safetensors`. The vector of a text is
+//! the mean over its tokens.
 
 use super::Embedder;
+use super::error::ModelError;
 use super::matrix::{Linear, Norm, add, dot, gelu, softmax};
 use super::tensors::Tensors;
 use super::wordpiece::WordPiece;
+use marvin_base::files::{self, Links};
 use serde::Deserialize;
 use std::path::Path;
 
-/// Pieces of a text that are looked at.
+/// Further tokens of a text are ignored.
 const MAX_SEQUENCE_TOKENS: usize = 256;
-/// Bytes of a configuration.
 const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 
 #[derive(Debug, Deserialize)]
@@ -47,7 +50,6 @@ struct Layer {
     norm: Norm,
 }
 
-/// A model.
 #[derive(Debug)]
 pub struct Bert {
     name: String,
@@ -66,13 +68,15 @@ impl Bert {
     /// Reads a model from its directory.
     ///
     /// # Errors
-    /// What is missing or wrong.
-    pub fn read(directory: &Path) -> Result<Self, String> {
+    /// When a file is missing or not valid.
+    pub fn read(directory: &Path) -> Result<Self, ModelError> {
         let path = directory.join("config.json");
-        let text = marvin_base::files::read_text(&path, MAX_CONFIG_BYTES, marvin_base::files::Links::Follow)
-            .map_err(|error| format!("cannot read {}: {error}\n  hint: the directory of a model holds config.json, vocab.txt and model.safetensors", path.display()))?;
-        let config: Config =
-            serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+        let text = files::read_text(&path, MAX_CONFIG_BYTES, Links::Follow).map_err(|source| {
+            let hint =
+                "\n  hint: the directory of a model holds config.json, vocab.txt and model.safetensors";
+            ModelError::Read { path: path.display().to_string(), source, hint }
+        })?;
+        let config: Config = serde_json::from_str(&text).map_err(|error| ModelError::json(&path, error))?;
         let width = config.hidden_size;
         let sensible = (1..=4096).contains(&width)
             && (1..=48).contains(&config.num_hidden_layers)
@@ -82,17 +86,20 @@ impl Bert {
             && config.max_position_embeddings > 1
             && config.vocab_size > 0;
         if !sensible {
-            return Err(format!("{} does not describe a small BERT", path.display()));
+            return Err(ModelError::Unsupported(format!(
+                "{} does not describe a small BERT",
+                path.display()
+            )));
         }
         let tensors = Tensors::read(&directory.join("model.safetensors"))?;
-        let linear = |name: &str, outer: usize, inner: usize| -> Result<Linear, String> {
+        let linear = |name: &str, outer: usize, inner: usize| -> Result<Linear, ModelError> {
             Ok(Linear {
                 weight: tensors.get(&format!("{name}.weight"), &[outer, inner])?,
                 bias: tensors.get(&format!("{name}.bias"), &[outer])?,
                 inner,
             })
         };
-        let norm = |name: &str| -> Result<Norm, String> {
+        let norm = |name: &str| -> Result<Norm, ModelError> {
             Ok(Norm {
                 weight: tensors.get(&format!("{name}.weight"), &[width])?,
                 bias: tensors.get(&format!("{name}.bias"), &[width])?,
@@ -134,7 +141,7 @@ impl Bert {
         })
     }
 
-    /// What the pieces mean before they look at one another.
+    /// The sum of token, position and type embeddings.
     fn begin(&self, pieces: &[u32]) -> Vec<f32> {
         let row = |table: &[f32], at: usize| -> Vec<f32> {
             table
@@ -152,7 +159,7 @@ impl Bert {
         all
     }
 
-    /// Every piece looks at every other.
+    /// Multi-head self-attention.
     fn attend(&self, layer: &Layer, state: &[f32]) -> Vec<f32> {
         let (queries, keys, values) =
             (layer.query.apply(state), layer.key.apply(state), layer.value.apply(state));

@@ -1,11 +1,11 @@
-//! The little arithmetic that a model needs: rows times the rows of a weight, norms, and a curve.
+//! Arithmetic of a transformer: matrix products, layer norm, GELU and softmax.
 
-/// Rows that are multiplied together.
+/// Rows that one pass over the weights multiplies.
 const ROWS: usize = 4;
-/// Numbers that are multiplied together.
+/// Numbers that the compiler multiplies in one vector instruction.
 const LANES: usize = 8;
 
-/// A linear map: `out` rows of `inner` numbers, and what is added.
+/// A linear map: rows of `inner` weights, and a bias.
 #[derive(Debug)]
 pub(super) struct Linear {
     pub(super) weight: Vec<f32>,
@@ -14,7 +14,6 @@ pub(super) struct Linear {
 }
 
 impl Linear {
-    /// Maps every row of `input`.
     pub(super) fn apply(&self, input: &[f32]) -> Vec<f32> {
         let outer = self.bias.len();
         let rows = input.len() / self.inner.max(1);
@@ -34,7 +33,7 @@ impl Linear {
     }
 }
 
-/// The products of up to four rows with one: the weights are read once for all of them.
+/// The dot products of up to four rows with one row of weights, which is read once for all of them.
 fn dots(block: &[f32], weights: &[f32], inner: usize) -> [f32; ROWS] {
     let mut sums = [0.0; ROWS];
     let mut rows = block.chunks_exact(inner);
@@ -73,7 +72,6 @@ fn tail(one: &[f32], two: &[f32], from: usize) -> f32 {
     rest.map(|(one, two)| one * two).sum()
 }
 
-/// The product of two rows.
 pub(super) fn dot(one: &[f32], two: &[f32]) -> f32 {
     let mut lanes = [0.0_f32; LANES];
     for (one, two) in one.chunks_exact(LANES).zip(two.chunks_exact(LANES)) {
@@ -84,7 +82,7 @@ pub(super) fn dot(one: &[f32], two: &[f32]) -> f32 {
     lanes.iter().sum::<f32>() + tail(one, two, one.len() - one.len() % LANES)
 }
 
-/// A norm over rows, with what scales and moves it.
+/// Layer norm with scale and bias.
 #[derive(Debug)]
 pub(super) struct Norm {
     pub(super) weight: Vec<f32>,
@@ -108,14 +106,13 @@ impl Norm {
     }
 }
 
-/// Adds one row of numbers to another.
 pub(super) fn add(to: &mut [f32], what: &[f32]) {
     for (to, what) in to.iter_mut().zip(what) {
         *to += what;
     }
 }
 
-/// The curve of BERT: `x` times the share of a bell below it.
+/// GELU, the activation function of BERT.
 pub(super) fn gelu(numbers: &mut [f32]) {
     for number in numbers {
         *number = 0.5 * *number * (1.0 + erf(*number * std::f32::consts::FRAC_1_SQRT_2));
@@ -131,7 +128,6 @@ fn erf(x: f32) -> f32 {
     if x < 0.0 { -value } else { value }
 }
 
-/// Shares that add up to 1, the larger the number the larger.
 pub(super) fn softmax(numbers: &mut [f32]) {
     let most = numbers.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let mut sum = 0.0;
@@ -149,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_quick_way_gives_what_the_plain_one_gives() {
+    fn the_blocked_product_equals_the_simple_one() {
         let inner = 19;
         let number = |n: usize| ((n * 7919 % 101) as f32 - 50.0) / 25.0;
         let input: Vec<f32> = (0..inner * 7).map(number).collect();

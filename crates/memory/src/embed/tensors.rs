@@ -1,15 +1,15 @@
-//! The file of a model's weights: `safetensors`, which is a header in JSON and then the numbers.
+//! Parser of `safetensors` files, which hold the weights of a model: a JSON header, then the numbers.
 
+use super::error::ModelError;
+use marvin_base::files::{self, Links};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Bytes of a file that is read: small models only.
+/// Only small models are supported.
 const MAX_TENSOR_FILE_BYTES: u64 = 1024 * 1024 * 1024;
-/// Bytes of its header.
 const MAX_HEADER_BYTES: u64 = 16 * 1024 * 1024;
 
-/// Tensors by their names.
 #[derive(Debug)]
 pub(super) struct Tensors {
     header: BTreeMap<String, Place>,
@@ -24,10 +24,12 @@ struct Place {
 }
 
 impl Tensors {
-    pub(super) fn read(path: &Path) -> Result<Self, String> {
-        let bytes = marvin_base::files::read(path, MAX_TENSOR_FILE_BYTES, marvin_base::files::Links::Follow)
-            .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-        let wrong = |why: &str| format!("{} is no file of weights: {why}", path.display());
+    pub(super) fn read(path: &Path) -> Result<Self, ModelError> {
+        let bytes = files::read(path, MAX_TENSOR_FILE_BYTES, Links::Follow)
+            .map_err(|error| ModelError::read(path, error))?;
+        let wrong = |reason: &str| {
+            ModelError::Unsupported(format!("{} is not a file of weights: {reason}", path.display()))
+        };
         if bytes.len() as u64 > MAX_TENSOR_FILE_BYTES {
             return Err(wrong("it is too large"));
         }
@@ -48,21 +50,22 @@ impl Tensors {
             .map(|(name, value)| {
                 Ok((name, serde_json::from_value(value).map_err(|error| wrong(&error.to_string()))?))
             })
-            .collect::<Result<_, String>>()?;
+            .collect::<Result<_, ModelError>>()?;
         Ok(Tensors { header, numbers: numbers.to_vec() })
     }
 
-    /// A tensor of this shape.
-    pub(super) fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, String> {
-        // Some files name everything below the name of the model.
+    pub(super) fn get(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, ModelError> {
+        let unsupported = |message: String| Err(ModelError::Unsupported(message));
+        // Some files prefix all names with the name of the model.
         let found = self.header.get(name).or_else(|| self.header.get(&format!("bert.{name}")));
-        let place = found.ok_or_else(|| format!("the model has no `{name}`"))?;
+        let Some(place) = found else { return unsupported(format!("the model has no `{name}`")) };
         if place.shape != shape {
-            return Err(format!("`{name}` has the shape {:?} and not {shape:?}", place.shape));
+            return unsupported(format!("`{name}` has the shape {:?} and not {shape:?}", place.shape));
         }
         let (start, end) = place.data_offsets;
-        let bytes =
-            self.numbers.get(start..end).ok_or_else(|| format!("`{name}` lies outside of the file"))?;
+        let Some(bytes) = self.numbers.get(start..end) else {
+            return unsupported(format!("`{name}` lies outside of the file"));
+        };
         let count: usize = shape.iter().product();
         let numbers: Vec<f32> = match place.dtype.as_str() {
             "F32" => bytes
@@ -79,13 +82,17 @@ impl Tensors {
                     Some(f32::from_bits(u32::from(u16::from_le_bytes(two.try_into().ok()?)) << 16))
                 })
                 .collect(),
-            other => return Err(format!("`{name}` is kept as {other}; F32, F16 and BF16 are understood")),
+            other => {
+                return unsupported(format!(
+                    "`{name}` has the type {other}; F32, F16 and BF16 are supported"
+                ));
+            }
         };
-        if numbers.len() == count { Ok(numbers) } else { Err(format!("`{name}` is not whole")) }
+        if numbers.len() == count { Ok(numbers) } else { unsupported(format!("`{name}` is incomplete")) }
     }
 }
 
-/// A number of 16 bits as one of 32.
+/// Converts a 16-bit float.
 fn half(bits: u16) -> f32 {
     let (sign, exponent, fraction) =
         (u32::from(bits >> 15) << 31, u32::from(bits >> 10) & 31, u32::from(bits) & 1023);

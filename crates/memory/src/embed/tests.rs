@@ -73,9 +73,9 @@ fn a_model_on_disk_gives_vectors() {
 }
 
 #[test]
-fn a_model_that_is_not_whole_says_so() {
+fn an_incomplete_model_is_refused() {
     let directory = tempfile::tempdir().unwrap();
-    assert!(Bert::read(directory.path()).unwrap_err().contains("config.json"));
+    assert!(Bert::read(directory.path()).unwrap_err().to_string().contains("config.json"));
     model(directory.path());
     let weights = directory.path().join("model.safetensors");
     let bytes = std::fs::read(&weights).unwrap();
@@ -118,7 +118,7 @@ fn what_no_word_finds_is_found_by_its_meaning() {
     let documents = [
         make("a", "a kitten sleeps", ""),
         make("b", "motorways at night", ""),
-        make("c", "a cat of somebody else", "bob"),
+        make("c", "a cat of another person", "bob"),
     ];
     index.put(Kind::Ltm, &documents).unwrap();
     assert_eq!(refresh(&mut index, &Animals).unwrap(), 3);

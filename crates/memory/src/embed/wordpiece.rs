@@ -1,17 +1,16 @@
-//! Text as the pieces of words that a BERT model knows: small letters, no accents, punctuation apart, then the longest pieces
-//! of its vocabulary.
+//! The WordPiece tokenizer of BERT: lower case, no accents, punctuation apart, then the longest tokens of the vocabulary.
 //!
-//! Limits: accents are taken off Latin letters only.
+//! Limits: accents are removed from Latin letters only.
 
+use super::error::ModelError;
+use marvin_base::files::{self, Links};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Letters of a word that is taken apart; a longer one is unknown.
+/// Longer words are unknown.
 const MAX_WORD_CHARS: usize = 100;
-/// Bytes of a vocabulary.
 const MAX_VOCABULARY_BYTES: u64 = 64 * 1024 * 1024;
 
-/// A vocabulary.
 #[derive(Debug)]
 pub(super) struct WordPiece {
     pieces: BTreeMap<String, u32>,
@@ -21,33 +20,32 @@ pub(super) struct WordPiece {
 }
 
 impl WordPiece {
-    /// Reads `vocab.txt`, one piece a line, or else the vocabulary in `tokenizer.json`.
-    pub(super) fn read(directory: &Path) -> Result<Self, String> {
-        let read = |name: &str| {
-            marvin_base::files::read_text(
-                &directory.join(name),
-                MAX_VOCABULARY_BYTES,
-                marvin_base::files::Links::Follow,
-            )
-        };
+    /// Reads `vocab.txt`, one token per line, or else the vocabulary in `tokenizer.json`.
+    pub(super) fn read(directory: &Path) -> Result<Self, ModelError> {
+        let read = |name: &str| files::read_text(&directory.join(name), MAX_VOCABULARY_BYTES, Links::Follow);
         let pieces: BTreeMap<String, u32> = match read("vocab.txt") {
             Ok(text) => text.lines().zip(0..).map(|(piece, number)| (piece.to_string(), number)).collect(),
             Err(_) => {
                 let text = read("tokenizer.json").map_err(|error| {
-                    format!("{} has neither vocab.txt nor tokenizer.json: {error}", directory.display())
+                    let directory = directory.display();
+                    ModelError::Unsupported(format!(
+                        "{directory} has neither vocab.txt nor tokenizer.json: {error}"
+                    ))
                 })?;
-                let value: serde_json::Value =
-                    serde_json::from_str(&text).map_err(|error| format!("tokenizer.json: {error}"))?;
+                let wrong = |error| ModelError::json(Path::new("tokenizer.json"), error);
+                let value: serde_json::Value = serde_json::from_str(&text).map_err(wrong)?;
                 let pieces = value.pointer("/model/vocab").cloned().unwrap_or_default();
-                serde_json::from_value(pieces).map_err(|error| format!("tokenizer.json: {error}"))?
+                serde_json::from_value(pieces).map_err(wrong)?
             }
         };
-        let find =
-            |piece: &str| pieces.get(piece).copied().ok_or_else(|| format!("the vocabulary has no {piece}"));
+        let find = |piece: &str| {
+            let missing = || ModelError::Unsupported(format!("the vocabulary has no {piece}"));
+            pieces.get(piece).copied().ok_or_else(missing)
+        };
         Ok(WordPiece { unknown: find("[UNK]")?, begin: find("[CLS]")?, end: find("[SEP]")?, pieces })
     }
 
-    /// The numbers of the pieces of a text, between those for its beginning and its end.
+    /// The tokens of a text, between those for its start and its end.
     pub(super) fn pieces(&self, text: &str, most: usize) -> Vec<u32> {
         let mut found = vec![self.begin];
         for word in words(text) {
@@ -86,7 +84,7 @@ impl WordPiece {
     }
 }
 
-/// The words of a text: spaces part them, and every sign is one of its own.
+/// The words of a text, separated by spaces; every punctuation mark is a word.
 fn words(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut word = String::new();
@@ -113,7 +111,7 @@ fn is_ideograph(char: char) -> bool {
     matches!(char, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')
 }
 
-/// A letter without its accent; nothing for what only adds one, or cannot be seen.
+/// A letter without its accent; `None` for combining accents and control characters.
 fn plain(char: char) -> Option<char> {
     Some(match char {
         '\u{300}'..='\u{36f}' | '\0' | '\u{fffd}' => return None,

@@ -1,51 +1,63 @@
-//! Files of others as labelled files.
+//! Conversion of public datasets to labelled files.
 
 use super::{EvalDataset, EvalDocument, Question};
+use marvin_base::files::{self, Links};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The formats that are understood.
 pub const FORMATS: [&str; 5] = ["jsonl", "locomo", "locomo-sessions", "cosqa", "cranfield"];
 
-/// Bytes of one file.
 const MAX_INPUT_FILE_BYTES: u64 = 512 * 1024 * 1024;
 
-fn text_of(path: &Path) -> Result<String, String> {
-    marvin_base::files::read(path, MAX_INPUT_FILE_BYTES, marvin_base::files::Links::Follow)
+/// The reason why a labelled file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum EvalError {
+    #[error("cannot read {path}: {source}")]
+    Read { path: String, source: std::io::Error },
+    #[error("{path}: {source}")]
+    Json { path: String, source: serde_json::Error },
+    #[error(
+        "{path}, line {number}: {source}\n  hint: a line is {{\"doc\": ID, \"text\": …}} or {{\"query\": TEXT, \"relevant\": [ID]}}"
+    )]
+    Line { path: String, number: usize, source: serde_json::Error },
+    #[error("there is no format `{0}`\n  hint: one of {formats}", formats = FORMATS.join(", "))]
+    Format(String),
+    /// The JSON has another structure than the dataset.
+    #[error("{0}")]
+    Structure(&'static str),
+}
+
+fn text_of(path: &Path) -> Result<String, EvalError> {
+    files::read(path, MAX_INPUT_FILE_BYTES, Links::Follow)
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-        .map_err(|error| format!("cannot read {}: {error}", path.display()))
+        .map_err(|source| EvalError::Read { path: path.display().to_string(), source })
 }
 
 /// Reads a labelled file; `cranfield` is a directory with its three files.
 ///
 /// # Errors
-/// What cannot be read, and where.
-pub fn read(path: &Path, format: &str) -> Result<EvalDataset, String> {
+/// When the format is unknown, or a file cannot be read or parsed.
+pub fn read(path: &Path, format: &str) -> Result<EvalDataset, EvalError> {
     match format {
         "jsonl" => lines(&text_of(path)?, path),
         "locomo" => locomo(&json(path)?, false),
         "locomo-sessions" => locomo(&json(path)?, true),
         "cosqa" => cosqa(&json(path)?),
         "cranfield" => cranfield(path),
-        other => Err(format!("there is no format `{other}`\n  hint: one of {}", FORMATS.join(", "))),
+        other => Err(EvalError::Format(other.to_string())),
     }
 }
 
-fn json(path: &Path) -> Result<Value, String> {
-    serde_json::from_str(&text_of(path)?).map_err(|error| format!("{}: {error}", path.display()))
+fn json(path: &Path) -> Result<Value, EvalError> {
+    serde_json::from_str(&text_of(path)?)
+        .map_err(|source| EvalError::Json { path: path.display().to_string(), source })
 }
 
-fn lines(text: &str, path: &Path) -> Result<EvalDataset, String> {
+fn lines(text: &str, path: &Path) -> Result<EvalDataset, EvalError> {
     let mut labelled = EvalDataset::default();
     for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let wrong = |error: serde_json::Error| {
-            format!(
-                "{}, line {}: {error}\n  hint: a line is {{\"doc\": ID, \"text\": …}} or {{\"query\": TEXT, \"relevant\": [ID]}}",
-                path.display(),
-                number + 1
-            )
-        };
+        let wrong = |source| EvalError::Line { path: path.display().to_string(), number: number + 1, source };
         let value: Value = serde_json::from_str(line).map_err(wrong)?;
         if value.get("query").is_some() {
             labelled.questions.push(serde_json::from_value::<Question>(value).map_err(wrong)?);
@@ -65,12 +77,15 @@ fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
 }
 
 /// LoCoMo: every conversation is a set; a document is a turn, or a whole session.
-fn locomo(value: &Value, sessions: bool) -> Result<EvalDataset, String> {
+fn locomo(value: &Value, sessions: bool) -> Result<EvalDataset, EvalError> {
     let mut labelled = EvalDataset::default();
-    for (number, sample) in value.as_array().ok_or("it is no list of conversations")?.iter().enumerate() {
+    let samples = value.as_array().ok_or(EvalError::Structure("it is not a list of conversations"))?;
+    for (number, sample) in samples.iter().enumerate() {
         let set = number.to_string();
-        let conversation =
-            sample.get("conversation").and_then(Value::as_object).ok_or("a sample has no conversation")?;
+        let conversation = sample
+            .get("conversation")
+            .and_then(Value::as_object)
+            .ok_or(EvalError::Structure("a sample has no conversation"))?;
         let mut known = BTreeSet::new();
         // The sessions by their numbers, not by their names.
         let mut order: Vec<(u32, &Value)> = conversation
@@ -80,7 +95,7 @@ fn locomo(value: &Value, sessions: bool) -> Result<EvalDataset, String> {
         order.sort_by_key(|(number, _)| *number);
         for (number, session) in order {
             let turns = session.as_array().map(Vec::as_slice).unwrap_or_default();
-            let said = |turn: &Value| format!("{}: {}", word(turn, "speaker"), word(turn, "text"));
+            let line = |turn: &Value| format!("{}: {}", word(turn, "speaker"), word(turn, "text"));
             let doc = |id: String, text: String, thread: &str| EvalDocument {
                 doc: id,
                 text,
@@ -89,9 +104,9 @@ fn locomo(value: &Value, sessions: bool) -> Result<EvalDataset, String> {
                 tags: Vec::new(),
             };
             if sessions {
-                // A session is also what was said on that day.
+                // The text of a session begins with its date.
                 let day = conversation.get(&format!("session_{number}_date_time")).and_then(Value::as_str);
-                let lines = day.map(str::to_string).into_iter().chain(turns.iter().map(said));
+                let lines = day.map(str::to_string).into_iter().chain(turns.iter().map(line));
                 let text = lines.collect::<Vec<_>>().join("\n");
                 known.insert(format!("D{number}"));
                 labelled.documents.push(doc(format!("D{number}"), text, ""));
@@ -99,7 +114,7 @@ fn locomo(value: &Value, sessions: bool) -> Result<EvalDataset, String> {
             }
             for turn in turns {
                 known.insert(word(turn, "dia_id").to_string());
-                labelled.documents.push(doc(word(turn, "dia_id").to_string(), said(turn), "conversation"));
+                labelled.documents.push(doc(word(turn, "dia_id").to_string(), line(turn), "conversation"));
             }
         }
         for question in list(sample, "qa") {
@@ -123,10 +138,10 @@ fn locomo(value: &Value, sessions: bool) -> Result<EvalDataset, String> {
 }
 
 /// CoSQA: every piece of code is a document, every question with an answer looks for its own.
-fn cosqa(value: &Value) -> Result<EvalDataset, String> {
+fn cosqa(value: &Value) -> Result<EvalDataset, EvalError> {
     let mut labelled = EvalDataset::default();
     let mut codes: BTreeMap<&str, String> = BTreeMap::new();
-    for row in value.as_array().ok_or("it is no list")? {
+    for row in value.as_array().ok_or(EvalError::Structure("it is not a list"))? {
         let (id, code) = (word(row, "idx"), word(row, "code"));
         // The same code may answer several questions.
         let id = codes.entry(code).or_insert_with(|| id.to_string()).clone();
@@ -149,10 +164,10 @@ fn cosqa(value: &Value) -> Result<EvalDataset, String> {
 }
 
 /// Cranfield: abstracts, numbered questions and judgements.
-fn cranfield(directory: &Path) -> Result<EvalDataset, String> {
+fn cranfield(directory: &Path) -> Result<EvalDataset, EvalError> {
     let mut labelled = EvalDataset::default();
     for (id, fields) in records(&text_of(&directory.join("cran.all.1400"))?) {
-        // The abstract begins with the title once more.
+        // The abstract repeats the title.
         let text = fields.get("W").or(fields.get("T")).cloned().unwrap_or_default();
         labelled.documents.push(EvalDocument { doc: id, text, ..EvalDocument::default() });
     }

@@ -26,12 +26,12 @@ fn recall_on_data_of_our_own() {
 }
 
 #[test]
-fn files_that_are_wrong_say_where() {
+fn errors_name_the_line() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("f");
     std::fs::write(&path, "{\"doc\": \"a\", \"text\": \"x\"}\n\n{\"query\": 1}\n").unwrap();
-    assert!(read(&path, "jsonl").unwrap_err().contains("line 3"));
-    assert!(read(&path, "nonsense").unwrap_err().contains("locomo"));
+    assert!(read(&path, "jsonl").unwrap_err().to_string().contains("line 3"));
+    assert!(read(&path, "nonsense").unwrap_err().to_string().contains("locomo"));
     for format in ["locomo", "cosqa", "cranfield", "locomo-sessions"] {
         assert!(read(&path, format).is_err(), "{format}");
     }

@@ -1,76 +1,61 @@
-//! Questions to the index.
+//! Queries to the index.
 
 use super::{Index, Kind, filter};
 use crate::words;
 use rusqlite::params;
 
-/// How many more than asked for are looked at, so that tags and age can change their order.
+/// The factor of rows that are read beyond the limit, because tags and age change their order.
 const SPARE: usize = 3;
-/// What a tag in common, the same component, the same failure and being new are worth, as parts of the rank.
-const TAG: f64 = 0.10;
-const COMPONENT: f64 = 0.15;
-const FAILURE: f64 = 0.25;
-const NEW: f64 = 0.05;
-/// What it is worth that the words of the question stand in the text itself, and not only around it.
-const COVERED: f64 = 0.5;
-/// Bytes of a text up to which that is looked at.
-const LOOKED_AT: usize = 4_096;
-/// After this long half of being new is over.
-const HALF_LIFE: f64 = 30.0 * 86_400.0;
+/// Weights of a shared tag, the same component, the same failure and a recent date, as parts of the rank.
+const TAG_WEIGHT: f64 = 0.10;
+const COMPONENT_WEIGHT: f64 = 0.15;
+const FAILURE_WEIGHT: f64 = 0.25;
+const RECENT_WEIGHT: f64 = 0.05;
+/// The weight of query words that are in the text itself, not only in its neighbours.
+const COVERAGE_WEIGHT: f64 = 0.5;
+/// The coverage of longer texts is not computed.
+const MAX_COVERAGE_BYTES: usize = 4_096;
+/// The time in which the weight of a recent date halves.
+const HALF_LIFE_SECONDS: f64 = 30.0 * 86_400.0;
 
-/// What is looked for.
+/// A query to the index.
 #[derive(Debug, Clone, Default)]
 pub struct Search<'a> {
-    /// Words; any text.
+    /// Any text.
     pub text: &'a str,
     /// Only these kinds; empty: all.
     pub kinds: &'a [Kind],
-    /// Only from these sources; empty: all.
+    /// Only these sources; empty: all.
     pub sources: &'a [&'a str],
-    /// Only what is for this one or for everybody; none: all.
+    /// Only documents of this scope or of none; `None`: all.
     pub scope: Option<&'a str>,
-    /// Only about this component.
+    /// Only documents of this component.
     pub within: Option<&'a str>,
-    /// Only about this failure.
+    /// Only documents of this failure.
     pub failure: Option<&'a str>,
-    /// Tags that make a find better.
+    /// Tags, component and failure that raise the score of documents that share them.
     pub tags: &'a [String],
-    /// The component that makes a find better.
     pub component: Option<&'a str>,
-    /// The failure that makes a find better.
     pub like: Option<&'a str>,
-    /// What time it is, in seconds since 1970; 0: age does not matter.
+    /// Seconds since 1970; 0: age has no weight.
     pub now: i64,
-    /// At most so many.
     pub limit: usize,
 }
 
-/// What was found.
+/// A document that matches a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// What it is.
     pub kind: Kind,
-    /// Its name.
     pub id: String,
-    /// What it says, as the index knows it.
     pub text: String,
-    /// Whom it is for.
     pub scope: String,
-    /// Where it comes from.
     pub source: String,
-    /// What it is about.
     pub component: String,
-    /// The failure that it is about.
     pub failure: String,
-    /// Its tags.
     pub tags: Vec<String>,
-    /// When it was made.
     pub created: i64,
-    /// Where its owner finds it.
     pub place: String,
-    /// Its rank: higher is nearer.
     pub score: f64,
-    /// Its row.
     pub(crate) row: i64,
 }
 
@@ -97,10 +82,10 @@ fn hit(row: &rusqlite::Row<'_>) -> rusqlite::Result<Option<Hit>> {
 }
 
 impl Index {
-    /// What answers a question best, best first. Without words: the newest.
+    /// The documents that match a query, best first; the newest, where the query has no words.
     ///
     /// # Errors
-    /// When the index does not work; no text is a mistake.
+    /// When the index does not work; any text is a valid query.
     pub fn search(&self, search: &Search<'_>) -> rusqlite::Result<Vec<Hit>> {
         if search.limit == 0 {
             return Ok(Vec::new());
@@ -125,9 +110,10 @@ impl Index {
         if expression.is_some() {
             let asked: Vec<String> = words::terms(search.text).iter().map(|term| words::root(term)).collect();
             for hit in &mut hits {
-                // What was found of a long one stands in it.
-                let own = if hit.text.len() <= LOOKED_AT { words::covered(&asked, &hit.text) } else { 1.0 };
-                hit.score *= search.weight(hit) * (1.0 + COVERED * own);
+                // Long texts contain the words themselves, because their neighbours are not indexed.
+                let is_long = hit.text.len() > MAX_COVERAGE_BYTES;
+                let coverage = if is_long { 1.0 } else { words::covered(&asked, &hit.text) };
+                hit.score *= search.weight(hit) * (1.0 + COVERAGE_WEIGHT * coverage);
             }
             hits.sort_by(|one, two| two.score.total_cmp(&one.score));
         }
@@ -135,7 +121,6 @@ impl Index {
         Ok(hits)
     }
 
-    /// The newest, whatever they say.
     fn newest(&self, search: &Search<'_>, wanted: i64) -> rusqlite::Result<Vec<Hit>> {
         let filters = search.filters();
         if filters.is_empty() {
@@ -154,7 +139,6 @@ impl Index {
         rows.filter_map(Result::transpose).collect()
     }
 
-    /// The document of this row.
     pub(crate) fn by_row(&self, row: i64) -> rusqlite::Result<Option<Hit>> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT {COLUMNS}, t.text, 0.0 FROM docs d JOIN terms t ON t.rowid = d.row WHERE d.row = ?1"
@@ -163,10 +147,7 @@ impl Index {
         Ok(rows.next().transpose()?.flatten())
     }
 
-    /// The document of this kind and id.
-    ///
-    /// # Errors
-    /// When the index does not work.
+    /// The document of a kind and id.
     pub fn get(&self, kind: Kind, id: &str) -> rusqlite::Result<Option<Hit>> {
         let mut query = self.connection.prepare_cached(&format!(
             "SELECT {COLUMNS}, t.text, 0.0 FROM docs d JOIN terms t ON t.rowid = d.row WHERE d.kind = ?1 AND d.id = ?2"
@@ -183,7 +164,7 @@ impl Search<'_> {
         parts.join(" AND ")
     }
 
-    /// What every find must have, as terms of the column of filters.
+    /// The terms of the filter column that every hit must have.
     fn filters(&self) -> Vec<String> {
         let one_of = |letter: char, values: Vec<&str>| {
             let terms: Vec<String> =
@@ -202,7 +183,7 @@ impl Search<'_> {
         .collect()
     }
 
-    /// Is it really what was asked for? A filter is a rule, not a wish.
+    /// Whether a hit really passes the filters.
     pub(crate) fn admits(&self, hit: &Hit) -> bool {
         (self.kinds.is_empty() || self.kinds.contains(&hit.kind))
             && (self.sources.is_empty() || self.sources.contains(&hit.source.as_str()))
@@ -216,18 +197,18 @@ impl Search<'_> {
             self.tags.iter().filter(|tag| hit.tags.iter().any(|own| own.eq_ignore_ascii_case(tag))).count();
         let same =
             |wanted: Option<&str>, own: &str| wanted.is_some_and(|wanted| wanted == own && !own.is_empty());
-        let mut weight = 1.0 + TAG * f64::from(u32::try_from(shared.min(5)).unwrap_or(0));
+        let mut weight = 1.0 + TAG_WEIGHT * f64::from(u32::try_from(shared.min(5)).unwrap_or(0));
         if same(self.component, &hit.component) {
-            weight += COMPONENT;
+            weight += COMPONENT_WEIGHT;
         }
         if same(self.like, &hit.failure) {
-            weight += FAILURE;
+            weight += FAILURE_WEIGHT;
         }
         if self.now > 0 && hit.created > 0 {
-            // A clock that was set back makes nothing newer than new.
+            // A clock that was set back must not raise the weight.
             #[expect(clippy::cast_precision_loss, reason = "seconds of a few centuries")]
             let age = (self.now - hit.created).max(0) as f64;
-            weight += NEW / (1.0 + age / HALF_LIFE);
+            weight += RECENT_WEIGHT / (1.0 + age / HALF_LIFE_SECONDS);
         }
         weight
     }

@@ -1,12 +1,20 @@
-//! A lesson as a file. Written strictly, read leniently: a person may have written it.
+//! The file format of a lesson: written strictly, parsed leniently, because a person may have written it.
 
 use super::{Header, Lesson};
 use serde_json::{Map, Value};
 
-/// The text of a file.
+/// The reason why a file is not a lesson.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum LessonError {
+    #[error("it does not begin with a JSON object: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("it is empty")]
+    Empty,
+}
+
 pub(super) fn text(lesson: &Lesson) -> String {
     let header = serde_json::to_value(&lesson.header).unwrap_or_default();
-    // Sorted keys, whatever the order of the fields.
+    // The keys are sorted, whatever the order of the fields.
     let sorted: std::collections::BTreeMap<String, Value> =
         header.as_object().cloned().unwrap_or_default().into_iter().collect();
     let header = serde_json::to_string(&sorted).unwrap_or_default();
@@ -14,20 +22,17 @@ pub(super) fn text(lesson: &Lesson) -> String {
     format!("{header}\n---\n{body}\n")
 }
 
-/// Reads a file: the first JSON object, wherever it ends, then a line `---`, then the body. What the header does not say,
-/// or says in another way than text, is left out; the name of the file is its id.
-pub(super) fn parse(bytes: &[u8], id: &str) -> Result<Lesson, String> {
+/// Parses a JSON object, wherever it ends, a line `---`, and the body.
+///
+/// Fields that are missing or not texts are left empty; the file name is the id.
+pub(super) fn parse(bytes: &[u8], id: &str) -> Result<Lesson, LessonError> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches('\u{feff}');
     let mut stream = serde_json::Deserializer::from_str(text).into_iter::<Map<String, Value>>();
-    let header = match stream.next() {
-        Some(Ok(header)) => header,
-        Some(Err(error)) => return Err(format!("it does not begin with a JSON object: {error}")),
-        None => return Err("it is empty".into()),
-    };
+    let header = stream.next().ok_or(LessonError::Empty)??;
     let rest = text.get(stream.byte_offset()..).unwrap_or_default().trim_start();
     let body = match rest.strip_prefix("---") {
-        // Only a whole line of it is the border; `----` and `---x` belong to the body.
+        // Only a line `---` is the separator; `----` and `---x` belong to the body.
         Some(after) if after.is_empty() || after.starts_with(['\n', '\r']) => {
             after.trim_start_matches(['\r', '\n'])
         }
@@ -69,7 +74,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_border_inside_the_json_is_no_border() {
+    fn a_separator_inside_the_json_is_text() {
         let header = Header {
             id: "lesson-1".into(),
             root_cause_hypothesis: "the file\n---\nwas cut at ---".into(),
@@ -109,7 +114,7 @@ mod tests {
         #[test]
         fn what_is_written_is_read(cause in ".*", body in "[a-z\n-]{0,60}", tag in ".{1,20}") {
             let header = Header { id: "l".into(), root_cause_hypothesis: cause, tags: vec![tag], ..Header::default() };
-            // Blank lines at the border are not kept.
+            // Blank lines after the separator are not kept.
             let body = body.trim_start_matches('\n').trim_end().to_string();
             let lesson = Lesson { header, body };
             prop_assert_eq!(parse(text(&lesson).as_bytes(), "l").unwrap(), lesson);

@@ -1,8 +1,9 @@
-//! The directory of lessons, and the index over it. The files are the record: one that was added, changed or taken away by
-//! hand is noticed before the next question is answered.
+//! The directory of lessons and its index.
 //!
-//! Limits: in a directory of more than `LOOKED_AT` lessons a file that was changed in place, without its directory changing, is
-//! found by its old words until the directory changes.
+//! The files are the record: a file that was added, changed or removed by hand is noticed before the next query.
+//!
+//! Limits: in a directory of more than `MAX_CHECKED_LESSONS` lessons, a file that was changed in place is found by its old
+//! words until the directory changes.
 
 use super::{Header, Lesson, LessonMatch, Query, file};
 use crate::error::MemoryError;
@@ -17,15 +18,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes of one lesson that are read.
 const MAX_LESSON_BYTES: u64 = 1024 * 1024;
-/// Lessons whose files are looked at one by one before every question.
-const LOOKED_AT: usize = 2_000;
-/// The notes of the index about files, and about the directory.
+/// Up to this number, every file is checked before a query.
+const MAX_CHECKED_LESSONS: usize = 2_000;
+/// Keys of the index's notes about files and about the directory.
 const FILES: &str = "lesson:";
 const DIRECTORY: &str = "lessons";
 
-/// Lessons in a directory, with an index.
 #[derive(Debug)]
 pub struct Lessons {
     directory: PathBuf,
@@ -34,22 +33,22 @@ pub struct Lessons {
     redactor: Arc<Redactor>,
 }
 
-/// Facts of a file that change with it.
+/// The metadata of a file that changes with its content.
 fn stamp(facts: &std::fs::Metadata) -> String {
     format!("{}.{}.{}.{}", facts.ino(), facts.size(), facts.mtime(), facts.mtime_nsec())
 }
 
 impl Lessons {
-    /// The lessons of a directory. Nothing is read or made before it is needed.
+    /// The lessons of a directory; files are opened when they are needed.
     #[must_use]
     pub fn open(directory: &Path, index: &Path, redactor: Arc<Redactor>) -> Self {
         Lessons { directory: directory.to_path_buf(), index_path: index.to_path_buf(), index: None, redactor }
     }
 
-    /// Writes a lesson, whole and without secrets, and says where. One without an id or a time gets one.
+    /// Writes a lesson without secrets and returns its path. A missing id or time is filled in.
     ///
     /// # Errors
-    /// When its id is no name of a file, or it cannot be written.
+    /// When its id is not a valid file name, or it cannot be written.
     pub fn write(&mut self, lesson: &Lesson) -> Result<PathBuf, MemoryError> {
         let mut lesson = lesson.clone();
         if lesson.header.id.is_empty() {
@@ -85,7 +84,7 @@ impl Lessons {
     /// Reads a lesson by its id.
     ///
     /// # Errors
-    /// When there is none, or it cannot be understood.
+    /// When there is none, or it cannot be parsed.
     pub fn read(&self, id: &str) -> Result<Lesson, MemoryError> {
         let path = self.path(id)?;
         let bytes = files::read(&path, MAX_LESSON_BYTES, Links::Refuse)
@@ -96,12 +95,11 @@ impl Lessons {
         file::parse(&bytes, id).map_err(|why| MemoryError::read(&path, &why))
     }
 
-    /// Where a lesson of this id is kept.
     fn path(&self, id: &str) -> Result<PathBuf, MemoryError> {
         let plain = |char: char| char.is_ascii_alphanumeric() || matches!(char, '-' | '_' | '.');
         if id.is_empty() || id.len() > 200 || id.starts_with('.') || !id.chars().all(plain) {
             return Err(MemoryError::Asked(format!(
-                "`{}` is no id of a lesson\n  hint: letters, digits, `-`, `_` and `.`",
+                "`{}` is not an id of a lesson\n  hint: letters, digits, `-`, `_` and `.`",
                 marvin_base::truncate::line(id, 80)
             )));
         }
@@ -136,10 +134,10 @@ impl Lessons {
         Ok(found)
     }
 
-    /// The lessons that fit a question, in up to three stages; the nearest of each first.
+    /// The lessons that match a query, in up to three stages; the best of each first.
     ///
     /// # Errors
-    /// When the directory cannot be read or no index can be made. No text of the question is a mistake.
+    /// When the directory cannot be read or no index can be made; any text is a valid query.
     pub fn retrieve(&mut self, query: &Query) -> Result<Vec<LessonMatch>, MemoryError> {
         self.with_index(|lessons, index| {
             lessons.sync(index)?;
@@ -147,7 +145,7 @@ impl Lessons {
         })
     }
 
-    /// Puts what changed into the index.
+    /// Updates the index.
     ///
     /// # Errors
     /// As [`Lessons::retrieve`].
@@ -155,7 +153,7 @@ impl Lessons {
         self.with_index(Lessons::sync)
     }
 
-    /// Works with the index; one that turns out to be broken is made anew, once.
+    /// Runs `work` with the index; if the index fails, once more with a new one.
     fn with_index<T>(
         &mut self,
         work: impl Fn(&Lessons, &mut Index) -> Result<T, MemoryError>,
@@ -163,7 +161,7 @@ impl Lessons {
         let path = self.index_path.clone();
         let failed = |error: rusqlite::Error| MemoryError::index(&path, &error);
         let mut index = match self.index.take() {
-            // Somebody removed it: this one leads nowhere any longer.
+            // The file of an open index may have been removed.
             Some(index) if path.exists() => index,
             _ => Index::open(&path).map_err(failed)?,
         };
@@ -180,7 +178,7 @@ impl Lessons {
     fn sync(&self, index: &mut Index) -> Result<(), MemoryError> {
         let failed = |error: rusqlite::Error| MemoryError::index(&self.index_path, &error);
         let directory = std::fs::metadata(&self.directory).map(|facts| stamp(&facts)).unwrap_or_default();
-        let many = index.count(Kind::Lesson).map_err(failed)? > LOOKED_AT as u64;
+        let many = index.count(Kind::Lesson).map_err(failed)? > MAX_CHECKED_LESSONS as u64;
         if many && index.note(DIRECTORY).map_err(failed)?.as_ref() == Some(&directory) {
             return Ok(());
         }
@@ -192,7 +190,7 @@ impl Lessons {
             if known.get(id) == Some(stamp) {
                 continue;
             }
-            // What cannot be understood is noted too, so that it is not read again and again.
+            // Files that cannot be parsed are noted too, so that they are not read before every query.
             notes.push((format!("{FILES}{id}"), Some(stamp.clone())));
             put.extend(self.read(id).ok().map(|lesson| document(&lesson)));
         }
@@ -225,7 +223,7 @@ impl Lessons {
         };
         let tags = query.tags.join(" ");
         let failure_words = failure.unwrap_or_default();
-        // Each stage widens what the one before it looked for.
+        // Each stage is broader than the one before it.
         let mut stages = vec![(1, Search { text: &query.text, within: component, ..all.clone() })];
         if query.stage >= 2 {
             stages.push((2, Search { text: &query.text, ..all.clone() }));
@@ -237,7 +235,7 @@ impl Lessons {
         }
         let mut found: Vec<LessonMatch> = Vec::new();
         for (stage, search) in stages {
-            // Without words a stage would give the newest, whatever they are about.
+            // A stage without words would return the newest lessons of any topic.
             let aimless =
                 words::terms(search.text).is_empty() && search.within.is_none() && search.failure.is_none();
             if aimless || found.len() >= all.limit {
@@ -254,13 +252,13 @@ impl Lessons {
         Ok(found)
     }
 
-    /// The file has the word, not the index.
+    /// Reads the lesson from its file, because the index is not the record.
     fn found(&self, hit: &Hit, stage: u8) -> Option<LessonMatch> {
         Some(LessonMatch { lesson: self.read(&hit.id).ok()?, stage, score: hit.score })
     }
 }
 
-/// A lesson as the index knows it.
+/// A lesson as a document of the index.
 fn document(lesson: &Lesson) -> Document {
     let header = &lesson.header;
     let text = [

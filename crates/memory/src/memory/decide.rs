@@ -1,46 +1,39 @@
-//! A person's word: approve, change, reject, put in another's place, forget.
+//! Decisions of a person: approve, edit, supersede, reject, forget.
 
-use super::{ApprovedCandidate, LtmStore, Memory, Recall, RecalledMemory};
+use super::{Memory, Recall, RecalledMemory};
 use crate::candidate::Candidate;
-use crate::decision::{Line, Word};
+use crate::decision::{EditedCandidate, Line, Word};
 use crate::error::MemoryError;
 use crate::index::{Document, Kind};
 use crate::person::{Person, record};
 use crate::proposal::Proposal;
-use crate::vault::{Change, Entry, short};
+use crate::vault::{Change, Entry, Provenance, short};
 use jiff::Timestamp;
 use marvin_base::clock;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-/// Characters of what a person adds.
 const MAX_NOTE_CHARS: usize = 300;
 
-/// What a person says about a candidate.
 #[derive(Debug, Clone)]
 pub enum Decision {
-    /// Remember it.
     Approve,
-    /// Remember this instead.
+    /// Approve this candidate instead.
     Edit(Box<Candidate>),
-    /// Do not remember it.
     Reject,
 }
 
-/// What was decided.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DecisionOutcome {
-    /// What was proposed.
     pub candidate_fingerprint: String,
-    /// What is remembered now, if anything is.
+    /// The new memory, if there is one.
     pub id: Option<String>,
-    /// What the ledger says.
     #[serde(rename = "type")]
     pub word: Word,
 }
 
 impl Memory {
-    /// The proposal that waits under this name, or under the beginning of it.
+    /// The pending proposal whose fingerprint begins with `name`.
     ///
     /// # Errors
     /// When none waits, or several do.
@@ -57,10 +50,10 @@ impl Memory {
             .ok_or_else(|| MemoryError::Asked(format!("no candidate waits as `{name}`")))
     }
 
-    /// Decides about a candidate that waits.
+    /// Decides about a pending proposal.
     ///
     /// # Errors
-    /// When it does not wait, what it was changed to is wrong, or the record does not fit what was sealed.
+    /// When the edited candidate is not valid, or the record does not match the seal.
     pub fn decide(
         &mut self,
         proposal: &Proposal,
@@ -90,19 +83,42 @@ impl Memory {
             Decision::Edit(changed) => (*changed, Some(fingerprint.clone())),
         };
         let supersedes = supersedes.map(|name| self.remembered(name)).transpose()?;
-        let approved = ApprovedCandidate { candidate, person, original, supersedes, note };
-        let mut extra = json!({
-            "origin": proposal.origin, "proposed_at_utc": proposal.proposed_at_utc,
-            "session_id": proposal.session_id, "turn_number": proposal.turn_number,
-        });
-        if let (Some(claimed), Value::Object(extra)) = (proposal.claimed_source, &mut extra) {
-            extra.insert("claimed_source".into(), json!(claimed));
-        }
-        let (id, word) = self.remember(&approved, extra)?;
+        let candidate =
+            candidate.checked(&self.vault.redactor).map_err(|error| MemoryError::Asked(error.to_string()))?;
+        let id = candidate.fingerprint();
+        let original = original.filter(|original| *original != id);
+        let word = match (&supersedes, &original) {
+            (Some(_), _) => Word::Supersede,
+            (None, None) => Word::Approve,
+            (None, Some(_)) => Word::Edit,
+        };
+        let mut line = Line::new(word, original.as_ref().unwrap_or(&id), person.name());
+        line.edited = original.as_ref().map(|_| EditedCandidate::Named { fingerprint: id.clone() });
+        (line.note, line.supersedes) = (note, supersedes);
+        let provenance = Provenance {
+            origin: proposal.origin,
+            proposed_at_utc: proposal.proposed_at_utc.clone(),
+            session_id: proposal.session_id.clone(),
+            turn_number: proposal.turn_number,
+            claimed_source: proposal.claimed_source,
+            original_fingerprint: original,
+        };
+        record(person, "memory approve", &id)?;
+        let extra = serde_json::to_value(provenance).unwrap_or_default();
+        let stored_at_utc = line.decided_at_utc.clone();
+        self.store(&Entry { id: id.clone(), stored_at_utc, candidate, extra }, &line)?;
         Ok(DecisionOutcome { candidate_fingerprint: fingerprint, id: Some(id), word })
     }
 
-    /// The id of the memory that has this name, or this beginning of it.
+    /// The long-term memories that answer a query best.
+    ///
+    /// # Errors
+    /// When the record cannot be read.
+    pub fn query(&mut self, text: &str, limit: usize) -> Result<Vec<RecalledMemory>, MemoryError> {
+        self.recall(&Recall { text, kinds: &[Kind::Ltm], limit, ..Recall::default() })
+    }
+
+    /// The id of the memory whose id begins with `name`.
     ///
     /// # Errors
     /// When there is none, or several.
@@ -117,54 +133,32 @@ impl Memory {
         Ok(self.vault.seal()?.map(|seal| seal.head))
     }
 
-    fn remember(
-        &mut self,
-        approved: &ApprovedCandidate<'_>,
-        mut extra: Value,
-    ) -> Result<(String, Word), MemoryError> {
-        let candidate =
-            approved.candidate.clone().checked(&self.vault.redactor).map_err(MemoryError::Asked)?;
-        let id = candidate.fingerprint();
-        let proposed = approved.original.clone().unwrap_or_else(|| id.clone());
-        let word = match (&approved.supersedes, proposed == id) {
-            (Some(_), _) => Word::Supersede,
-            (None, true) => Word::Approve,
-            (None, false) => Word::Edit,
-        };
-        record(approved.person, "memory approve", &id)?;
-        let mut line = Line::new(word, &proposed, approved.person.name());
-        line.note.clone_from(&approved.note);
-        line.supersedes.clone_from(&approved.supersedes);
-        if proposed != id {
-            line.changed_to(&id);
-            if let Value::Object(extra) = &mut extra {
-                extra.insert("original_fingerprint".into(), proposed.clone().into());
-            }
-        }
-        let entry = Entry { id: id.clone(), stored_at_utc: line.decided_at_utc.clone(), candidate, extra };
-        let stored = self.stored_line(&entry)?;
-        let text = self.vault.text(&line);
+    /// Commits an approved memory with its ledger line.
+    fn store(&mut self, entry: &Entry, line: &Line) -> Result<(), MemoryError> {
+        let id = &entry.id;
+        let stored = self.stored_line(entry)?;
+        let text = self.vault.text(line);
         let before = self.head()?;
         let ltm = self.vault.places.ltm.clone();
         let mut offset = 0;
         let vault = &self.vault;
         let failed = |error: rusqlite::Error| vault.failed(&error);
         vault.commit(|view| {
-            if view.is_active(&id).map_err(failed)? {
-                return Err(MemoryError::Asked(format!("{} is remembered already", short(&id))));
+            if view.is_active(id).map_err(failed)? {
+                return Err(MemoryError::Asked(format!("{} is remembered already", short(id))));
             }
             offset = std::fs::metadata(&ltm).map_or(0, |facts| facts.len());
-            // It was agreed to before and stands there still: nothing is written twice.
+            // A memory that was approved before may still be in the file: it is not written twice.
             let store =
-                if view.is_stored(&id).map_err(failed)? { Vec::new() } else { vec![(id.clone(), stored)] };
+                if view.is_stored(id).map_err(failed)? { Vec::new() } else { vec![(id.clone(), stored)] };
             Ok(Change { lines: vec![text], store, ..Change::default() })
         })?;
-        let gone: Vec<String> = approved.supersedes.clone().into_iter().collect();
-        self.keep_index(before.as_deref(), &[document(&entry, offset)], &gone);
-        Ok((id, word))
+        let superseded: Vec<String> = line.supersedes.clone().into_iter().collect();
+        self.keep_index(before.as_deref(), &[document(entry, offset)], &superseded);
+        Ok(())
     }
 
-    /// A line of the memory as it is written. What the redactor changes would no longer be what was agreed to.
+    /// An entry as a line of the file. Text that the redactor changes would differ from the approved one.
     fn stored_line(&self, entry: &Entry) -> Result<String, MemoryError> {
         let mut value = serde_json::to_value(entry).unwrap_or_default();
         if let Some(candidate) = value.get_mut("candidate").and_then(Value::as_object_mut) {
@@ -181,10 +175,10 @@ impl Memory {
         Ok(line)
     }
 
-    /// Erases a memory. That it was there, and who had it erased, stays on the ledger.
+    /// Erases a memory; the ledger keeps its id and who erased it.
     ///
     /// # Errors
-    /// When there is none, or the record does not fit what was sealed.
+    /// When there is none, or the record does not match the seal.
     pub fn forget(&mut self, name: &str, note: &str, person: &Person) -> Result<String, MemoryError> {
         let id = self.remembered(name)?;
         record(person, "memory forget", &id)?;
@@ -205,22 +199,12 @@ impl Memory {
     }
 }
 
-impl LtmStore for Memory {
-    fn upsert(&mut self, approved: &ApprovedCandidate<'_>, extra: Value) -> Result<String, MemoryError> {
-        self.remember(approved, extra).map(|(id, _)| id)
-    }
-
-    fn query(&mut self, text: &str, k: usize) -> Result<Vec<RecalledMemory>, MemoryError> {
-        self.recall(&Recall { text, kinds: &[Kind::Ltm], limit: k, ..Recall::default() })
-    }
-}
-
-/// A memory as the index knows it.
+/// A memory as a document of the index.
 pub(super) fn document(entry: &Entry, offset: u64) -> Document {
     Document {
         id: entry.id.clone(),
         text: entry.candidate.text.clone(),
-        before: entry.candidate.why_store.clone(),
+        before: entry.candidate.reason.clone(),
         scope: entry.extra.get("scope").and_then(Value::as_str).unwrap_or_default().to_string(),
         source: entry.candidate.source.word().to_string(),
         tags: entry.candidate.tags.clone(),
@@ -230,7 +214,7 @@ pub(super) fn document(entry: &Entry, offset: u64) -> Document {
     }
 }
 
-/// The one that has this name, or the only one that begins so.
+/// The only id that begins with `name`.
 fn one_of<'a>(
     all: impl Iterator<Item = &'a str>,
     name: &str,

@@ -1,8 +1,7 @@
-//! Questions to everything that is remembered: one interface over the long-term memory, the short-term memory, lessons, packs'
-//! lessons and artifacts.
+//! Queries over long-term memory, short-term memory, lessons, lessons of packs and artifacts.
 //!
-//! What comes from the long-term memory is read from the sealed file, never from the index: whoever changes the index can
-//! hide something, and add nothing that nobody agreed to.
+//! Long-term memories are read from the sealed file, never from the index: a changed index can hide a memory, but cannot
+//! add one without an approval.
 
 use super::{Memory, decide};
 use crate::embed;
@@ -15,58 +14,49 @@ use jiff::Timestamp;
 use marvin_base::clock;
 use serde::Serialize;
 
-/// The notes of the index about what it was made of.
+/// Keys of the index's notes about the state of its sources.
 const LTM: &str = "ltm";
 const STM: &str = "stm";
 const OFFERED: &str = "offered:";
 
-/// A question.
+/// A query.
 #[derive(Debug, Clone, Default)]
 pub struct Recall<'a> {
-    /// Words; any text.
+    /// Any text.
     pub text: &'a str,
     /// Only these kinds; empty: all.
     pub kinds: &'a [Kind],
-    /// Only from these sources; empty: all.
+    /// Only these sources; empty: all.
     pub sources: &'a [&'a str],
-    /// Only what is for this one or for everybody.
+    /// Only documents of this scope or of none.
     pub scope: Option<&'a str>,
-    /// Tags that make a find better.
+    /// Tags, component and failure raise the score of documents that share them.
     pub tags: &'a [String],
-    /// The component that makes a find better.
     pub component: Option<&'a str>,
-    /// The failure that makes a find better.
     pub failure: Option<&'a str>,
-    /// At most so many.
     pub limit: usize,
 }
 
-/// What was found. It is a memory, not a truth.
+/// An answer to a query.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RecalledMemory {
-    /// What it is.
     pub kind: Kind,
-    /// Its id.
     pub id: String,
-    /// What it says.
     pub text: String,
-    /// Where it comes from.
     pub source: String,
-    /// Its tags.
     pub tags: Vec<String>,
-    /// How old it is, in days; none where that is not known.
+    /// `None` where the age is not known.
     pub age_days: Option<i64>,
-    /// Nobody verified it.
+    /// Always true: a memory is a claim, not a fact.
     pub unverified: bool,
-    /// Its rank: higher is nearer.
     pub score: f64,
 }
 
 impl Memory {
-    /// What answers a question best, best first.
+    /// The answers to a query, best first.
     ///
     /// # Errors
-    /// When the record cannot be read or no index can be made. No text is a mistake.
+    /// When the record cannot be read or no index can be made; any text is a valid query.
     pub fn recall(&mut self, recall: &Recall<'_>) -> Result<Vec<RecalledMemory>, MemoryError> {
         let wants = |kind| recall.kinds.is_empty() || recall.kinds.contains(&kind);
         if wants(Kind::Lesson) {
@@ -109,7 +99,7 @@ impl Memory {
         result
     }
 
-    /// What the index is made of, as a note: the sealed ledger and the facts of the file.
+    /// The note about the state that the index was built from: the head of the ledger and the file's stamp.
     fn ltm_note(head: &str, ltm: &str) -> String {
         format!("{head} {ltm}")
     }
@@ -119,13 +109,13 @@ impl Memory {
         let trust = self.vault.trust()?;
         let note = match &trust {
             Trust::Whole(seal) => Memory::ltm_note(&seal.head, seal.ltm.as_deref().unwrap_or_default()),
-            Trust::Looked(scan) => Memory::ltm_note(&scan.head, &vault::stamp(&self.vault.places.ltm)?),
+            Trust::Scanned(scan) => Memory::ltm_note(&scan.head, &vault::stamp(&self.vault.places.ltm)?),
         };
         if index.note(LTM).map_err(failed)?.as_ref() == Some(&note) {
             return Ok(());
         }
         let scan = match trust {
-            Trust::Looked(scan) => *scan,
+            Trust::Scanned(scan) => *scan,
             Trust::Whole(_) => self.vault.audit()?,
         };
         index.clear(Kind::Ltm, LTM).map_err(failed)?;
@@ -135,7 +125,7 @@ impl Memory {
         index.change(Kind::Ltm, &documents, &[], &[(LTM.into(), Some(note))]).map_err(failed)
     }
 
-    /// Keeps the index in step with a change of ours. Where it was not in step before, the next question mends it.
+    /// Applies our own change to the index. An index that was stale before is rebuilt by the next query.
     pub(super) fn keep_index(&mut self, before: Option<&str>, put: &[Document], remove: &[String]) {
         let path = self.vault.places.index.clone();
         let mut keep = || -> Option<()> {
@@ -156,7 +146,7 @@ impl Memory {
             && !remove.is_empty()
             && let Some(index) = &mut self.index
         {
-            // What was erased is not to stay in the index until somebody asks.
+            // Erased content must not stay in the index until the next query.
             index.change(Kind::Ltm, &[], remove, &[]).ok();
         }
     }
@@ -169,7 +159,7 @@ impl Memory {
             return Ok(());
         }
         let entries = Stm::entries_of(path)?;
-        let texts: Vec<String> = entries.iter().map(StmEntry::said).collect();
+        let texts: Vec<String> = entries.iter().map(StmEntry::searchable_text).collect();
         let plain: Vec<&str> = texts.iter().map(String::as_str).collect();
         let documents: Vec<Document> = entries
             .iter()
@@ -192,7 +182,7 @@ impl Memory {
         index.change(Kind::Stm, &documents, &[], &[(STM.into(), Some(note))]).map_err(failed)
     }
 
-    /// Puts what others know (packs' lessons, artifacts) into the index, unless it is there: `stamp` says what it is made of.
+    /// Indexes documents of other owners (lessons of packs, artifacts), unless those of this `stamp` are indexed.
     ///
     /// # Errors
     /// When no index can be made.
@@ -213,7 +203,7 @@ impl Memory {
         })
     }
 
-    /// Asks the index; none when it is out of step with the memory.
+    /// Queries the index; `None` when it does not match the memory.
     fn ask(
         &self,
         index: &mut Index,
@@ -230,7 +220,7 @@ impl Memory {
             component: recall.component,
             like: recall.failure,
             now: now.as_second(),
-            // Some may be over.
+            // Some may have expired.
             limit: recall.limit.saturating_mul(2).min(1_000),
             ..Search::default()
         };

@@ -1,38 +1,32 @@
-//! One entry of the short-term memory, in the shape that other programs know.
+//! Entries of the short-term memory, in a format that other programs read.
 
 use jiff::Timestamp;
 use marvin_base::{clock, truncate};
 use serde::{Deserialize, Serialize};
 
-/// Characters of the parts of a trace.
 const MAX_INTENT_CHARS: usize = 300;
 const MAX_RESOLUTION_CHARS: usize = 600;
 const MAX_QUESTION_CHARS: usize = 200;
 const MAX_NAME_CHARS: usize = 120;
-/// Questions, tools and names of one trace.
 const MAX_OPEN_QUESTIONS: usize = 3;
 const MAX_NAMES: usize = 10;
-/// Sessions that are told apart.
+/// Further sessions of an entry are not counted.
 const MAX_SESSIONS: usize = 16;
 
-/// What went on in a turn: a trace, not a transcript.
+/// The trace of a turn: a few lines, not a transcript.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Trace {
-    /// What was wanted, in one line.
     pub intent: String,
-    /// What became of it, in one line.
     pub resolution: String,
-    /// What stayed open.
     pub open_questions: Vec<String>,
-    /// The tools that were used.
     pub tools_used: Vec<String>,
     /// Names: files, people, cards.
     pub entities: Vec<String>,
 }
 
 impl Trace {
-    /// As the text of an entry, within so many characters; none where even the shortest form does not fit.
+    /// The text of an entry, shortened to a limit; `None` where even the shortest form does not fit.
     #[must_use]
     pub fn text(&self, characters: usize) -> Option<String> {
         let lines = |lines: &[String], most: usize, longest: usize| -> Vec<String> {
@@ -55,7 +49,7 @@ impl Trace {
             if text.chars().count() <= characters {
                 return Some(text);
             }
-            // What is easiest to do without goes first.
+            // The least important parts are removed first.
             if trace.entities.pop().is_none()
                 && trace.tools_used.pop().is_none()
                 && trace.open_questions.pop().is_none()
@@ -74,47 +68,34 @@ impl Trace {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Promotion {
-    /// Not yet.
     #[default]
     None,
-    /// Yes, and nobody decided yet.
     Attempted,
-    /// A person agreed.
+    /// Written by other programs, as is `Rejected`: here the ledger of approvals has the decision.
     Approved,
-    /// A person said no.
     Rejected,
 }
 
-/// What is known of an entry besides its text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Metadata {
-    /// When it was written.
     pub created_at_utc: String,
-    /// When it is over.
     pub expires_at_utc: String,
-    /// When it was told to a model last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_injected_at_utc: Option<String>,
-    /// When it was needed last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_accessed_utc: Option<String>,
-    /// How often it was needed.
     pub access_count: u64,
-    /// In how many sessions.
     pub sessions_seen: u64,
-    /// Which sessions, as far as they are told apart.
+    /// The first sessions that used it.
     pub sessions: Vec<String>,
-    /// The last of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_session_id: Option<String>,
-    /// It comes from a turn that went wrong.
+    /// From a turn that failed.
     pub error_tainted: bool,
-    /// Whether it was proposed for the long-term memory.
     pub promotion_status: Promotion,
-    /// The session that it was written in.
+    /// The session and turn that wrote it.
     pub session_id: String,
-    /// The turn that it was written in.
     pub turn_number: u64,
 }
 
@@ -136,14 +117,14 @@ impl Metadata {
         }
     }
 
-    /// Was it not told for long enough?
-    pub(super) fn may_be_told(&self, refresh_hours: i64, now: Timestamp) -> bool {
+    /// Whether the last injection is long enough ago.
+    pub(super) fn is_injectable(&self, refresh_hours: i64, now: Timestamp) -> bool {
         let Some(last) = &self.last_injected_at_utc else { return true };
         hours(now, last).is_none_or(|passed| passed >= refresh_hours)
     }
 
-    /// It was told to a model: that is an access.
-    pub(super) fn needed(&mut self, session_id: &str, now: Timestamp) {
+    /// Records an injection, which is an access.
+    pub(super) fn count_access(&mut self, session_id: &str, now: Timestamp) {
         let stamp = clock::stamp(now);
         self.last_injected_at_utc = Some(stamp.clone());
         self.last_accessed_utc = Some(stamp);
@@ -156,41 +137,38 @@ impl Metadata {
     }
 }
 
-/// One entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StmEntry {
     /// `stm_<uuid>`.
     pub id: String,
     /// The trace, as JSON text.
     pub text: String,
-    /// What is known of it.
     #[serde(default)]
     pub metadata: Metadata,
 }
 
 impl StmEntry {
-    /// When it was written.
     #[must_use]
     pub fn created(&self) -> Option<Timestamp> {
         self.metadata.created_at_utc.parse().ok()
     }
 
-    /// Is its time over? One that does not say when it was written is.
+    /// Whether it has expired, as every entry without a time of creation has.
     #[must_use]
     pub fn is_over(&self, ttl_hours: i64, now: Timestamp) -> bool {
         hours(now, &self.metadata.created_at_utc).is_none_or(|passed| passed >= ttl_hours)
     }
 
-    /// The trace; a text that is none is what was wanted.
+    /// The trace; a text that is not a trace becomes its intent.
     #[must_use]
     pub fn trace(&self) -> Trace {
         serde_json::from_str(&self.text)
             .unwrap_or_else(|_| Trace { intent: self.text.clone(), ..Trace::default() })
     }
 
-    /// What it says, as text to be found by.
+    /// The text that the index searches.
     #[must_use]
-    pub fn said(&self) -> String {
+    pub fn searchable_text(&self) -> String {
         let trace = self.trace();
         let mut lines = vec![trace.intent, trace.resolution];
         lines.extend(trace.open_questions);

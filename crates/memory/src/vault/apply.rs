@@ -1,26 +1,25 @@
-//! Carrying a change out, from wherever an earlier process left it.
+//! Execution of a pending change, also from where another process left it.
 
-use super::{Change, Lock, Seal, Vault, chained, scan, stamp};
+use super::scan::{self, ErasedEntry};
+use super::{Change, Lock, Seal, Vault, chained, stamp};
 use crate::error::MemoryError;
-use crate::lines;
 use marvin_base::atomic;
 use marvin_base::files::{self, Links};
 use marvin_base::ledger::{Durability, Ledger};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// Bytes of a file that is rewritten in one piece.
 const MAX_REWRITTEN_FILE_BYTES: u64 = 1024 * 1024 * 1024;
 
 impl Vault {
-    /// Finishes the change that the seal speaks of, if it does.
+    /// Finishes the pending change of the seal.
     pub(super) fn finish(&self, _lock: &Lock) -> Result<(), MemoryError> {
         let Some(mut seal) = self.seal()? else { return Ok(()) };
         let Some(change) = seal.next.clone() else { return Ok(()) };
         if !self.write_ledger(&seal, &change)? {
-            // Lines of somebody else stand where ours would: the change never counted, and the next look finds them.
+            // Lines of another program are in the place of ours: the change had no effect, and the next scan reports them.
             seal.next = None;
             return self.put_seal(&seal);
         }
@@ -34,7 +33,7 @@ impl Vault {
             seal.lines += 1;
         }
         seal.next = None;
-        // Found right before and changed only here: still right. Else the next look says.
+        // Files that were valid before and changed only here are still valid. Otherwise the next scan decides.
         let right = was_right && !resumed;
         seal.ledger = if right { Some(stamp(&self.places.approvals)?) } else { None };
         seal.ltm = if right { Some(stamp(&self.places.ltm)?) } else { None };
@@ -43,7 +42,7 @@ impl Vault {
         Ok(())
     }
 
-    /// Appends what is not there yet; false where something else is.
+    /// Appends the missing lines; false where other lines are in their place.
     fn write_ledger(&self, seal: &Seal, change: &Change) -> Result<bool, MemoryError> {
         let path = &self.places.approvals;
         let mut ledger = Ledger::open(path, Durability::Turn, self.redactor.clone())?;
@@ -75,7 +74,7 @@ impl Vault {
         Ok(rest.is_empty())
     }
 
-    /// Writes and erases memories; says whether some of them were there already.
+    /// Writes and erases memories; true where some of them had been written already.
     fn write_memory(&self, change: &Change) -> Result<bool, MemoryError> {
         let path = &self.places.ltm;
         let mut resumed = false;
@@ -109,7 +108,7 @@ impl Vault {
         Ok(resumed)
     }
 
-    /// Which of these lines stand at the end of the memory. Only as far back as they could reach is looked.
+    /// The ids of the change's lines that are already at the end of the memory.
     fn already(&self, new: &BTreeSet<&str>, change: &Change) -> Result<BTreeSet<String>, MemoryError> {
         let path = &self.places.ltm;
         let Ok(mut file) = files::open(path, Links::Refuse) else { return Ok(BTreeSet::new()) };
@@ -122,7 +121,7 @@ impl Vault {
             Ok(())
         };
         read().map_err(|error| MemoryError::read(path, &error))?;
-        // A line without its end was never written: it is moved away when the file is opened.
+        // A line without its end was never written: opening the ledger moves it away.
         tail.truncate(tail.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1));
         let mut there = BTreeSet::new();
         for line in tail.split(|byte| *byte == b'\n') {
@@ -137,8 +136,9 @@ impl Vault {
     }
 }
 
-/// Rewrites a file without the content of these ids. In the long-term memory a line keeps its length, so that the others
-/// stay where they are.
+/// Rewrites a file without the content of these ids.
+///
+/// In the long-term memory a line keeps its length, so that the offsets of the other lines stay valid.
 pub(crate) fn erase_lines(
     path: &Path,
     ids: &BTreeSet<&str>,
@@ -161,14 +161,15 @@ pub(crate) fn erase_lines(
             let named = |key: &&str| value.get(*key).and_then(Value::as_str).filter(|id| ids.contains(id));
             keys.iter().find_map(named)
         });
-        // A line that is erased already stays as it is.
+        // A line that was erased before stays as it is.
         let blank = value.as_ref().is_some_and(|value| keep_place && value.get("candidate").is_none());
         match found.filter(|_| !blank) {
             None => kept.extend_from_slice(line),
             Some(id) => {
                 changed = true;
                 if keep_place {
-                    let mut text = json!({ "id": id, "forgotten": true }).to_string().into_bytes();
+                    let erased = ErasedEntry { id: id.to_string(), forgotten: true };
+                    let mut text = serde_json::to_vec(&erased).unwrap_or_default();
                     text.resize(line.len().saturating_sub(1).max(text.len()), b' ');
                     kept.extend_from_slice(&text);
                     kept.push(b'\n');
@@ -180,9 +181,4 @@ pub(crate) fn erase_lines(
         atomic::replace(path, &kept)?;
     }
     Ok(())
-}
-
-/// How many bytes of a file are whole lines.
-pub(super) fn whole(path: &Path) -> Result<u64, MemoryError> {
-    lines::each(path, None, |_| {})
 }

@@ -1,8 +1,8 @@
-//! What the ledger comes to, kept beside the seal: so that one decision costs the same however many there were.
+//! Cache of the ledger's state beside the seal, so that the cost of a decision does not depend on the ledger's length.
 //!
-//! It lies where the seal lies, where a contained program cannot write, and counts only for the very ledger that is sealed: whenever
-//! it does not fit (a process died in between, an older program wrote), everything is looked at again and it is made anew. An audit
-//! never asks it.
+//! It is in the directory of the seal, where a sandboxed program cannot write, and is used only for the very ledger that
+//! is sealed. Where it does not match (a process died in between, an older program wrote), the files are scanned and the
+//! cache is rebuilt. An audit never uses it.
 
 use super::{Change, Scan, Seal, Vault, chained};
 use crate::decision::{Fate, Line, Standing, Word};
@@ -11,10 +11,10 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The version of the tables; another one is made anew.
+/// A cache of another version is rebuilt.
 const VERSION: i64 = 1;
-/// Lines of a ledger from which on it is worth it.
-const MANY: u64 = if cfg!(test) { 2 } else { 500 };
+/// Shorter ledgers have no cache.
+const MIN_CACHED_LINES: u64 = if cfg!(test) { 2 } else { 500 };
 
 const TABLES: &str = "
     CREATE TABLE decided(fingerprint TEXT PRIMARY KEY, word TEXT NOT NULL) WITHOUT ROWID;
@@ -22,51 +22,47 @@ const TABLES: &str = "
     CREATE TABLE sealed(head TEXT NOT NULL);
 ";
 
-/// What the ledger comes to, from a look at all of it or from what was kept.
+/// The state of the ledger, from a scan or from the cache.
 #[derive(Debug)]
 pub(crate) enum View {
-    /// Everything was looked at.
-    Looked(Box<Scan>),
-    /// It was kept.
-    Known(LedgerCache),
+    Scanned(Box<Scan>),
+    Cached(LedgerCache),
 }
 
-/// What was kept.
 #[derive(Debug)]
 pub(crate) struct LedgerCache(Connection);
 
 impl View {
-    /// Is this one remembered?
     pub(crate) fn is_active(&self, id: &str) -> rusqlite::Result<bool> {
         match self {
-            View::Looked(scan) => Ok(scan.standing.is_active(id)),
-            View::Known(known) => Ok(known.memory(id)?.is_some_and(|(fate, ..)| fate == "active")),
+            View::Scanned(scan) => Ok(scan.standing.is_active(id)),
+            View::Cached(known) => Ok(known.memory(id)?.is_some_and(|(fate, ..)| fate == "active")),
         }
     }
 
-    /// Does its line stand in the memory?
+    /// Whether the file has its line.
     pub(crate) fn is_stored(&self, id: &str) -> rusqlite::Result<bool> {
         match self {
-            View::Looked(scan) => Ok(scan.entries.iter().any(|(_, entry)| entry.id == id)),
-            View::Known(known) => Ok(known.memory(id)?.is_some_and(|(_, _, stored)| stored)),
+            View::Scanned(scan) => Ok(scan.entries.iter().any(|(_, entry)| entry.id == id)),
+            View::Cached(known) => Ok(known.memory(id)?.is_some_and(|(_, _, stored)| stored)),
         }
     }
 
-    /// What had been proposed in its place.
+    /// The fingerprint of the proposal that the memory was edited from.
     pub(crate) fn original(&self, id: &str) -> rusqlite::Result<Option<String>> {
         match self {
-            View::Looked(scan) => {
+            View::Scanned(scan) => {
                 Ok(scan.standing.memories.get(id).and_then(|memory| memory.original_fingerprint.clone()))
             }
-            View::Known(known) => Ok(known.memory(id)?.and_then(|(_, original, _)| original)),
+            View::Cached(known) => Ok(known.memory(id)?.and_then(|(_, original, _)| original)),
         }
     }
 
-    /// The last word about a candidate.
+    /// The last decision about a candidate.
     pub(crate) fn decided(&self, fingerprint: &str) -> rusqlite::Result<Option<Word>> {
         match self {
-            View::Looked(scan) => Ok(scan.standing.decided.get(fingerprint).copied()),
-            View::Known(known) => {
+            View::Scanned(scan) => Ok(scan.standing.decided.get(fingerprint).copied()),
+            View::Cached(known) => {
                 let mut query = known.0.prepare_cached("SELECT word FROM decided WHERE fingerprint = ?1")?;
                 let word: Option<String> = query.query_row([fingerprint], |row| row.get(0)).optional()?;
                 Ok(word.and_then(|word| serde_json::from_value(word.into()).ok()))
@@ -74,15 +70,15 @@ impl View {
         }
     }
 
-    /// The ids that begin so, of what may be kept; a few of them are enough.
+    /// Up to three ids with this prefix, without forgotten memories.
     pub(crate) fn beginning(&self, name: &str) -> rusqlite::Result<Vec<String>> {
         match self {
-            View::Looked(scan) => {
+            View::Scanned(scan) => {
                 let standing = &scan.standing;
                 let kept = standing.memories.keys().filter(|id| standing.is_kept(id) && id.starts_with(name));
                 Ok(kept.take(3).cloned().collect())
             }
-            View::Known(known) => {
+            View::Cached(known) => {
                 let mut query = known.0.prepare_cached(
                     "SELECT id FROM memories WHERE id >= ?1 AND substr(id, 1, length(?1)) = ?1 AND fate != 'forgotten' ORDER BY id LIMIT 3",
                 )?;
@@ -118,7 +114,7 @@ impl LedgerCache {
         query.query_row([id], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).optional()
     }
 
-    /// Takes over what a look at everything found.
+    /// Builds the cache from a scan.
     fn make(path: &Path, scan: &Scan, head: &str) -> rusqlite::Result<()> {
         for end in ["sqlite", "sqlite-wal", "sqlite-shm"] {
             std::fs::remove_file(path.with_extension(end)).ok();
@@ -132,16 +128,16 @@ impl LedgerCache {
         change.execute("INSERT INTO sealed(head) VALUES(?1)", [head])?;
         change.pragma_update(None, "user_version", VERSION)?;
         change.commit()?;
-        // Who may read the seal may read this.
+        // The same permissions as the seal.
         private(path);
         Ok(())
     }
 
-    /// Follows a change of the ledger.
+    /// Applies a change of the ledger.
     fn follow(&mut self, change: &Change, head: &str) -> rusqlite::Result<()> {
         let transaction = self.0.transaction()?;
         for line in &change.lines {
-            // A line that cannot be read comes to nothing, here as there.
+            // A scan ignores unreadable lines too.
             let Ok(line) = serde_json::from_str::<Line>(line) else { continue };
             let mut standing = Standing::default();
             standing.take(&line);
@@ -170,7 +166,6 @@ impl LedgerCache {
     }
 }
 
-/// Writes what lines come to.
 fn put(connection: &Connection, standing: &Standing, stored: &dyn Fn(&str) -> bool) -> rusqlite::Result<()> {
     let mut decide =
         connection.prepare_cached("INSERT OR REPLACE INTO decided(fingerprint, word) VALUES(?1, ?2)")?;
@@ -198,25 +193,25 @@ fn private(path: &Path) {
 }
 
 impl Vault {
-    /// What was kept, where both files are as they were sealed and it is about just this ledger.
+    /// The cache, where it belongs to the sealed ledger.
     pub(super) fn known(&self, seal: &Seal) -> Option<LedgerCache> {
         let path = LedgerCache::path(&self.places.seal);
-        if seal.lines < MANY || !path.exists() {
+        if seal.lines < MIN_CACHED_LINES || !path.exists() {
             return None;
         }
         let known = LedgerCache::open(&path).ok()?;
         (known.head().ok()? == seal.head).then_some(known)
     }
 
-    /// Keeps what a look at everything found.
+    /// Stores the result of a scan.
     pub(super) fn keep_known(&self, scan: &Scan, seal: &Seal) {
-        if seal.lines >= MANY && scan.findings.is_empty() && self.known(seal).is_none() {
-            // One that cannot be kept is not missed.
+        if seal.lines >= MIN_CACHED_LINES && scan.findings.is_empty() && self.known(seal).is_none() {
+            // Without a cache the next call scans again.
             LedgerCache::make(&LedgerCache::path(&self.places.seal), scan, &seal.head).ok();
         }
     }
 
-    /// Follows a change that was just sealed.
+    /// Applies a change that was just sealed.
     pub(super) fn follow(&self, before: &str, change: &Change) {
         let path = LedgerCache::path(&self.places.seal);
         if !path.exists() {

@@ -1,36 +1,63 @@
-//! Looking at everything: the ledger is replayed and compared with the memory.
+//! Scan of the record: replays the ledger and compares it with the memory.
 
-use super::{Vault, apply, chained};
-use crate::candidate::Candidate;
+use super::{Vault, chained};
+use crate::candidate::{Candidate, Source};
 use crate::decision::{Fate, Line, Standing};
 use crate::error::MemoryError;
 use crate::lines;
+use crate::proposal::Origin;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Findings that are kept.
 const MAX_KEPT_FINDINGS: usize = 200;
 
-/// A memory as it stands in `ltm.jsonl`.
+/// A memory: a line of `ltm.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Its name: the fingerprint of what is remembered.
+    /// The fingerprint of the candidate.
     pub id: String,
-    /// Since when.
     #[serde(default)]
     pub stored_at_utc: String,
-    /// What is remembered.
     pub candidate: Candidate,
-    /// Where it came from: session, turn, who proposed it, what it was before a person changed it.
+    /// A [`Provenance`], or the value that another program wrote.
     #[serde(default)]
     pub extra: Value,
 }
 
+/// The proposal that a memory was approved from.
+#[derive(Debug, Serialize)]
+pub(crate) struct Provenance {
+    pub(crate) origin: Origin,
+    pub(crate) proposed_at_utc: String,
+    pub(crate) session_id: Option<String>,
+    pub(crate) turn_number: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) claimed_source: Option<Source>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) original_fingerprint: Option<String>,
+}
+
+/// The line that replaces an erased memory.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ErasedEntry {
+    pub(super) id: String,
+    pub(super) forgotten: bool,
+}
+
+/// The reason why a line of the memory has no effect.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum EntryError {
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("its content was changed")]
+    Changed,
+}
+
 impl Entry {
-    /// Is its time over? By the clock's seconds, so that neither a time zone nor a change of it matters; a clock that was set
-    /// back ends nothing.
+    /// Whether its time to live has passed, by UTC seconds, which do not depend on time zones.
     #[must_use]
     pub fn is_over(&self, now: Timestamp) -> bool {
         let Some(days) = self.candidate.ttl_days else { return false };
@@ -39,32 +66,29 @@ impl Entry {
     }
 }
 
-/// Reads one line of the memory.
-pub(crate) fn parse(line: &[u8]) -> Result<Entry, String> {
-    let entry: Entry = serde_json::from_slice(line).map_err(|error| error.to_string())?;
-    if entry.candidate.fingerprint() == entry.id { Ok(entry) } else { Err("its content was changed".into()) }
+/// Parses one line of the memory.
+pub(crate) fn parse(line: &[u8]) -> Result<Entry, EntryError> {
+    let entry: Entry = serde_json::from_slice(line)?;
+    if entry.candidate.fingerprint() == entry.id { Ok(entry) } else { Err(EntryError::Changed) }
 }
 
-/// Something that does not fit.
+/// A difference between the files and the seal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What it is.
     pub kind: &'static str,
-    /// In words.
     pub what: String,
-    /// Whether nothing can be decided before it is mended.
+    /// Whether it must be fixed before the next decision.
     #[serde(skip)]
     pub blocks: bool,
 }
 
-/// What a look at everything found.
+/// The result of a scan.
 #[derive(Debug, Default)]
 pub struct Scan {
-    /// What the sealed part of the ledger comes to.
+    /// The state that the sealed part of the ledger describes.
     pub standing: Standing,
-    /// The memories that count, with where they stand; also those in whose place others are, and those whose time is over.
+    /// Approved memories with their offsets, including superseded and expired ones.
     pub entries: Vec<(u64, Entry)>,
-    /// What does not fit.
     pub findings: Vec<Finding>,
     /// The hash over the ledger.
     pub(crate) head: String,
@@ -83,7 +107,7 @@ impl Vault {
     pub(super) fn scan(&self) -> Result<Scan, MemoryError> {
         let mut scan = Scan::default();
         let seal = self.seal()?;
-        let length = apply::whole(&self.places.approvals)?;
+        let length = lines::each(&self.places.approvals, None, |_| {})?;
         let sealed = seal.as_ref().map_or(0, |seal| seal.bytes);
         let mut standing = Standing::default();
         let mut head = String::new();
@@ -144,7 +168,7 @@ impl Vault {
             let Some(bytes) = line.bytes else {
                 return wrong.push(("damaged", format!("line {number} of {name} is too long")));
             };
-            if is_blank(bytes, standing) {
+            if is_erased(bytes, standing) {
                 return;
             }
             match parse(bytes) {
@@ -154,7 +178,7 @@ impl Vault {
                 Ok(entry) if !standing.memories.contains_key(&entry.id) => wrong.push((
                     "unapproved",
                     format!(
-                        "line {number} of {name} does not count: nobody agreed to it ({})",
+                        "line {number} of {name} does not count: it was never approved ({})",
                         short(&entry.id)
                     ),
                 )),
@@ -178,7 +202,7 @@ impl Vault {
         if length > whole {
             wrong.push((
                 "damaged",
-                format!("{} bytes at the end of {name} are no whole line", length - whole),
+                format!("{} bytes at the end of {name} are not a whole line", length - whole),
             ));
         }
         let missing: Vec<String> = standing
@@ -198,21 +222,15 @@ impl Vault {
     }
 }
 
-/// A line whose content was erased.
-fn is_blank(bytes: &[u8], standing: &Standing) -> bool {
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct Blank {
-        id: String,
-        forgotten: bool,
-    }
+/// Whether a line is an [`ErasedEntry`] of a memory that was once approved.
+fn is_erased(bytes: &[u8], standing: &Standing) -> bool {
     bytes.starts_with(b"{\"id\":")
         && bytes.len() < 4096 * 4
-        && serde_json::from_slice::<Blank>(bytes)
-            .is_ok_and(|blank| blank.forgotten && standing.memories.contains_key(&blank.id))
+        && serde_json::from_slice::<ErasedEntry>(bytes)
+            .is_ok_and(|erased| erased.forgotten && standing.memories.contains_key(&erased.id))
 }
 
-/// The beginning of an id, for people.
+/// The prefix of an id that people are shown.
 pub(crate) fn short(id: &str) -> &str {
     id.get(..12).unwrap_or(id)
 }

@@ -3,12 +3,12 @@
 use crate::answer::{Answer, Refusal};
 use axum::http::StatusCode;
 use marvin_agent::ProjectContext;
-use marvin_memory::candidate::Candidate;
+use marvin_memory::candidate::CandidateEdit;
 use marvin_memory::memory::{Decision, Memory};
 use marvin_memory::{MemoryError, Person, Places};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// The person's word about a candidate.
 #[derive(Debug, Deserialize)]
@@ -101,16 +101,10 @@ pub(super) fn decide(ground: &ProjectContext, person: Option<Person>, id: &str, 
     let decision = match word.decision {
         CandidateDecision::Approve => Decision::Approve,
         CandidateDecision::Edit => {
-            let mut value = serde_json::to_value(&proposal.candidate).unwrap_or_default();
-            let mut set = |key: &str, to: Option<Value>| {
-                if let (Some(to), Value::Object(value)) = (to, &mut value) {
-                    value.insert(key.to_string(), to);
-                }
-            };
-            set("text", word.text.map(Value::from));
-            set("tags", word.tags.map(|tags| json!(tags)));
-            set("ttl_days", word.ttl_days.map(|days| if days == 0 { Value::Null } else { json!(days) }));
-            Decision::Edit(Box::new(Candidate::read(&value, &ground.redactor).map_err(Refusal::bad)?))
+            let edit =
+                CandidateEdit { text: word.text, tags: word.tags, ttl_days: word.ttl_days, kind: None };
+            let changed = proposal.candidate.edited(edit, &ground.redactor);
+            Decision::Edit(Box::new(changed.map_err(|error| Refusal::bad(error.to_string()))?))
         }
         CandidateDecision::Reject | CandidateDecision::Forget => Decision::Reject,
     };

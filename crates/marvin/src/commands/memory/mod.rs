@@ -12,7 +12,7 @@ use marvin_agent::session::artifacts;
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_base::settings::table;
-use marvin_memory::candidate::Candidate;
+use marvin_memory::candidate::{Candidate, CandidateEdit};
 use marvin_memory::embed::{Bert, Embedder};
 use marvin_memory::index::Kind;
 use marvin_memory::memory::{CandidateOrigin, Decision, Memory, ProposalOutcome, Recall};
@@ -102,17 +102,16 @@ fn edit(change: &MemoryChange) -> Result<Exit, Failure> {
     let person = person(&change.reviewer)?;
     let (mut memory, ground) = memory(&change.reviewer.place)?;
     let proposal = memory.waiting(&change.id)?;
-    let mut value = serde_json::to_value(&proposal.candidate).unwrap_or_default();
-    let mut set = |key: &str, to: Option<Value>| {
-        if let (Some(to), Value::Object(value)) = (to, &mut value) {
-            value.insert(key.to_string(), to);
-        }
+    let edit = CandidateEdit {
+        text: change.text.clone(),
+        kind: change.kind.clone(),
+        tags: (!change.tag.is_empty()).then(|| change.tag.clone()),
+        ttl_days: change.ttl_days,
     };
-    set("text", change.text.clone().map(Value::from));
-    set("type", change.kind.clone().map(Value::from));
-    set("tags", (!change.tag.is_empty()).then(|| json!(change.tag)));
-    set("ttl_days", change.ttl_days.map(|days| if days == 0 { Value::Null } else { json!(days) }));
-    let candidate = Candidate::read(&value, &ground.redactor).map_err(Failure::usage)?;
+    let candidate = proposal
+        .candidate
+        .edited(edit, &ground.redactor)
+        .map_err(|error| Failure::usage(error.to_string()))?;
     let decision = Decision::Edit(Box::new(candidate.clone()));
     let decided =
         memory.decide(&proposal, decision, change.supersedes.as_deref(), &change.reviewer.note, &person)?;
@@ -138,7 +137,7 @@ fn forget(ids: &[String], reviewer: &Reviewer) -> Result<Exit, Failure> {
 fn query(question: &MemoryQuestion) -> Result<Exit, Failure> {
     let (mut memory, ground) = memory(&question.place)?;
     if let Some(directory) = ground.settings.given(&table::EMBEDDER) {
-        memory = memory.finding_by(Box::new(Bert::read(Path::new(directory)).map_err(Failure::usage)?));
+        memory = memory.with_embedder(Box::new(read_model(Path::new(directory))?));
     }
     let kinds: Vec<Kind> = question
         .kind
@@ -207,14 +206,15 @@ fn import(file: &Path, place: &CommitmentsPlace) -> Result<Exit, Failure> {
         }
         let wrong = |why: String| {
             Failure::usage(format!(
-                "{name}, line {}: {why}\n  hint: a line is what `marvin memory export` writes, or a candidate: {{\"text\", \"type\", \"source\", \"why_store\", …}}; nothing was proposed",
+                "{name}, line {}: {why}\n  hint: a line is what `marvin memory export` writes, or a candidate as `marvin memory pending --json` shows it; nothing was proposed",
                 number + 1
             ))
         };
         let value: Value = serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
         // A line of an export, or a candidate by itself.
         let candidate = value.get("candidate").unwrap_or(&value);
-        candidates.push(Candidate::read(candidate, &ground.redactor).map_err(wrong)?);
+        candidates
+            .push(Candidate::read(candidate, &ground.redactor).map_err(|error| wrong(error.to_string()))?);
     }
     let outcomes = memory.propose(candidates.clone(), Origin::Import, &CandidateOrigin::default())?;
     let proposed: Vec<(Candidate, ProposalOutcome)> = candidates.into_iter().zip(outcomes).collect();
@@ -272,6 +272,10 @@ fn audit(adopt: bool, reviewer: &Reviewer) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
+fn read_model(directory: &Path) -> Result<Bert, Failure> {
+    Bert::read(directory).map_err(|error| Failure::usage(error.to_string()))
+}
+
 fn evaluate(
     file: &Path,
     format: &str,
@@ -279,17 +283,18 @@ fn evaluate(
     embedder: Option<&Path>,
     as_json: bool,
 ) -> Result<Exit, Failure> {
-    let labelled = eval::read(file, format).map_err(Failure::usage)?;
+    let labelled = eval::read(file, format).map_err(|error| Failure::usage(error.to_string()))?;
     let ground = ProjectContext::find(Environment::of_process(), directory()?, None, false, Vec::new())?;
     let named = embedder.map(Path::to_path_buf).or(ground.settings.given(&table::EMBEDDER).map(Into::into));
-    let model = named.map(|directory| Bert::read(&directory)).transpose().map_err(Failure::usage)?;
+    let model = named.map(|directory| read_model(&directory)).transpose()?;
     let scratch = tempfile::Builder::new()
         .prefix("marvin-eval-")
         .tempdir()
         .map_err(|error| Failure::failed(format!("cannot make a directory for the index: {error}")))?;
     let ks: Vec<usize> = ks.iter().map(|k| (*k).clamp(1, 1_000)).collect();
     let model = model.as_ref().map(|model| model as &dyn Embedder);
-    let figures = eval::score(&labelled, &ks, scratch.path(), model).map_err(Failure::failed)?;
+    let figures = eval::score(&labelled, &ks, scratch.path(), model)
+        .map_err(|error| Failure::failed(error.to_string()))?;
     if as_json {
         return output::json(&json!(figures));
     }

@@ -6,10 +6,10 @@ use crate::failure::Failure;
 use crate::output;
 use marvin_base::Exit;
 use marvin_memory::Person;
-use marvin_memory::candidate::Candidate;
+use marvin_memory::candidate::{Candidate, CandidateEdit};
 use marvin_memory::memory::{Decision, Memory};
 use marvin_memory::proposal::Proposal;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::io::{BufRead, IsTerminal};
 
 /// Shows what waits; at a terminal asks about each.
@@ -90,29 +90,26 @@ fn changed(
     say: &mut dyn FnMut(&str),
 ) -> Option<Candidate> {
     let text = ask("The new text (or a whole candidate as JSON; empty: as it was): ", answers, say)?;
-    let mut value = serde_json::to_value(candidate).unwrap_or_default();
-    if text.starts_with('{') {
+    let changed = if text.starts_with('{') {
         match serde_json::from_str(&text) {
-            Ok(whole) => value = whole,
+            Ok(whole) => Candidate::read(&whole, memory.redactor()),
             Err(error) => {
-                say(&format!("that is no JSON: {error}"));
+                say(&format!("that is not JSON: {error}"));
                 return None;
             }
         }
-    } else if let Value::Object(value) = &mut value {
-        if !text.is_empty() {
-            value.insert("text".into(), text.into());
-        }
+    } else {
         let tags = ask("Tags, with commas (empty: as they were): ", answers, say)?;
-        if !tags.is_empty() {
-            value.insert("tags".into(), json!(tags.split(',').map(str::trim).collect::<Vec<_>>()));
-        }
         let days = ask("Days until it is over (empty: as it was, 0: for good): ", answers, say)?;
-        if let Ok(days) = days.parse::<u32>() {
-            value.insert("ttl_days".into(), if days == 0 { Value::Null } else { json!(days) });
-        }
-    }
-    Candidate::read(&value, memory.redactor()).map_err(|why| say(&why)).ok()
+        let edit = CandidateEdit {
+            text: (!text.is_empty()).then_some(text),
+            tags: (!tags.is_empty()).then(|| tags.split(',').map(|tag| tag.trim().to_string()).collect()),
+            ttl_days: days.parse().ok(),
+            kind: None,
+        };
+        candidate.edited(edit, memory.redactor())
+    };
+    changed.map_err(|error| say(&error.to_string())).ok()
 }
 
 #[cfg(test)]
@@ -134,14 +131,7 @@ mod tests {
         let layout = Layout::new(&Environment::from_iter([("HOME", home.as_str())]), Some(directory.path()));
         let places = Places::below(&layout.memory(), &layout);
         let mut memory = Memory::open(places, Arc::new(Redactor::patterns_only()));
-        let candidate = |text: &str| Candidate {
-            text: text.into(),
-            kind: Type::Fact,
-            tags: vec![],
-            ttl_days: None,
-            source: Source::AssistantInferred,
-            why_store: "test".into(),
-        };
+        let candidate = |text: &str| Candidate::new(text, Type::Fact, Source::AssistantInferred, "test");
         let all = ["one", "two", "three", "four", "five"].map(|text| candidate(&format!("fact {text}")));
         memory.propose(all.to_vec(), Origin::Think, &CandidateOrigin::default()).unwrap();
         let waiting = memory.pending().unwrap();

@@ -21,17 +21,15 @@ pub(super) fn short(id: &str) -> &str {
 
 /// One line.
 pub(super) fn row(id: &str, candidate: &Candidate) -> String {
-    let kind = serde_json::to_value(candidate.kind).unwrap_or_default();
     let tags =
         if candidate.tags.is_empty() { String::new() } else { format!("  [{}]", candidate.tags.join(", ")) };
     let text = truncate::line(&candidate.text, 120);
-    output::visible(&format!("{}  {}  {text}{tags}", short(id), kind.as_str().unwrap_or_default()))
+    output::visible(&format!("{}  {}  {text}{tags}", short(id), candidate.kind.word()))
 }
 
 /// Everything that a person needs to decide.
 pub(super) fn whole(proposal: &Proposal) -> String {
     let candidate = &proposal.candidate;
-    let kind = serde_json::to_value(candidate.kind).unwrap_or_default();
     let mut text = format!("{}\n  {}\n", short(&proposal.fingerprint), candidate.text.replace('\n', "\n  "));
     let source = match proposal.claimed_source {
         Some(claimed) => format!("{} (it claimed {})", candidate.source.word(), claimed.word()),
@@ -44,11 +42,11 @@ pub(super) fn whole(proposal: &Proposal) -> String {
     let days = candidate.ttl_days.map_or("for good".to_string(), |days| format!("for {days} days"));
     text.push_str(&format!(
         "  type {}, {days}; tags: {}\n",
-        kind.as_str().unwrap_or_default(),
+        candidate.kind.word(),
         candidate.tags.join(", ")
     ));
     text.push_str(&format!("  source: {source}; proposed by {}{turn}\n", proposal.origin.word()));
-    text.push_str(&format!("  why: {}\n", candidate.why_store));
+    text.push_str(&format!("  why: {}\n", candidate.reason));
     output::visible(&text)
 }
 
