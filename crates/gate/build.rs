@@ -1,9 +1,17 @@
-//! Turns the tables of programs into sorted constants, so that no program that judges one command parses them first.
+//! Turns the tables of `data` into constants, so that judging one command parses none of them.
 
 #[path = "src/effects/options/row.rs"]
 mod option_row;
 #[path = "src/effects/facts_row.rs"]
 mod row;
+#[path = "build/text.rs"]
+mod text;
+#[path = "build/variables.rs"]
+mod variables;
+#[path = "build/verbs.rs"]
+mod verbs;
+#[path = "build/words.rs"]
+mod words;
 
 use option_row::OptionRow;
 use row::Row;
@@ -23,13 +31,13 @@ struct OptionTable {
     program: Vec<OptionRow>,
 }
 
-fn words(lists: &[&str]) -> String {
+fn word_slice(lists: &[&str]) -> String {
     let words: Vec<String> =
         lists.iter().flat_map(|list| list.split_whitespace()).map(|word| format!("{word:?}")).collect();
     format!("Words::Fixed(&[{}])", words.join(", "))
 }
 
-fn phrases(list: &str) -> String {
+fn phrase_slice(list: &str) -> String {
     let phrases: Vec<String> = list
         .split(',')
         .map(str::trim)
@@ -43,13 +51,33 @@ fn main() -> Result<(), Failure> {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=src/effects/facts_row.rs");
     println!("cargo:rerun-if-changed=src/effects/options/row.rs");
-    println!("cargo:rerun-if-changed=data/programs");
+    println!("cargo:rerun-if-changed=build");
     write_facts()?;
-    write_options()
+    let mut text = text::Text::default();
+    let lists = words::write(&mut text)?;
+    verbs::write(&mut text, &lists)?;
+    variables::write(&mut text)?;
+    write_options(&mut text)?;
+    fs::write(Path::new(&env::var("OUT_DIR")?).join("tables.txt"), text.text)?;
+    Ok(())
+}
+
+/// The TOML files of a directory with their text, in the order of their names.
+fn tables(directory: &str) -> Result<Vec<(String, String)>, Failure> {
+    println!("cargo:rerun-if-changed={directory}");
+    let mut files: Vec<_> = fs::read_dir(directory)?.collect::<Result<_, _>>()?;
+    files.sort_by_key(fs::DirEntry::path);
+    let mut found = Vec::new();
+    for file in files.iter().filter(|file| file.path().extension().is_some_and(|end| end == "toml")) {
+        let path = file.path().display().to_string();
+        println!("cargo:rerun-if-changed={path}");
+        found.push((path, fs::read_to_string(file.path())?));
+    }
+    Ok(found)
 }
 
 fn write_facts() -> Result<(), Failure> {
-    let source = "src/effects/facts.toml";
+    let source = "data/facts.toml";
     println!("cargo:rerun-if-changed={source}");
     let table: Table = toml::from_str(&fs::read_to_string(source)?)?;
     let mut names: Vec<(&str, usize)> = Vec::new();
@@ -61,19 +89,20 @@ fn write_facts() -> Result<(), Failure> {
         }
         writeln!(
             text,
-            "    Facts {{ class: Class::{class}, why: std::borrow::Cow::Borrowed({:?}), flags: {}, values: {}, reads: {}, writes: {}, runs: {}, asks: {}, denies: {}, skip: {}, allow: {}, ask: {}, deny: {} }},",
+            "    Facts {{ class: Class::{class}, why: std::borrow::Cow::Borrowed({:?}), flags: {}, values: {}, reads: {}, writes: {}, runs: {}, asks: {}, denies: {}, skip: {}, device: {}, allow: {}, ask: {}, deny: {} }},",
             row.why,
-            words(&[&row.flags]),
-            words(&[&row.values, &row.reads, &row.writes, &row.runs]),
-            words(&[&row.reads]),
-            words(&[&row.writes]),
-            words(&[&row.runs]),
-            words(&[&row.asks]),
-            words(&[&row.denies]),
+            word_slice(&[&row.flags]),
+            word_slice(&[&row.values, &row.reads, &row.writes, &row.runs]),
+            word_slice(&[&row.reads]),
+            word_slice(&[&row.writes]),
+            word_slice(&[&row.runs]),
+            word_slice(&[&row.asks]),
+            word_slice(&[&row.denies]),
             row.skip,
-            phrases(&row.allow),
-            phrases(&row.ask),
-            phrases(&row.deny),
+            row.device,
+            phrase_slice(&row.allow),
+            phrase_slice(&row.ask),
+            phrase_slice(&row.deny),
         )?;
         names.extend(row.names.split_whitespace().map(|name| (name, at)));
     }
@@ -135,23 +164,17 @@ fn steering() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The tables of options as text of Rust, while they are collected.
-#[derive(Default)]
-struct Signatures {
+/// The tables of options as Rust code, while they are collected.
+struct Signatures<'a> {
     code: String,
-    text: String,
+    text: &'a mut text::Text,
     count: usize,
 }
 
-fn write_options() -> Result<(), Failure> {
-    let mut files: Vec<_> = fs::read_dir("data/programs")?.collect::<Result<_, _>>()?;
-    files.sort_by_key(fs::DirEntry::path);
+fn write_options(text: &mut text::Text) -> Result<(), Failure> {
     let mut rows: Vec<OptionRow> = Vec::new();
-    for file in files.iter().filter(|file| file.path().extension().is_some_and(|end| end == "toml")) {
-        println!("cargo:rerun-if-changed={}", file.path().display());
-        let text = fs::read_to_string(file.path())?;
-        let table: OptionTable =
-            toml::from_str(&text).map_err(|error| format!("{}: {error}", file.path().display()))?;
+    for (path, source) in tables("data/programs")? {
+        let table: OptionTable = toml::from_str(&source).map_err(|error| format!("{path}: {error}"))?;
         rows.extend(table.program);
     }
     rows.iter_mut().for_each(inherit);
@@ -163,7 +186,7 @@ fn write_options() -> Result<(), Failure> {
             }
         }
     }
-    let mut signatures = Signatures::default();
+    let mut signatures = Signatures { code: String::new(), text, count: 0 };
     let mut names: Vec<(&str, usize)> = Vec::new();
     let mut examples = String::from("static EXAMPLES: &[(&str, bool)] = &[\n");
     for row in &rows {
@@ -171,14 +194,13 @@ fn write_options() -> Result<(), Failure> {
         names.extend(row.names.split_whitespace().map(|name| (name, at)));
         write_examples(row, &mut examples)?;
     }
-    let names = signatures.lines(names.into_iter().map(|(name, at)| (name, at.to_string())));
+    let names = signatures.text.lines(names.into_iter().map(|(name, at)| (name, at.to_string())));
     let directory = env::var("OUT_DIR")?;
     let code = format!(
-        "static SIGNATURES: &[Signature] = &[\n{}];\n\nstatic NAMES: Lines = {names};\n",
+        "static SIGNATURES: &[Signature] = &[\n{}];\n\npub(super) static NAMES: WordList = {names};\n",
         signatures.code
     );
     fs::write(Path::new(&directory).join("options.rs"), code)?;
-    fs::write(Path::new(&directory).join("options.txt"), &signatures.text)?;
     examples.push_str("];\n");
     fs::write(Path::new(&directory).join("option_examples.rs"), examples)?;
     Ok(())
@@ -206,18 +228,7 @@ fn write_examples(row: &OptionRow, text: &mut String) -> Result<(), Failure> {
     row.sub.iter().try_for_each(|sub| write_examples(sub, text))
 }
 
-impl Signatures {
-    /// Adds sorted `KEY\tVALUE` lines to the text; returns where they are, as code.
-    fn lines<'a>(&mut self, lines: impl Iterator<Item = (&'a str, String)>) -> String {
-        let start = self.text.len();
-        let mut lines: Vec<(&str, String)> = lines.collect();
-        lines.sort_unstable();
-        for (key, value) in lines {
-            self.text.push_str(&format!("{key}\t{value}\n"));
-        }
-        format!("Lines {{ start: {start}, end: {} }}", self.text.len())
-    }
-
+impl Signatures<'_> {
     /// Adds a row and its subcommands; returns its number.
     fn add(&mut self, row: &OptionRow, by_name: &BTreeMap<&str, &OptionRow>) -> Result<usize, Failure> {
         let mut options: BTreeMap<String, String> = BTreeMap::new();
@@ -267,10 +278,10 @@ impl Signatures {
         };
         let (prefixes, exact): (Vec<_>, Vec<_>) =
             options.iter().partition(|(name, _)| name.len() > 2 && name.ends_with('*'));
-        let exact = self.lines(exact.into_iter().map(|(name, effect)| (name.as_str(), effect.clone())));
+        let exact = self.text.lines(exact.into_iter().map(|(name, effect)| (name.as_str(), effect.clone())));
         let starts = prefixes.into_iter().map(|(name, effect)| (name.trim_end_matches('*'), effect.clone()));
-        let starts = self.lines(starts);
-        let subs = self.lines(subs.iter().map(|(phrase, at)| (phrase.as_str(), at.to_string())));
+        let starts = self.text.lines(starts);
+        let subs = self.text.lines(subs.iter().map(|(phrase, at)| (phrase.as_str(), at.to_string())));
         writeln!(
             self.code,
             "    Signature {{ grammar: Grammar::{grammar}, rest: Rest::{rest}, numeric: {}, response: {}, bundled: {}, negates: {}, leading: {}, loose: {}, passes: {:?}, options: {exact}, prefixes: {starts}, subs: {subs} }},",

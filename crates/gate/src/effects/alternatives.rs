@@ -1,119 +1,135 @@
 //! A safer command for what was most likely meant.
 
-/// The words of a command that does less harm, if there is one.
+/// The words of a command, as a safer one is looked for.
+struct Command<'a> {
+    program: &'a str,
+    words: &'a [String],
+    rest: &'a [String],
+    /// The first word that is not a flag.
+    first: &'a str,
+}
+
+impl Command<'_> {
+    fn has(&self, flag: &str) -> bool {
+        self.rest.iter().any(|word| word == flag)
+    }
+
+    /// The line with each word replaced.
+    fn mapped<'w>(&'w self, map: impl Fn(&'w str) -> &'w str) -> Option<String> {
+        let line: Vec<&str> =
+            std::iter::once(self.program).chain(self.rest.iter().map(|word| map(word))).collect();
+        Some(line.join(" "))
+    }
+
+    fn swapped<'w>(&'w self, from: &[&str], to: &'w str) -> Option<String> {
+        self.mapped(|word| if from.contains(&word) { to } else { word })
+    }
+
+    fn with(&self, flag: &str) -> Option<String> {
+        Some(format!("{} {flag}", self.words.join(" ")))
+    }
+}
+
+/// The line of a command that does less harm, if there is one.
 pub(super) fn command(words: &[String]) -> Option<String> {
     let (program, rest) = words.split_first()?;
     let program = crate::shell::base_name(program);
-    let has = |flag: &str| rest.iter().any(|word| word == flag);
     let first = rest.iter().find(|word| !word.starts_with('-')).map_or("", String::as_str);
-    let swapped = |from: &[&str], to: &str| {
-        let line: Vec<&str> = std::iter::once(program)
-            .chain(rest.iter().map(|word| if from.contains(&word.as_str()) { to } else { word.as_str() }))
-            .collect();
-        Some(line.join(" "))
-    };
+    let command = Command { program, words, rest, first };
     match program {
-        "git" => match first {
-            "push" if has("--force") || has("-f") => swapped(&["--force", "-f"], "--force-with-lease"),
-            "push" if rest.iter().any(|word| word.starts_with('+')) => {
-                Some("git push --force-with-lease".into())
-            }
-            "reset" if has("--hard") => Some("git stash".into()),
-            "checkout" | "restore" | "switch" => Some("git stash".into()),
-            "clean" => Some("git clean -n".into()),
-            "stash" => Some("git stash list".into()),
-            "branch" if has("-D") => swapped(&["-D"], "-d"),
-            "rebase" => Some("git rebase --abort, or git merge".into()),
-            "commit" if has("--no-verify") || has("-n") => Some("git commit".into()),
-            "commit" if has("--amend") => Some("git commit --fixup HEAD".into()),
-            "add" => Some("git add -p".into()),
-            "rm" => Some("git rm --cached".into()),
-            _ => None,
-        },
-        "chmod"
-            if rest
-                .iter()
-                .any(|word| word.ends_with("777") || word.contains("o+w") || word.contains("a+rwx")) =>
-        {
-            let line: Vec<&str> = std::iter::once(program)
-                .chain(rest.iter().map(|word| {
-                    if word.ends_with("777") {
-                        "755"
-                    } else if word.contains("+w") || word.contains("+rwx") {
-                        "u+rwx"
-                    } else {
-                        word.as_str()
-                    }
-                }))
-                .collect();
-            Some(line.join(" "))
+        "git" => git(&command),
+        "rm" | "rmdir" | "unlink" | "shred" | "chmod" | "find" | "sed" | "cat" | "less" | "head" | "grep" => {
+            files(&command)
         }
-        "chown" | "chgrp" => None,
-        "rm" | "rmdir" | "unlink" | "shred" => {
-            let target = rest.iter().find(|word| !word.starts_with('-'))?;
-            if target.starts_with('/')
-                || target.starts_with('~')
-                || target.contains("..")
-                || target == "."
-                || target == "*"
-            {
-                None
-            } else {
-                Some(format!("mv {target} /tmp/"))
-            }
-        }
-        "find" if has("-delete") => swapped(&["-delete"], "-print"),
-        "dd" => None,
         "curl" | "wget" => {
             let address = rest.iter().find(|word| word.contains("://"))?;
-            let sends = rest.iter().any(|word| {
-                matches!(
-                    word.as_str(),
-                    "-d" | "--data" | "-F" | "-T" | "-X" | "--post-file" | "--data-binary"
-                )
-            });
-            (!sends).then(|| {
+            let sends = ["-d", "--data", "-F", "-T", "-X", "--post-file", "--data-binary"];
+            (!sends.iter().any(|flag| command.has(flag))).then(|| {
                 format!("curl -fsSL -o download.txt {address}, then read download.txt before it is run")
             })
         }
-        "kill" | "pkill" | "killall" => has("-9").then(|| swapped(&["-9"], "-TERM")).flatten(),
-        "npm" if matches!(first, "install" | "i") && !has("--ignore-scripts") => {
-            Some(format!("{} --ignore-scripts", words.join(" ")))
+        "kill" | "pkill" | "killall" => {
+            command.has("-9").then(|| command.swapped(&["-9"], "-TERM")).flatten()
         }
-        "npm" if first == "publish" => Some("npm publish --dry-run".into()),
-        "cargo" if first == "publish" => Some("cargo publish --dry-run".into()),
-        "terraform" | "tofu" if matches!(first, "apply" | "destroy") => {
-            Some(format!("{program} plan{}", if first == "destroy" { " -destroy" } else { "" }))
-        }
-        "kubectl" | "oc"
-            if matches!(first, "apply" | "delete" | "create" | "replace" | "patch" | "scale") =>
-        {
-            Some(format!("{} --dry-run=server", words.join(" ")))
-        }
-        "helm" if matches!(first, "install" | "upgrade" | "uninstall") => {
-            Some(format!("{} --dry-run", words.join(" ")))
-        }
-        "rsync" if rest.iter().any(|word| word.starts_with("--del")) => {
-            Some(format!("{} --dry-run", words.join(" ")))
-        }
-        "apt" | "apt-get"
-            if matches!(
-                first,
-                "install" | "remove" | "purge" | "upgrade" | "dist-upgrade" | "autoremove"
-            ) =>
-        {
-            Some(format!("{} --simulate", words.join(" ")))
-        }
-        "docker" | "podman" if first == "system" || first == "volume" => Some(format!("{program} system df")),
+        "docker" | "podman" if matches!(first, "system" | "volume") => Some(format!("{program} system df")),
         "systemctl" | "service" => rest
             .iter()
             .find(|word| !word.starts_with('-') && *word != first)
             .map(|unit| format!("systemctl status {unit}")),
-        "sed" if has("-i") => swapped(&["-i"], "-n"),
         "crontab" => Some("crontab -l".into()),
         "env" | "printenv" => Some("env | cut -d= -f1".into()),
-        "cat" | "less" | "head" | "grep" if rest.iter().any(|word| word.ends_with(".env")) => {
+        _ => dry_run(&command),
+    }
+}
+
+fn git(command: &Command<'_>) -> Option<String> {
+    let has = |flag: &str| command.has(flag);
+    let line: &str = match command.first {
+        "push" if has("--force") || has("-f") => {
+            return command.swapped(&["--force", "-f"], "--force-with-lease");
+        }
+        "branch" if has("-D") => return command.swapped(&["-D"], "-d"),
+        "push" if command.rest.iter().any(|word| word.starts_with('+')) => "git push --force-with-lease",
+        "reset" if has("--hard") => "git stash",
+        "checkout" | "restore" | "switch" => "git stash",
+        "clean" => "git clean -n",
+        "stash" => "git stash list",
+        "rebase" => "git rebase --abort, or git merge",
+        "commit" if has("--no-verify") || has("-n") => "git commit",
+        "commit" if has("--amend") => "git commit --fixup HEAD",
+        "add" => "git add -p",
+        "rm" => "git rm --cached",
+        _ => return None,
+    };
+    Some(line.to_string())
+}
+
+fn files(command: &Command<'_>) -> Option<String> {
+    let any = |test: &dyn Fn(&String) -> bool| command.rest.iter().any(test);
+    match command.program {
+        "chmod" if any(&|word| word.ends_with("777") || word.contains("o+w") || word.contains("a+rwx")) => {
+            command.mapped(|word| {
+                if word.ends_with("777") {
+                    "755"
+                } else if word.contains("+w") || word.contains("+rwx") {
+                    "u+rwx"
+                } else {
+                    word
+                }
+            })
+        }
+        "rm" | "rmdir" | "unlink" | "shred" => {
+            let target = command.rest.iter().find(|word| !word.starts_with('-'))?;
+            let wide =
+                target.starts_with(['/', '~']) || target.contains("..") || target == "." || target == "*";
+            (!wide).then(|| format!("mv {target} /tmp/"))
+        }
+        "find" if command.has("-delete") => command.swapped(&["-delete"], "-print"),
+        "sed" if command.has("-i") => command.swapped(&["-i"], "-n"),
+        "cat" | "less" | "head" | "grep" if any(&|word| word.ends_with(".env")) => {
             Some("cut -d= -f1 .env".into())
+        }
+        _ => None,
+    }
+}
+
+/// The same command in a mode that shows what it would do.
+fn dry_run(command: &Command<'_>) -> Option<String> {
+    let program = command.program;
+    match (program, command.first) {
+        ("npm", "install" | "i") if !command.has("--ignore-scripts") => command.with("--ignore-scripts"),
+        ("npm" | "cargo", "publish") => Some(format!("{program} publish --dry-run")),
+        ("terraform" | "tofu", "apply") => Some(format!("{program} plan")),
+        ("terraform" | "tofu", "destroy") => Some(format!("{program} plan -destroy")),
+        ("kubectl" | "oc", "apply" | "delete" | "create" | "replace" | "patch" | "scale") => {
+            command.with("--dry-run=server")
+        }
+        ("helm", "install" | "upgrade" | "uninstall") => command.with("--dry-run"),
+        ("rsync", _) if command.rest.iter().any(|word| word.starts_with("--del")) => {
+            command.with("--dry-run")
+        }
+        ("apt" | "apt-get", "install" | "remove" | "purge" | "upgrade" | "dist-upgrade" | "autoremove") => {
+            command.with("--simulate")
         }
         _ => None,
     }

@@ -1,8 +1,12 @@
-//! Archives: what is packed, where it goes, what is run on the way.
+//! Archives: their members, their targets, and commands that packers run.
 
 use super::argument_scan::generic;
-use super::arguments::Arguments;
-use super::{Act, Look, Place};
+use super::arguments::{Arguments, tail};
+use super::arrivals;
+use super::look::Look;
+use super::place::Place;
+use super::severity::Act;
+use super::words;
 use crate::shell::Word;
 
 /// Judges the program if it packs or unpacks.
@@ -64,7 +68,7 @@ fn pack(look: &mut Look<'_>, base: &str) {
                 .iter()
                 .find(|word| word.beginning().starts_with("-o") && word.beginning().len() > 2)
                 .cloned();
-            let to = to.map_or_else(|| Word::known("."), |word| super::arguments::tail(&word, 2));
+            let to = to.map_or_else(|| Word::known("."), |word| tail(&word, 2));
             unpacked(look, &to, operands.get(1..).unwrap_or_default(), arguments.has(&["-aos", "-aou"]));
             operands.iter().take(1).for_each(|word| look.act(Act::Read, word));
             return;
@@ -126,9 +130,9 @@ fn unpack(look: &mut Look<'_>, base: &str) {
 fn unpacked(look: &mut Look<'_>, directory: &Word, members: &[Word], keeps: bool) {
     look.act(Act::Write, directory);
     for member in members {
-        super::files::lands(look, directory, member.beginning().trim_start_matches("./"));
+        arrivals::lands(look, directory, member.beginning().trim_start_matches("./"));
     }
-    if members.is_empty() && !keeps && super::disk::has_hooks(look, directory) {
+    if members.is_empty() && !keeps && arrivals::has_hooks(look, directory) {
         look.ask("archive.hooks", "the archive may hold files that replace the hooks of this project");
     }
 }
@@ -156,107 +160,92 @@ fn copy(look: &mut Look<'_>, base: &str) {
         for word in &arguments.operands {
             look.act(Act::Write, word);
         }
-        look.ask("archive.copy", "it writes whatever paths come in");
+        look.ask("archive.copy", "it writes any path that comes in");
+    }
+}
+
+/// The words of `tar`.
+#[derive(Default)]
+struct TarArguments {
+    /// Commands that it runs for what it packs.
+    runs: Vec<Word>,
+    archive: Option<Word>,
+    directory: Option<Word>,
+    operands: Vec<Word>,
+    /// Letters of its flags, those of long flags included.
+    mode: String,
+    removes: bool,
+}
+
+impl TarArguments {
+    fn new(words: &[Word]) -> Self {
+        let mut parsed = TarArguments::default();
+        let mut index = 0;
+        while let Some(word) = words.get(index) {
+            index += 1;
+            let text = word.beginning();
+            if text.starts_with("--") {
+                parsed.long(word, words, &mut index);
+            } else if text.starts_with('-') && text.len() > 1
+                || index == 1 && !text.contains(['/', '.']) && text.len() < 8
+            {
+                parsed.letters(text.trim_start_matches('-'), words, &mut index);
+            } else {
+                parsed.operands.push(word.clone());
+            }
+        }
+        parsed
+    }
+
+    fn long(&mut self, word: &Word, words: &[Word], index: &mut usize) {
+        let text = word.beginning();
+        let name = text.split('=').next().unwrap_or_default();
+        let mut value = || match text.find('=') {
+            Some(at) => Some(tail(word, at + 1)),
+            None => {
+                *index += 1;
+                words.get(*index - 1).cloned()
+            }
+        };
+        match name {
+            "--create" => self.mode.push('c'),
+            "--extract" | "--get" => self.mode.push('x'),
+            "--list" => self.mode.push('t'),
+            "--append" => self.mode.push('r'),
+            "--update" => self.mode.push('u'),
+            "--absolute-names" => self.mode.push('P'),
+            "--remove-files" => self.removes = true,
+            "--file" => self.archive = value(),
+            "--directory" => self.directory = value(),
+            name if words::TAR_COMMAND_FLAGS.matches(name) => self.runs.extend(value()),
+            _ => {}
+        }
+    }
+
+    fn letters(&mut self, letters: &str, words: &[Word], index: &mut usize) {
+        self.mode.push_str(letters);
+        for letter in letters.chars() {
+            let value = words.get(*index);
+            match letter {
+                'f' => self.archive = value.cloned(),
+                'C' => self.directory = value.cloned(),
+                'I' | 'F' => self.runs.extend(value.cloned()),
+                'X' | 'T' | 'b' | 'H' | 'V' | 'g' | 'K' | 'N' => {}
+                _ => continue,
+            }
+            *index += 1;
+        }
     }
 }
 
 fn tar(look: &mut Look<'_>) {
     let words = look.rest().to_vec();
-    let mut runs = Vec::new();
-    let mut archive: Option<Word> = None;
-    let mut directory = None;
-    let mut operands = Vec::new();
-    let mut mode = String::new();
-    let mut index = 0;
-    while let Some(word) = words.get(index) {
-        index += 1;
-        let text = word.beginning();
-        if let Some(long) = text.strip_prefix("--") {
-            mode.push_str(match long.split('=').next().unwrap_or(long) {
-                "create" => "c",
-                "extract" | "get" => "x",
-                "list" => "t",
-                "append" => "r",
-                "update" => "u",
-                _ => "",
-            });
-            let name = long.split('=').next().unwrap_or(long);
-            let value = if long.contains('=') {
-                Some(super::arguments::tail(word, text.find('=').map_or(0, |at| at + 1)))
-            } else {
-                None
-            };
-            match name {
-                "to-command"
-                | "use-compress-program"
-                | "checkpoint-action"
-                | "rsh-command"
-                | "info-script"
-                | "new-volume-script" => {
-                    let value = value.or_else(|| {
-                        index += 1;
-                        words.get(index - 1).cloned()
-                    });
-                    runs.extend(value);
-                }
-                "file" => {
-                    archive = value.or_else(|| {
-                        index += 1;
-                        words.get(index - 1).cloned()
-                    });
-                }
-                "directory" => {
-                    directory = value.or_else(|| {
-                        index += 1;
-                        words.get(index - 1).cloned()
-                    });
-                }
-                "remove-files" => look.ask("tar.remove", "it deletes the files that it packs"),
-                "absolute-names" => mode.push('P'),
-                _ => {}
-            }
-        } else if text.starts_with('-') && text.len() > 1
-            || index == 1 && !text.contains(['/', '.']) && text.len() < 8
-        {
-            let letters = text.trim_start_matches('-');
-            mode.push_str(letters);
-            for letter in letters.chars() {
-                match letter {
-                    'f' => {
-                        archive = words.get(index).cloned();
-                        index += 1;
-                    }
-                    'C' => {
-                        directory = words.get(index).cloned();
-                        index += 1;
-                    }
-                    'I' | 'F' => {
-                        runs.extend(words.get(index).cloned());
-                        index += 1;
-                    }
-                    'X' | 'T' | 'b' | 'H' | 'V' | 'g' | 'K' | 'N' => index += 1,
-                    _ => {}
-                }
-            }
-        } else {
-            operands.push(word.clone());
-        }
+    let TarArguments { runs, archive, directory, operands, mode, removes } = TarArguments::new(&words);
+    if removes {
+        look.ask("tar.remove", "it deletes the files that it packs");
     }
     for command in &runs {
-        let text = command.shown();
-        let inner = text.strip_prefix("exec=").unwrap_or(&text).to_string();
-        let known = [
-            "zstd", "gzip", "xz", "pigz", "bzip2", "lz4", "pbzip2", "zstdmt", "brotli", "lzip", "plzip",
-            "pixz",
-        ];
-        let action = inner.split('=').next().unwrap_or_default();
-        let plain = !text.starts_with("exec=")
-            && matches!(action, "dot" | "." | "echo" | "bell" | "ttyout" | "sleep" | "totals" | "wait");
-        if known.iter().any(|name| inner.split_whitespace().next() == Some(name)) || plain {
-            continue;
-        }
-        look.ask("tar.run", "it runs a command for what it packs");
-        look.nested(&inner);
+        tar_command(look, command);
     }
     let creates = mode.contains(['c', 'r', 'u']);
     if let Some(target) = archive.as_ref().filter(|word| is_remote(&word.shown())) {
@@ -278,15 +267,12 @@ fn tar(look: &mut Look<'_>) {
     if creates && connection {
         look.deny("send.file", "it packs files into a connection to another machine");
     }
+    let archive = archive.filter(|word| !word.is("-"));
     if creates {
         operands.iter().for_each(|word| look.act(Act::Read, word));
-        if let Some(archive) = archive.filter(|word| !word.is("-")) {
-            look.act(Act::Write, &archive);
-        }
+        archive.iter().for_each(|word| look.act(Act::Write, word));
     } else if mode.contains('x') {
-        if let Some(archive) = archive.filter(|word| !word.is("-")) {
-            look.act(Act::Read, &archive);
-        }
+        archive.iter().for_each(|word| look.act(Act::Read, word));
         if mode.contains('P') {
             look.ask("tar.absolute", "it may write anywhere that the archive names");
         }
@@ -297,4 +283,17 @@ fn tar(look: &mut Look<'_>) {
             || mode.contains('k');
         unpacked(look, &directory, &operands, keeps);
     }
+}
+
+/// A command that `tar` runs: compressors and harmless actions are known, others are asked about.
+fn tar_command(look: &mut Look<'_>, command: &Word) {
+    let text = command.shown();
+    let inner = text.strip_prefix("exec=").unwrap_or(&text);
+    let action = inner.split('=').next().unwrap_or_default();
+    let harmless = !text.starts_with("exec=") && words::TAR_ACTIONS.matches(action);
+    if harmless || inner.split_whitespace().next().is_some_and(|name| words::COMPRESSORS.matches(name)) {
+        return;
+    }
+    look.ask("tar.run", "it runs a command for what it packs");
+    look.nested(inner);
 }

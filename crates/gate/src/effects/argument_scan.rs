@@ -1,75 +1,19 @@
-//! What words give away whatever the program is: credentials, start-up files and shells that hide in arguments.
+//! Scans of the words of any program for credentials, start-up files and hidden shells.
 
 use super::arguments::tail;
 use super::facts::Class;
-use super::{Act, Look, Place};
+use super::look::Look;
+use super::place::Place;
+use super::severity::Act;
+use super::words;
 use crate::shell::{self, Word};
 
 /// Programs whose words are text or names, never files that are opened.
 pub(super) fn is_text(base: &str) -> bool {
-    matches!(
-        base,
-        "echo"
-            | "printf"
-            | "cd"
-            | "pushd"
-            | "popd"
-            | "test"
-            | "["
-            | "true"
-            | "false"
-            | ":"
-            | "basename"
-            | "dirname"
-            | "export"
-            | "local"
-            | "declare"
-            | "typeset"
-            | "readonly"
-            | "unset"
-            | "alias"
-            | "type"
-            | "which"
-            | "whereis"
-            | "command"
-            | "man"
-            | "help"
-            | "apropos"
-            | "whatis"
-            | "pgrep"
-            | "pidof"
-            | "ps"
-            | "expr"
-            | "let"
-            | "set"
-            | "shift"
-            | "return"
-            | "exit"
-            | "trap"
-            | "read"
-            | "mapfile"
-            | "readarray"
-            | "seq"
-            | "sleep"
-            | "figlet"
-            | "cowsay"
-            | "toilet"
-            | "cowthink"
-            | "mktemp"
-            | "hash"
-            | "umask"
-            | "complete"
-            | "compgen"
-            | "tput"
-            | "yes"
-            | "shopt"
-            | "ulimit"
-            | "logger"
-            | "notify-send"
-    )
+    words::TEXT_PROGRAMS.matches(base)
 }
 
-/// What any word may give away: credentials, disks, start-up files. `strict` is for programs that may write what they name.
+/// Looks for credentials, disks and start-up files in any word. `strict` is for programs that may write what they name.
 pub(super) fn generic(look: &mut Look<'_>, strict: bool) {
     let words: Vec<Word> = look.rest().to_vec();
     let network = look.fetched
@@ -79,10 +23,10 @@ pub(super) fn generic(look: &mut Look<'_>, strict: bool) {
     if network {
         look.deny("code.network", "it takes what came from the network as its own");
     }
-    // What a program is told through a pipe.
-    let told = look.segment.input.as_ref().filter(|_| strict).and_then(|stream| stream.text.clone());
-    let told = told.filter(|text| text.len() < 4_000 && text.contains('/')).map(Word::known);
-    for word in words.iter().chain(told.iter()) {
+    // Paths that reach the program through a pipe.
+    let piped = look.segment.input.as_ref().filter(|_| strict).and_then(|stream| stream.text.clone());
+    let piped = piped.filter(|text| text.len() < 4_000 && text.contains('/')).map(Word::known);
+    for word in words.iter().chain(piped.iter()) {
         for candidate in candidates(word) {
             match look.place(&candidate) {
                 Place::Secret => look.act(Act::Read, &candidate),
@@ -162,6 +106,12 @@ pub(super) fn candidates_of_name(word: &Word, disk: bool) -> Vec<Word> {
     }
 }
 
+/// Does a script reach beyond the project, by its name?
+pub(super) fn is_reaching(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    words::REACHING_NAMES.matches(&lower) && !lower.contains("test") && !lower.contains("check")
+}
+
 /// A shell that hides in the words of another program.
 pub(super) fn hidden_shell(look: &mut Look<'_>, base: &str, class: Option<Class>) {
     if is_text(base) || shell::is_shell(base) || look.starts {
@@ -169,75 +119,11 @@ pub(super) fn hidden_shell(look: &mut Look<'_>, base: &str, class: Option<Class>
     }
     // Where a shell's name is a file to look at, or what a user gets.
     if matches!(class, Some(Class::List | Class::Write | Class::Directory))
-        || matches!(
-            base,
-            "cp" | "mv"
-                | "ln"
-                | "chmod"
-                | "chown"
-                | "rm"
-                | "find"
-                | "sed"
-                | "git"
-                | "awk"
-                | "gawk"
-                | "install"
-                | "grep"
-                | "rg"
-                | "ag"
-                | "egrep"
-                | "fgrep"
-                | "ack"
-        )
+        || words::SHELL_NAMES_ARE_FILES.matches(base)
     {
         return;
     }
-    let is_viewer = matches!(
-        base,
-        "cat"
-            | "tac"
-            | "head"
-            | "tail"
-            | "less"
-            | "more"
-            | "most"
-            | "bat"
-            | "batcat"
-            | "strings"
-            | "xxd"
-            | "od"
-            | "hexdump"
-            | "hd"
-            | "hexyl"
-            | "wc"
-            | "diff"
-            | "cmp"
-            | "ldd"
-            | "readelf"
-            | "objdump"
-            | "nm"
-            | "size"
-            | "md5sum"
-            | "sha1sum"
-            | "sha224sum"
-            | "sha256sum"
-            | "sha384sum"
-            | "sha512sum"
-            | "shasum"
-            | "b2sum"
-            | "b3sum"
-            | "cksum"
-            | "sum"
-            | "touch"
-            | "strip"
-            | "tar"
-            | "dd"
-            | "gzip"
-            | "xz"
-            | "zstd"
-            | "base64"
-            | "identify"
-    );
+    let is_viewer = words::VIEWERS.matches(base);
     let reads = matches!(class, Some(Class::Read | Class::Change)) || base == "tar" || base == "dd";
     let shells = |word: &Word| {
         let text = word.shown();
@@ -264,148 +150,17 @@ fn names_shell(text: &str) -> bool {
         .any(|part| part.contains("bin/") && shell::is_shell(shell::base_name(part)))
 }
 
-/// How programs with a prompt of their own are told to open a shell.
+/// Does the text make a program with a prompt open a shell?
 fn escapes(text: &str) -> bool {
     let text = text.trim();
     text.starts_with(":!")
         || text.starts_with(":shell")
         || text.starts_with(":term")
         || text.starts_with('!') && shell::is_shell(shell::base_name(text.trim_start_matches('!').trim()))
-        || ["system(", "exec(", "os.execute", "shell_exec", "write18", "unixexec:", "%("]
-            .iter()
-            .any(|call| text.contains(call))
-            && text.contains("sh")
+        || words::SHELL_CALLS.matches(text) && text.contains("sh")
 }
 
 /// Programs with a prompt of their own, from which a shell is one key away.
 pub(super) fn is_interactive(base: &str) -> bool {
-    matches!(
-        base,
-        "vi" | "vim"
-            | "nvim"
-            | "view"
-            | "rvim"
-            | "rview"
-            | "vimdiff"
-            | "gvim"
-            | "ex"
-            | "ed"
-            | "red"
-            | "nano"
-            | "pico"
-            | "emacs"
-            | "joe"
-            | "jed"
-            | "mg"
-            | "micro"
-            | "ne"
-            | "kak"
-            | "hx"
-            | "mcedit"
-            | "mc"
-            | "less"
-            | "more"
-            | "most"
-            | "pg"
-            | "man"
-            | "gdb"
-            | "lldb"
-            | "r2"
-            | "screen"
-            | "tmux"
-            | "tmate"
-            | "zellij"
-            | "minicom"
-            | "picocom"
-            | "ftp"
-            | "sftp"
-            | "telnet"
-            | "psql"
-            | "mysql"
-            | "sqlite3"
-            | "mongosh"
-            | "mongo"
-            | "irb"
-            | "pry"
-            | "ipython"
-            | "node"
-            | "python"
-            | "python3"
-            | "perl"
-            | "ruby"
-            | "lua"
-            | "php"
-            | "tclsh"
-            | "wish"
-            | "expect"
-            | "scapy"
-            | "msfconsole"
-            | "ranger"
-            | "nnn"
-            | "lf"
-            | "vifm"
-            | "mutt"
-            | "alpine"
-            | "mail"
-            | "lynx"
-            | "w3m"
-            | "links"
-            | "elinks"
-            | "nmap"
-            | "bconsole"
-            | "byebug"
-            | "check_by_ssh"
-            | "dosbox"
-            | "genie"
-            | "ghci"
-            | "gimp"
-            | "ginsh"
-            | "jjs"
-            | "knife"
-            | "ksshell"
-            | "octave"
-            | "octave-cli"
-            | "rlwrap"
-            | "sash"
-            | "scanmem"
-            | "slsh"
-            | "sqlmap"
-            | "tasksh"
-            | "tdbtool"
-            | "torify"
-            | "xdg-open"
-            | "yash"
-            | "elvish"
-            | "posh"
-            | "iftop"
-            | "aspell"
-            | "ncdu"
-            | "top"
-            | "htop"
-            | "crash"
-            | "debugfs"
-            | "dmsetup"
-            | "iex"
-            | "julia"
-            | "R"
-            | "gcore"
-            | "virsh"
-            | "vipw"
-            | "vigr"
-            | "visudo"
-            | "xterm"
-            | "watch"
-            | "ksu"
-            | "systemd-run"
-            | "run-parts"
-            | "perlbug"
-            | "journalctl"
-            | "systemctl"
-            | "loginctl"
-            | "hg"
-            | "dialog"
-            | "whiptail"
-            | "msgfilter"
-            | "multitime"
-    )
+    words::INTERACTIVE_PROGRAMS.matches(base)
 }

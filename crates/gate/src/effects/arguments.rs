@@ -1,6 +1,40 @@
 //! A command's words, sorted into flags and operands.
 
+use super::words::WordList;
 use crate::shell::Word;
+
+/// A set of names of flags.
+pub(crate) trait FlagNames {
+    /// The names.
+    fn names(&self) -> impl Iterator<Item = &str>;
+
+    /// Is this one of them?
+    fn has_name(&self, name: &str) -> bool {
+        self.names().any(|own| own == name)
+    }
+}
+
+impl FlagNames for [&str] {
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.iter().copied()
+    }
+}
+
+impl<const N: usize> FlagNames for [&str; N] {
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.iter().copied()
+    }
+}
+
+impl FlagNames for WordList {
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.iter().map(|(word, _)| word)
+    }
+
+    fn has_name(&self, name: &str) -> bool {
+        self.matches(name)
+    }
+}
 
 /// A flag, with its value where it has one.
 #[derive(Debug, Clone)]
@@ -20,7 +54,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     /// Sorts words. `values` names the flags that take the next word (or the rest of theirs).
-    pub(crate) fn new(words: &[Word], values: &[&str]) -> Self {
+    pub(crate) fn new(words: &[Word], values: &(impl FlagNames + ?Sized)) -> Self {
         let mut sorted = Arguments::default();
         let mut index = 0;
         let mut plain = false;
@@ -40,7 +74,7 @@ impl Arguments {
                 sorted.flags.push(Flag { name: name.to_string(), value: Some(value) });
                 continue;
             }
-            if values.contains(&&*text) {
+            if values.has_name(&text) {
                 sorted.flags.push(Flag { name: text.into_owned(), value: words.get(index).cloned() });
                 index += 1;
                 continue;
@@ -52,7 +86,7 @@ impl Arguments {
             // A cluster: each letter is a flag, until one takes the rest.
             let mut at = 1;
             let single_dash_word = values
-                .iter()
+                .names()
                 .any(|value| value.len() > 2 && !value.starts_with("--") && text.starts_with(value));
             if single_dash_word || text.chars().nth(2).is_some_and(|_| is_word_flag(&text)) {
                 sorted.flags.push(Flag { name: text.to_string(), value: None });
@@ -60,7 +94,7 @@ impl Arguments {
             while let Some(letter) = text.get(at..).and_then(|rest| rest.chars().next()) {
                 let name = format!("-{letter}");
                 at += letter.len_utf8();
-                if values.contains(&name.as_str()) {
+                if values.has_name(&name) {
                     let rest = tail(word, at);
                     let attached = rest.text().is_none_or(|text| !text.is_empty());
                     let value = if attached {
@@ -79,15 +113,18 @@ impl Arguments {
     }
 
     /// Is one of these flags there? Long ones also when abbreviated.
-    pub(crate) fn has(&self, names: &[&str]) -> bool {
-        self.flags.iter().any(|flag| names.iter().any(|name| fits(&flag.name, name)))
+    pub(crate) fn has(&self, names: &(impl FlagNames + ?Sized)) -> bool {
+        self.flags.iter().any(|flag| names.names().any(|name| fits(&flag.name, name)))
     }
 
     /// The values of these flags.
-    pub(crate) fn values<'a>(&'a self, names: &'a [&'a str]) -> impl Iterator<Item = &'a Word> {
+    pub(crate) fn values<'a>(
+        &'a self,
+        names: &'a (impl FlagNames + ?Sized),
+    ) -> impl Iterator<Item = &'a Word> {
         self.flags
             .iter()
-            .filter(|flag| names.iter().any(|name| fits(&flag.name, name)))
+            .filter(|flag| names.names().any(|name| fits(&flag.name, name)))
             .filter_map(|flag| flag.value.as_ref())
     }
 }

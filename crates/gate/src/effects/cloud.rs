@@ -1,181 +1,23 @@
-//! Clouds, clusters and infrastructure: what is changed there is somebody's.
+//! Clouds, clusters and infrastructure: what is changed there is shared with others.
 
-use super::Look;
 use super::arguments::Arguments;
+use super::look::Look;
+use super::words::{self, WordList};
 use crate::shell::Word;
-
-/// Words that take something away for good.
-const DESTROYS: [&str; 34] = [
-    "delete",
-    "destroy",
-    "terminate",
-    "remove",
-    "rm",
-    "rb",
-    "del",
-    "purge",
-    "drop",
-    "wipe",
-    "erase",
-    "flush",
-    "reset",
-    "delete-all",
-    "force-delete",
-    "teardown",
-    "nuke",
-    "empty",
-    "undeploy",
-    "deprovision",
-    "decommission",
-    "drain",
-    "flushall",
-    "uninstall",
-    "detach",
-    "revoke",
-    "disable",
-    "deregister",
-    "release",
-    "stop",
-    "cancel",
-    "down",
-    "deletecollection",
-    "schedule-key-deletion",
-];
-
-/// Words that change something.
-const CHANGES: [&str; 46] = [
-    "create",
-    "update",
-    "set",
-    "add",
-    "put",
-    "modify",
-    "edit",
-    "apply",
-    "deploy",
-    "install",
-    "upgrade",
-    "start",
-    "restart",
-    "run",
-    "invoke",
-    "attach",
-    "associate",
-    "enable",
-    "import",
-    "export-snapshot",
-    "upload",
-    "push",
-    "publish",
-    "scale",
-    "resize",
-    "rollback",
-    "promote",
-    "patch",
-    "replace",
-    "tag",
-    "untag",
-    "grant",
-    "assign",
-    "move",
-    "mv",
-    "cp",
-    "copy",
-    "sync",
-    "restore",
-    "init",
-    "login",
-    "logout",
-    "configure",
-    "rename",
-    "new",
-    "fix",
-];
-
-/// Clouds and clusters.
-const REMOTE: [&str; 62] = [
-    "aws",
-    "gcloud",
-    "gsutil",
-    "bq",
-    "az",
-    "azcopy",
-    "doctl",
-    "linode-cli",
-    "vultr-cli",
-    "hcloud",
-    "scw",
-    "oci",
-    "ibmcloud",
-    "aliyun",
-    "tccli",
-    "yc",
-    "openstack",
-    "heroku",
-    "vercel",
-    "netlify",
-    "fly",
-    "flyctl",
-    "railway",
-    "render",
-    "firebase",
-    "supabase",
-    "eb",
-    "cf",
-    "nomad",
-    "consul",
-    "vault",
-    "boundary",
-    "kubectl",
-    "oc",
-    "kubeadm",
-    "helm",
-    "helmfile",
-    "terraform",
-    "tofu",
-    "terragrunt",
-    "pulumi",
-    "cdk",
-    "cdktf",
-    "sam",
-    "serverless",
-    "sls",
-    "eksctl",
-    "kops",
-    "rabbitmqctl",
-    "rabbitmqadmin",
-    "etcdctl",
-    "kafka-topics",
-    "kafka-topics.sh",
-    "argocd",
-    "istioctl",
-    "flux",
-    "velero",
-    "wrangler",
-    "s3cmd",
-    "mc",
-    "ovhai",
-    "databricks",
-];
-
-/// Does the word take something away for good?
-pub(super) fn destroys(word: &str) -> bool {
-    DESTROYS.iter().take(24).any(|verb| {
-        word == *verb
-            || word.strip_prefix(verb).is_some_and(|rest| rest.starts_with(['-', ':']))
-            || word.strip_suffix(verb).is_some_and(|rest| rest.ends_with(['-', ':']))
-    })
-}
 
 /// Does the word change something?
 pub(super) fn changes(word: &str) -> bool {
     let head = word.split(['-', ':']).next().unwrap_or(word);
-    CHANGES.contains(&word) || CHANGES.contains(&head) || DESTROYS.contains(&word) || DESTROYS.contains(&head)
+    [word, head].into_iter().any(|part| {
+        words::CHANGING_VERBS.matches(part)
+            || words::STOPPING_VERBS.matches(part)
+            || words::DESTROYING_VERBS.find(part).is_some()
+    })
 }
 
 /// Judges programs whose verbs work on other machines; true when the verb was judged here.
 pub(super) fn verbs(look: &mut Look<'_>, base: &str, arguments: &Arguments) -> bool {
-    if !REMOTE.contains(&base) {
+    if !words::REMOTE_PROGRAMS.matches(base) {
         return false;
     }
     let words: Vec<String> = arguments.operands.iter().map(Word::shown).collect();
@@ -188,19 +30,8 @@ pub(super) fn verbs(look: &mut Look<'_>, base: &str, arguments: &Arguments) -> b
     });
     // A plan says what would be destroyed, and destroys nothing.
     let plans = matches!(base, "terraform" | "tofu" | "terragrunt") && first == "plan";
-    let takes = words.iter().take(4).any(|word| destroys(word))
-        || all.iter().any(|word| {
-            matches!(
-                word.as_str(),
-                "-destroy"
-                    | "--destroy"
-                    | "--delete"
-                    | "--force-destroy"
-                    | "--prune"
-                    | "--replace"
-                    | "--cascade"
-            )
-        })
+    let takes = words.iter().take(4).any(|word| words::DESTROYING_VERBS.matches(word))
+        || all.iter().any(|word| words::DESTROYING_FLAGS.matches(word))
         || all.iter().any(|word| word == "--force") && first == "replace"
         || all.iter().any(|word| word == "--replicas=0");
     if takes && !dry && !plans {
@@ -229,45 +60,13 @@ pub(super) fn verbs(look: &mut Look<'_>, base: &str, arguments: &Arguments) -> b
         }
         "kubectl" | "oc" => cluster(look, first, second, &all),
         "helm" | "helmfile" => {
-            let looks = matches!(
-                first,
-                "list"
-                    | "ls"
-                    | "status"
-                    | "get"
-                    | "history"
-                    | "show"
-                    | "template"
-                    | "lint"
-                    | "search"
-                    | "version"
-                    | "env"
-                    | "inspect"
-                    | "diff"
-                    | "verify"
-                    | "dependency"
-                    | "help"
-                    | "create"
-                    | "package"
-            ) || first == "repo" && second == "list";
+            let looks = words::HELM_LOOKS.matches(first) || first == "repo" && second == "list";
             if !looks {
                 look.ask("cluster", "it changes a cluster");
             }
         }
         "vault" | "consul" | "etcdctl" => {
-            if !matches!(
-                first,
-                "status"
-                    | "version"
-                    | "members"
-                    | "list"
-                    | "info"
-                    | "endpoint"
-                    | "member"
-                    | "path-help"
-                    | "help"
-                    | "validate"
-            ) {
+            if !words::CLUSTER_STORE_LOOKS.matches(first) {
                 look.ask("cloud", "it reads or changes what machines share");
             }
         }
@@ -297,16 +96,7 @@ fn shows_secret(base: &str, words: &[String], all: &[String]) -> bool {
         word.contains("print-access-token")
             || word.contains("with-decryption")
             || word.contains("print-identity-token")
-            || word == "get-access-token"
-            || word == "get-session-token"
-            || word == "get-secret-value"
-            || word == "get-login-password"
-            || word == "get-credentials"
-            || word == "get-federation-token"
-            || word == "export-credentials"
-            || word == "get-password-data"
-            || word == "--show-token"
-            || word == "create-login-profile"
+            || words::TOKEN_VERBS.matches(word)
     });
     let vault = base == "vault"
         && (first == "read"
@@ -349,7 +139,7 @@ fn shows_secret(base: &str, words: &[String], all: &[String]) -> bool {
 
 /// Rights for others, keys that outlive the moment, walls taken down.
 fn opens_account(words: &[String], all: &[String]) -> bool {
-    let verb = |list: &[&str]| words.iter().take(5).any(|word| list.contains(&word.as_str()));
+    let verb = |list: WordList| words.iter().take(5).any(|word| list.matches(word));
     let everyone = all.iter().any(|word| {
         word.contains("0.0.0.0/0")
             || word.contains("allUsers")
@@ -357,20 +147,14 @@ fn opens_account(words: &[String], all: &[String]) -> bool {
             || word == "::/0"
             || word.contains("allAuthenticatedUsers")
     });
-    verb(&[
-        "create-access-key", "attach-user-policy", "attach-role-policy", "attach-group-policy", "put-user-policy", "put-role-policy", "create-login-profile",
-        "update-login-profile", "add-user-to-group", "update-assume-role-policy", "add-iam-policy-binding", "set-iam-policy", "clusterrolebinding", "rolebinding",
-        "create-user", "put-bucket-policy", "put-bucket-acl", "modify-snapshot-attribute", "modify-image-attribute", "stop-logging", "update-trail",
-        "create-service-specific-credential", "create-key-pair", "put-public-access-block", "delete-public-access-block", "disable-key", "put-event-selectors",
-    ]) || everyone && verb(&["authorize-security-group-ingress", "put-bucket-acl", "create", "iam", "acl", "update", "set", "ch", "firewall-rules"])
+    verb(words::RIGHTS_VERBS) || everyone && verb(words::OPENING_VERBS)
         || words.windows(2).any(|pair| matches!(pair, [what, verb] if matches!(what.as_str(), "keys" | "assignment") && verb == "create" || what == "sp" && verb == "create-for-rbac"))
         || words.first().is_some_and(|word| word == "adm") && all.iter().any(|word| word.starts_with("add-"))
 }
 
 fn infrastructure(look: &mut Look<'_>, first: &str, second: &str, has: &dyn Fn(&str) -> bool) {
     match first {
-        "plan" | "validate" | "fmt" | "show" | "output" | "graph" | "providers" | "version" | "state"
-        | "workspace" | "console" | "metadata" | "hclfmt" | "" => {
+        _ if words::INFRASTRUCTURE_LOOKS.matches(first) => {
             if first == "state" && matches!(second, "rm" | "mv" | "push" | "replace-provider")
                 || first == "workspace" && matches!(second, "new" | "select" | "delete")
                 || first == "console"
@@ -388,9 +172,7 @@ fn infrastructure(look: &mut Look<'_>, first: &str, second: &str, has: &dyn Fn(&
 
 fn cluster(look: &mut Look<'_>, first: &str, second: &str, all: &[String]) {
     match first {
-        "get" | "describe" | "logs" | "top" | "explain" | "api-resources" | "api-versions" | "version"
-        | "cluster-info" | "diff" | "auth" | "events" | "wait" | "options" | "completion" | "kustomize"
-        | "whoami" | "status" | "projects" => {
+        _ if words::CLUSTER_LOOKS.matches(first) => {
             if first == "get" && second.split(['/', ',']).any(|kind| matches!(kind, "secret" | "secrets")) {
                 look.ask("secret", "it lists stored credentials");
             }

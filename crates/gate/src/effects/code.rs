@@ -1,13 +1,39 @@
-//! Interpreters: programs given as text, and what such a text starts, reads and sends.
+//! Interpreters: programs given as text, and their effects.
 
 mod languages;
 mod options;
 
+use super::argument_scan::{generic, is_reaching};
 use super::arguments::Arguments;
-use super::{Act, Look, Place};
+use super::common_flags::tested;
+use super::database::framework;
+use super::look::Look;
+use super::place::Place;
+use super::security_tools::is_attack;
+use super::severity::Act;
+use super::words;
 use crate::shell::{Taint, Word};
 use regex::Regex;
 use std::sync::LazyLock;
+
+/// Flags whose value is code or a file of code, of interpreters that share them.
+const CODE_FLAGS: [&str; 15] = [
+    "-e",
+    "-E",
+    "--eval",
+    "-c",
+    "-x",
+    "--execute",
+    "-eval",
+    "-g",
+    "-s",
+    "-C",
+    "--command",
+    "-Command",
+    "--load",
+    "-L",
+    "-l",
+];
 
 /// Judges the program if it is an interpreter.
 pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
@@ -24,47 +50,7 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
         "lua" | "luajit" | "texlua" => (&["-e"], &["-e", "-l"]),
         "R" | "Rscript" => (&["-e"], &["-e"]),
         "awk" | "gawk" | "mawk" | "nawk" => return awk(look),
-        "osascript" | "julia" | "guile" | "racket" | "scheme" | "csi" | "sbcl" | "clisp" | "ecl"
-        | "emacs" | "octave" | "gnuplot" | "tclsh" | "wish" | "expect" | "elixir" | "iex" | "erl"
-        | "groovy" | "scala" | "kotlin" | "jshell" | "jrunscript" | "swipl" | "gprolog" | "maxima" | "gp"
-        | "sage" | "ghci" | "runghc" | "ocaml" | "dotnet-script" | "pwsh" | "powershell" | "nu" | "xonsh"
-        | "rlwrap" | "jjs" | "ghc" | "clojure" | "clj" | "scala-cli" | "janet" | "fennel" | "crystal"
-        | "kotlinc" => (
-            &[
-                "-e",
-                "-E",
-                "--eval",
-                "-c",
-                "-x",
-                "--execute",
-                "-eval",
-                "-g",
-                "-s",
-                "-C",
-                "--command",
-                "-Command",
-                "--load",
-                "-L",
-                "-l",
-            ],
-            &[
-                "-e",
-                "-E",
-                "--eval",
-                "-c",
-                "-x",
-                "--execute",
-                "-eval",
-                "-g",
-                "-s",
-                "-C",
-                "--command",
-                "-Command",
-                "--load",
-                "-L",
-                "-l",
-            ],
-        ),
+        _ if words::CODE_INTERPRETERS.matches(plain) => (&CODE_FLAGS, &CODE_FLAGS),
         _ => return false,
     };
     // These have verbs of their own too.
@@ -90,7 +76,7 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
     for text in &texts {
         source(look, text, plain);
     }
-    super::argument_scan::generic(look, true);
+    generic(look, true);
     options::judge(look, plain);
     if !texts.is_empty() {
         // `perl -ne`, `ruby -pe`: the operands are files.
@@ -106,82 +92,11 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
         arguments.operands.iter().for_each(|word| look.act(Act::Read, word));
     }
     if let Some(module) = arguments.values(&["-m"]).next() {
-        let module = module.shown();
-        let behind =
-            look.rest().iter().position(|word| word.shown().ends_with(&module)).map_or(0, |at| at + 1);
-        let words = look.rest().get(behind..).unwrap_or_default().to_vec();
-        options::module(look, &module, &words, source);
-        super::common_flags::tested(look, &module);
-        match module.as_str() {
-            "pytest" | "unittest" | "doctest" | "compileall" | "py_compile" | "json.tool" | "timeit"
-            | "cProfile" | "venv" | "virtualenv" | "build" | "mypy" | "black" | "ruff" | "isort"
-            | "flake8" | "pylint" | "coverage" | "tox" | "nox" | "this" | "calendar" | "site"
-            | "sysconfig" | "platform" | "ast" | "dis" | "tokenize" | "pydoc" | "zipfile" | "tarfile"
-            | "trace" | "pyflakes" | "behave" => {}
-            "pip" | "ensurepip" | "pipx" | "easy_install" => {
-                let looks = arguments.operands.first().is_some_and(|word| {
-                    matches!(
-                        word.text().as_deref(),
-                        Some(
-                            "list" | "show" | "freeze" | "check" | "--version" | "debug" | "index" | "config"
-                        )
-                    )
-                });
-                if !looks {
-                    look.ask("package", "it changes installed packages");
-                }
-            }
-            module => look.ask("module", format!("what the module `{module}` does is not known")),
-        }
+        module_by_name(look, &arguments, &module.shown());
         return true;
     }
-    match arguments.operands.first().cloned() {
-        Some(script) => {
-            let place = look.place(&script);
-            let name = script.shown();
-            let base = crate::shell::base_name(&name);
-            let goal = arguments.operands.get(1).map(Word::shown).unwrap_or_default();
-            if super::program::reaching(base)
-                || base == "setup.py"
-                    && matches!(goal.as_str(), "install" | "upload" | "register" | "develop")
-            {
-                look.ask("script", format!("by its name, `{name} {goal}` reaches beyond the project"));
-            }
-            if super::security_tools::is_attack(base) {
-                look.deny("attack", format!("`{name}` is made to attack or to take credentials"));
-            }
-            if matches!(
-                base,
-                "artisan" | "manage.py" | "rails" | "console" | "rake" | "alembic" | "drush" | "wp-cli.phar"
-            ) {
-                let rest: Vec<String> = arguments.operands.iter().skip(1).map(Word::shown).collect();
-                let all: Vec<String> = look.rest().iter().skip(1).map(Word::shown).collect();
-                super::database::framework(look, &all, rest.first().map_or("", String::as_str));
-            }
-            match place {
-                Place::Inside | Place::Regenerable | Place::Workspace => {}
-                Place::Sink => {}
-                place => look.act_at(Act::Run, place, &script.shown()),
-            }
-            if look.segment.input.as_ref().is_some_and(|stream| stream.taint.has(Taint::NETWORK))
-                && script.is("-")
-            {
-                look.deny("code.network", "it runs what came from the network");
-            }
-            if script.is("-") || script.is("/dev/stdin") {
-                from_input(look, plain);
-            } else if name.starts_with("/dev/fd/") || name.starts_with("/proc/") {
-                look.ask("code.unknown", "it runs a program that cannot be seen");
-            }
-            let network = arguments
-                .operands
-                .iter()
-                .skip(1)
-                .any(|word| word.beginning().contains("://") || is_address(&word.beginning()));
-            if network {
-                look.ask("script.network", "the script is given an address of another machine");
-            }
-        }
+    match arguments.operands.first() {
+        Some(script) => script_file(look, plain, &arguments, script),
         None if look.segment.input.is_some() => from_input(look, plain),
         None if arguments.flags.is_empty() => look.ask("interactive", "it opens an interpreter"),
         None => {
@@ -196,7 +111,60 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
     true
 }
 
-/// A server that shows files to whoever asks.
+/// `python -m MODULE …`.
+fn module_by_name(look: &mut Look<'_>, arguments: &Arguments, module: &str) {
+    let behind = look.rest().iter().position(|word| word.shown().ends_with(module)).map_or(0, |at| at + 1);
+    let words = look.rest().get(behind..).unwrap_or_default().to_vec();
+    options::module(look, module, &words, source);
+    tested(look, module);
+    match module {
+        _ if words::PYTHON_MODULES.matches(module) => {}
+        "pip" | "ensurepip" | "pipx" | "easy_install" => {
+            let first = arguments.operands.first().and_then(Word::text);
+            if !first.is_some_and(|verb| words::PIP_LOOKS.matches(&verb)) {
+                look.ask("package", "it changes installed packages");
+            }
+        }
+        module => look.ask("module", format!("what the module `{module}` does is not known")),
+    }
+}
+
+/// A script that the interpreter runs, by its name, its place and its first words.
+fn script_file(look: &mut Look<'_>, language: &str, arguments: &Arguments, script: &Word) {
+    let place = look.place(script);
+    let name = script.shown();
+    let base = crate::shell::base_name(&name);
+    let goal = arguments.operands.get(1).map(Word::shown).unwrap_or_default();
+    if is_reaching(base)
+        || base == "setup.py" && matches!(goal.as_str(), "install" | "upload" | "register" | "develop")
+    {
+        look.ask("script", format!("by its name, `{name} {goal}` reaches beyond the project"));
+    }
+    if is_attack(base) {
+        look.deny("attack", format!("`{name}` is made to attack or to take credentials"));
+    }
+    if words::FRAMEWORK_SCRIPTS.matches(base) {
+        let all: Vec<String> = look.rest().iter().skip(1).map(Word::shown).collect();
+        framework(look, &all, &goal);
+    }
+    if !matches!(place, Place::Inside | Place::Regenerable | Place::Workspace | Place::Sink) {
+        look.act_at(Act::Run, place, &name);
+    }
+    if look.segment.input.as_ref().is_some_and(|stream| stream.taint.has(Taint::NETWORK)) && script.is("-") {
+        look.deny("code.network", "it runs what came from the network");
+    }
+    if script.is("-") || script.is("/dev/stdin") {
+        from_input(look, language);
+    } else if name.starts_with("/dev/fd/") || name.starts_with("/proc/") {
+        look.ask("code.unknown", "it runs a program that cannot be seen");
+    }
+    let addressed = |word: &Word| word.beginning().contains("://") || is_address(&word.beginning());
+    if arguments.operands.iter().skip(1).any(addressed) {
+        look.ask("script.network", "the script is given an address of another machine");
+    }
+}
+
+/// A server that shows files to other machines.
 fn served(look: &mut Look<'_>, language: &str, arguments: &Arguments) {
     let php = language == "php" && arguments.has(&["-S"]);
     let module = arguments.values(&["-m", "-run"]).any(|value| {
@@ -232,14 +200,11 @@ fn is_address(text: &str) -> bool {
 fn runtime(look: &mut Look<'_>, base: &str) -> bool {
     let words: Vec<String> = look.rest().iter().map(Word::shown).collect();
     match words.first().map(String::as_str) {
-        Some(
-            "test" | "run" | "check" | "lint" | "fmt" | "bench" | "build" | "dev" | "start" | "doc" | "info"
-            | "types" | "outdated" | "why" | "task",
-        ) => {
+        Some(verb) if words::RUNTIME_VERBS.matches(verb) => {
             let plain = words.iter().any(|word| word.contains("http://") && !word.contains("localhost"));
             if plain {
                 return {
-                    look.deny("code.network", "it runs code from an address that nobody vouches for");
+                    look.deny("code.network", "it runs code over a connection without encryption");
                     true
                 };
             }
@@ -329,22 +294,7 @@ fn source(look: &mut Look<'_>, text: &Word, language: &str) {
     let backquotes = matches!(language, "perl" | "ruby" | "php") && shown.contains('`');
     let strings = strings(&shown);
     let lower = shown.to_ascii_lowercase();
-    let decodes = [
-        "b64decode",
-        "base64",
-        "fromhex",
-        "unhexlify",
-        "rot13",
-        "rot_13",
-        "zlib.decompress",
-        "marshal",
-        "frombase64string",
-        "pack('h",
-        "pack(\"h",
-        "atob(",
-    ]
-    .iter()
-    .any(|call| lower.contains(call));
+    let decodes = words::DECODERS.matches(&lower);
     if sends && (runs || shown.contains("/bin/sh") || shown.contains("dup2") || shown.contains("/bin/bash")) {
         return look.deny("code.remote", "the program joins another machine with a shell or with code");
     }
@@ -491,13 +441,7 @@ fn awk(look: &mut Look<'_>) -> bool {
     let skip = usize::from(!from_file);
     if let Some(program) = arguments.operands.first().filter(|_| !from_file) {
         let text = program.shown();
-        let runs = text.contains("system(")
-            || text.contains("system (")
-            || text.contains("| getline")
-            || text.contains("|getline")
-            || text.contains("|&")
-            || text.contains("| \"")
-            || text.contains("|\"");
+        let runs = words::AWK_RUNS.matches(&text);
         if text.contains("/inet/") {
             return {
                 look.deny("reverse-shell", "the program opens a connection to another machine");

@@ -1,8 +1,11 @@
-//! What programs of a kind have in common: flags that write, searches for secrets, builds.
+//! Flags and words that many programs share: outputs, searches for secrets, builds.
 
-use super::argument_scan::generic;
-use super::arguments::Arguments;
-use super::{Act, Look, Place};
+use super::argument_scan::{candidates, generic};
+use super::arguments::{Arguments, tail};
+use super::look::Look;
+use super::place::Place;
+use super::severity::Act;
+use super::words;
 use crate::shell::{Word, base_name};
 
 /// A file of secrets is read wherever among the words it stands.
@@ -18,47 +21,11 @@ pub(super) fn secrets_by_name(look: &mut Look<'_>) {
     }
 }
 
-/// Programs that run the code of the directories that their words name.
-const TESTERS: [&str; 32] = [
-    "pytest",
-    "py.test",
-    "pytest-3",
-    "tox",
-    "nox",
-    "nose2",
-    "nosetests",
-    "behave",
-    "robot",
-    "jest",
-    "vitest",
-    "mocha",
-    "ava",
-    "tap",
-    "jasmine",
-    "karma",
-    "cypress",
-    "playwright",
-    "rspec",
-    "rake",
-    "phpunit",
-    "prove",
-    "bats",
-    "busted",
-    "ctest",
-    "gradle",
-    "gradlew",
-    "mvn",
-    "mvnw",
-    "ant",
-    "ninja",
-    "just",
-];
-
-/// Code outside the workspace is not the project's own, whatever runs it.
+/// Code outside the workspace is not the project's own, no matter which program runs it.
 pub(super) fn tested(look: &mut Look<'_>, base: &str) {
-    if TESTERS.contains(&base) {
+    if words::TESTERS.matches(base) {
         for word in look.rest().to_vec() {
-            for path in super::argument_scan::candidates(&word) {
+            for path in candidates(&word) {
                 if path.beginning().starts_with(['/', '~', '.']) {
                     runs_at(look, &path);
                 }
@@ -68,12 +35,29 @@ pub(super) fn tested(look: &mut Look<'_>, base: &str) {
 }
 
 /// Its recipes, tests or sources lie there.
-pub(super) fn runs_at(look: &mut Look<'_>, word: &Word) {
+fn runs_at(look: &mut Look<'_>, word: &Word) {
     if matches!(
         look.place(word),
         Place::Temporary | Place::Outside | Place::InHome | Place::System | Place::Vital
     ) {
         look.ask("build.outside", format!("it runs code outside the workspace: `{}`", word.shown()));
+    }
+}
+
+/// Flags that name the directory or the file of another project.
+const OTHER_PROJECT: [&str; 6] = ["--manifest-path", "--prefix", "--cwd", "--dir", "--project", "-C"];
+
+/// Looks at the projects that the flags of a package manager name, because it runs their code.
+pub(super) fn other_projects(look: &mut Look<'_>, base: &str, operands: &[Word]) {
+    let arguments = Arguments::new(look.rest(), &OTHER_PROJECT);
+    for value in arguments.values(&OTHER_PROJECT) {
+        runs_at(look, value);
+    }
+    let runs = ["test", "run", "generate"];
+    if base == "go" && operands.first().is_some_and(|verb| runs.contains(&verb.shown().as_str())) {
+        for word in operands.iter().filter(|word| word.beginning().starts_with(['/', '~', '.'])) {
+            runs_at(look, word);
+        }
     }
 }
 
@@ -83,28 +67,13 @@ pub(super) fn written(look: &mut Look<'_>) {
     for (at, word) in words.iter().enumerate() {
         let text = word.beginning();
         let name = text.split('=').next().unwrap_or_default();
-        let writes = matches!(name, "-o" | "-O")
-            || name.starts_with("--")
-                && [
-                    "--out",
-                    "--log",
-                    "--dump",
-                    "--report",
-                    "--export",
-                    "--save",
-                    "--write",
-                    "--junit",
-                    "--trace",
-                    "--record",
-                    "--cookie-jar",
-                ]
-                .iter()
-                .any(|start| name.starts_with(start));
+        let writes =
+            matches!(name, "-o" | "-O") || name.starts_with("--") && words::OUTPUT_FLAGS.matches(name);
         if !writes {
             continue;
         }
         let value = match text.find('=') {
-            Some(at) => Some(super::arguments::tail(word, at + 1)),
+            Some(at) => Some(tail(word, at + 1)),
             None => words.get(at + 1).cloned(),
         };
         let Some(value) = value.filter(|value| value.beginning().starts_with(['/', '~'])) else { continue };
@@ -122,18 +91,7 @@ pub(super) fn rewritten(look: &mut Look<'_>) {
     let words = look.rest().to_vec();
     let changes = words.iter().any(|word| {
         let text = word.beginning();
-        matches!(
-            text.split('=').next().unwrap_or_default(),
-            "--write"
-                | "-w"
-                | "--fix"
-                | "-i"
-                | "--in-place"
-                | "--inplace"
-                | "--apply"
-                | "--replace"
-                | "--overwrite"
-        )
+        words::REWRITING_FLAGS.matches(text.split('=').next().unwrap_or_default())
     });
     let named = words.iter().enumerate().filter(|(at, word)| {
         let flag = at.checked_sub(1).and_then(|before| words.get(before)).map(Word::beginning);
@@ -156,20 +114,8 @@ pub(super) fn hunts(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
         return;
     }
     let pattern = arguments.operands.first().map(Word::shown).unwrap_or_default().to_ascii_lowercase();
-    let words = [
-        "password",
-        "passwd",
-        "secret",
-        "token",
-        "api_key",
-        "apikey",
-        "private key",
-        "credential",
-        "aws_",
-        "begin rsa",
-        "akia",
-    ];
-    if !words.iter().any(|word| pattern.contains(word)) {
+
+    if !words::CREDENTIAL_TERMS.matches(&pattern) {
         return;
     }
     let outside = arguments.operands.iter().skip(1).any(|word| {
@@ -188,26 +134,13 @@ pub(super) fn built(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
     tested(look, base);
     generic(look, true);
     let risky = |word: &&Word| {
-        matches!(
-            word.text().as_deref(),
-            Some(
-                "install"
-                    | "deploy"
-                    | "publish"
-                    | "release"
-                    | "upload"
-                    | "uninstall"
-                    | "push"
-                    | "install-deps"
-                    | "dist-upload"
-                    | "bump"
-            )
-        ) || word.text().is_some_and(|text| {
-            text.starts_with("deploy")
-                || text.starts_with("publish")
-                || text.ends_with(":deploy")
-                || text.ends_with("-deploy")
-        })
+        word.text().is_some_and(|text| words::REACHING_TARGETS.matches(&text))
+            || word.text().is_some_and(|text| {
+                text.starts_with("deploy")
+                    || text.starts_with("publish")
+                    || text.ends_with(":deploy")
+                    || text.ends_with("-deploy")
+            })
     };
     if let Some(word) = arguments.operands.iter().find(risky) {
         look.ask("build.target", format!("`{}` reaches beyond the project", word.shown()));

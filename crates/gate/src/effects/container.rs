@@ -1,68 +1,13 @@
-//! Containers: what they may reach of the machine, and what is lost with them.
+//! Containers: their reach into the machine, and the data that is lost with them.
 
-use super::Look;
 use super::arguments::Arguments;
+use super::look::Look;
+use super::words;
 use crate::shell::Word;
-
-/// Flags of a container that give it the machine.
-fn has_host(flags: &str) -> bool {
-    [
-        "--privileged",
-        "docker.sock",
-        "containerd.sock",
-        "podman.sock",
-        "crio.sock",
-        "--pid=host",
-        "--pid host",
-        "-v /:",
-        "-v/:",
-        "--volume /:",
-        "--volume=/:",
-        "source=/,",
-        "src=/,",
-        "--cap-add",
-        "-v /etc",
-        "--volume /etc",
-        "--volume=/etc",
-        "-v /root",
-        "-v /proc",
-        "-v /sys",
-        "-v /dev",
-        "-v /var/run",
-        "-v /var/lib",
-        "-v /boot",
-        "--userns=host",
-        "--ipc=host",
-        "--uts=host",
-        "--security-opt seccomp=unconfined",
-        "--security-opt=seccomp=unconfined",
-        "apparmor=unconfined",
-        "apparmor:unconfined",
-        "--device=/dev/sd",
-        "--device /dev/sd",
-        "--device=/dev/mem",
-        "source=/etc",
-    ]
-    .iter()
-    .any(|flag| flags.contains(flag))
-}
 
 /// Judges programs for containers; true when the verb was judged here.
 pub(super) fn verbs(look: &mut Look<'_>, base: &str, arguments: &Arguments) -> bool {
-    if !matches!(
-        base,
-        "docker"
-            | "podman"
-            | "nerdctl"
-            | "docker-compose"
-            | "podman-compose"
-            | "buildah"
-            | "skopeo"
-            | "ctr"
-            | "crictl"
-            | "singularity"
-            | "apptainer"
-    ) {
+    if !words::CONTAINER_PROGRAMS.matches(base) {
         return false;
     }
     let words: Vec<String> = arguments.operands.iter().map(Word::shown).collect();
@@ -74,37 +19,10 @@ pub(super) fn verbs(look: &mut Look<'_>, base: &str, arguments: &Arguments) -> b
         .unwrap_or(0);
     let first = words.get(at).map_or("", String::as_str);
     let second = words.get(at + 1).map_or("", String::as_str);
-    let group = matches!(
-        first,
-        "container"
-            | "image"
-            | "volume"
-            | "network"
-            | "system"
-            | "compose"
-            | "buildx"
-            | "context"
-            | "node"
-            | "service"
-            | "stack"
-            | "swarm"
-            | "secret"
-            | "config"
-            | "plugin"
-            | "manifest"
-            | "trust"
-            | "builder"
-            | "pod"
-            | "machine"
-            | "scout"
-            | "images"
-            | "containers"
-            | "i"
-            | "c"
-    );
+    let group = words::CONTAINER_GROUPS.matches(first);
     let verb = if group { second } else { first };
     let flags = all.join(" ");
-    if has_host(&flags) && matches!(verb, "run" | "create" | "exec" | "up") {
+    if words::CONTAINER_HOST_FLAGS.matches(&flags) && matches!(verb, "run" | "create" | "exec" | "up") {
         look.deny("container.host", "the container would have the machine itself");
         return true;
     }
@@ -133,36 +51,7 @@ pub(super) fn verbs(look: &mut Look<'_>, base: &str, arguments: &Arguments) -> b
         look.deny("container.lost", "it deletes containers or volumes, which hold data");
         return true;
     }
-    let looks = matches!(
-        verb,
-        "ps" | "ls"
-            | "list"
-            | "images"
-            | "inspect"
-            | "logs"
-            | "version"
-            | "info"
-            | "search"
-            | "stats"
-            | "top"
-            | "port"
-            | "diff"
-            | "history"
-            | "events"
-            | "df"
-            | "config"
-            | "show"
-            | "du"
-            | "help"
-            | "wait"
-            | "convert"
-            | "tree"
-            | "list-tags"
-            | "quickview"
-            | "pods"
-            | "imagefsinfo"
-            | "statsp"
-    ) || verb.is_empty() && (first.is_empty() || group);
+    let looks = words::CONTAINER_LOOKS.matches(verb) || verb.is_empty() && (first.is_empty() || group);
     if !looks {
         look.ask("container", "it starts or changes containers");
     }

@@ -1,8 +1,11 @@
-//! Databases: what their clients are told to do, and migrations that lose data.
+//! Databases: statements of their clients, and migrations that lose data.
 
 use super::argument_scan::generic;
 use super::arguments::Arguments;
-use super::{Act, Look, Place};
+use super::look::Look;
+use super::place::Place;
+use super::severity::Act;
+use super::words;
 use crate::shell::Word;
 use regex::Regex;
 use std::sync::LazyLock;
@@ -26,33 +29,8 @@ fn found(expression: &LazyLock<Option<Regex>>, text: &str) -> bool {
 
 /// Judges clients of databases.
 pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
-    match base {
-        "dropdb" | "dropuser" | "mongorestore" | "pg_resetwal" => {
-            look.deny("database", "it deletes a database");
-            return true;
-        }
-        "mysqladmin" | "mariadb-admin" => {
-            let words: Vec<String> = look.rest().iter().map(Word::shown).collect();
-            if words.iter().any(|word| {
-                matches!(word.as_str(), "drop" | "shutdown" | "password" | "flush-privileges" | "kill")
-            }) {
-                look.deny("database", "it deletes a database or stops its server");
-            } else if !words.iter().any(|word| {
-                matches!(
-                    word.as_str(),
-                    "status" | "ping" | "version" | "extended-status" | "processlist" | "variables"
-                )
-            }) {
-                look.ask("database", "it works on a database");
-            }
-            return true;
-        }
-        "psql" | "mysql" | "mariadb" | "sqlite3" | "sqlite" | "mongosh" | "mongo" | "redis-cli"
-        | "valkey-cli" | "clickhouse-client" | "clickhouse" | "duckdb" | "cockroach" | "influx" | "cqlsh"
-        | "sqlcmd" | "sqlplus" | "bcp" | "isql" | "pgcli" | "mycli" | "litecli" | "usql" | "neo4j-admin"
-        | "cypher-shell" | "couchbase-cli" | "cbq" | "arangosh" | "db2" | "trino" | "presto" | "hive"
-        | "beeline" | "spark-sql" | "snowsql" | "turso" => {}
-        _ => return false,
+    if !words::DATABASE_CLIENTS.matches(base) {
+        return false;
     }
     let words: Vec<String> = look.rest().iter().map(Word::shown).collect();
     let mut text = words.join(" ");
@@ -74,18 +52,8 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
     }
     let local = matches!(base, "sqlite3" | "sqlite" | "duckdb" | "litecli");
     let lower = text.to_ascii_lowercase();
-    let reads = lower.contains("select ")
-        || lower.contains(".schema")
-        || lower.contains(".tables")
-        || lower.contains("pragma ")
-        || lower.contains(".dump")
-        || lower.contains("explain ");
-    let writes = [
-        ".output", ".once", ".import", ".save", ".backup", ".restore", "insert ", "update ", "delete ",
-        "alter ", "create ", "attach ",
-    ]
-    .iter()
-    .any(|word| lower.contains(word));
+    let reads = words::DATABASE_READS.matches(&lower);
+    let writes = words::DATABASE_WRITES.matches(&lower);
     if local && reads && !writes {
         let database = look.rest().iter().find(|word| !word.beginning().starts_with('-')).cloned();
         if let Some(file) = database {
@@ -104,34 +72,7 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
 
 /// Migrations and frameworks by their verbs; true when the verb was judged here.
 pub(super) fn verbs(look: &mut Look<'_>, base: &str, arguments: &Arguments) -> bool {
-    if !matches!(
-        base,
-        "rails"
-            | "artisan"
-            | "symfony"
-            | "wp"
-            | "manage.py"
-            | "django-admin"
-            | "prisma"
-            | "sequelize"
-            | "sequelize-cli"
-            | "knex"
-            | "alembic"
-            | "flyway"
-            | "liquibase"
-            | "dbmate"
-            | "migrate"
-            | "diesel"
-            | "sqlx"
-            | "typeorm"
-            | "drizzle-kit"
-            | "atlas"
-            | "goose-migrate"
-            | "drush"
-            | "mikro-orm"
-            | "flask"
-            | "rake"
-    ) {
+    if !words::FRAMEWORKS.matches(base) {
         return false;
     }
     let all: Vec<String> = look.rest().iter().map(Word::shown).collect();
@@ -142,84 +83,12 @@ pub(super) fn verbs(look: &mut Look<'_>, base: &str, arguments: &Arguments) -> b
 /// The verbs of a framework, wherever it is started from (`php artisan`, `python manage.py`, `npx prisma`).
 pub(super) fn framework(look: &mut Look<'_>, all: &[String], first: &str) {
     let text = all.join(" ");
-    let loses = [
-        "flush",
-        "db:drop",
-        "db:reset",
-        "db:wipe",
-        "db:purge",
-        "db:schema:load",
-        "db:rollback",
-        "db:migrate:undo:all",
-        "migrate:fresh",
-        "migrate:reset",
-        "migrate:refresh",
-        "--force-reset",
-        "--accept-data-loss",
-        "migrate reset",
-        "database reset",
-        "database drop",
-        "db push --force",
-        "schema:drop",
-        "drop-all",
-        "db reset",
-        "db clean",
-        "downgrade base",
-        "push --force",
-        "sqlflush",
-        "reset_db",
-        "down --all",
-        "drop -f",
-        "sql:drop",
-        "site delete",
-        "sql-drop",
-    ]
-    .iter()
-    .any(|word| text.contains(word))
+    let loses = words::DATA_LOSSES.matches(&text)
         || matches!(first, "clean" | "drop" | "dropAll" | "drop-all" | "reset");
     if loses {
         look.deny("database", "it deletes data");
-    } else if !matches!(
-        first,
-        "test"
-            | "routes"
-            | "about"
-            | "version"
-            | "status"
-            | "current"
-            | "history"
-            | "heads"
-            | "check"
-            | "validate"
-            | "format"
-            | "list"
-            | "info"
-            | "generate"
-            | "lint"
-            | "showmigrations"
-            | "diffsettings"
-            | "-T"
-            | "spec"
-            | "route:list"
-            | "cache:clear"
-            | "config:clear"
-            | "make:model"
-            | "make:controller"
-            | "debug:router"
-            | "debug:container"
-            | "lint:yaml"
-            | "stats"
-            | "notes"
-            | "help"
-            | "server"
-            | "runserver"
-            | "makemigrations"
-            | "build"
-            | "lint:all"
-            | "rubocop"
-            | "default"
-            | ""
-    ) && !first.starts_with("test")
+    } else if !words::FRAMEWORK_LOOKS.matches(first)
+        && !first.starts_with("test")
         && !first.starts_with("lint")
         && !first.starts_with("spec")
         && !first.starts_with("make:")

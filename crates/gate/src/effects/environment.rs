@@ -1,9 +1,13 @@
 //! Variables that change what programs do, and where the output of programs comes from.
 
-use super::argument_scan::candidates;
+use super::argument_scan::{candidates, is_text};
 use super::facts::{self, Class};
+use super::look::Look;
+use super::place::{Grounds, Place};
+use super::severity::Act;
 use super::variables::{self, Variable};
-use super::{Act, Grounds, Look, Place, network, options};
+use super::words::{self, WordList};
+use super::{network, options};
 use crate::shell::{self, Taint, Word};
 
 /// Judges the variables that are set for a command, or for all that follow.
@@ -27,10 +31,10 @@ pub(super) fn judge(look: &mut Look<'_>) {
 }
 
 /// A variable whose value is a list of options of which only some are harmless.
-fn only(look: &mut Look<'_>, name: &str, value: &Word, patterns: &[&str]) {
+fn only(look: &mut Look<'_>, name: &str, value: &Word, patterns: WordList) {
     let known = value.text().is_some_and(|text| {
         let mut words = text.split_ascii_whitespace();
-        words.all(|word| patterns.iter().any(|own| shell::pattern::matches(own, word)))
+        words.all(|word| patterns.matches(word))
     });
     if !known {
         look.ask(
@@ -41,7 +45,7 @@ fn only(look: &mut Look<'_>, name: &str, value: &Word, patterns: &[&str]) {
     }
 }
 
-/// A variable of which nothing is known: the project's own code may be told anything, other programs may not.
+/// A variable of which nothing is known: the project's own code may be given any, other programs may not.
 fn unknown(look: &mut Look<'_>, variable: &str) {
     let Some(first) = look.segment.words.first() else { return };
     let Some(program) = first.text() else { return };
@@ -50,12 +54,7 @@ fn unknown(look: &mut Look<'_>, variable: &str) {
     let own = program.contains('/') && matches!(place, Place::Inside | Place::Regenerable);
     let class = facts::find(base).map(|facts| facts.class);
     let inert = matches!(class, Some(Class::Ask | Class::Deny) | None);
-    if own
-        || inert
-        || runs_project(base)
-        || super::argument_scan::is_text(base)
-        || class == Some(Class::Build)
-    {
+    if own || inert || runs_project(base) || is_text(base) || class == Some(Class::Build) {
         return;
     }
     if shell::is_shell(base) || shell::is_launcher(base) {
@@ -67,48 +66,7 @@ fn unknown(look: &mut Look<'_>, variable: &str) {
 /// Programs that run the project's own code, beside those of the class `build`.
 fn runs_project(base: &str) -> bool {
     let plain = base.trim_end_matches(|char: char| char.is_ascii_digit() || char == '.');
-    matches!(
-        plain,
-        "npm"
-            | "npx"
-            | "pnpm"
-            | "pnpx"
-            | "yarn"
-            | "bun"
-            | "bunx"
-            | "deno"
-            | "node"
-            | "tsx"
-            | "ts-node"
-            | "cargo"
-            | "go"
-            | "python"
-            | "pypy"
-            | "uv"
-            | "uvx"
-            | "poetry"
-            | "pdm"
-            | "pipenv"
-            | "hatch"
-            | "rye"
-            | "ruby"
-            | "bundle"
-            | "rails"
-            | "php"
-            | "artisan"
-            | "composer"
-            | "java"
-            | "dotnet"
-            | "swift"
-            | "mix"
-            | "manage.py"
-            | "flask"
-            | "django-admin"
-            | "alembic"
-            | "prisma"
-            | "lein"
-            | "perl"
-    )
+    words::PROJECT_RUNNERS.matches(plain)
 }
 
 /// A variable that holds a command or flags.
@@ -154,15 +112,8 @@ fn notable(look: &mut Look<'_>, name: &str, value: &Word) {
                 look.ask(rule, reason);
             }
         }
-        "EDITOR"
-        | "VISUAL"
-        | "PAGER"
-        | "GIT_PAGER"
-        | "GIT_EDITOR"
-        | "MANPAGER"
-        | "BROWSER"
-        | "GIT_SEQUENCE_EDITOR"
-            if matches!(
+        name if words::EDITOR_VARIABLES.matches(name)
+            && matches!(
                 text.as_str(),
                 "cat" | "" | "true" | ":" | "less" | "more" | "vim" | "vi" | "nano" | "code --wait"
             ) => {}
@@ -223,24 +174,7 @@ pub(super) fn taint(name: &str, words: &[Word], directories: &[Word], grounds: G
     if matches!(name, "env" | "printenv" | "set" | "export" | "declare") && words.len() <= 2 {
         taint = taint.and(Taint::SECRET);
     }
-    if matches!(
-        name,
-        "ls" | "find"
-            | "stat"
-            | "echo"
-            | "printf"
-            | "du"
-            | "test"
-            | "["
-            | "file"
-            | "basename"
-            | "dirname"
-            | "cd"
-            | "realpath"
-            | "readlink"
-            | "mkdir"
-            | "wc"
-    ) {
+    if words::NAME_PRINTERS.matches(name) {
         return taint;
     }
     for word in words.iter().skip(1) {

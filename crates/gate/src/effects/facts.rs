@@ -1,8 +1,9 @@
-//! What programs do, as data: which of their words they read, write, delete or run.
+//! Facts about programs: which of their words they read, write, delete or run.
 //!
-//! The table of `facts.toml` becomes constants when this crate is built. A project may add programs in the same format
+//! The table of `data/facts.toml` becomes constants when this crate is built. A project may add programs in the same format
 //! ([`MoreFacts`]); what the table knows already stays as it is.
 
+use super::arguments::FlagNames;
 use super::facts_row::Row;
 use serde::Deserialize;
 use std::borrow::Cow;
@@ -44,20 +45,17 @@ pub(crate) enum Words {
 }
 
 impl Words {
-    /// The words.
-    pub(crate) fn list(&self) -> Cow<'_, [&str]> {
+    fn get(&self, at: usize) -> Option<&str> {
         match self {
-            Words::Fixed(words) => Cow::Borrowed(words),
-            Words::Own(words) => Cow::Owned(words.iter().map(String::as_str).collect()),
+            Words::Fixed(words) => words.get(at).copied(),
+            Words::Own(words) => words.get(at).map(String::as_str),
         }
     }
+}
 
-    /// Is this one of them?
-    pub(crate) fn contains(&self, word: &str) -> bool {
-        match self {
-            Words::Fixed(words) => words.contains(&word),
-            Words::Own(words) => words.iter().any(|own| own == word),
-        }
+impl FlagNames for Words {
+    fn names(&self) -> impl Iterator<Item = &str> {
+        (0..).map_while(|at| self.get(at))
     }
 }
 
@@ -74,6 +72,8 @@ pub(crate) struct Facts {
     pub(crate) asks: Words,
     pub(crate) denies: Words,
     pub(crate) skip: usize,
+    /// Whether it destroys what is on a device, which is a catastrophe.
+    pub(crate) device: bool,
     pub(crate) allow: Words,
     pub(crate) ask: Words,
     pub(crate) deny: Words,
@@ -151,6 +151,7 @@ impl MoreFacts {
                 asks: words(&row.asks),
                 denies: words(&row.denies),
                 skip: row.skip,
+                device: row.device,
                 allow: phrases(&row.allow),
                 ask: phrases(&row.ask),
                 deny: phrases(&row.deny),
@@ -222,7 +223,7 @@ mod tests {
         assert_eq!(find("cat").map(|facts| facts.class), Some(Class::Read));
         assert_eq!(find("python3.12").is_some(), find("python3").is_some());
         assert!(find("mkfs.minix").is_some_and(|facts| facts.class == Class::Deny));
-        assert!(find("a-program-that-nobody-knows").is_none());
+        assert!(find("an-unknown-program").is_none());
     }
 
     #[test]

@@ -1,7 +1,12 @@
 //! Programs that delete, copy, move, search and change files and their rights.
 
-use super::arguments::Arguments;
-use super::{Act, Look, Place};
+use super::argument_scan::generic;
+use super::arguments::{Arguments, tail};
+use super::arrivals;
+use super::look::Look;
+use super::place::Place;
+use super::severity::Act;
+use super::words;
 use crate::shell::{Taint, Word};
 
 /// Judges the program if it is one of these.
@@ -36,7 +41,7 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
             }
         }
         "tee" => {
-            for word in Arguments::new(look.rest(), &[]).operands {
+            for word in Arguments::new(look.rest(), &[""; 0]).operands {
                 look.act(Act::Write, &word);
             }
         }
@@ -46,7 +51,7 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
 }
 
 fn delete(look: &mut Look<'_>, base: &str) {
-    let arguments = Arguments::new(look.rest(), &[]);
+    let arguments = Arguments::new(look.rest(), &[""; 0]);
     let tree = base != "rmdir" && base != "unlink" && arguments.has(&["-r", "-R", "--recursive"]);
     if arguments.has(&["--no-preserve-root"]) {
         look.deny("delete.root", "it switches off the guard of the root directory");
@@ -91,21 +96,7 @@ fn destroy(look: &mut Look<'_>) {
 }
 
 fn copy(look: &mut Look<'_>, base: &str) {
-    const VALUES: [&str; 12] = [
-        "-t",
-        "--target-directory",
-        "-S",
-        "--suffix",
-        "-m",
-        "--mode",
-        "-o",
-        "--owner",
-        "-g",
-        "--group",
-        "--backup",
-        "-Z",
-    ];
-    let arguments = Arguments::new(look.rest(), &VALUES);
+    let arguments = Arguments::new(look.rest(), &words::COPY_VALUES);
     let mut targets: Vec<Word> = arguments.values(&["-t", "--target-directory"]).cloned().collect();
     let mut sources = arguments.operands.clone();
     if targets.is_empty() && sources.len() > 1 {
@@ -145,9 +136,9 @@ fn copy(look: &mut Look<'_>, base: &str) {
     for target in &targets {
         look.act(Act::Write, target);
         if whole {
-            super::disk::brings(look, &sources, target);
+            arrivals::brings(look, &sources, target);
         } else {
-            into(look, &sources.iter().collect::<Vec<_>>(), target);
+            arrivals::into(look, &sources.iter().collect::<Vec<_>>(), target);
         }
         if emptied && look.place(target) == Place::Inside {
             look.act(Act::Delete, target);
@@ -158,40 +149,6 @@ fn copy(look: &mut Look<'_>, base: &str) {
     }
     if base == "install" && arguments.values(&["-m", "--mode"]).any(|mode| is_set_id(&mode.shown())) {
         look.deny("set-id", "it makes a program that runs with its owner's rights");
-    }
-}
-
-/// What is put into a directory gets a name there, and the name may be one that steers agents: `cp -r x/.claude .`.
-pub(super) fn into(look: &mut Look<'_>, sources: &[&Word], target: &Word) {
-    let directory = target
-        .text()
-        .is_some_and(|text| text.ends_with('/') || matches!(text.rsplit('/').next(), Some("." | "..")))
-        || look.place(target) == Place::Workspace
-        || super::disk::is_directory(look, target);
-    if !directory {
-        return;
-    }
-    let (whole, named): (Vec<&Word>, Vec<&Word>) = sources.iter().partition(|word| {
-        word.globs() || word.text().is_some_and(|text| matches!(text.rsplit('/').next(), Some("." | "..")))
-    });
-    let whole: Vec<Word> = whole.into_iter().cloned().collect();
-    super::disk::brings(look, &whole, target);
-    for source in named {
-        let end = source.end();
-        let name = end.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-        lands(look, target, name);
-    }
-}
-
-/// Notes a write where something of this name would steer agents, once it lies in a directory.
-pub(super) fn lands(look: &mut Look<'_>, directory: &Word, name: &str) {
-    let mut path = directory.clone();
-    if !path.end().ends_with('/') {
-        path.push("/", true);
-    }
-    path.push(name, true);
-    if !name.is_empty() && look.place(&path).steers() && !look.place(directory).steers() {
-        look.act(Act::Write, &path);
     }
 }
 
@@ -237,11 +194,7 @@ fn chmod(look: &mut Look<'_>) {
     if is_set_id(&mode) {
         return look.deny("set-id", "it makes a program that runs with its owner's rights");
     }
-    let executable = !tree
-        && matches!(
-            mode.as_str(),
-            "+x" | "u+x" | "a+x" | "ug+x" | "ugo+x" | "755" | "0755" | "700" | "0700" | "744" | "u=rwx,go=rx"
-        );
+    let executable = !tree && words::EXECUTABLE_MODES.matches(&mode);
     for target in targets {
         let act = if executable {
             Act::MakeExecutable
@@ -301,20 +254,7 @@ fn find(look: &mut Look<'_>) {
             matches!(flag.text().as_deref(), Some("-name" | "-iname" | "-path" | "-ipath" | "-wholename"))
                 && name.text().is_some_and(|name| {
                     let bare = name.trim_matches('*').trim_start_matches('/');
-                    crate::secrets::is_project_secret(bare)
-                        || [
-                            "id_rsa",
-                            "id_ed25519",
-                            ".ssh",
-                            ".aws",
-                            "credentials",
-                            ".kdbx",
-                            ".pem",
-                            "password",
-                            ".netrc",
-                        ]
-                        .iter()
-                        .any(|key| bare.contains(key))
+                    crate::secrets::is_project_secret(bare) || words::CREDENTIAL_NAME_PARTS.matches(bare)
                 })
         }
         _ => false,
@@ -336,12 +276,8 @@ fn find(look: &mut Look<'_>) {
         }
     }
     if has("-delete") {
-        let narrowed = words.iter().any(|word| {
-            matches!(
-                word.text().as_deref(),
-                Some("-name" | "-iname" | "-path" | "-regex" | "-empty" | "-wholename" | "-inum" | "-newer")
-            )
-        });
+        let narrowed =
+            words.iter().any(|word| word.text().is_some_and(|text| words::NARROWING_TESTS.matches(&text)));
         for start in &starts {
             match look.place(start) {
                 Place::Workspace | Place::Inside if narrowed => {
@@ -382,9 +318,9 @@ fn dd(look: &mut Look<'_>) {
     for word in &words {
         let text = word.beginning();
         if text.starts_with("of=") {
-            look.act(Act::Write, &super::arguments::tail(word, 3));
+            look.act(Act::Write, &tail(word, 3));
         } else if text.starts_with("if=") {
-            look.act(Act::Read, &super::arguments::tail(word, 3));
+            look.act(Act::Read, &tail(word, 3));
         }
     }
 }
@@ -477,25 +413,7 @@ fn flags_of_substitutions(script: &str) -> String {
 
 /// `split` writes beside its input; a filter is a command.
 fn split(look: &mut Look<'_>) {
-    let arguments = Arguments::new(
-        look.rest(),
-        &[
-            "-b",
-            "-l",
-            "-n",
-            "-a",
-            "-C",
-            "-t",
-            "-f",
-            "--filter",
-            "--bytes",
-            "--lines",
-            "--number",
-            "--suffix-length",
-            "--additional-suffix",
-            "-k",
-        ],
-    );
+    let arguments = Arguments::new(look.rest(), &words::SPLIT_VALUES);
     for value in arguments.values(&["--filter"]) {
         look.ask("run.flag", "it runs a command on each part");
         look.nested(&value.shown());
@@ -507,7 +425,7 @@ fn split(look: &mut Look<'_>) {
     if look.place(&target) != Place::Unknown {
         look.act(Act::Write, &target);
     }
-    super::argument_scan::generic(look, false);
+    generic(look, false);
 }
 
 /// Renames inside the workspace can be taken back; the program that makes the new names is perl.

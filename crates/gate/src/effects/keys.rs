@@ -1,8 +1,11 @@
-//! Keys: what shows them, what locks files with them.
+//! Keys: programs that show them, or lock files with them.
 
 use super::argument_scan::generic;
 use super::arguments::Arguments;
-use super::{Act, Look, Place};
+use super::look::Look;
+use super::place::Place;
+use super::severity::Act;
+use super::words;
 
 /// Judges programs that make and use keys.
 pub(super) fn keys(look: &mut Look<'_>, base: &str, words: &[String]) {
@@ -17,26 +20,7 @@ pub(super) fn keys(look: &mut Look<'_>, base: &str, words: &[String]) {
     if starts("--delete") {
         return look.deny("secret", "it deletes keys");
     }
-    let shows = words.iter().any(|word| {
-        matches!(
-            word.as_str(),
-            "--list-keys"
-                | "-k"
-                | "-K"
-                | "--list-secret-keys"
-                | "--verify"
-                | "--version"
-                | "--fingerprint"
-                | "--list-packets"
-                | "--list-sigs"
-                | "--check-sigs"
-                | "-list"
-                | "-printcert"
-                | "--print-md"
-                | "--with-fingerprint"
-                | "--show-keys"
-        )
-    });
+    let shows = words.iter().any(|word| words::KEY_LISTINGS.matches(word));
     generic(look, true);
     // Files that are locked with a key, and whose originals go: how data is held to ransom.
     let whole = look.rest().iter().any(|word| matches!(look.place(word), Place::Home | Place::InHome if word.globs() || word.text().is_none()));
@@ -50,25 +34,7 @@ pub(super) fn keys(look: &mut Look<'_>, base: &str, words: &[String]) {
 
 /// Judges `openssl`, which also opens connections.
 pub(super) fn openssl(look: &mut Look<'_>, words: &[String]) {
-    let arguments = Arguments::new(
-        look.rest(),
-        &[
-            "-in",
-            "-out",
-            "-k",
-            "-pass",
-            "-inkey",
-            "-key",
-            "-CAfile",
-            "-cert",
-            "-engine",
-            "-provider",
-            "-connect",
-            "-kfile",
-            "-accept",
-            "-port",
-        ],
-    );
+    let arguments = Arguments::new(look.rest(), &words::OPENSSL_VALUES);
     for value in arguments.values(&["-in", "-inkey", "-key", "-cert"]) {
         look.act(Act::Read, value);
         if words.iter().any(|word| word == "enc")

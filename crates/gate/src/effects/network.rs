@@ -1,43 +1,16 @@
-//! Programs that talk to other machines: to whom, with what, and what becomes of the answer.
+//! Programs that talk to other machines: addresses, data and answers.
 
-use super::arguments::Arguments;
-use super::{Act, Look, Place};
+use super::argument_scan::{candidates, generic};
+use super::arguments::{Arguments, tail};
+use super::look::Look;
+use super::place::Place;
+use super::severity::Act;
+use super::words;
 use crate::shell::{Taint, Word};
 
 /// Programs whose output comes from another machine.
 pub(super) fn fetches(name: &str) -> bool {
-    matches!(
-        name,
-        "curl"
-            | "wget"
-            | "wget2"
-            | "aria2c"
-            | "axel"
-            | "fetch"
-            | "http"
-            | "https"
-            | "xh"
-            | "httpie"
-            | "curlie"
-            | "lwp-request"
-            | "GET"
-            | "nc"
-            | "ncat"
-            | "netcat"
-            | "socat"
-            | "telnet"
-            | "ftp"
-            | "tftp"
-            | "lynx"
-            | "w3m"
-            | "links"
-            | "elinks"
-            | "ssh"
-            | "dig"
-            | "host"
-            | "nslookup"
-            | "websocat"
-    )
+    words::FETCHERS.matches(name)
 }
 
 /// Judges the program if it is one of these.
@@ -45,9 +18,8 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
     match base {
         "curl" | "curlie" => curl(look),
         "wget" | "wget2" => wget(look),
-        "http" | "https" | "xh" | "httpie" => plain(look, base),
-        "nc" | "ncat" | "netcat" | "socat" | "telnet" | "socket" | "pwncat" | "cryptcat" | "rustcat"
-        | "nc.traditional" | "nc.openbsd" | "websocat" | "wscat" | "tcpserver" | "udptunnel" => {
+        "http" | "https" | "xh" | "httpie" => plain(look),
+        name if words::RAW_CONNECTORS.matches(name) => {
             raw(look, base);
         }
         "cancel" | "finger" | "whois"
@@ -79,20 +51,6 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
             }
             return false;
         }
-        "ngrok" | "cloudflared" | "chisel" | "frpc" | "frps" | "bore" | "localtunnel" | "lt"
-        | "devtunnel" | "tmate" | "teleconsole" | "localxpose" | "loclx" | "pagekite" | "playit" | "zrok"
-        | "tunnelmole" | "tmole" | "inlets" | "rathole" | "ligolo" | "ligolo-ng" | "revsocks" | "iodine"
-        | "dnscat" | "dnscat2" | "ptunnel" | "sshuttle" | "tailscale"
-            if !(base == "tailscale"
-                && look
-                    .rest()
-                    .first()
-                    .is_some_and(|word| word.is("status") || word.is("ip") || word.is("version"))) =>
-        {
-            super::argument_scan::generic(look, true);
-            look.deny("tunnel", "it opens a way in from other machines");
-        }
-        "tailscale" => {}
         _ => return false,
     }
     true
@@ -147,7 +105,7 @@ fn addressed(look: &mut Look<'_>, addresses: &[Word], sends: bool, sends_file: b
         })
     };
     if sends && addresses.iter().any(bare) {
-        return look.deny("send.address", "it sends something to a bare address that nobody knows by name");
+        return look.deny("send.address", "it sends something to a bare address without a name");
     }
     if addresses
         .iter()
@@ -159,101 +117,10 @@ fn addressed(look: &mut Look<'_>, addresses: &[Word], sends: bool, sends_file: b
 }
 
 fn curl(look: &mut Look<'_>) {
-    const VALUES: [&str; 66] = [
-        "-A",
-        "-b",
-        "-c",
-        "-C",
-        "-d",
-        "-D",
-        "-e",
-        "-E",
-        "-F",
-        "-h",
-        "-H",
-        "-K",
-        "-m",
-        "-o",
-        "-P",
-        "-Q",
-        "-r",
-        "-t",
-        "-T",
-        "-u",
-        "-U",
-        "-w",
-        "-x",
-        "-X",
-        "-y",
-        "-Y",
-        "-z",
-        "--data",
-        "--data-raw",
-        "--data-binary",
-        "--data-urlencode",
-        "--data-ascii",
-        "--json",
-        "--form",
-        "--form-string",
-        "--upload-file",
-        "--output",
-        "--url",
-        "--user",
-        "--header",
-        "--request",
-        "--max-time",
-        "--connect-timeout",
-        "--retry",
-        "--retry-delay",
-        "--cookie",
-        "--cookie-jar",
-        "--config",
-        "--proxy",
-        "--resolve",
-        "--cacert",
-        "--cert",
-        "--key",
-        "--user-agent",
-        "--referer",
-        "--output-dir",
-        "--write-out",
-        "--dump-header",
-        "--trace",
-        "--trace-ascii",
-        "--netrc-file",
-        "--unix-socket",
-        "--interface",
-        "--proxy-header",
-        "--range",
-        "--limit-rate",
-    ];
-    let arguments = Arguments::new(look.rest(), &VALUES);
+    let arguments = Arguments::new(look.rest(), &words::CURL_VALUES);
     let mut addresses = arguments.operands.clone();
     addresses.extend(arguments.values(&["--url"]).cloned());
-    let data: Vec<Word> = arguments
-        .values(&[
-            "-d",
-            "--data",
-            "--data-raw",
-            "--data-binary",
-            "--data-urlencode",
-            "--data-ascii",
-            "--json",
-            "-F",
-            "--form",
-            "-T",
-            "--upload-file",
-            "-H",
-            "--header",
-            "-b",
-            "--cookie",
-            "-u",
-            "--user",
-            "-A",
-            "-e",
-        ])
-        .cloned()
-        .collect();
+    let data: Vec<Word> = arguments.values(&words::CURL_DATA).cloned().collect();
     let uploads: Vec<Word> = arguments
         .values(&["-T", "--upload-file", "-K", "--config", "--netrc-file", "--cert", "--key"])
         .cloned()
@@ -263,7 +130,7 @@ fn curl(look: &mut Look<'_>) {
     for word in data.iter().chain(&uploads) {
         let text = word.beginning();
         if let Some(at) = text.find('@').filter(|_| !text.contains("://")) {
-            let path = super::arguments::tail(word, at + 1);
+            let path = tail(word, at + 1);
             if path.is("-") {
                 file |= look.segment.input.is_some();
             } else if !path.shown().contains([' ', '.']) || text.starts_with('@') || text.contains("=@") {
@@ -310,51 +177,13 @@ fn curl(look: &mut Look<'_>) {
     if !only_files {
         addressed(look, &addresses, sends, file);
     }
-    for target in arguments.values(&[
-        "-o",
-        "--output",
-        "-D",
-        "--dump-header",
-        "-c",
-        "--cookie-jar",
-        "--trace",
-        "--trace-ascii",
-        "--output-dir",
-    ]) {
+    for target in arguments.values(&words::CURL_OUTPUTS) {
         look.act(Act::Write, target);
     }
 }
 
 fn wget(look: &mut Look<'_>) {
-    const VALUES: [&str; 26] = [
-        "-O",
-        "-o",
-        "-a",
-        "-P",
-        "-U",
-        "-T",
-        "-t",
-        "-w",
-        "-i",
-        "-l",
-        "-A",
-        "-R",
-        "-D",
-        "-e",
-        "-Q",
-        "--header",
-        "--post-data",
-        "--post-file",
-        "--body-data",
-        "--body-file",
-        "--method",
-        "--user",
-        "--password",
-        "--output-document",
-        "--directory-prefix",
-        "--user-agent",
-    ];
-    let arguments = Arguments::new(look.rest(), &VALUES);
+    let arguments = Arguments::new(look.rest(), &words::WGET_VALUES);
     for path in arguments.values(&["--post-file", "--body-file", "-i", "--input-file"]) {
         look.act(Act::Read, path);
     }
@@ -377,7 +206,7 @@ fn wget(look: &mut Look<'_>) {
     }
 }
 
-fn plain(look: &mut Look<'_>, base: &str) {
+fn plain(look: &mut Look<'_>) {
     let addresses: Vec<Word> = look
         .rest()
         .iter()
@@ -392,7 +221,6 @@ fn plain(look: &mut Look<'_>, base: &str) {
     if !local {
         addressed(look, &addresses, true, look.rest().iter().any(|word| word.shown().contains('@')));
     }
-    let _ = base;
 }
 
 fn raw(look: &mut Look<'_>, base: &str) {
@@ -412,14 +240,14 @@ fn raw(look: &mut Look<'_>, base: &str) {
     if runs {
         return look.deny("reverse-shell", "it hands a program to another machine");
     }
-    let named = words.iter().flat_map(super::argument_scan::candidates).any(|word| {
+    let named = words.iter().flat_map(candidates).any(|word| {
         let plain = Word::known(word.shown().trim_matches(['"', '\'']));
         matches!(look.place(&plain), Place::Secret | Place::ProjectSecret)
     });
     if look.carries(Taint::SECRET) || named && text.contains(':') {
         return look.catastrophe("send.secret", "it sends secrets to another machine");
     }
-    super::argument_scan::generic(look, true);
+    generic(look, true);
     let scans = words.iter().any(|word| word.beginning().starts_with('-') && word.beginning().contains('z'));
     if words.iter().any(|word| is_local(&word.beginning())) && base != "socat" {
         return;

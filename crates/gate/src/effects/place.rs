@@ -1,6 +1,6 @@
-//! Where a path leads: the same verb is harmless here and a catastrophe there.
+//! Places: the same verb is harmless at one and a catastrophe at another.
 
-use super::places::{HISTORIES, HOME_STARTUP, MADE, NO_SECRETS, REGENERABLE, STARTUP, SYSTEM, VITAL};
+use super::words;
 use crate::secrets;
 use crate::shell::{Word, normal};
 use std::path::Path;
@@ -40,7 +40,7 @@ pub enum Place {
     State,
     /// Logs of the system.
     Log,
-    /// What is run or trusted when somebody logs in, or by the system on its own.
+    /// What is run or trusted when a user logs in, or by the system on its own.
     StartUp,
     /// Credentials.
     Secret,
@@ -208,7 +208,7 @@ impl Place {
             let name = path.rsplit('/').next().unwrap_or_default();
             return if secrets::is_key_name(name) { Place::Secret } else { Place::Temporary };
         }
-        // How a login is checked is no secret, but nobody changes it in passing.
+        // How a login is checked is not a secret, but it is not changed in passing either.
         if path.starts_with("/etc/ssh/")
             && (path.contains("_config") || path.ends_with(".pub") || path.ends_with("/moduli"))
         {
@@ -220,13 +220,13 @@ impl Place {
         if is_process_secret(path) {
             return Place::Secret;
         }
-        if STARTUP.iter().any(|start| path == *start || below(start)) {
+        if words::STARTUP_PATHS.has_path(path) {
             return Place::StartUp;
         }
         if path == "/var/log" || below("/var/log") || below("/var/audit") {
             return Place::Log;
         }
-        if VITAL.iter().any(|vital| path == *vital || below(vital)) {
+        if words::VITAL_PATHS.has_path(path) {
             return Place::Vital;
         }
         if is_system_root(path) {
@@ -242,7 +242,7 @@ impl Place {
         let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
         match first {
             "opt" | "srv" | "mnt" | "media" | "data" | "var" | "run" | "home" | "Volumes" => Place::Outside,
-            first if SYSTEM.contains(&first) => Place::System,
+            first if words::SYSTEM_DIRECTORIES.matches(first) => Place::System,
             _ => Place::Outside,
         }
     }
@@ -279,8 +279,8 @@ impl Place {
         if secrets::is_project_secret(name) || is_secret_name(inner) {
             return Place::ProjectSecret;
         }
-        let made =
-            parts.iter().any(|part| REGENERABLE.contains(part)) || MADE.iter().any(|end| name.ends_with(end));
+        let made = parts.iter().any(|part| words::BUILD_DIRECTORIES.matches(part))
+            || words::BUILD_FILE_ENDINGS.matches(name);
         if made { Place::Regenerable } else { Place::Inside }
     }
 
@@ -294,16 +294,16 @@ impl Place {
         if is(&[".local/state/marvin"]) {
             return Place::State;
         }
-        if is(&HISTORIES) {
+        if words::HISTORY_FILES.has_path(inner) {
             return Place::History;
         }
-        if is(&HOME_STARTUP)
+        if words::HOME_STARTUP_PATHS.has_path(inner)
             || inner.contains("site-packages/") && is_customised(name)
             || matches!(name, "usercustomize.py" | "sitecustomize.py")
         {
             return Place::StartUp;
         }
-        if is(&NO_SECRETS) || name.ends_with(".pub") {
+        if words::PUBLIC_FILES.has_path(inner) || name.ends_with(".pub") {
             return Place::InHome;
         }
         if is(secrets::HOME) || secrets::is_key_name(name) || is_secret_name(inner) {
@@ -372,16 +372,7 @@ fn worse_root(path: &str, grounds: Grounds<'_>) -> Place {
 
 /// Files that a language runs by itself, wherever they lie.
 fn is_customised(name: &str) -> bool {
-    matches!(
-        name,
-        "usercustomize.py"
-            | "sitecustomize.py"
-            | "authorized_keys"
-            | ".bashrc"
-            | ".zshrc"
-            | ".profile"
-            | "crontab"
-    ) || name.ends_with(".pth") && name.len() > 4
+    words::CUSTOMISATION_FILES.matches(name) || name.ends_with(".pth") && name.len() > 4
 }
 
 /// Does the path lie strictly below the directory?
@@ -393,7 +384,7 @@ pub(crate) fn is_below(path: &str, directory: &str) -> bool {
 fn is_system_root(path: &str) -> bool {
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
     match parts.as_slice() {
-        [first] => SYSTEM.contains(first),
+        [first] => words::SYSTEM_DIRECTORIES.matches(first),
         ["usr", "bin" | "sbin" | "lib" | "lib64" | "share" | "local" | "include" | "libexec"]
         | ["var", "lib" | "spool" | "cache" | "backups" | "mail"]
         | ["usr", "local", "bin" | "sbin" | "lib"] => true,
@@ -404,8 +395,7 @@ fn is_system_root(path: &str) -> bool {
 fn device_place(device: &str) -> Place {
     let name = device.split('/').next().unwrap_or_default();
     match name {
-        "null" | "zero" | "full" | "random" | "urandom" | "stdin" | "stdout" | "stderr" | "fd" | "tty"
-        | "ptmx" | "pts" => Place::Sink,
+        name if words::SINK_DEVICES.matches(name) => Place::Sink,
         "tcp" | "udp" => Place::Network,
         "shm" => Place::Temporary,
         _ => Place::Device,
@@ -437,50 +427,17 @@ fn begins_name(path: &str, at: usize) -> bool {
 fn is_secret_name(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let name = lower.rsplit('/').next().unwrap_or_default();
-    let directories =
-        [".ssh/", ".aws/", ".gnupg/", ".kube/", ".docker/", ".azure/", ".config/gcloud", ".password-store"];
+
     let sample = name.ends_with(".pub")
         || name.ends_with(".example")
         || name.ends_with(".md")
-        || NO_SECRETS.iter().any(|known| lower.ends_with(known));
+        || words::PUBLIC_FILES.words().any(|known| lower.ends_with(known));
     !sample
-        && (directories
-            .iter()
+        && (words::CREDENTIAL_DIRECTORIES
+            .words()
             .any(|directory| lower.match_indices(directory).any(|(at, _)| begins_name(&lower, at)))
             || secrets::is_key_name(name)
-            || matches!(
-                name,
-                ".netrc"
-                    | ".git-credentials"
-                    | ".pgpass"
-                    | ".vault-token"
-                    | "shadow"
-                    | "shadow-"
-                    | "gshadow"
-                    | "shadow.bak"
-                    | "master.passwd"
-                    | "ntds.dit"
-                    | "krb5.keytab"
-                    | "secring.gpg"
-                    | "wallet.dat"
-                    | "login.keychain"
-                    | "login data"
-                    | "logins.json"
-                    | "key4.db"
-                    | "key3.db"
-                    | "cookies.sqlite"
-                    | "local state"
-                    | ".dockercfg"
-                    | "passwords.txt"
-                    | "service-account.json"
-                    | ".htpasswd"
-                    | "kubeconfig"
-                    | "master.key"
-                    | ".aws"
-                    | ".ssh"
-                    | ".gnupg"
-                    | "credentials"
-            ))
+            || words::CREDENTIAL_NAMES.matches(name))
 }
 
 /// What processes know: their environment and memory.

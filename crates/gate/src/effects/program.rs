@@ -1,80 +1,21 @@
 //! One command: the programs with rules of their own, then the table, then what is not known.
 
-use super::argument_scan::{generic, hidden_shell, is_interactive, is_text};
-use super::arguments::Arguments;
+use super::argument_scan::{candidates_of_name, generic, hidden_shell, is_interactive, is_reaching, is_text};
+use super::arguments::{Arguments, FlagNames as _};
 use super::common_flags::{built, hunts, rewritten, secrets_by_name, written};
 use super::facts::{self, Class, Facts};
+use super::look::Look;
+use super::place::Place;
+use super::security_tools::is_attack;
+use super::severity::Act;
+use super::verbs::{self, Stage};
 use super::{
-    Act, Look, Place, archive, cloud, code, container, database, disk, files, forge, git, machine, network,
-    options, package, storage, transfer, trees,
+    archive, cloud, code, container, database, disk, files, git, machine, network, options, package, service,
+    transfer, trees, words,
 };
 use crate::shell::{self, Taint, Word, base_name};
 use crate::verdict::Verdict;
 use std::borrow::Cow;
-
-/// Verbs that only look, for every program that has verbs.
-const LOOKS: [&str; 60] = [
-    "list",
-    "ls",
-    "show",
-    "status",
-    "info",
-    "get",
-    "describe",
-    "view",
-    "inspect",
-    "search",
-    "find",
-    "log",
-    "logs",
-    "diff",
-    "check",
-    "validate",
-    "lint",
-    "test",
-    "help",
-    "version",
-    "tree",
-    "outdated",
-    "why",
-    "explain",
-    "explore",
-    "doctor",
-    "stats",
-    "top",
-    "ps",
-    "history",
-    "events",
-    "plan",
-    "graph",
-    "output",
-    "providers",
-    "images",
-    "ports",
-    "port",
-    "df",
-    "du",
-    "cat",
-    "which",
-    "where",
-    "env-info",
-    "verify",
-    "config-list",
-    "whoami",
-    "current",
-    "completion",
-    "completions",
-    "root",
-    "prefix",
-    "bin",
-    "fmt",
-    "format",
-    "freeze",
-    "depends",
-    "rdepends",
-    "policy",
-    "madison",
-];
 
 /// Judges the program of a segment.
 pub(super) fn judge(look: &mut Look<'_>) {
@@ -102,12 +43,11 @@ pub(super) fn judge(look: &mut Look<'_>) {
         return;
     }
     tickets(look, &base);
-    let facts = facts::find(&base).or_else(|| look.beside.more.and_then(|more| more.get(&base)));
+    let facts = facts::find(&base).or_else(|| look.context.more.and_then(|more| more.get(&base)));
     privileged(look, &base, facts.map(|facts| facts.class));
     hidden_shell(look, &base, facts.map(|facts| facts.class));
-    if facts.is_some_and(|facts| facts.class == Class::Deny && !is_help(look, &base)) {
-        let why = facts.map_or("", |facts| &*facts.why);
-        return refuse(look, &base, why);
+    if let Some(facts) = facts.filter(|facts| facts.class == Class::Deny) {
+        return refuse(look, &base, facts);
     }
     if !shell::is_shell(&base) && !shell::is_launcher(&base) {
         options::judge(look, &base, facts);
@@ -119,6 +59,7 @@ pub(super) fn judge(look: &mut Look<'_>) {
         || network::judge(look, &base)
         || transfer::judge(look, &base)
         || code::judge(look, &base)
+        || verbs::judge(look, &base, Stage::Program, &plain_words(look))
         || machine::judge(look, &base)
         || database::judge(look, &base)
     {
@@ -139,6 +80,11 @@ pub(super) fn judge(look: &mut Look<'_>) {
     }
 }
 
+/// The words behind the program's name that are not flags.
+fn plain_words(look: &Look<'_>) -> Vec<Word> {
+    look.rest().iter().filter(|word| !word.beginning().starts_with('-')).cloned().collect()
+}
+
 fn first_word<'a>(look: &Look<'a>) -> &'a Word {
     static NONE: Word = Word { pieces: Vec::new() };
     look.segment.words.first().unwrap_or(&NONE)
@@ -155,10 +101,10 @@ fn plain_name(name: &str) -> String {
     }
 }
 
-/// Class `deny`: what it does to a disk is a catastrophe, the rest is a refusal.
-fn refuse(look: &mut Look<'_>, base: &str, why: &str) {
-    let reason = format!("`{base}`: {why}");
-    if why.contains("disk") {
+/// Class `deny`: what destroys a device is a catastrophe, the rest is a refusal.
+fn refuse(look: &mut Look<'_>, base: &str, facts: &Facts) {
+    let reason = format!("`{base}`: {}", facts.why);
+    if facts.device {
         look.catastrophe("device", reason);
     } else {
         look.deny("program", reason);
@@ -202,10 +148,10 @@ fn tickets(look: &mut Look<'_>, base: &str) {
         .words
         .iter()
         .chain(look.segment.redirects.iter().map(|redirect| &redirect.target))
-        .flat_map(|word| super::argument_scan::candidates_of_name(word, look.beside.disk))
+        .flat_map(|word| candidates_of_name(word, look.context.disk))
         .find(|word| {
             Place::is_ticket(word, &look.segment.directories, look.grounds)
-                || look.beside.disk && disk::is_ticket(word, &look.segment.directories, look.grounds)
+                || look.context.disk && disk::is_ticket(word, &look.segment.directories, look.grounds)
         });
     if let Some(word) = named {
         look.findings.push(Verdict::deny(
@@ -220,8 +166,7 @@ fn tickets(look: &mut Look<'_>, base: &str) {
 fn shells(look: &mut Look<'_>, base: &str) {
     if !shell::is_shell(base) {
         // With no command behind it, it opens a shell or prompts for a password.
-        let rights =
-            matches!(base, "sudo" | "doas" | "sudo-rs" | "su" | "runuser" | "pkexec" | "run0" | "dzdo");
+        let rights = words::USER_SWITCHERS.matches(base);
         if rights && !look.starts && !look.rest().iter().all(|word| word.is("-k") || word.is("-K")) {
             look.ask("root", "it takes another user's rights");
         }
@@ -239,10 +184,10 @@ fn shells(look: &mut Look<'_>, base: &str) {
         None if look.segment.input.is_none() => look.ask("shell.open", "it opens a shell"),
         Some(script) => {
             let place = look.place(&script);
-            if reaching(base_name(&script.shown())) {
+            if is_reaching(base_name(&script.shown())) {
                 look.ask("script", format!("by its name, `{}` reaches beyond the project", script.shown()));
             }
-            if super::security_tools::is_attack(base_name(&script.shown())) {
+            if is_attack(base_name(&script.shown())) {
                 look.deny("attack", format!("`{}` is made to attack or to take credentials", script.shown()));
             }
             if !matches!(
@@ -350,14 +295,14 @@ fn privileged(look: &mut Look<'_>, base: &str, class: Option<Class>) {
 }
 
 fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
-    let arguments = Arguments::new(look.rest(), &facts.values.list());
-    for value in arguments.values(&facts.reads.list()) {
+    let arguments = Arguments::new(look.rest(), &facts.values);
+    for value in arguments.values(&facts.reads) {
         look.act(Act::Read, value);
     }
-    for value in arguments.values(&facts.writes.list()) {
+    for value in arguments.values(&facts.writes) {
         look.act(Act::Write, value);
     }
-    for value in arguments.values(&facts.runs.list()) {
+    for value in arguments.values(&facts.runs) {
         let text = value.shown();
         let program = text.split_whitespace().next().unwrap_or_default();
         if shell::is_shell(base_name(program)) {
@@ -367,10 +312,10 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
         }
         look.nested(&text);
     }
-    if arguments.has(&facts.asks.list()) {
+    if arguments.has(&facts.asks) {
         look.ask("flag", format!("a flag of `{base}` makes it more than reading"));
     }
-    if arguments.has(&facts.denies.list()) {
+    if arguments.has(&facts.denies) {
         look.deny("flag", format!("a flag of `{base}` makes it destructive"));
     }
     written(look);
@@ -384,7 +329,7 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
         Class::List => {}
         Class::Read => {
             hunts(look, base, &arguments);
-            disk::tree(look, base, &arguments);
+            trees::contents(look, base, &arguments);
             operands.iter().for_each(|word| look.act(Act::Read, word));
             generic(look, false);
             if facts.skip == 0 {
@@ -403,24 +348,23 @@ fn by_table(look: &mut Look<'_>, base: &str, facts: &Facts) {
             generic(look, false);
         }
         Class::Build => built(look, base, &arguments),
-        Class::Verbs => verbs(look, base, facts, &arguments),
+        Class::Verbs => by_verb(look, base, facts, &arguments),
         Class::Ask => {
             generic(look, true);
             look.ask("program", format!("`{base}`: {}", facts.why));
         }
-        Class::Deny => refuse(look, base, &facts.why),
+        Class::Deny => refuse(look, base, facts),
     }
 }
 
 /// Programs whose first words say what they do.
-fn verbs(look: &mut Look<'_>, base: &str, facts: &Facts, arguments: &Arguments) {
+fn by_verb(look: &mut Look<'_>, base: &str, facts: &Facts, arguments: &Arguments) {
     generic(look, false);
     if cloud::verbs(look, base, arguments)
-        || package::verbs(look, base, arguments)
+        || package::verbs(look, base, &arguments.operands)
         || container::verbs(look, base, arguments)
-        || super::service::verbs(look, base, arguments)
-        || storage::verbs(look, base, arguments)
-        || forge::verbs(look, base, arguments)
+        || service::verbs(look, base, &arguments.operands)
+        || verbs::judge(look, base, Stage::Verbs, &arguments.operands)
         || database::verbs(look, base, arguments)
     {
         return;
@@ -430,13 +374,13 @@ fn verbs(look: &mut Look<'_>, base: &str, facts: &Facts, arguments: &Arguments) 
     let phrase = |count: usize| words.get(..count).map(|words| words.join(" "));
     for count in [3, 2, 1] {
         let Some(text) = phrase(count) else { continue };
-        if facts.deny.contains(&text) {
+        if facts.deny.has_name(&text) {
             return look.deny("verb", format!("`{base} {text}` cannot be undone"));
         }
-        if facts.ask.contains(&text) {
+        if facts.ask.has_name(&text) {
             return look.ask("verb", format!("`{base} {text}` changes something outside the project"));
         }
-        if facts.allow.contains(&text) {
+        if facts.allow.has_name(&text) {
             return;
         }
     }
@@ -449,7 +393,7 @@ fn verbs(look: &mut Look<'_>, base: &str, facts: &Facts, arguments: &Arguments) 
     }
     if is_local(base)
         && words.iter().take(2).any(|word| {
-            LOOKS.contains(&word.as_str())
+            words::LOOKING_VERBS.matches(word)
                 || word.starts_with("list-")
                 || word.starts_with("describe-")
                 || word.starts_with("get-")
@@ -468,80 +412,7 @@ fn verbs(look: &mut Look<'_>, base: &str, facts: &Facts, arguments: &Arguments) 
 
 /// Programs whose looking verbs look at nothing but this machine and this project.
 fn is_local(base: &str) -> bool {
-    base.starts_with("systemd-")
-        || matches!(
-            base,
-            "hostnamectl"
-                | "timedatectl"
-                | "localectl"
-                | "loginctl"
-                | "resolvectl"
-                | "busctl"
-                | "coredumpctl"
-                | "bootctl"
-                | "homectl"
-                | "machinectl"
-                | "bluetoothctl"
-                | "dconf"
-                | "gsettings"
-                | "xfconf-query"
-                | "direnv"
-                | "chezmoi"
-                | "stow"
-                | "yadm"
-                | "luarocks"
-                | "snap"
-                | "flatpak"
-                | "klist"
-                | "keytool"
-                | "mkcert"
-                | "nmcli"
-                | "iw"
-                | "rfkill"
-                | "zellij"
-                | "swift"
-                | "pm2"
-                | "supervisorctl"
-                | "act"
-                | "pre-commit"
-                | "kubectx"
-                | "kubens"
-                | "sops"
-                | "step"
-                | "wasmtime"
-                | "wasmer"
-                | "nvme"
-                | "lima"
-                | "systemctl"
-        )
-}
-
-/// Directories in which a project keeps programs of its own.
-const OWN: [&str; 14] = [
-    "scripts",
-    "script",
-    "bin",
-    "tools",
-    "tool",
-    "hack",
-    "ci",
-    "dev",
-    "test",
-    "tests",
-    "target",
-    "build",
-    "dist",
-    "node_modules",
-];
-
-/// Scripts that reach beyond the project, by their names.
-pub(super) fn reaching(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    ["deploy", "publish", "upload", "install", "uninstall", "provision", "rollback", "destroy"]
-        .iter()
-        .any(|word| lower.contains(word))
-        && !lower.contains("test")
-        && !lower.contains("check")
+    base.starts_with("systemd-") || words::LOCAL_PROGRAMS.matches(base)
 }
 
 /// A program that the table does not know.
@@ -556,13 +427,15 @@ fn unknown(look: &mut Look<'_>, name: &str, base: &str) {
     let script = base
         .rsplit_once('.')
         .is_some_and(|(_, end)| matches!(end, "sh" | "bash" | "py" | "rb" | "js" | "ts" | "pl" | "out"));
-    let own = script || parts.iter().any(|part| OWN.contains(part)) || parts.len() == 2 && base.len() <= 24;
+    let own = script
+        || parts.iter().any(|part| words::PROJECT_PROGRAM_DIRECTORIES.matches(part))
+        || parts.len() == 2 && base.len() <= 24;
     // Running the project's own code is what a build does too; what it is told to reach is more.
     let reaches = look.rest().iter().any(|word| {
         let text = word.beginning();
         text.contains("://") || text.parse::<std::net::IpAddr>().is_ok() || text.contains("stratum")
     });
-    if !own || reaches || reaching(base) {
+    if !own || reaches || is_reaching(base) {
         look.ask("program.own", format!("`{name}` is a program of the project whose effects cannot be seen"));
     }
 }

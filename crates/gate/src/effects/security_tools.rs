@@ -1,86 +1,11 @@
-//! What watches over a machine, and what is made to attack one.
+//! Programs that watch over a machine, and programs that are made to attack one.
 
-/// Services and programs that watch over a machine.
-const DEFENCES: [&str; 58] = [
-    "auditd",
-    "auditbeat",
-    "filebeat",
-    "rsyslog",
-    "rsyslogd",
-    "syslog",
-    "syslogd",
-    "syslog-ng",
-    "systemd-journald",
-    "journald",
-    "firewalld",
-    "ufw",
-    "iptables",
-    "ip6tables",
-    "nftables",
-    "pf",
-    "apparmor",
-    "selinux",
-    "fail2ban",
-    "clamav",
-    "clamd",
-    "clamav-daemon",
-    "clamav-freshclam",
-    "freshclam",
-    "crowdstrike",
-    "falcon-sensor",
-    "falcon",
-    "falcond",
-    "falco",
-    "falcoctl",
-    "sysdig",
-    "osquery",
-    "osqueryd",
-    "wazuh-agent",
-    "wazuh",
-    "ossec",
-    "sentinelone",
-    "sentinelctl",
-    "s1-agent",
-    "cbagentd",
-    "cbdaemon",
-    "cbsensor",
-    "mdatp",
-    "wdavdaemon",
-    "esets",
-    "eset",
-    "sophos",
-    "sav-protect",
-    "savd",
-    "mcafee",
-    "mfetpd",
-    "ds_agent",
-    "xagt",
-    "cylancesvc",
-    "tetragon",
-    "aide",
-    "tripwire",
-    "samhain",
-];
+use super::words;
 
 /// Is this something that watches over the machine?
 pub(super) fn is_defence(name: &str) -> bool {
     let name = name.trim_end_matches(".service").trim_end_matches(".socket").to_ascii_lowercase();
-    DEFENCES.contains(&name.as_str())
-        || [
-            "crowdstrike",
-            "falcon",
-            "carbonblack",
-            "sentinel",
-            "defender",
-            "antivirus",
-            "auditd",
-            "osquery",
-            "wazuh",
-            "bitdefender",
-            "kaspersky",
-        ]
-        .iter()
-        .any(|part| name.contains(part))
+    words::DEFENCES.matches(&name) || words::DEFENCE_NAME_PARTS.matches(&name)
 }
 
 /// Is this a program, or a script, that is made to attack?
@@ -88,49 +13,5 @@ pub(super) fn is_attack(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let name =
         name.trim_end_matches(".py").trim_end_matches(".sh").trim_end_matches(".ps1").trim_end_matches(".rb");
-    [
-        "mimikatz",
-        "lazagne",
-        "mimipenguin",
-        "linpeas",
-        "winpeas",
-        "linenum",
-        "pspy",
-        "pspy64",
-        "linux-exploit-suggester",
-        "linux_exploit_suggester",
-        "lse",
-        "secretsdump",
-        "psexec",
-        "wmiexec",
-        "smbexec",
-        "atexec",
-        "dcomexec",
-        "getuserspns",
-        "getnpusers",
-        "ticketer",
-        "responder",
-        "sharphound",
-        "bloodhound",
-        "invoke-mimikatz",
-        "powerview",
-        "powerup",
-        "rubeus",
-        "truffleproc",
-        "swapdigger",
-        "mimidump",
-        "keylogger",
-        "sshspray",
-        "xmrig",
-        "chainsaw-miner",
-        "empire",
-        "meterpreter",
-        "unix-privesc-check",
-        "deepce",
-        "traitor",
-        "dirtycow",
-        "dirtypipe",
-        "pwnkit",
-    ]
-    .contains(&name)
+    words::ATTACK_TOOLS.matches(name)
 }

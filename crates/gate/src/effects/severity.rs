@@ -1,4 +1,4 @@
-//! How bad it is to do something somewhere.
+//! Severity of an act at a place.
 
 use super::place::Place;
 use crate::verdict::{Decision, Verdict};
@@ -38,7 +38,7 @@ pub enum Act {
     Process,
     /// Starts, stops or changes services, or makes something run later.
     Service,
-    /// Changes who somebody is, or what they may do.
+    /// Changes users, or what they may do.
     User,
     /// Installs, removes or publishes packages.
     Package,
@@ -237,8 +237,17 @@ pub fn weigh(act: Act, place: Place) -> Decision {
     }
 }
 
-/// Is the act at this place one that nothing lifts?
-pub(super) fn is_catastrophe(act: Act, place: Place) -> bool {
+/// The beginning of the names of rules that stand for catastrophes.
+pub(super) const CATASTROPHE: &str = "catastrophe.";
+
+/// Does the verdict's rule stand for a catastrophe, which no rule of a person lifts?
+#[must_use]
+pub fn is_catastrophe(verdict: &Verdict) -> bool {
+    verdict.decision == Decision::Deny && verdict.rule.starts_with(CATASTROPHE)
+}
+
+/// Is the act at this place a catastrophe?
+fn is_catastrophic(act: Act, place: Place) -> bool {
     use Place as P;
     match act {
         Act::Delete | Act::DeleteTree => {
@@ -269,7 +278,7 @@ pub fn find(act: Act, place: Place, target: &str) -> Verdict {
         return Verdict::allow("effect", "what it does stays in the workspace, or can be made again");
     }
     let reason = format!("it would {} {}: `{target}`", act.verb(), place.describe());
-    let mend = match (act, place) {
+    let hint = match (act, place) {
         (Act::Read, Place::Secret | Place::ProjectSecret) => {
             "Work without the secret: read an example of the file (`.env.example`), or ask the person for what is needed."
         }
@@ -286,10 +295,10 @@ pub fn find(act: Act, place: Place, target: &str) -> Verdict {
         _ => format!("effect.{}", act.word()),
     };
     match decision {
-        Decision::Deny if is_catastrophe(act, place) => {
-            Verdict::deny(format!("catastrophe.{}", act.word()), reason, mend)
+        Decision::Deny if is_catastrophic(act, place) => {
+            Verdict::deny(format!("{CATASTROPHE}{}", act.word()), reason, hint)
         }
-        Decision::Deny => Verdict::deny(rule, reason, mend),
-        Decision::Allow | Decision::Ask => Verdict::ask(rule, reason, mend),
+        Decision::Deny => Verdict::deny(rule, reason, hint),
+        Decision::Allow | Decision::Ask => Verdict::ask(rule, reason, hint),
     }
 }

@@ -1,16 +1,17 @@
 //! Files between machines, and commands on other machines.
 
-use super::argument_scan::generic;
+use super::argument_scan::{candidates, generic};
 use super::arguments::Arguments;
-use super::{Act, Look, Place};
+use super::look::Look;
+use super::place::Place;
+use super::severity::Act;
+use super::words;
 use crate::shell::{Taint, Word};
 
 /// Judges the program if it is one of these.
 pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
     match base {
-        "scp" | "sftp" | "rsync" | "rclone" | "psftp" | "pscp" | "lftp" | "ncftpput" | "croc"
-        | "magic-wormhole" | "wormhole" | "ffsend" | "transfer.sh" | "smbclient" | "s3cmd" | "azcopy"
-        | "unison" | "syncthing" => match base {
+        name if words::FILE_TRANSFERS.matches(name) => match base {
             "scp" | "sftp" | "rsync" | "rclone" | "pscp" => transfer(look, base),
             _ => {
                 let sends = look.carries(Taint::SECRET)
@@ -32,8 +33,7 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
                 look.ask("transfer", "it copies between machines");
             }
         },
-        "ssh" | "autossh" | "mosh" | "sshpass" | "tsh" | "dropbear" | "dbclient" | "rsh" | "rlogin"
-        | "pdsh" | "clush" => remote(look, base),
+        name if words::REMOTE_SHELLS.matches(name) => remote(look, base),
         _ => return false,
     }
     true
@@ -41,24 +41,10 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) -> bool {
 
 /// Directories that hold keys by their names.
 fn is_sensitive_directory(text: &str) -> bool {
-    text.trim_end_matches('/').rsplit('/').next().is_some_and(|name| {
-        matches!(
-            name.to_ascii_lowercase().as_str(),
-            "certs"
-                | "certificates"
-                | "secrets"
-                | "keys"
-                | "private"
-                | "credentials"
-                | ".ssh"
-                | ".aws"
-                | ".gnupg"
-                | ".kube"
-                | "vault"
-                | "tokens"
-                | "passwords"
-        )
-    })
+    text.trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .is_some_and(|name| words::KEY_DIRECTORIES.matches(&name.to_ascii_lowercase()))
 }
 
 fn rclone(look: &mut Look<'_>, arguments: &Arguments) {
@@ -79,25 +65,7 @@ fn rclone(look: &mut Look<'_>, arguments: &Arguments) {
 }
 
 fn transfer(look: &mut Look<'_>, base: &str) {
-    const VALUES: [&str; 16] = [
-        "-e",
-        "-i",
-        "-P",
-        "-o",
-        "-F",
-        "-c",
-        "-J",
-        "-l",
-        "-S",
-        "--rsh",
-        "--exclude",
-        "--include",
-        "--files-from",
-        "--exclude-from",
-        "--bwlimit",
-        "--rsync-path",
-    ];
-    let arguments = Arguments::new(look.rest(), &VALUES);
+    let arguments = Arguments::new(look.rest(), &words::TRANSFER_VALUES);
     for value in arguments.values(&["-e", "--rsh", "-S", "--rsync-path", "-o"]) {
         let text = value.shown();
         let first = text.split_whitespace().next().unwrap_or_default().to_string();
@@ -171,13 +139,7 @@ fn transfer(look: &mut Look<'_>, base: &str) {
 
 fn remote(look: &mut Look<'_>, base: &str) {
     let words = look.rest().to_vec();
-    let arguments = Arguments::new(
-        &words,
-        &[
-            "-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-O", "-o", "-p", "-Q",
-            "-R", "-S", "-W", "-w",
-        ],
-    );
+    let arguments = Arguments::new(&words, &words::SSH_VALUES);
     for value in arguments.values(&["-o"]) {
         let text = value.shown();
         if ["ProxyCommand", "LocalCommand", "KnownHostsCommand", "PermitLocalCommand"]
@@ -217,7 +179,7 @@ fn generic_of_flags(look: &mut Look<'_>, arguments: &Arguments) {
         if value.shown().to_ascii_lowercase().contains("userknownhostsfile=/dev/null") {
             continue;
         }
-        for candidate in super::argument_scan::candidates(value) {
+        for candidate in candidates(value) {
             if look.place(&candidate) == Place::Secret
                 && !value.shown().to_ascii_lowercase().contains("identityfile")
             {

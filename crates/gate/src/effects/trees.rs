@@ -3,85 +3,21 @@
 //! A read of a known credential place is refused by its place alone. Here a read that is rooted above one (the home directory, `/`,
 //! `~/.config`, `/etc`) is asked about, unless a search by name keeps credentials out.
 
-use super::arguments::Arguments;
+use super::argument_scan::is_text;
+use super::arguments::{Arguments, tail};
+use super::disk::reached;
 use super::facts::{self, Class};
-use super::{Grounds, Look, Place};
+use super::look::Look;
+use super::place::{Grounds, Place, is_below};
+use super::words;
+use crate::command::reach::{self, TreeFinding};
 use crate::secrets;
 use crate::shell::{self, Segment, Word, base_name, normal, pattern};
-
-/// File names under which credentials lie; a search whose patterns match none of them is harmless.
-const NAMES: [&str; 34] = [
-    "id_rsa",
-    "id_ed25519",
-    "id_ecdsa",
-    "id_dsa",
-    "credentials",
-    "credentials.json",
-    "credentials.toml",
-    "credentials.db",
-    "config.json",
-    "hosts.yml",
-    "hosts",
-    ".netrc",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    ".env",
-    ".env.local",
-    ".envrc",
-    "key4.db",
-    "logins.json",
-    "token",
-    "auth.json",
-    "access_tokens.db",
-    "private.pem",
-    "server.key",
-    "wallet.dat",
-    "secring.gpg",
-    "login.keyring",
-    ".bash_history",
-    ".zsh_history",
-    ".pgpass",
-    "Cookies",
-    "cookies.sqlite",
-    "shadow",
-];
+use std::path::Path;
 
 /// Programs that show only that a file is there, how large it is, or a sum of it.
 fn shows_names_only(base: &str) -> bool {
-    matches!(
-        base,
-        "ls" | "stat"
-            | "echo"
-            | "printf"
-            | "file"
-            | "du"
-            | "wc"
-            | "basename"
-            | "dirname"
-            | "realpath"
-            | "readlink"
-            | "test"
-            | "["
-            | "rm"
-            | "rmdir"
-            | "chmod"
-            | "chown"
-            | "chgrp"
-            | "touch"
-            | "mkdir"
-            | "true"
-            | "xargs"
-            | "md5sum"
-            | "sha1sum"
-            | "sha256sum"
-            | "sha512sum"
-            | "cksum"
-            | "sort"
-            | "uniq"
-            | "tr"
-            | "cut"
-    )
+    words::NAME_PROGRAMS.matches(base)
 }
 
 /// Does a word name a directory that holds credentials, from any directory in which the command may run?
@@ -89,7 +25,7 @@ fn holds(word: &Word, directories: &[Word], grounds: Grounds<'_>) -> bool {
     let Some(text) = word.text() else { return false };
     let each = |path: String| {
         let path = normal(&path);
-        let inside = path == grounds.workspace || super::place::is_below(&path, grounds.workspace);
+        let inside = path == grounds.workspace || is_below(&path, grounds.workspace);
         !inside && secrets::holds(&path, grounds.home)
             || Place::of_path(&path, true, false, grounds) == Place::Secret
     };
@@ -122,7 +58,7 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) {
     }
     let consumes = look.listed
         && !shows_names_only(base)
-        && !super::argument_scan::is_text(base)
+        && !is_text(base)
         && !shell::is_launcher(base)
         && (through_xargs(look.segment) || look.rest().iter().any(|word| word.text().is_none()));
     if consumes {
@@ -137,7 +73,7 @@ pub(super) fn judge(look: &mut Look<'_>, base: &str) {
 fn stays_inside(segment: &Segment, grounds: Grounds<'_>) -> bool {
     let inside = |directory: &Word| {
         let text = directory.text();
-        text.is_some_and(|text| text == grounds.workspace || super::place::is_below(&text, grounds.workspace))
+        text.is_some_and(|text| text == grounds.workspace || is_below(&text, grounds.workspace))
     };
     let plain = |word: &Word| {
         let text = word.beginning();
@@ -159,10 +95,7 @@ fn roots(segment: &Segment, base: &str) -> Vec<Word> {
     let here = || Word::known(".");
     match base {
         "rg" | "ag" | "ack" | "pt" | "ugrep" | "rga" | "sift" => {
-            let arguments = Arguments::new(
-                words,
-                &["-A", "-B", "-C", "-e", "-f", "-g", "-t", "-T", "-m", "-M", "-j", "-r", "-E", "-d"],
-            );
+            let arguments = Arguments::new(words, &words::SEARCH_VALUES);
             if arguments.has(&["--files", "--type-list"]) {
                 return Vec::new();
             }
@@ -200,20 +133,7 @@ fn roots(segment: &Segment, base: &str) -> Vec<Word> {
             if reads && !is_narrowed(words) { starts(words) } else { Vec::new() }
         }
         "cp" | "gcp" | "rsync" | "ditto" | "scp" => {
-            let arguments = Arguments::new(
-                words,
-                &[
-                    "-t",
-                    "--target-directory",
-                    "-S",
-                    "--suffix",
-                    "-e",
-                    "--rsh",
-                    "--exclude",
-                    "--include",
-                    "-f",
-                ],
-            );
+            let arguments = Arguments::new(words, &words::TREE_COPY_VALUES);
             let tree = base != "cp" && base != "gcp"
                 || arguments.has(&["-r", "-R", "-a", "--recursive", "--archive"]);
             let mut roots = arguments.operands;
@@ -222,30 +142,7 @@ fn roots(segment: &Segment, base: &str) -> Vec<Word> {
             }
             if tree { roots } else { Vec::new() }
         }
-        "tar" | "gtar" | "bsdtar" | "star" => {
-            let packs = words.iter().enumerate().any(|(at, word)| {
-                let text = word.beginning();
-                let letters = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
-                let letters = letters.or((at == 0).then_some(&*text));
-                letters.is_some_and(|letters| letters.contains(['c', 'r', 'u']) && !letters.contains('/'))
-                    || ["--create", "--append", "--update"]
-                        .iter()
-                        .any(|flag| text.len() > 3 && flag.starts_with(&*text))
-            });
-            let plain = words.iter().filter(|word| !word.beginning().starts_with('-'));
-            let attached = words.iter().filter_map(|word| {
-                let text = word.beginning();
-                let at = if text.starts_with("--directory=") {
-                    12
-                } else if text.starts_with("-C") && text.len() > 2 {
-                    2
-                } else {
-                    return None;
-                };
-                Some(super::arguments::tail(word, at))
-            });
-            if packs { plain.cloned().chain(attached).collect() } else { Vec::new() }
-        }
+        "tar" | "gtar" | "bsdtar" | "star" => packed(words),
         "zip" | "7z" | "7za" | "7zr" | "7zz" | "rar" | "mksquashfs" | "jar" => {
             words.iter().filter(|word| !word.beginning().starts_with('-')).cloned().collect()
         }
@@ -260,7 +157,7 @@ fn roots(segment: &Segment, base: &str) -> Vec<Word> {
             Some(facts)
                 if matches!(facts.class, Class::Read | Class::Convert | Class::Change | Class::Build) =>
             {
-                let operands = Arguments::new(words, &facts.values.list()).operands;
+                let operands = Arguments::new(words, &facts.values).operands;
                 operands.into_iter().skip(facts.skip).filter(|word| !word.globs()).collect()
             }
             _ if base.starts_with("python") => {
@@ -271,6 +168,32 @@ fn roots(segment: &Segment, base: &str) -> Vec<Word> {
             _ => Vec::new(),
         },
     }
+}
+
+/// What `tar` packs.
+fn packed(words: &[Word]) -> Vec<Word> {
+    let packs = words.iter().enumerate().any(|(at, word)| {
+        let text = word.beginning();
+        let letters = text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+        let letters = letters.or((at == 0).then_some(&*text));
+        letters.is_some_and(|letters| letters.contains(['c', 'r', 'u']) && !letters.contains('/'))
+            || ["--create", "--append", "--update"]
+                .iter()
+                .any(|flag| text.len() > 3 && flag.starts_with(&*text))
+    });
+    let plain = words.iter().filter(|word| !word.beginning().starts_with('-'));
+    let attached = words.iter().filter_map(|word| {
+        let text = word.beginning();
+        let at = if text.starts_with("--directory=") {
+            12
+        } else if text.starts_with("-C") && text.len() > 2 {
+            2
+        } else {
+            return None;
+        };
+        Some(tail(word, at))
+    });
+    if packs { plain.cloned().chain(attached).collect() } else { Vec::new() }
 }
 
 /// The directories at which a search begins.
@@ -300,7 +223,7 @@ fn is_narrowed(words: &[Word]) -> bool {
                 let finds = |own: &str| {
                     pattern::matches(last, own) || pattern::matches(&last.to_lowercase(), &own.to_lowercase())
                 };
-                if NAMES.iter().any(|own| finds(own)) || secrets::is_project_secret(last) {
+                if words::CREDENTIAL_FILES.words().any(finds) || secrets::is_project_secret(last) {
                     return false;
                 }
                 patterns += 1;
@@ -330,8 +253,8 @@ pub(super) fn lists_credentials(segment: &Segment, grounds: Grounds<'_>) -> bool
         "locate" | "plocate" | "mlocate" => {
             let credential = |word: &Word| {
                 let text = word.shown();
-                NAMES
-                    .iter()
+                words::CREDENTIAL_FILES
+                    .words()
                     .any(|name| name.contains(text.trim_matches('*')) || pattern::matches(&text, name))
                     || text.contains(".ssh")
                     || text.contains(".aws")
@@ -341,4 +264,43 @@ pub(super) fn lists_credentials(segment: &Segment, grounds: Grounds<'_>) -> bool
         _ => return false,
     };
     roots.iter().any(|word| holds(word, &segment.directories, grounds))
+}
+
+/// Looks on the disk at what a search through whole trees would show.
+pub(super) fn contents(look: &mut Look<'_>, base: &str, arguments: &Arguments) {
+    let searches = matches!(base, "rg" | "ag" | "ack" | "ugrep");
+    let greps = matches!(base, "grep" | "egrep" | "fgrep" | "rgrep" | "zgrep");
+    let whole = searches
+        || greps
+            && (base == "rgrep" || arguments.has(&["-r", "-R", "--recursive", "--dereference-recursive"]))
+        || matches!(base, "diff") && arguments.has(&["-r", "--recursive"]);
+    if !look.context.disk || !whole {
+        return;
+    }
+    let patterns = usize::from((searches || greps) && !arguments.has(&["-e", "-f", "--regexp", "--file"]));
+    let mut starts: Vec<Word> = arguments.operands.iter().skip(patterns).cloned().collect();
+    if starts.is_empty() && (searches && look.segment.input.is_none() || greps) {
+        starts.push(Word::known("."));
+    }
+    let links = arguments.has(&["-R", "-L", "--dereference-recursive", "--follow"]);
+    let workspace = reach::real(Path::new(look.grounds.workspace));
+    for start in &starts {
+        for path in reached(start, &look.segment.directories).unwrap_or_default() {
+            match reach::look_through(&path, &workspace, links) {
+                TreeFinding::Nothing => {}
+                TreeFinding::Secret => {
+                    look.ask("tree.secret", format!("there are files of secrets in `{}`", start.shown()));
+                }
+                TreeFinding::LeadsOut => {
+                    look.ask(
+                        "tree.link",
+                        format!("a link in `{}` leads out of the workspace", start.shown()),
+                    );
+                }
+                TreeFinding::TooLarge => {
+                    look.ask("tree.large", format!("`{}` is too large to know what is in it", start.shown()));
+                }
+            }
+        }
+    }
 }

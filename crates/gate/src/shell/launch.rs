@@ -445,7 +445,7 @@ impl Shell<'_> {
             return Stream::unknown(content.taint);
         };
         if content.taint.has(Taint::DECODED) || self.was_encoded(text) {
-            self.doubt("a script that was encoded");
+            self.doubt(super::ENCODED_SCRIPT);
         }
         let text = text.clone();
         let run = |shell: &mut Self| {

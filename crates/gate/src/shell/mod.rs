@@ -41,7 +41,10 @@ pub use value::{Piece, Stream, Taint, UnknownReason, Word};
 use state::Shell;
 use std::borrow::Cow;
 
-/// Said where the two readers see different commands.
+/// The doubt where a script was decoded before it is run.
+pub(crate) const ENCODED_SCRIPT: &str = "a script that was encoded";
+
+/// The doubt where two parsers of shell do not agree.
 const DISAGREE: &str = "something that two readers of shell understand differently";
 /// Bytes of a line that is read at all.
 pub(crate) const MAX_LINE_BYTES: usize = 64 * 1024;

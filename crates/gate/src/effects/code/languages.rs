@@ -1,8 +1,9 @@
-//! What code given as text may do in each language, beyond the calls that all of them share.
+//! Doubtful code in each language, beyond the calls that all of them share.
 //!
-//! Each row is an expression for what is not certain to be harmless: loading of code by name, calls by name, changes to
+//! Each row is a regex for what is not certain to be harmless: loading of code by name, calls by name, changes to
 //! processes and files, the whole environment. The rows carry examples, which a test checks.
 
+use crate::effects::words;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -193,21 +194,8 @@ fn is_doubted_python(code: &str) -> bool {
     }
     let acts = |found: regex::Captures<'_>| found.get(1).is_some_and(|name| !lists(OS_LOOKS, name.as_str()));
     let hidden = |found: regex::Captures<'_>| {
-        found.get(1).is_some_and(|name| {
-            !matches!(
-                name.as_str(),
-                "name"
-                    | "file"
-                    | "doc"
-                    | "version"
-                    | "main"
-                    | "all"
-                    | "init"
-                    | "path"
-                    | "class"
-                    | "annotations"
-            )
-        }) || code.contains("__class__.")
+        found.get(1).is_some_and(|name| !words::PYTHON_DUNDERS.matches(name.as_str()))
+            || code.contains("__class__.")
             || code.contains("__init__.__")
     };
     os.captures_iter(code).any(acts) || dunder.captures_iter(code).any(hidden)

@@ -1,6 +1,9 @@
 //! Options of interpreters, and modules that Python runs by name.
 
-use super::super::{Act, Look, Place};
+use crate::effects::arguments::tail;
+use crate::effects::look::Look;
+use crate::effects::place::Place;
+use crate::effects::severity::Act;
 use crate::shell::Word;
 
 /// Options of an interpreter before its program.
@@ -217,16 +220,18 @@ fn one(look: &mut Look<'_>, options: &Options, name: &str, value: &str) {
     }
 }
 
-/// What the modules that Python runs do with the words behind them: code, scripts and files.
-pub(super) fn module(
-    look: &mut Look<'_>,
-    module: &str,
-    words: &[Word],
-    code: fn(&mut Look<'_>, &Word, &str),
-) {
-    let operands = |takes: &[&str]| -> Vec<Word> {
+/// The words behind a module that Python runs by name.
+struct ModuleWords<'a>(&'a [Word]);
+
+impl ModuleWords<'_> {
+    fn has(&self, names: &[&str]) -> bool {
+        self.0.iter().any(|word| names.iter().any(|name| word.is(name)))
+    }
+
+    /// Words that are neither flags nor values of these flags.
+    fn operands(&self, takes: &[&str]) -> Vec<Word> {
         let mut found = Vec::new();
-        let mut rest = words.iter();
+        let mut rest = self.0.iter();
         while let Some(word) = rest.next() {
             let text = word.beginning();
             if text.starts_with('-') && text.len() > 1 {
@@ -238,93 +243,89 @@ pub(super) fn module(
             }
         }
         found
-    };
-    let value = |names: &[&str]| -> Vec<Word> {
+    }
+
+    /// The values of these flags.
+    fn values(&self, names: &[&str]) -> Vec<Word> {
         let mut found = Vec::new();
-        for (at, word) in words.iter().enumerate() {
+        for (at, word) in self.0.iter().enumerate() {
             let text = word.beginning().into_owned();
             for name in names {
                 if text == *name {
-                    found.extend(words.get(at + 1).cloned());
+                    found.extend(self.0.get(at + 1).cloned());
                 } else if let Some(value) = text.strip_prefix(&format!("{name}=")) {
                     found.push(Word::known(value));
                 } else if name.len() == 2 && text.starts_with(name) {
-                    found.push(super::super::arguments::tail(word, 2));
+                    found.push(tail(word, 2));
                 }
             }
         }
         found
-    };
-    let runs = |look: &mut Look<'_>, script: Option<&Word>| {
-        if let Some(script) = script
-            && !matches!(
-                look.place(script),
-                Place::Inside | Place::Regenerable | Place::Workspace | Place::Sink
-            )
-        {
-            look.act(Act::Run, script);
+    }
+}
+
+fn runs(look: &mut Look<'_>, script: &Word) {
+    if !matches!(look.place(script), Place::Inside | Place::Regenerable | Place::Workspace | Place::Sink) {
+        look.act(Act::Run, script);
+    }
+}
+
+/// Profilers: they run a script or a module, and write what they measured.
+fn profiler(look: &mut Look<'_>, module: &str, words: &ModuleWords<'_>) {
+    for file in words.values(&["-o", "-C", "-f", "--file", "--coverdir", "--data-file"]) {
+        look.act(Act::Write, &file);
+    }
+    let coverage = module == "coverage";
+    if words.has(&["-m"]) {
+        if !coverage {
+            look.ask("module", "what the module that it runs does is not known");
         }
-    };
+        return;
+    }
+    let takes = ["-o", "-C", "-s", "-f", "--file", "--coverdir", "--data-file", "--source", "--rcfile", "-m"];
+    let operands = words.operands(&takes);
+    let starts = !coverage || words.0.first().is_some_and(|word| word.is("run"));
+    if let Some(script) = operands.iter().find(|word| !coverage || !word.is("run")).filter(|_| starts) {
+        runs(look, script);
+    }
+}
+
+/// What the modules that Python runs do with the words behind them: code, scripts and files.
+pub(super) fn module(
+    look: &mut Look<'_>,
+    module: &str,
+    words: &[Word],
+    code: fn(&mut Look<'_>, &Word, &str),
+) {
+    let words = ModuleWords(words);
     match module {
         "timeit" => {
-            let texts: Vec<Word> =
-                operands(&["-n", "-r", "-u", "-s", "--number", "--repeat", "--unit", "--setup"])
-                    .into_iter()
-                    .chain(value(&["-s", "--setup"]))
-                    .collect();
-            texts.iter().for_each(|text| code(look, text, "python"));
+            let takes = ["-n", "-r", "-u", "-s", "--number", "--repeat", "--unit", "--setup"];
+            let texts = words.operands(&takes).into_iter().chain(words.values(&["-s", "--setup"]));
+            texts.for_each(|text| code(look, &text, "python"));
         }
-        "cProfile" | "profile" | "trace" | "coverage" => {
-            for file in value(&["-o", "-C", "-f", "--file", "--coverdir", "--data-file"]) {
-                look.act(Act::Write, &file);
-            }
-            if words.iter().any(|word| word.is("-m")) && module != "coverage" {
-                look.ask("module", "what the module that it runs does is not known");
-            }
-            let operands = operands(&[
-                "-o",
-                "-C",
-                "-s",
-                "-f",
-                "--file",
-                "--coverdir",
-                "--data-file",
-                "--source",
-                "--rcfile",
-                "-m",
-            ]);
-            let script = operands.iter().find(|word| module != "coverage" || !word.is("run"));
-            let starts = module != "coverage" || words.first().is_some_and(|word| word.is("run"));
-            if starts && !words.iter().any(|word| word.is("-m")) {
-                runs(look, script);
-            }
+        "cProfile" | "profile" | "trace" | "coverage" => profiler(look, module, &words),
+        "unittest" => {
+            words.values(&["-s", "--start-directory", "-t"]).iter().for_each(|start| runs(look, start));
         }
-        "unittest" | "doctest" | "pytest" => {
-            value(&["-s", "--start-directory", "-t"])
-                .iter()
-                .filter(|_| module == "unittest")
-                .for_each(|start| runs(look, Some(start)));
-            if module == "doctest" {
-                operands(&["-o"]).iter().for_each(|file| runs(look, Some(file)));
-            }
-        }
+        "doctest" => words.operands(&["-o"]).iter().for_each(|file| runs(look, file)),
         "zipfile" | "tarfile" => {
-            let operands = operands(&["--metadata-encoding", "--filter"]);
-            let makes = words.iter().any(|word| matches!(word.text().as_deref(), Some("-c" | "--create")));
-            let unpacks = words.iter().any(|word| matches!(word.text().as_deref(), Some("-e" | "--extract")));
-            if makes {
+            let operands = words.operands(&["--metadata-encoding", "--filter"]);
+            if words.has(&["-c", "--create"]) {
                 operands.first().iter().for_each(|file| look.act(Act::Write, file));
                 operands.iter().skip(1).for_each(|file| look.act(Act::Read, file));
-            } else if unpacks {
+            } else if words.has(&["-e", "--extract"]) {
                 operands.get(1).iter().for_each(|file| look.act(Act::Write, file));
             }
         }
-        "json.tool" => operands(&["--indent"]).iter().skip(1).for_each(|file| look.act(Act::Write, file)),
-        "compileall" | "venv" | "virtualenv" => {
-            let operands = operands(&["--prompt", "-p", "--python", "-d", "-x", "-j", "-r", "-i"]);
-            operands.iter().for_each(|file| look.act(Act::Write, file));
+        "json.tool" => {
+            words.operands(&["--indent"]).iter().skip(1).for_each(|file| look.act(Act::Write, file));
         }
-        "pydoc" if words.iter().any(|word| matches!(word.text().as_deref(), Some("-p" | "-b" | "-n"))) => {
+        "compileall" | "venv" | "virtualenv" => {
+            let takes = ["--prompt", "-p", "--python", "-d", "-x", "-j", "-r", "-i"];
+            words.operands(&takes).iter().for_each(|file| look.act(Act::Write, file));
+        }
+        "pydoc" if words.has(&["-p", "-b", "-n"]) => {
             look.ask("send.serve", "it shows files to other machines");
         }
         _ => {}

@@ -1,40 +1,14 @@
-//! What the options of a command add to its judgement.
+//! Judgement of the options of a command.
 
 use super::parse::{ParsedArguments, ParsedOption, parse};
-use super::{Effect, Rest, Signature, find_signature};
-use crate::effects::facts::{Class, Facts};
-use crate::effects::{Act, Look, Place, network};
+use super::table::{Effect, Rest, Signature, find_signature};
+use crate::effects::arguments::FlagNames as _;
+use crate::effects::facts::{self, Class, Facts};
+use crate::effects::look::Look;
+use crate::effects::place::Place;
+use crate::effects::severity::Act;
+use crate::effects::{network, words};
 use crate::shell::{self, Word, base_name, pattern};
-
-/// Options that mean the same in every program that has them.
-const EVERYWHERE: [&str; 26] = [
-    "--help",
-    "--version",
-    "--verbose",
-    "--quiet",
-    "--silent",
-    "--no-color",
-    "--nocolor",
-    "--color",
-    "--colour",
-    "--json",
-    "--yaml",
-    "--debug",
-    "--list",
-    "--all",
-    "--check",
-    "--dry-run",
-    "--diff",
-    "--no-pager",
-    "--stats",
-    "--summary",
-    "--info",
-    "-v",
-    "-vv",
-    "-V",
-    "-h",
-    "-q",
-];
 
 /// Judges the options of a program: those that are not known are asked about.
 pub(in crate::effects) fn judge(look: &mut Look<'_>, base: &str, facts: Option<&Facts>) {
@@ -44,7 +18,7 @@ pub(in crate::effects) fn judge(look: &mut Look<'_>, base: &str, facts: Option<&
 
 fn judge_words(look: &mut Look<'_>, base: &str, facts: Option<&Facts>, words: &[Word], depth: usize) {
     if let Some((module, rest)) = module(base, words) {
-        let facts = crate::effects::facts::find(&module);
+        let facts = facts::find(&module);
         return judge_words(look, &module, facts, rest, depth + 1);
     }
     let Some(signature) = find_signature(base) else {
@@ -69,7 +43,7 @@ fn judge_words(look: &mut Look<'_>, base: &str, facts: Option<&Facts>, words: &[
         && find_signature(&name).is_some_and(|inner| !inner.options.text().is_empty())
         && depth < MAX_PASSES
     {
-        judge_words(look, &name, crate::effects::facts::find(&name), words, depth + 1);
+        judge_words(look, &name, facts::find(&name), words, depth + 1);
     }
 }
 
@@ -190,7 +164,7 @@ fn rest(look: &mut Look<'_>, base: &str, signature: &Signature, parsed: &ParsedA
 
 /// A program without a list of options: those of its row, and those that mean the same everywhere.
 fn unlisted(look: &mut Look<'_>, base: &str, facts: &Facts, words: &[Word]) {
-    if matches!(facts.class, Class::Ask | Class::Deny) || facts.flags.contains("*") {
+    if matches!(facts.class, Class::Ask | Class::Deny) || facts.flags.has_name("*") {
         return;
     }
     let mut index = 0;
@@ -204,13 +178,13 @@ fn unlisted(look: &mut Look<'_>, base: &str, facts: &Facts, words: &[Word]) {
             continue;
         }
         let name = text.split_once('=').map_or(&*text, |(name, _)| name);
-        let acts = facts.reads.contains(name)
-            || facts.writes.contains(name)
-            || facts.runs.contains(name)
-            || facts.asks.contains(name)
-            || facts.denies.contains(name);
-        if acts || facts.flags.contains(name) || EVERYWHERE.contains(&name) {
-            if facts.values.contains(name) && name.len() == text.len() {
+        let acts = facts.reads.has_name(name)
+            || facts.writes.has_name(name)
+            || facts.runs.has_name(name)
+            || facts.asks.has_name(name)
+            || facts.denies.has_name(name);
+        if acts || facts.flags.has_name(name) || words::COMMON_OPTIONS.matches(name) {
+            if facts.values.has_name(name) && name.len() == text.len() {
                 index += 1;
             }
             continue;

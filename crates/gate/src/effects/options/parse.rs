@@ -1,6 +1,6 @@
 //! Words of a command as options and operands, by the program's own grammar.
 
-use super::{Effect, Grammar, Signature};
+use super::table::{Effect, Grammar, Signature};
 use crate::effects::arguments::tail;
 use crate::shell::Word;
 use std::borrow::Cow;

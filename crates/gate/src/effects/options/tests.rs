@@ -1,4 +1,5 @@
-use crate::effects::{Grounds, judge};
+use crate::effects::judge;
+use crate::effects::place::Grounds;
 use crate::verdict::Decision;
 
 include!(concat!(env!("OUT_DIR"), "/option_examples.rs"));
@@ -47,9 +48,9 @@ const BUILTINS: [&str; 17] = [
 /// Lines that are made from the rows: unknown options, abbreviations of options that act, and detours to credentials.
 fn generated() -> Vec<String> {
     let mut lines = Vec::new();
-    for (name, number) in super::NAMES.iter() {
-        let signature = super::numbered(number).unwrap();
-        if signature.grammar == super::Grammar::Text
+    for (name, number) in super::table::NAMES.iter() {
+        let signature = super::table::numbered(number).unwrap();
+        if signature.grammar == super::table::Grammar::Text
             || crate::shell::is_launcher(name)
             || BUILTINS.contains(&name)
         {

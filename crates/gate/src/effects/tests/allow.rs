@@ -1,4 +1,4 @@
-//! What nobody has to be asked about.
+//! Commands that are allowed without a question.
 
 use super::*;
 
@@ -262,8 +262,8 @@ fn help_and_versions_of_any_program() {
     all(
         Decision::Allow,
         &[
-            "nobody-knows-this --help",
-            "nobody-knows-this --version",
+            "unheard-of-program --help",
+            "unheard-of-program --version",
             "mkfs --help",
             "fdisk -h",
             "docker --version",

@@ -202,8 +202,8 @@ fn what_cannot_be_known() {
     all(
         Decision::Ask,
         &[
-            "nobody-knows-this",
-            "nobody-knows-this src/a.rs",
+            "unheard-of-program",
+            "unheard-of-program src/a.rs",
             "$TOOL src/a.rs",
             "\"$(cat tool.txt)\" x",
             "`printf ls` x",
