@@ -1,5 +1,5 @@
-//! Packs the benchmark tasks into one file for the binary: every file below `tasks` with its path, scrambled, so that nobody who
-//! looks through the binary for a text finds a hidden test. It is no secret: whoever has the source has them.
+//! Packs the benchmark tasks into one file for the binary: every file below `tasks` with its path, scrambled, so that a text
+//! search through the binary finds no hidden test. This is not secrecy: the source contains them.
 
 #[path = "src/scramble.rs"]
 mod scramble;
@@ -7,7 +7,6 @@ mod scramble;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// All tasks together stay below this.
 const MAX_TASKS_BYTES: usize = 1024 * 1024;
 
 fn files_below(directory: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
@@ -15,7 +14,7 @@ fn files_below(directory: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() {
-            // What running the tests by hand leaves behind.
+            // Caches of test runs by hand.
             if !name.starts_with(['.', '_']) {
                 files_below(&path, found)?;
             }

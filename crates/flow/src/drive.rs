@@ -1,4 +1,4 @@
-//! A run with everybody who does its steps. Who thinks is asked only where a step needs it: only then is a model chosen.
+//! Runs a workflow with its workers. A model is chosen only when a step needs one.
 
 use crate::deterministic::{Command, Echo};
 use crate::engine::{EngineError, MemoryTeacher, Outcome, Run, Teacher, Workers};
@@ -11,53 +11,53 @@ use marvin_memory::lessons::Lessons;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Why a run did not go to its end.
+/// Why a run could not be completed.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
-    /// The engine.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Whoever thinks cannot be had.
+    /// No model is available for a step that needs one.
     #[error(transparent)]
     Session(#[from] SessionError),
 }
 
-/// Takes a run to its end, on this thread: children end with the thread that started them. With a crew that is open already, its
-/// account goes on.
+/// Runs a workflow to its end on this thread, since child processes end with the thread that started them.
+///
+/// Agents that are open already keep charging their own account.
 ///
 /// # Errors
-/// When no model can be had for a step that needs one, or the record cannot be written.
+/// When no model is available for a step that needs one, or the record cannot be written.
 pub async fn drive(
-    ground: &Arc<ProjectContext>,
+    project: &Arc<ProjectContext>,
     mut run: Run,
-    crew: Option<Arc<StepAgents>>,
+    agents: Option<Arc<StepAgents>>,
     cancel: CancellationToken,
 ) -> Result<Outcome, DriveError> {
     let mut workers = Workers::new();
     workers.insert("Echo".into(), Arc::new(Echo));
-    workers.insert("Command".into(), Arc::new(Command::new(ground.clone())));
-    let crew = match crew {
+    workers.insert("Command".into(), Arc::new(Command::new(project.clone())));
+    let agents = match agents {
         None if needs_model(run.workflow()) => {
-            Some(Arc::new(StepAgents::open(ground, run.directory(), &run.trace(), &cancel)?))
+            Some(Arc::new(StepAgents::open(project, run.directory(), &run.trace(), &cancel)?))
         }
         other => other,
     };
-    if let Some(crew) = &crew {
-        workers.extend(roles_for(crew, &run.workflow().metadata));
-        run.charge(crew.cost().clone());
+    if let Some(agents) = &agents {
+        workers.extend(roles_for(agents, &run.workflow().metadata));
+        run.charge(agents.cost().clone());
     }
-    Ok(run.go(workers, teacher(ground), cancel).await?)
+    Ok(run.go(workers, teacher(project), cancel).await?)
 }
 
-/// Whether somebody must be asked who thinks.
+/// Whether a step, or a rung of its ladder, needs a model.
 #[must_use]
 pub fn needs_model(workflow: &Workflow) -> bool {
-    let thinks = |name: &str| ROLES.iter().any(|role| role.name() == name);
-    let rungs = |step: &Step| step.extra().ladder.iter().any(|rung| thinks(&rung.worker));
-    workflow.steps.iter().any(|step| thinks(&step.worker) || rungs(step))
+    let is_role = |name: &str| ROLES.iter().any(|role| role.name() == name);
+    let rungs = |step: &Step| step.extra().ladder.iter().any(|rung| is_role(&rung.worker));
+    workflow.steps.iter().any(|step| is_role(&step.worker) || rungs(step))
 }
 
-fn teacher(ground: &ProjectContext) -> Box<dyn Teacher> {
-    let places = Places::from_settings(&ground.layout, &ground.settings);
-    Box::new(MemoryTeacher::new(Lessons::open(&places.lessons, &places.index, ground.redactor.clone())))
+fn teacher(project: &ProjectContext) -> Box<dyn Teacher> {
+    let places = Places::from_settings(&project.layout, &project.settings);
+    Box::new(MemoryTeacher::new(Lessons::open(&places.lessons, &places.index, project.redactor.clone())))
 }

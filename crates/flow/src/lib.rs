@@ -1,9 +1,9 @@
 //! Layer 5: workflows.
 //!
-//! A [`spec::Workflow`] is run by the [`engine`], step by step; everything that happens is in its [`record`] before it counts. A step
-//! is an [`worker::Order`] to a worker: one that is no model ([`deterministic`]), or a role that runs the one loop of `marvin-agent`
-//! ([`workers`]). Whether a failed attempt may be followed by another is for [`retry`] to say. [`manager`] makes a workflow of
-//! a goal. [`drive`] brings everybody together; [`tools`] let other programs do so. [`view`] and [`draw`] show what there is.
+//! The [`engine`] runs a [`spec::Workflow`] step by step; a transition counts once it is in the [`record`]. A step is a
+//! [`worker::Order`] to a worker: a deterministic one ([`deterministic`]), or a role that runs the agent loop of `marvin-agent`
+//! ([`workers`]). [`retry`] decides whether another attempt may follow a failed one. [`manager`] plans a workflow for a goal.
+//! [`drive`] runs a workflow with its workers; [`tools`] offer that to other programs. [`view`] and [`draw`] show runs.
 
 pub mod deterministic;
 pub mod draw;

@@ -1,8 +1,8 @@
-//! From a goal to a workflow: a Planner proposes, the shell decides whether that is a workflow.
+//! From a goal to a workflow: a Planner proposes one, and the shell checks it.
 //!
-//! Both shapes of a plan are understood, `{"workflow": {"steps": […]}}` and `{"task_steps": […]}`. A plan that cannot be used goes
-//! back once, with what is wrong with it; after that the goal becomes a workflow of one step. Only keys that a plan may have are
-//! taken from it: it can promise more than was asked for, but it brings no ladder, no rights and no limits of its own.
+//! A plan has one of two shapes, `{"workflow": {"steps": […]}}` or `{"task_steps": […]}`. An unusable plan is returned once
+//! with its problems; after that the goal becomes a workflow of one step. Only some keys are taken from a plan: it can add
+//! commitments, but no ladder, no rights and no limits.
 
 use marvin_agent::SessionError;
 use marvin_agent::outcome::Status;
@@ -14,15 +14,14 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use tokio_util::sync::CancellationToken;
 
-/// The step that plans, in the record and in scripts.
+/// The id of the planning step, in the record and in scripts.
 pub const STEP: &str = "plan";
-/// The step that proves what must hold at the end.
+/// The id of the step that verifies what must hold at the end.
 pub const FINISH: &str = "finish";
-/// Where the metadata of a workflow say what must hold at its end.
+/// The metadata key of what must hold at the end of a workflow.
 const COMMITMENTS: &str = "commitments";
-/// Steps of a plan.
 const MAX_PLAN_STEPS: usize = 200;
-/// What a plan may say of a step.
+/// Keys that are taken from a step of a plan.
 const KEYS: [&str; 9] = [
     "id",
     "name",
@@ -38,49 +37,50 @@ const KEYS: [&str; 9] = [
 /// A workflow for a goal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
-    /// The workflow, as its file would say it.
+    /// The workflow, as in a workflow file.
     pub workflow: Value,
-    /// Why it is one step and not what the Planner said; none where it is the Planner's.
+    /// Why it is a single step; none when it is the Planner's workflow.
     pub fallback: Option<String>,
 }
 
-/// Says what is wrong with a workflow.
+/// Checks a workflow.
 pub type Check<'a> = &'a (dyn Fn(&Value) -> Result<(), String> + Send + Sync);
 
-/// Asks the Planner for a workflow that reaches a goal; none when that was broken off, or nothing more may be spent.
-/// `commitments` must hold at the end: the Planner is told of them, and a workflow of one step promises them.
+/// Asks the Planner for a workflow that reaches a goal; none when it was cancelled or the budget is spent.
+///
+/// `commitments` must hold at the end: they are part of the Planner's task and of a workflow of one step.
 ///
 /// # Errors
-/// When the record cannot be written, or the model cannot be had.
+/// When the record cannot be written, or no model is available.
 pub async fn plan(
-    crew: &StepAgents,
+    agents: &StepAgents,
     goal: &str,
     commitments: &[String],
     check: Check<'_>,
     cancel: &CancellationToken,
 ) -> Result<Option<Plan>, SessionError> {
-    if let Some(plan) = crew.kept(STEP)?.and_then(|kept| recall(&kept)) {
+    if let Some(plan) = agents.kept(STEP)?.and_then(|kept| recall(&kept)) {
         return Ok(Some(plan));
     }
     let mut problem = String::new();
     for round in 1..=2_u32 {
-        let done = crew.work(&job(goal, commitments, round, &problem), cancel).await?;
-        match understand(goal, commitments, &done, check) {
-            Ok(workflow) => return keep(crew, Plan { workflow, fallback: None }).map(Some),
+        let done = agents.work(&job(goal, commitments, round, &problem), cancel).await?;
+        match parse_plan(goal, commitments, &done, check) {
+            Ok(workflow) => return keep(agents, Plan { workflow, fallback: None }).map(Some),
             Err(why) => problem = why,
         }
         if cancel.is_cancelled() || matches!(done.outcome.status, Status::Budget | Status::Interrupted) {
             return Ok(None);
         }
     }
-    keep(crew, Plan { workflow: single(goal, commitments), fallback: Some(problem) }).map(Some)
+    keep(agents, Plan { workflow: single(goal, commitments), fallback: Some(problem) }).map(Some)
 }
 
-/// Writes the plan down before anything is done by it.
-fn keep(crew: &StepAgents, plan: Plan) -> Result<Plan, SessionError> {
-    crew.keep(STEP, &json!({"workflow": plan.workflow, "fallback": plan.fallback}))?;
+/// Records a plan before its first step begins.
+fn keep(agents: &StepAgents, plan: Plan) -> Result<Plan, SessionError> {
+    agents.keep(STEP, &json!({"workflow": plan.workflow, "fallback": plan.fallback}))?;
     let steps = plan.workflow.get("steps").and_then(Value::as_array).map_or(0, Vec::len);
-    crew.trace().event(TraceEvent::PlanMade {
+    agents.trace().event(TraceEvent::PlanMade {
         step_id: STEP.to_string(),
         steps,
         fallback: plan.fallback.clone(),
@@ -104,7 +104,7 @@ fn job(goal: &str, commitments: &[String], round: u32, problem: &str) -> Job {
     }
     if !problem.is_empty() {
         task.push_str(&format!(
-            "\n# Your last plan cannot be used\n{problem}\nGive the whole plan again, mended.\n"
+            "\n# Your last plan cannot be used\n{problem}\nGive the whole plan again, corrected.\n"
         ));
     }
     Job {
@@ -123,8 +123,8 @@ fn job(goal: &str, commitments: &[String], round: u32, problem: &str) -> Job {
     }
 }
 
-/// The workflow in what a Planner gave.
-fn understand(
+/// The checked workflow in the result of a Planner.
+fn parse_plan(
     goal: &str,
     commitments: &[String],
     done: &JobResult,
@@ -132,7 +132,7 @@ fn understand(
 ) -> Result<Value, String> {
     if done.outcome.status != Status::Success {
         let why = done.outcome.error.clone().unwrap_or_else(|| done.outcome.text.clone());
-        return Err(format!("the Planner gave no plan: {}", truncate::line(&why, 300)));
+        return Err(format!("the Planner did not make a plan: {}", truncate::line(&why, 300)));
     }
     let mut workflow = workflow_of(goal, &done.outcome.data)?;
     finish(&mut workflow, commitments);
@@ -140,7 +140,7 @@ fn understand(
     Ok(workflow)
 }
 
-/// Puts what must hold at the end into a plan: a last step proves it, and mends what does not hold.
+/// Adds a last step that verifies the commitments, and fixes what does not hold.
 fn finish(workflow: &mut Value, commitments: &[String]) {
     if commitments.is_empty() {
         return;
@@ -160,7 +160,7 @@ fn finish(workflow: &mut Value, commitments: &[String]) {
     }
     let step = json!({
         "id": id, "worker": "Debugger", "depends_on": last, "commitments": commitments,
-        "description": "Everything else is done. What must hold at the end is verified now; mend what does not hold.",
+        "description": "Everything else is done. What must hold at the end is verified now; fix what does not hold.",
     });
     steps.push(step);
     if let Some(metadata) = workflow.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -171,7 +171,7 @@ fn finish(workflow: &mut Value, commitments: &[String]) {
 /// The workflow in the final object of a Planner.
 ///
 /// # Errors
-/// What is wrong with it.
+/// What is wrong with the plan.
 pub fn workflow_of(goal: &str, data: &Map<String, Value>) -> Result<Value, String> {
     let inner = data.get("outputs").and_then(Value::as_object);
     let found = [Some(data), inner].into_iter().flatten().find_map(|data| {
@@ -195,7 +195,7 @@ pub fn workflow_of(goal: &str, data: &Map<String, Value>) -> Result<Value, Strin
 }
 
 fn step_of(number: usize, step: &Value) -> Result<Value, String> {
-    let Value::Object(step) = step else { return Err(format!("its step {number} is no object")) };
+    let Value::Object(step) = step else { return Err(format!("its step {number} is not an object")) };
     let id = step.get("id").and_then(Value::as_str).unwrap_or_default();
     if id.trim().is_empty() {
         return Err(format!("its step {number} has no `id`"));
@@ -203,15 +203,13 @@ fn step_of(number: usize, step: &Value) -> Result<Value, String> {
     if step.get("worker").and_then(Value::as_str).is_some_and(|worker| worker.eq_ignore_ascii_case("Planner"))
     {
         let id = truncate::line(id, 60);
-        return Err(format!(
-            "its step `{id}` hands the work back to a Planner, so that it would go in a circle"
-        ));
+        return Err(format!("its step `{id}` hands the work back to a Planner, which would make a circle"));
     }
     let kept = KEYS.iter().filter_map(|key| Some((key.to_string(), step.get(*key)?.clone())));
     Ok(Value::Object(kept.filter(|(_, value)| !value.is_null()).collect()))
 }
 
-/// Does a workflow promise something at its end? Then nobody may end it before that is proved.
+/// Does a workflow have commitments for its end? Then no step may end it early.
 #[must_use]
 pub fn promises(metadata: &Map<String, Value>) -> bool {
     metadata.get(COMMITMENTS).and_then(Value::as_array).is_some_and(|all| !all.is_empty())
@@ -265,13 +263,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plan_is_said() {
+    fn an_unusable_plan_is_refused_with_its_reason() {
         for (data, why) in [
             (json!({}), "no list of steps"),
             (json!({"workflow": "a, then b"}), "no list of steps"),
             (json!({"workflow": {"steps": {"a": 1}}}), "no list of steps"),
             (json!({"task_steps": []}), "empty"),
-            (json!({"task_steps": ["a"]}), "step 1 is no object"),
+            (json!({"task_steps": ["a"]}), "step 1 is not an object"),
             (json!({"task_steps": [{"id": "a"}, {"name": "b"}]}), "step 2 has no `id`"),
             (json!({"task_steps": [{"id": "again", "worker": "planner"}]}), "circle"),
             (json!({"task_steps": vec![json!({"id": "a"}); 201]}), "201 steps"),

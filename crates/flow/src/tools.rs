@@ -1,7 +1,7 @@
-//! Workflows as tools for other programs: check one, run it or go on with it, and see how it stands.
+//! Workflows as tools for other programs: check, run, resume, and get the status.
 //!
-//! A run goes on in a thread of its own while nobody waits for it, and is stopped, to be resumed, when the process ends. What a
-//! person must say to a step is left to people: no tool approves or answers.
+//! A run has a thread of its own and continues while no call waits for it. When the process ends, its runs are stopped and can be
+//! resumed. Decisions of people are left to people: no tool approves or answers.
 
 use crate::drive::drive;
 use crate::engine::{self, Options, Run, check_workers};
@@ -26,47 +26,43 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-/// Seconds that a call waits for a run, unless it says otherwise, and at most. Some clients give up on a call after a minute.
-const USUAL: u64 = 50;
+/// Seconds that a call waits for a run by default. Some clients time out after a minute.
+const DEFAULT_WAIT_SECS: u64 = 50;
 const MAX_WAIT_SECS: u64 = 86_400;
-/// Steps and lines that are told; the rest is counted.
+/// Steps and problems that an answer lists.
 const MAX_LISTED_ITEMS: usize = 50;
-/// Runs at a time.
 const MAX_CONCURRENT_RUNS: usize = 16;
 
 /// The runs that this process works on.
 #[derive(Debug)]
 pub struct Workflows {
-    ground: Arc<ProjectContext>,
+    project: Arc<ProjectContext>,
     cancel: CancellationToken,
-    going: Mutex<BTreeMap<String, ActiveRun>>,
+    active: Mutex<BTreeMap<String, ActiveRun>>,
 }
 
-/// One of them.
 #[derive(Debug, Clone)]
 struct ActiveRun {
     cancel: CancellationToken,
-    news: watch::Receiver<News>,
+    progress: watch::Receiver<RunProgress>,
 }
 
-/// How far it is.
+/// The progress of a run.
 #[derive(Debug, Clone, Default)]
-struct News {
-    over: u64,
-    all: u64,
-    last: String,
-    /// The run ended; with a reason where it did not go to its end.
+struct RunProgress {
+    completed: u64,
+    steps: u64,
+    last_event: String,
+    /// Set when the run has ended, with an error if it could not be completed.
     ended: Option<Result<(), String>>,
 }
 
 impl Workflows {
-    /// Runs on this ground, until [`Workflows::end`].
     #[must_use]
-    pub fn new(ground: Arc<ProjectContext>) -> Arc<Self> {
-        Arc::new(Workflows { ground, cancel: CancellationToken::new(), going: Mutex::default() })
+    pub fn new(project: Arc<ProjectContext>) -> Arc<Self> {
+        Arc::new(Workflows { project, cancel: CancellationToken::new(), active: Mutex::default() })
     }
 
-    /// The tools.
     #[must_use]
     pub fn tools(self: &Arc<Self>) -> Vec<Arc<dyn DynTool>> {
         vec![
@@ -76,73 +72,72 @@ impl Workflows {
         ]
     }
 
-    /// Stops every run, and waits for them for so long at most.
-    pub async fn end(&self, longest: Duration) {
+    /// Stops every run and waits for them until the timeout.
+    pub async fn end(&self, timeout: Duration) {
         self.cancel.cancel();
-        let going: Vec<ActiveRun> = self.going().values().cloned().collect();
+        let active: Vec<ActiveRun> = self.active().values().cloned().collect();
         let all = async {
-            for mut one in going {
-                one.news.wait_for(|news| news.ended.is_some()).await.ok();
+            for mut run in active {
+                run.progress.wait_for(|progress| progress.ended.is_some()).await.ok();
             }
         };
-        tokio::time::timeout(longest, all).await.ok();
+        tokio::time::timeout(timeout, all).await.ok();
     }
 
-    fn going(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, ActiveRun>> {
-        self.going.lock().unwrap_or_else(PoisonError::into_inner)
+    fn active(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, ActiveRun>> {
+        self.active.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts a run, new or taken up, and gives its id.
-    fn start(self: &Arc<Self>, what: RunSource) -> Result<String, ToolError> {
-        let mut going = self.going();
-        going.retain(|_, one| one.news.borrow().ended.is_none());
-        if going.len() >= MAX_CONCURRENT_RUNS {
+    /// Starts or resumes a run and returns its id.
+    fn start(self: &Arc<Self>, source: RunSource) -> Result<String, ToolError> {
+        let mut active = self.active();
+        active.retain(|_, run| run.progress.borrow().ended.is_none());
+        if active.len() >= MAX_CONCURRENT_RUNS {
             return Err(ToolError::Failed(format!(
-                "{MAX_CONCURRENT_RUNS} runs go on already; wait for one with workflow_status"
+                "{MAX_CONCURRENT_RUNS} runs are active already; wait for one with workflow_status"
             )));
         }
         if self.cancel.is_cancelled() {
             return Err(ToolError::Failed("this process is about to end".into()));
         }
-        let (teller, news) = watch::channel(News::default());
-        let teller = Arc::new(teller);
-        let options = Options { concurrency: 0, sync: None, listener: listener(&teller) };
+        let (sender, progress) = watch::channel(RunProgress::default());
+        let sender = Arc::new(sender);
+        let options = Options { concurrency: 0, sync: None, listener: listener(&sender) };
         let failed = |error: engine::EngineError| ToolError::Failed(error.to_string());
-        let run = match what {
-            RunSource::New(workflow) => Run::begin(&self.ground, *workflow, options).map_err(failed)?,
-            RunSource::Old(path) => Run::resume(&self.ground, &path, options).map_err(failed)?,
+        let run = match source {
+            RunSource::New(workflow) => Run::begin(&self.project, *workflow, options).map_err(failed)?,
+            RunSource::Existing(path) => Run::resume(&self.project, &path, options).map_err(failed)?,
         };
         let id = run.directory().id().to_string();
         let cancel = self.cancel.child_token();
-        going.insert(id.clone(), ActiveRun { cancel: cancel.clone(), news });
-        let ground = self.ground.clone();
-        let told = teller.clone();
+        active.insert(id.clone(), ActiveRun { cancel: cancel.clone(), progress });
+        let project = self.project.clone();
         let started = std::thread::Builder::new().name("workflow".into()).spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let ended = match runtime {
                 Ok(runtime) => {
-                    let ended = runtime.block_on(drive(&ground, run, None, cancel));
+                    let ended = runtime.block_on(drive(&project, run, None, cancel));
                     ended.map(|_| ()).map_err(|error| error.to_string())
                 }
                 Err(error) => Err(format!("cannot start: {error}")),
             };
-            told.send_modify(|news| news.ended = Some(ended));
+            sender.send_modify(|progress| progress.ended = Some(ended));
         });
         if let Err(error) = started {
-            going.remove(&id);
+            active.remove(&id);
             return Err(ToolError::Failed(format!("cannot start a thread: {error}")));
         }
         Ok(id)
     }
 
-    /// The directory of a run of this project: the one that is named, else the newest of a workflow.
+    /// The directory of a workflow run of this project: the named one, or the newest.
     fn find(&self, name: Option<&str>) -> Result<PathBuf, ToolError> {
-        let place = self.ground.layout.runs();
+        let place = self.project.layout.runs();
         let Some(name) = name.filter(|name| !name.trim().is_empty()) else {
             let newest = run_record::list(&place).into_iter().find(|path| view::is_workflow(path));
-            return newest.ok_or_else(|| ToolError::Failed("there is no run of a workflow here".into()));
+            return newest.ok_or_else(|| ToolError::Failed("this project has no workflow run".into()));
         };
-        // A name, never a path: what lies elsewhere is somebody else's.
+        // Only an id, never a path, so that runs of other projects are out of reach.
         let path = ids::run_started(name).map(|_| place.join(name));
         path.filter(|path| view::is_workflow(path)).ok_or_else(|| {
             let known: Vec<String> = run_record::list(&place)
@@ -152,14 +147,14 @@ impl Workflows {
                 .filter_map(|path| Some(path.file_name()?.to_str()?.to_string()))
                 .collect();
             ToolError::Failed(format!(
-                "there is no run `{}` of a workflow here (the newest: {})",
+                "this project has no workflow run `{}` (the newest: {})",
                 truncate::line(name, 80),
                 if known.is_empty() { "none".to_string() } else { known.join(", ") }
             ))
         })
     }
 
-    /// Waits until a run is over or the time is up, telling how far it is; then says how it stands.
+    /// Waits until a run ends or the time is up, reporting its progress; then returns its status.
     async fn wait(
         &self,
         id: &str,
@@ -167,99 +162,99 @@ impl Workflows {
         stops: bool,
         context: &ToolContext,
     ) -> Result<Output<Standing>, ToolError> {
-        let going = self.going().get(id).cloned();
-        if let Some(mut one) = going {
+        let active = self.active().get(id).cloned();
+        if let Some(mut run) = active {
             let until = tokio::time::sleep(Duration::from_secs(seconds.min(MAX_WAIT_SECS)));
             let mut until = std::pin::pin!(until);
             loop {
-                let news = one.news.borrow_and_update().clone();
-                if news.all > 0 {
-                    context.step(news.over, Some(news.all), &news.last);
+                let progress = run.progress.borrow_and_update().clone();
+                if progress.steps > 0 {
+                    context.step(progress.completed, Some(progress.steps), &progress.last_event);
                 }
-                match news.ended {
+                match progress.ended {
                     Some(Ok(())) => break,
-                    Some(Err(why)) => return Err(ToolError::Failed(why)),
+                    Some(Err(error)) => return Err(ToolError::Failed(error)),
                     None => {}
                 }
                 tokio::select! {
-                    changed = one.news.changed() => if changed.is_err() { break },
+                    changed = run.progress.changed() => if changed.is_err() { break },
                     () = &mut until => break,
                     () = context.cancel.cancelled() => {
                         if stops {
-                            one.cancel.cancel();
-                            one.news.wait_for(|news| news.ended.is_some()).await.ok();
+                            run.cancel.cancel();
+                            run.progress.wait_for(|progress| progress.ended.is_some()).await.ok();
                         }
-                        return Err(ToolError::Failed(format!("the wait for {id} was broken off")));
+                        return Err(ToolError::Failed(format!("the wait for {id} was cancelled")));
                     }
                 }
             }
         }
         let path = self.find(Some(id))?;
-        let redactor = self.ground.redactor.clone();
+        let redactor = self.project.redactor.clone();
         let view = tokio::task::spawn_blocking(move || View::read(&path, &redactor)).await;
         let view = view.map_err(|error| ToolError::Failed(error.to_string()))?;
         let view = view.map_err(|error| ToolError::Failed(error.to_string()))?;
-        Ok(Standing::from_view(&view).told())
+        Ok(Standing::from_view(&view).into_output())
     }
 }
 
-/// What is run.
+/// A new workflow, or the directory of a run to resume.
 enum RunSource {
     New(Box<Workflow>),
-    Old(PathBuf),
+    Existing(PathBuf),
 }
 
-/// Whoever passes on how far a run is.
-fn listener(teller: &Arc<watch::Sender<News>>) -> Listener {
-    let teller = teller.clone();
+/// Turns events of a run into its progress.
+fn listener(sender: &Arc<watch::Sender<RunProgress>>) -> Listener {
+    let sender = sender.clone();
     Box::new(move |notice: Notice<'_>| {
         let Notice::Event(event) = notice else { return };
         let word = |key: &str| event.get(key).and_then(Value::as_str).unwrap_or_default();
         let number = |key: &str| event.get(key).and_then(Value::as_u64).unwrap_or(0);
         let kind = word("type");
-        teller.send_modify(|news| {
+        sender.send_modify(|progress| {
             match kind {
-                "workflow.started" | "workflow.resumed" => news.all = number("steps"),
-                "steps.succeeded" | "workflow.terminated" => news.over += number("count"),
-                "step.succeeded" | "step.partial" => news.over += 1,
+                "workflow.started" | "workflow.resumed" => progress.steps = number("steps"),
+                "steps.succeeded" | "workflow.terminated" => progress.completed += number("count"),
+                "step.succeeded" | "step.partial" => progress.completed += 1,
                 _ => {}
             }
             if kind.starts_with("step.") {
-                news.last = format!("{}: {}", word("step_id"), kind.trim_start_matches("step."));
+                progress.last_event = format!("{}: {}", word("step_id"), kind.trim_start_matches("step."));
             }
         });
     })
 }
 
-/// How a run stands.
+/// The status of a run.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Standing {
-    /// The run.
+    /// The run id.
     run: String,
-    /// Its workflow.
+    /// The workflow id.
     workflow: String,
     /// RUNNING, SUCCEEDED, PARTIAL, FAILED, BLOCKED, STOPPED or BROKEN_OFF.
     status: String,
-    /// How many steps stand where.
+    /// The number of steps by status.
     counts: BTreeMap<String, usize>,
     /// Steps, at most 50, those that are not done first.
     steps: Vec<StepFact>,
-    /// What steps gave, of at most 50.
+    /// The outputs of at most 50 steps.
     outputs: Map<String, Value>,
 }
 
-/// One step.
+/// The status of a step.
 #[derive(Debug, Serialize, JsonSchema)]
 struct StepFact {
-    /// Its id.
+    /// The step id.
     id: String,
-    /// Who does it.
+    /// The worker that does it.
     worker: String,
-    /// Where it stands.
+    /// The status.
     status: String,
-    /// Attempts that are over.
+    /// The number of finished attempts.
     attempts: usize,
-    /// What went wrong, or what is asked.
+    /// The error, or the question to a person.
     #[serde(skip_serializing_if = "String::is_empty")]
     detail: String,
     /// What a person is needed for.
@@ -270,7 +265,7 @@ struct StepFact {
 impl Standing {
     fn from_view(view: &View) -> Self {
         let mut steps: Vec<&view::StepView> = view.steps.iter().collect();
-        steps.sort_by_key(|step| step.status.lets_go_on());
+        steps.sort_by_key(|step| step.status.is_complete());
         let fact = |step: &&view::StepView| StepFact {
             id: step.step_id.clone(),
             worker: step.worker.clone(),
@@ -299,7 +294,7 @@ impl Standing {
         }
     }
 
-    fn told(self) -> Output<Standing> {
+    fn into_output(self) -> Output<Standing> {
         let counts: Vec<String> =
             self.counts.iter().map(|(word, count)| format!("{count} {}", word.to_lowercase())).collect();
         let head = format!("{} {} ({})", self.run, self.status, counts.join(", "));
@@ -308,20 +303,20 @@ impl Standing {
             text.push_str(&format!("\n{}: {}: {}", step.id, step.status.to_lowercase(), step.detail));
         }
         text.push_str(match self.status.as_str() {
-            "RUNNING" => "\nIt goes on; ask again with workflow_status.",
-            "BLOCKED" => "\nA person is needed: `marvin inspect-run` shows what for, `marvin workflow approve|answer|settle` says it; then go on with workflow_run and this run.",
-            "STOPPED" | "BROKEN_OFF" => "\nGo on with workflow_run and this run.",
+            "RUNNING" => "\nIt still runs; ask again with workflow_status.",
+            "BLOCKED" => "\nA person is needed: `marvin inspect-run` shows what for, `marvin workflow approve|answer|settle` decides; then resume it with workflow_run and this run.",
+            "STOPPED" | "BROKEN_OFF" => "\nResume it with workflow_run and this run.",
             _ => "",
         });
         Output::new(head, text, self)
     }
 }
 
-/// A workflow, in one of two ways.
+/// A workflow, as a file or as an object.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckInput {
-    /// A file of the working directory, JSON or YAML.
+    /// A file in the working directory, JSON or YAML.
     #[serde(default)]
     file: Option<String>,
     /// Or the workflow itself.
@@ -329,7 +324,7 @@ pub struct CheckInput {
     workflow: Option<Map<String, Value>>,
 }
 
-/// Reads a workflow and looks whether everybody is there who is to do its steps.
+/// Reads a workflow and checks that its workers exist; the inner error lists its problems.
 fn read(
     file: Option<&str>,
     given: Option<Map<String, Value>>,
@@ -364,16 +359,16 @@ fn reads(file: Option<&String>) -> Vec<Intent> {
 #[derive(Debug, Clone)]
 pub struct WorkflowCheck;
 
-/// What was found.
+/// The result of a check.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct CheckReport {
     /// Whether it can be run.
     ok: bool,
-    /// Its name.
+    /// The workflow id.
     workflow: String,
-    /// How many steps it has.
+    /// The number of steps.
     steps: usize,
-    /// What is wrong, with step and line.
+    /// The problems, with step and line.
     problems: Vec<String>,
 }
 
@@ -382,7 +377,7 @@ impl Tool for WorkflowCheck {
     type Input = CheckInput;
     type Data = CheckReport;
     const NAME: &'static str = "workflow_check";
-    const DESCRIPTION: &'static str = "Check a workflow, in a file or given as an object, without running it: every mistake with its step and line.";
+    const DESCRIPTION: &'static str = "Check a workflow, in a file or given as an object, without running it: every problem with its step and line.";
     const EXAMPLE: &'static str = r#"{"file": "release.yaml"}"#;
     const TOUCHES: Touches = Touches::READS;
 
@@ -410,24 +405,24 @@ impl Tool for WorkflowCheck {
     }
 }
 
-/// Runs a workflow.
+/// Runs or resumes a workflow.
 #[derive(Debug, Clone)]
 pub struct WorkflowRun(Arc<Workflows>);
 
-/// What is run.
+/// A workflow to run, or a run to resume.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunInput {
-    /// A file of the working directory, JSON or YAML.
+    /// A file in the working directory, JSON or YAML.
     #[serde(default)]
     file: Option<String>,
     /// Or the workflow itself.
     #[serde(default)]
     workflow: Option<Map<String, Value>>,
-    /// Or a run to go on with, by its id.
+    /// Or a run to resume, by its id.
     #[serde(default)]
     run: Option<String>,
-    /// Seconds to wait for its end; 50 unless said. It goes on afterwards.
+    /// Seconds to wait for its end, 50 by default. It continues afterwards.
     #[serde(default)]
     wait_s: Option<u64>,
 }
@@ -437,8 +432,8 @@ impl Tool for WorkflowRun {
     type Input = RunInput;
     type Data = Standing;
     const NAME: &'static str = "workflow_run";
-    const DESCRIPTION: &'static str = "Run a workflow from a file or an object, or go on with a run that stopped, and wait for its end for a \
-         while. Each command of it is judged, each attempt recorded; a person's step waits for a person.";
+    const DESCRIPTION: &'static str = "Run a workflow from a file or an object, or resume a run that stopped, and wait for its end for a \
+         while. Each of its commands is judged, each attempt recorded; a step for a person waits for a person.";
     const EXAMPLE: &'static str = r#"{"file": "release.yaml", "wait_s": 50}"#;
     const FIELDS: &'static [(&'static str, &'static str)] =
         &[("path", "file"), ("run_id", "run"), ("timeout_s", "wait_s")];
@@ -449,31 +444,31 @@ impl Tool for WorkflowRun {
     }
 
     async fn call(&self, input: RunInput, context: &ToolContext) -> Result<Output<Standing>, ToolError> {
-        let what = match (&input.run, &input.file, &input.workflow) {
-            (Some(run), None, None) => RunSource::Old(self.0.find(Some(run))?),
+        let source = match (&input.run, &input.file, &input.workflow) {
+            (Some(run), None, None) => RunSource::Existing(self.0.find(Some(run))?),
             (None, ..) => match read(input.file.as_deref(), input.workflow, context)? {
                 Ok(workflow) => RunSource::New(Box::new(workflow)),
                 Err(problems) => return Err(ToolError::Failed(problems.join("\n"))),
             },
             _ => return Err(ToolError::Usage("Give one of `file`, `workflow` and `run`.".into())),
         };
-        let id = self.0.start(what)?;
-        self.0.wait(&id, input.wait_s.unwrap_or(USUAL), true, context).await
+        let id = self.0.start(source)?;
+        self.0.wait(&id, input.wait_s.unwrap_or(DEFAULT_WAIT_SECS), true, context).await
     }
 }
 
-/// Says how a run stands.
+/// Gives the status of a run.
 #[derive(Debug, Clone)]
 pub struct WorkflowStatus(Arc<Workflows>);
 
-/// Which run.
+/// The run to report on.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StatusInput {
-    /// The run, by its id; the newest of this project unless said.
+    /// The run id; the newest run of this project by default.
     #[serde(default)]
     run: Option<String>,
-    /// Seconds to wait for its end, where this server runs it; 0 unless said.
+    /// Seconds to wait for its end if this server runs it; 0 by default.
     #[serde(default)]
     wait_s: Option<u64>,
 }
@@ -483,7 +478,7 @@ impl Tool for WorkflowStatus {
     type Input = StatusInput;
     type Data = Standing;
     const NAME: &'static str = "workflow_status";
-    const DESCRIPTION: &'static str = "How a run of a workflow stands: its steps, what failed and why, what waits for a person; optionally after waiting for its end.";
+    const DESCRIPTION: &'static str = "The status of a workflow run: its steps, what failed and why, what waits for a person; optionally after waiting for its end.";
     const EXAMPLE: &'static str = r#"{"run": "run_20260102_030405_a1b2", "wait_s": 30}"#;
     const FIELDS: &'static [(&'static str, &'static str)] = &[("run_id", "run"), ("timeout_s", "wait_s")];
     const TOUCHES: Touches = Touches::READS;

@@ -1,6 +1,6 @@
-//! Looking at the run of a workflow: where every step stands, how it came to that, and why it was tried again or not.
+//! Views of a workflow run: the status of every step, its timeline, and the decisions about retries.
 //!
-//! Only the record is read, and nothing is changed; somebody else may be working on the run.
+//! Reading the record changes nothing; another process may be working on the run.
 
 use crate::draw;
 use crate::engine::{self, EngineError, Holder};
@@ -12,25 +12,21 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// The most transitions of a timeline.
 const MAX_TIMELINE_TRANSITIONS: usize = 200_000;
 
-/// One step.
+/// A step of a run.
 #[derive(Debug, Clone, Serialize)]
 pub struct StepView {
-    /// Its id.
     pub step_id: String,
-    /// Who does it.
     pub worker: String,
-    /// Where it stands.
     pub status: StepStatus,
-    /// Attempts that are over.
+    /// Finished attempts.
     pub attempts: usize,
-    /// When it was first begun, in milliseconds since 1970.
+    /// Its first transition, in milliseconds since 1970.
     pub begun_ms: Option<i64>,
-    /// When it came to where it stands.
+    /// Its last transition.
     pub at_ms: Option<i64>,
-    /// What went wrong, or what is asked.
+    /// The error, or the question to a person.
     pub detail: String,
     /// What a person is needed for.
     pub blocked: Option<String>,
@@ -39,79 +35,64 @@ pub struct StepView {
 /// A decision about a retry.
 #[derive(Debug, Clone, Serialize)]
 pub struct Retry {
-    /// The step.
     pub step_id: String,
-    /// The attempt that had failed.
+    /// The attempt that failed.
     pub attempt: u32,
-    /// Whether another one was allowed.
     pub allowed: bool,
-    /// Why, or why not.
     pub reason: String,
-    /// The reason as a word.
+    /// The code of a refusal.
     pub code: Option<String>,
-    /// How it is tried next.
+    /// The next strategy.
     pub strategy: Option<String>,
-    /// The lesson that was written before.
+    /// The lesson for the next attempt.
     pub lesson: Option<String>,
-    /// The failure.
     pub failure_signature: Option<String>,
 }
 
-/// One line of the timeline.
+/// A transition in the timeline.
 #[derive(Debug, Clone, Serialize)]
 pub struct Moment {
-    /// The transition.
     pub seq: i64,
-    /// When, in milliseconds since 1970.
+    /// Milliseconds since 1970.
     pub at_ms: i64,
-    /// The step.
     pub step_id: String,
-    /// What it became.
     pub status: StepStatus,
-    /// The attempt.
     pub attempt: u32,
-    /// A few words.
     pub detail: String,
 }
 
-/// A run.
+/// A workflow run.
 #[derive(Debug)]
 pub struct View {
-    /// Its directory.
     pub path: PathBuf,
     /// `run.json`.
     pub facts: RunRecord,
-    /// The workflow's id.
     pub workflow_id: String,
-    /// Its goal.
     pub goal: String,
-    /// How commits are kept.
     pub sync: String,
-    /// Who works on it now.
+    /// The process that works on it now.
     pub holder: Option<Holder>,
-    /// How many steps stand where.
+    /// The number of steps by status.
     pub counts: BTreeMap<&'static str, usize>,
-    /// The steps, in the order of the file.
+    /// In the order of the file.
     pub steps: Vec<StepView>,
-    /// Every decision about a retry, in order.
     pub retries: Vec<Retry>,
-    /// Every transition, in order.
     pub timeline: Vec<Moment>,
-    /// Files and the steps that left them, with their hash.
+    /// Artifacts with their steps and attempts.
     pub artifacts: Vec<Value>,
-    /// `workflow_state.json`, as it would be now.
+    /// The content of `workflow_state.json` for the current state.
     pub state: Value,
-    /// Where the steps stand in a picture; none where they are too many.
+    /// The layout of a drawing; none if there are too many steps.
     pub picture: Option<draw::Picture>,
 }
 
-/// Is this the directory of a run of a workflow?
+/// Is this the directory of a workflow run?
 #[must_use]
 pub fn is_workflow(path: &Path) -> bool {
     path.join(crate::record::FILE).is_file()
 }
 
-/// A run in a row of a list.
+/// A row in a list of runs.
 #[must_use]
 pub fn row(path: &Path) -> Value {
     let facts = RunRecord::read(path).unwrap_or_default();
@@ -151,7 +132,7 @@ impl View {
         let (mut retries, mut timeline) = (Vec::new(), Vec::new());
         record.each(&mut |transition| {
             let Some(step) = steps.get_mut(transition.step as usize) else { return };
-            let data = Data::read(transition.data);
+            let data = Data::parse(transition.data);
             step.begun_ms.get_or_insert(transition.at);
             step.at_ms = Some(transition.at);
             step.attempts += usize::from(data.over.is_some());
@@ -213,13 +194,13 @@ impl View {
         })
     }
 
-    /// The status in a word: of the run, or that it broke off.
+    /// The status word of the run.
     #[must_use]
     pub fn status(&self) -> String {
         status(&self.facts, self.holder.is_some())
     }
 
-    /// As programs read it.
+    /// The view as JSON, for programs.
     #[must_use]
     pub fn json(&self, with_timeline: bool) -> Value {
         let waiting: Vec<Value> = self
@@ -240,7 +221,7 @@ impl View {
     }
 }
 
-/// The status of a run in a word, from its `run.json` and whether somebody works on it.
+/// The status word of a run, from its `run.json` and whether a process works on it.
 #[must_use]
 pub fn status(facts: &RunRecord, held: bool) -> String {
     match facts.status {

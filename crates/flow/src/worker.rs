@@ -1,5 +1,5 @@
-//! Who does a step: a [`Worker`] gets an [`Order`] and gives a [`Report`]. The engine knows nothing else of it, and believes
-//! nothing of a report that it can find out itself.
+//! Workers do steps: a [`Worker`] gets an [`Order`] and returns a [`Report`]. The engine measures for itself whatever it can
+//! instead of believing the report.
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -7,17 +7,14 @@ use serde_json::{Map, Value};
 use std::path::PathBuf;
 use tokio_util::sync::CancellationToken;
 
-/// What a worker says of its work.
+/// The status that a worker reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Status {
-    /// It is done.
     Success,
-    /// It is not done.
     Failure,
     /// A person is needed.
     Blocked,
-    /// Some of it is done.
     Partial,
 }
 
@@ -37,72 +34,65 @@ impl Status {
 /// One attempt at one step.
 #[derive(Debug, Clone)]
 pub struct Order {
-    /// The run.
     pub run_id: String,
-    /// The directory of the run.
     pub run_directory: PathBuf,
-    /// Where the work is: the workspace, or a worktree of it.
+    /// The workspace, or a worktree of it.
     pub workspace: PathBuf,
     /// The goal of the workflow.
     pub goal: String,
-    /// The step.
     pub step_id: String,
-    /// Its name for people.
+    /// The step's name for people.
     pub name: String,
-    /// What is to be done.
     pub description: String,
-    /// Who is asked: `Implementer`, `Command`, `Echo` …
+    /// `Implementer`, `Command`, `Echo` …
     pub worker: String,
-    /// The inputs, with references resolved.
+    /// Resolved inputs.
     pub inputs: Map<String, Value>,
-    /// What the outputs must look like, as a JSON Schema; empty: anything.
+    /// The JSON Schema of the outputs; empty: anything.
     pub outputs_schema: Value,
-    /// 1 for the first attempt.
+    /// Counted from 1.
     pub attempt: u32,
-    /// The same for every repetition of this attempt, also after a crash: what is done under it is done once.
+    /// The idempotency key of the attempt, also after a crash.
     pub key: String,
     /// `call-n`, echoed in the report.
     pub call_id: String,
-    /// The strategy: `draft`, `patch`, `refactor` …
+    /// `draft`, `patch`, `refactor` …
     pub strategy_id: String,
-    /// How widely lessons are looked for: 1 to 3.
+    /// How broadly lessons are searched: 1 to 3.
     pub retrieval_stage: u8,
-    /// Text of lessons and earlier attempts for this attempt; empty at the first.
+    /// Lessons of earlier attempts.
     pub lessons: Vec<String>,
-    /// How the attempt before this one failed; none at the first.
+    /// The failure of the previous attempt.
     pub failure_signature: Option<String>,
     /// What must hold before a success counts, each `KIND:ASSERTION`.
     pub commitments: Vec<String>,
 }
 
-/// What a worker gives back: the worker protocol of workflows.
+/// The report of a worker: the worker protocol of workflows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// The order's call.
+    /// The call id of the order.
     pub call_id: String,
-    /// What it says of its work.
     pub status: Status,
     /// One or two sentences.
     pub summary: String,
     /// Values for the steps that depend on this one.
     #[serde(default)]
     pub outputs: Map<String, Value>,
-    /// Files that it made, relative to the workspace.
+    /// Created files, relative to the workspace.
     #[serde(default)]
     pub artifacts: Vec<String>,
-    /// `model_calls`, `tool_calls`, `elapsed_ms`, `iteration_count`, `terminate_workflow` … as it says.
+    /// `model_calls`, `tool_calls`, `elapsed_ms`, `iteration_count`, `terminate_workflow` …
     #[serde(default)]
     pub metrics: Map<String, Value>,
-    /// What it would do next.
     #[serde(default)]
     pub next_actions: Vec<String>,
-    /// A stable name of the failure.
+    /// The stable name of a failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure_signature: Option<String>,
 }
 
 impl Report {
-    /// A report about an order.
     #[must_use]
     pub fn new(order: &Order, status: Status, summary: impl Into<String>) -> Self {
         Report {
@@ -117,7 +107,7 @@ impl Report {
         }
     }
 
-    /// The report of an order that could not be done, with the stable name of the failure.
+    /// A report of failure.
     #[must_use]
     pub fn failed(order: &Order, failure_signature: &str, summary: impl Into<String>) -> Self {
         Report {
@@ -127,30 +117,30 @@ impl Report {
     }
 }
 
-/// Somebody who does steps.
+/// Does steps of workflows.
 #[async_trait]
 pub trait Worker: std::fmt::Debug + Send + Sync {
-    /// Whether it may change files of the workspace: then nobody else works there at the same time.
+    /// Whether it may change files in the workspace: then it runs alone there.
     fn writes(&self, order: &Order) -> bool;
 
-    /// Whether its work may be done again without harm when a process died in the middle of it.
+    /// Whether repeating its work after a crash is harmless.
     fn repeatable(&self, order: &Order) -> bool;
 
-    /// Whether its outputs are its inputs, so that there is nothing to do: such a step is done by being recorded.
+    /// Whether its outputs are its inputs: then a step is done by its transition.
     fn is_echo(&self) -> bool {
         false
     }
 
-    /// Whether what it gives are facts, and not a model's words.
+    /// Whether its outputs are facts and not a model's words.
     fn gives_facts(&self) -> bool {
         false
     }
 
-    /// What came of an order that an earlier process gave under the same key, when that is known.
+    /// The recorded result of an order of an earlier process with the same key.
     fn recall(&self, _order: &Order) -> Option<Report> {
         None
     }
 
-    /// Does it, until it is done or cancelled.
+    /// Works until the order is done or cancelled.
     async fn work(&self, order: &Order, cancel: &CancellationToken) -> Report;
 }

@@ -1,17 +1,16 @@
-//! What can keep a task from being run or graded.
+//! Errors of running and grading tasks.
 
 use marvin_agent::SessionError;
 use marvin_base::Exit;
 use marvin_base::atomic::WriteError;
+use marvin_flow::drive::DriveError;
 use marvin_flow::engine::EngineError;
 
 /// Why a task could not be run or graded.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
-    /// There is no such task.
-    #[error("there is no task `{name}`{near}\n  hint: `marvin list-tasks` shows all of them")]
+    #[error("unknown task `{name}`{near}\n  hint: `marvin list-tasks` shows all of them")]
     NoTask {
-        /// What was asked for.
         name: String,
         /// The nearest name, as the end of a sentence.
         near: String,
@@ -19,34 +18,33 @@ pub enum LabError {
     /// A task in the binary is damaged.
     #[error("the task `{0}` is damaged: {1}")]
     Damaged(String, String),
-    /// There is no Python, or it has no pytest.
+    /// Python is missing, or has no pytest.
     #[error(
         "`{program}` {problem}\n  hint: tasks are graded with pytest; install it (`python3 -m venv ~/lab && ~/lab/bin/pip install pytest`) and name it with --python ~/lab, or the setting lab.python"
     )]
-    Python {
-        /// The program.
-        program: String,
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// A session could not be opened or its record broke.
+    Python { program: String, problem: String },
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// A workflow could not be run.
     #[error(transparent)]
     Workflow(#[from] EngineError),
     /// A plan that was accepted cannot be read.
     #[error("the plan cannot be read: {0}")]
     Plan(String),
-    /// A file could not be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// A directory or file cannot be used.
     #[error("{0}: {1}")]
     File(String, std::io::Error),
-    /// It was interrupted.
     #[error("interrupted")]
     Interrupted,
+}
+
+impl From<DriveError> for LabError {
+    fn from(error: DriveError) -> Self {
+        match error {
+            DriveError::Engine(error) => error.into(),
+            DriveError::Session(error) => error.into(),
+        }
+    }
 }
 
 impl LabError {
@@ -55,7 +53,6 @@ impl LabError {
         LabError::File(path.display().to_string(), error)
     }
 
-    /// Its exit code.
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self {

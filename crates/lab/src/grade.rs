@@ -1,10 +1,11 @@
-//! Grading, by the shell, on a fresh copy: the files that the task names as the solver left them, the visible tests as they were given, and
-//! the hidden tests, in a directory that is made for it and goes with it. What a solver changed besides has no effect: its tests, a
-//! `conftest.py`, a `sitecustomize.py`, a `pytest.py` of its own are not taken over.
+//! Grading in a fresh temporary directory: the graded files of the solver, the original visible tests, and the hidden tests.
 //!
-//! The judge (`judge/judge.py`) runs contained and without network. It never loads the solver's code into its own process, and hidden tests
-//! are gone from the disk before any of that code runs. Its report counts only with the secret that it was given.
-//! Limit: code that is called can falsify what is counted *inside its own process* (operations), not what it answers.
+//! Other changes of a solver have no effect: its own tests, `conftest.py`, `sitecustomize.py` or `pytest.py` are not copied.
+//!
+//! The judge (`judge/judge.py`) runs in the sandbox without network. It never loads the solver's code into its own process, and
+//! the hidden tests are deleted before any of that code runs. Its report counts only with the secret that it was given.
+//!
+//! Limits: the solver's code can falsify what is counted *inside its own process* (operations), but not its results.
 
 use crate::error::LabError;
 use crate::python::Python;
@@ -23,12 +24,10 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 const JUDGE: &str = include_str!("../judge/judge.py");
-/// How long the judge may take.
 const JUDGE_TIMEOUT: Duration = Duration::from_secs(600);
-/// Bytes of its report.
 const MAX_JUDGE_REPORT_BYTES: u64 = 4 * 1024 * 1024;
 
-/// What came of a solution.
+/// The grade of a solution.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Grade {
     /// Hidden tests that passed.
@@ -45,15 +44,15 @@ pub struct Grade {
     pub visible_passed: u64,
     /// Those of them that failed.
     pub visible_failed: u64,
-    /// Why there is no report, where there is none.
+    /// Why the judge left no report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
 impl Grade {
-    /// Did everything pass?
+    /// Did all hidden tests pass?
     #[must_use]
-    pub fn is_whole(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.failed == 0 && self.passed > 0
     }
 }
@@ -61,9 +60,7 @@ impl Grade {
 /// A hidden test that did not pass.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TestFailure {
-    /// Its name.
     pub test: String,
-    /// What it said.
     pub why: String,
 }
 
@@ -87,16 +84,15 @@ struct VisibleCounts {
     failed: u64,
 }
 
-/// Which tests are run.
+/// The tests to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tests {
-    /// Only those that decide.
     Hidden,
-    /// The visible ones too.
+    /// Hidden and visible tests.
     All,
 }
 
-/// Grades what a solver left.
+/// Grades a solution.
 ///
 /// # Errors
 /// When the judge cannot be started or contained, or was interrupted. What the solver's code does is never an error.
@@ -108,10 +104,10 @@ pub async fn grade(
     environment: &Environment,
     cancel: &CancellationToken,
 ) -> Result<Grade, LabError> {
-    let room = tempfile::Builder::new().prefix("marvin-grade-").tempdir();
-    let room = room.map_err(|error| LabError::file(Path::new("a temporary directory"), error))?;
-    // The name under which the box knows it.
-    let root = room.path().canonicalize().map_err(|error| LabError::file(room.path(), error))?;
+    let directory = tempfile::Builder::new().prefix("marvin-grade-").tempdir();
+    let directory = directory.map_err(|error| LabError::file(Path::new("a temporary directory"), error))?;
+    // The sandbox sees canonical paths.
+    let root = directory.path().canonicalize().map_err(|error| LabError::file(directory.path(), error))?;
     solution.write(&root.join("solution"))?;
     let tests = task.directory("starter").filter(|(path, _)| path.starts_with("tests/"));
     for (path, text) in tests.filter(|_| which == Tests::All) {
@@ -124,8 +120,8 @@ pub async fn grade(
     put(&root.join("secret"), secret.as_bytes())?;
     put(&root.join("judge.py"), JUDGE.as_bytes())?;
 
-    let ground = ProjectContext::find(environment.clone(), root.clone(), Some(&root), true, Vec::new())?;
-    let context = ground.tool_context(cancel.clone(), None);
+    let project = ProjectContext::find(environment.clone(), root.clone(), Some(&root), true, Vec::new())?;
+    let context = project.tool_context(cancel.clone(), None);
     let command = JudgedCommand::own(&python.program, &["-I", "-B", "judge.py"]);
     let ran = run_line(command, JUDGE_TIMEOUT, &context).await;
     let ran = ran
@@ -145,7 +141,7 @@ pub async fn grade(
     })
 }
 
-/// The figures of a report. Tests that were not run have failed.
+/// Computes the grade from a report; tests that were not run have failed.
 fn weigh(task: &Task, report: &Report) -> Grade {
     let mut shares: BTreeMap<&str, (u64, u64)> =
         task.facts.criteria.keys().map(|name| (name.as_str(), (0, 0))).collect();
@@ -174,7 +170,7 @@ fn weigh(task: &Task, report: &Report) -> Grade {
         grade.score += share * task.facts.criteria.get(name).copied().unwrap_or_default();
         grade.criteria.insert(name.to_string(), share);
     }
-    // Sums of weights come out a hair beside the figure that is meant.
+    // Rounds away floating-point errors of the sum.
     grade.score = (grade.score * 1e6).round() / 1e6;
     grade
 }
@@ -197,10 +193,10 @@ mod tests {
         let dedupe = task::find(&["dedupe-sorted".into()]).unwrap().remove(0);
         let grade = weigh(&dedupe, &report(&[("test_result", true), ("test_cost_of_groups[1]", false)]));
         assert_eq!((grade.passed, grade.failed), (1, 5));
-        assert!((grade.score - 0.5).abs() < 1e-9 && !grade.is_whole());
+        assert!((grade.score - 0.5).abs() < 1e-9 && !grade.is_complete());
         assert_eq!(grade.failing.len(), 1);
         let none = weigh(&dedupe, &report(&[]));
         assert_eq!((none.passed, none.failed), (0, 6));
-        assert!(!none.is_whole() && none.score.abs() < 1e-9);
+        assert!(!none.is_complete() && none.score.abs() < 1e-9);
     }
 }

@@ -1,7 +1,7 @@
 //! Layer 6: the benchmark suite.
 //!
-//! A [`task::Task`] is given to a [`runner::Runner`] in a workspace of its own; what it leaves is judged by [`grade`] in a
-//! directory outside, with tests that the solver never sees; [`suite`] does that for many, and [`report`] shows what came of it.
+//! A [`runner::Runner`] solves a [`task::Task`] in a workspace of its own; [`grade`] judges the result in another directory with
+//! tests that the solver never sees; [`suite`] does that for many tasks, and [`report`] shows the results.
 
 mod error;
 pub mod grade;

@@ -1,4 +1,4 @@
-//! The Python that tasks are graded with, and that solvers find: one that has pytest.
+//! The Python with pytest that grades tasks and that solvers use.
 
 use crate::error::LabError;
 use marvin_base::child::{self, Child, Ending};
@@ -8,20 +8,18 @@ use std::path::Path;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// A Python with pytest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Python {
-    /// The program.
     pub program: String,
     /// `3.13.1, pytest 8.4.2`.
     pub version: String,
 }
 
 impl Python {
-    /// Looks for it: a program, or the directory of a virtual environment.
+    /// Finds a program, or the Python of a virtual environment.
     ///
     /// # Errors
-    /// When it is not there, or has no pytest.
+    /// When it does not exist, or has no pytest.
     pub async fn find(named: &str, directory: &Path, cancel: &CancellationToken) -> Result<Python, LabError> {
         let place = directory.join(named);
         let program = match named.contains('/') {
@@ -33,7 +31,7 @@ impl Python {
         let line = "import sys, pytest; print(sys.version.split()[0] + ', pytest ' + pytest.__version__)";
         let mut child = Child::new(&program).args(["-I", "-c", line]);
         child.deadline = Duration::from_secs(60);
-        let outcome = child::run(child, cancel).await.map_err(|_| wrong("is not there"))?;
+        let outcome = child::run(child, cancel).await.map_err(|_| wrong("does not exist"))?;
         match outcome.ending {
             Ending::Exited(0) if outcome.stdout.text().contains(", pytest ") => {
                 Ok(Python { version: outcome.stdout.text().trim().to_string(), program: program.clone() })
@@ -44,7 +42,7 @@ impl Python {
         }
     }
 
-    /// Variables with which the programs of solvers find it first, and leave no bytecode.
+    /// Variables by which programs of solvers find this Python first and write no bytecode.
     #[must_use]
     pub fn variables(&self, environment: &Environment) -> BTreeMap<String, String> {
         let mut variables = BTreeMap::from([("PYTHONDONTWRITEBYTECODE".to_string(), "1".to_string())]);
@@ -61,10 +59,13 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_missing_is_said() {
+    async fn a_missing_python_is_reported() {
         let cancel = CancellationToken::new();
         let missing = Python::find("no-such-python", Path::new("/"), &cancel).await.unwrap_err().to_string();
-        assert!(missing.contains("`no-such-python` is not there") && missing.contains("hint:"), "{missing}");
+        assert!(
+            missing.contains("`no-such-python` does not exist") && missing.contains("hint:"),
+            "{missing}"
+        );
         for no_python in ["/bin/true", "/bin/false"] {
             let wrong = Python::find(no_python, Path::new("/"), &cancel).await.unwrap_err().to_string();
             assert!(wrong.contains("does not run"), "{wrong}");

@@ -1,4 +1,4 @@
-/// Changes bytes so that they are not found by looking for their text; doing it twice gives them back.
+/// Hides bytes from a text search; applying it twice restores them.
 pub(crate) fn scramble(bytes: &mut [u8]) {
     let mut state: u64 = 0x9e37_79b9_7f4a_7c15;
     for byte in bytes {

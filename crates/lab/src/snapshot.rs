@@ -1,5 +1,5 @@
-//! What a solver left, as far as it is graded: the files that the task names, and nothing else. The workspace may be hostile: links
-//! are not followed, and sizes and numbers are bounded.
+//! Snapshots of the graded files of a workspace. The workspace may be hostile: links are not followed, and sizes and numbers are
+//! limited.
 
 use crate::error::LabError;
 use crate::task::Task;
@@ -7,19 +7,18 @@ use marvin_base::files::{self, Links};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Bytes of one file, and files of one directory; more are not taken over.
+/// Larger files, and more files of a directory, are left out.
 const MAX_SNAPSHOT_FILE_BYTES: u64 = 1024 * 1024;
 const MAX_SNAPSHOT_FILES: usize = 200;
 
 /// The graded files of a workspace at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// By their path.
+    /// By path.
     pub files: BTreeMap<String, Vec<u8>>,
 }
 
 impl Snapshot {
-    /// Reads them.
     #[must_use]
     pub fn take(task: &Task, workspace: &Path) -> Snapshot {
         let mut files = BTreeMap::new();
@@ -35,10 +34,10 @@ impl Snapshot {
         Snapshot { files }
     }
 
-    /// Writes them below a directory.
+    /// Writes the files below a directory.
     ///
     /// # Errors
-    /// When one cannot be written.
+    /// When a file cannot be written.
     pub fn write(&self, directory: &Path) -> Result<(), LabError> {
         for (path, bytes) in &self.files {
             put(&directory.join(path), bytes)?;
@@ -47,7 +46,7 @@ impl Snapshot {
     }
 }
 
-/// Paths that a pattern of `task.json` means: itself, or `directory/*.ext`.
+/// The paths that match a pattern of `task.json`: a path, or `directory/*.ext`.
 fn matching(pattern: &str, workspace: &Path) -> Vec<String> {
     let Some((directory, ending)) = pattern.split_once("/*") else { return vec![pattern.to_string()] };
     let place = workspace.join(directory);
@@ -64,7 +63,7 @@ fn matching(pattern: &str, workspace: &Path) -> Vec<String> {
     names.into_iter().map(|name| format!("{directory}/{name}")).collect()
 }
 
-/// Writes a file with the directories above it.
+/// Writes a file and creates its parent directories.
 pub(crate) fn put(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
     if let Some(directory) = path.parent() {
         std::fs::create_dir_all(directory).map_err(|error| LabError::file(directory, error))?;
@@ -72,7 +71,7 @@ pub(crate) fn put(path: &Path, bytes: &[u8]) -> Result<(), LabError> {
     std::fs::write(path, bytes).map_err(|error| LabError::file(path, error))
 }
 
-/// The visible tests of a task that the workspace has no longer as they were given.
+/// Visible tests that the solver changed.
 #[must_use]
 pub(crate) fn changed_tests(task: &Task, workspace: &Path) -> Vec<String> {
     let same = |path: &str, text: &str| {
@@ -89,7 +88,7 @@ mod tests {
     use crate::task;
 
     #[test]
-    fn only_what_the_task_names_is_taken_over() {
+    fn only_graded_files_are_captured() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         let shop = task::find(&["shop-refactor".into()]).unwrap().remove(0);

@@ -1,4 +1,4 @@
-//! Tasks, runners and repetitions: each is solved in a workspace of its own, graded outside, and becomes a row.
+//! Runs tasks, runners and repetitions: each in a workspace of its own, graded outside, as one row.
 
 use crate::error::LabError;
 use crate::grade::{Grade, Tests, grade};
@@ -8,93 +8,78 @@ use crate::task::Task;
 use futures_util::StreamExt as _;
 use marvin_base::atomic;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// One attempt at one task.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// The task.
     pub task_id: String,
-    /// What kind of task.
     pub category: String,
     /// 1 to 5.
     pub difficulty: u8,
-    /// Who solved it.
     pub runner: String,
-    /// Which repetition, from 1.
+    /// The repetition, from 1.
     pub repeat: u32,
-    /// How it ended, in the runner's own words.
+    /// The runner's own word.
     pub status: String,
     /// Whether every hidden test passed.
     pub success: bool,
-    /// Whether the runner says that the task is solved.
+    /// Whether the runner claims to have solved the task.
     pub claimed: bool,
-    /// It says so, and hidden tests fail.
+    /// It claims so, and hidden tests fail.
     pub false_completion: bool,
     /// Hidden tests that passed.
     pub passed: u64,
     /// Hidden tests that did not.
     pub failed: u64,
-    /// The same of the best state on the way.
+    /// Of the best intermediate state.
     pub best_passed: u64,
-    /// The same of the best state on the way.
+    /// Of the best intermediate state.
     pub best_failed: u64,
     /// 0 to 1.
     pub score: f64,
-    /// Scores of the states on the way, oldest first; the last is the final one.
+    /// Scores of all states, oldest first; the last is final.
     pub scores: Vec<f64>,
-    /// Visible tests, as they were given.
+    /// Of the original visible tests.
     pub visible_passed: u64,
-    /// Those of them that failed.
     pub visible_failed: u64,
     /// Visible tests that the solver changed; they were restored.
     pub changed_tests: Vec<String>,
     /// Seconds of solving, without grading.
     pub wall_time_s: f64,
-    /// Requests to a model.
     pub model_calls: u64,
-    /// Calls of tools.
     pub tool_calls: u64,
     /// Attempts at steps.
     pub attempts: u64,
-    /// Lessons that were written down.
     pub lessons: u64,
-    /// US dollars; none where a price is not known.
+    /// None if a price is not known.
     pub cost_usd: Option<f64>,
-    /// Tokens in.
     pub input_tokens: u64,
-    /// Tokens out.
     pub output_tokens: u64,
-    /// What went wrong.
     pub error: Option<String>,
-    /// What it left, below the directory of the report.
+    /// Its files, below the directory of the report.
     pub artifacts_path: String,
-    /// The workspace itself, where it was kept.
+    /// The workspace, if it was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
 }
 
-/// What is to be run.
+/// The tasks and runners to run.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The tasks.
     pub tasks: Vec<Task>,
-    /// The runners.
     pub runners: Vec<Runner>,
-    /// How often each.
     pub repeat: u32,
-    /// How many at the same time.
     pub concurrency: usize,
-    /// Where everything is left.
+    /// The directory for results.
     pub out: PathBuf,
-    /// Whether workspaces stay where they were.
+    /// Whether to keep workspaces.
     pub keep: bool,
 }
 
 impl Plan {
-    /// Everything that is to be done, in the order of the report.
+    /// All attempts, in the order of the report.
     fn cells(&self) -> Vec<(&Task, Runner, u32)> {
         let mut cells = Vec::new();
         for task in &self.tasks {
@@ -106,14 +91,14 @@ impl Plan {
     }
 }
 
-/// Runs a plan. `told` hears of every row as it is done. What was done before an interruption is kept.
+/// Runs a plan and calls `on_row` for every finished row; also returns whether it was interrupted.
 ///
 /// # Errors
-/// When a task cannot be begun or graded at all; what was done before is lost to the report, not to the disk.
+/// When a task cannot be started or graded; finished attempts stay on the disk.
 pub async fn run(
     plan: &Plan,
     bench: &Bench,
-    mut told: impl FnMut(&Row),
+    mut on_row: impl FnMut(&Row),
 ) -> Result<(Vec<Row>, bool), LabError> {
     let cells = plan.cells();
     let jobs = cells.iter().enumerate().map(|(at, (task, runner, repeat))| async move {
@@ -125,7 +110,7 @@ pub async fn run(
     while let Some((at, row)) = running.next().await {
         match row {
             Ok(row) => {
-                told(&row);
+                on_row(&row);
                 rows.push((at, row));
             }
             Err(LabError::Interrupted) => interrupted = true,
@@ -141,11 +126,11 @@ async fn one(task: &Task, runner: Runner, repeat: u32, plan: &Plan, bench: &Benc
     if bench.cancel.is_cancelled() {
         return Err(LabError::Interrupted);
     }
-    let room = AttemptDirectory::new(task)?;
+    let attempt = AttemptDirectory::new(task)?;
     let begun = Instant::now();
-    let solved = Box::pin(solve(runner, task, &room, bench)).await?;
+    let solved = Box::pin(solve(runner, task, &attempt, bench)).await?;
     let wall_time_s = (begun.elapsed().as_secs_f64() * 1000.0).round() / 1000.0;
-    let last = Snapshot::take(task, room.workspace());
+    let last = Snapshot::take(task, attempt.workspace());
     let mut states = solved.states.clone();
     if states.last() != Some(&last) {
         states.push(last);
@@ -160,11 +145,11 @@ async fn one(task: &Task, runner: Runner, repeat: u32, plan: &Plan, bench: &Benc
     let mut row = row(task, runner, &solved, &grades);
     row.repeat = repeat;
     row.wall_time_s = wall_time_s;
-    row.changed_tests = changed_tests(task, room.workspace());
+    row.changed_tests = changed_tests(task, attempt.workspace());
     row.artifacts_path.clone_from(&name);
-    leave(&plan.out.join(&name), room.workspace(), &row, &grades)?;
+    save(&plan.out.join(&name), attempt.workspace(), &row, &grades)?;
     if plan.keep {
-        row.workspace = Some(room.keep().display().to_string());
+        row.workspace = Some(attempt.keep().display().to_string());
     }
     Ok(row)
 }
@@ -172,7 +157,7 @@ async fn one(task: &Task, runner: Runner, repeat: u32, plan: &Plan, bench: &Benc
 fn row(task: &Task, runner: Runner, solved: &RunnerReport, grades: &[Grade]) -> Row {
     let last = grades.last().cloned().unwrap_or_default();
     let best = grades.iter().max_by_key(|grade| grade.passed).unwrap_or(&last);
-    let success = last.is_whole();
+    let success = last.is_complete();
     Row {
         task_id: task.id().to_string(),
         category: task.facts.category.clone(),
@@ -202,17 +187,23 @@ fn row(task: &Task, runner: Runner, solved: &RunnerReport, grades: &[Grade]) -> 
     }
 }
 
-/// Files that are copied from one directory; more stay behind.
 const MAX_COPIED_FILES: usize = 2_000;
-/// Bytes of a file that is copied; a larger one stays behind.
+/// Larger files are left out.
 const MAX_COPIED_BYTES: u64 = 8 * 1024 * 1024;
 
-/// Keeps what there is to look at: the workspace, the records of the attempt, and the grades.
-fn leave(place: &Path, workspace: &Path, row: &Row, grades: &[Grade]) -> Result<(), LabError> {
+/// `grade.json` of an attempt.
+#[derive(Serialize)]
+struct GradeFile<'a> {
+    row: &'a Row,
+    grades: &'a [Grade],
+}
+
+/// Saves the workspace, the records of the attempt, and the grades.
+fn save(place: &Path, workspace: &Path, row: &Row, grades: &[Grade]) -> Result<(), LabError> {
     copy_files(workspace, &place.join("workspace"))?;
     copy_files(&state_beside(workspace), &place.join("state"))?;
     std::fs::create_dir_all(place).map_err(|error| LabError::file(place, error))?;
-    let text = format!("{:#}\n", json!({ "row": row, "grades": grades }));
+    let text = serde_json::to_string_pretty(&GradeFile { row, grades }).unwrap_or_default() + "\n";
     Ok(atomic::replace(&place.join("grade.json"), text.as_bytes())?)
 }
 

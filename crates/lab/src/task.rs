@@ -1,13 +1,13 @@
-//! The tasks, as they are packed into the binary. A task is a directory:
+//! The tasks that are packed into the binary. A task is a directory:
 //!
-//! | file | what it is |
+//! | file | content |
 //! |---|---|
-//! | `task.json` | its facts, as [`Facts`] |
-//! | `task.md` | what the solver is told |
-//! | `starter/` | what the workspace begins with, visible tests in `tests/` |
-//! | `hidden/` | acceptance tests and `probe.py`; only the judge gets them |
-//! | `solution/` | one that passes, for the oracle |
-//! | `recordings/RUNNER.jsonl` | what the mock plays for a runner |
+//! | `task.json` | [`Facts`] |
+//! | `task.md` | the text for the solver |
+//! | `starter/` | the initial workspace, with visible tests in `tests/` |
+//! | `hidden/` | acceptance tests and `probe.py`, only for the judge |
+//! | `solution/` | a reference solution, for the oracle |
+//! | `recordings/RUNNER.jsonl` | the replies of the mock for a runner |
 
 use crate::error::LabError;
 use crate::scramble::scramble;
@@ -21,9 +21,8 @@ static PACK: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tasks.pack"));
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Facts {
-    /// Its name, which is that of its directory.
+    /// The name of its directory.
     pub id: String,
-    /// Its name for people.
     pub title: String,
     /// One sentence.
     pub description: String,
@@ -31,46 +30,44 @@ pub struct Facts {
     pub category: String,
     /// 1 (easy) to 5.
     pub difficulty: u8,
-    /// The files that are graded: a path, or all of one kind in a directory (`shop/*.py`). Nothing else is taken over.
+    /// The graded files: a path, or all of one kind in a directory (`shop/*.py`).
     pub files: Vec<String>,
-    /// What its hidden tests are about, with the weight of each in the score; a test says which by its name.
+    /// Criteria of the hidden tests with their weights; the name of a test begins with its criterion.
     pub criteria: BTreeMap<String, f64>,
-    /// How many hidden tests there are. Fewer that were run are failures.
+    /// The number of hidden tests; those that were not run have failed.
     pub hidden_tests: u64,
 }
 
 /// One task.
 #[derive(Debug, Clone)]
 pub struct Task {
-    /// Its facts.
     pub facts: Facts,
-    /// What the solver is told.
+    /// The text for the solver.
     pub text: String,
-    /// Every other file, by its path in the task's directory.
+    /// Every other file, by its path in the task directory.
     files: BTreeMap<String, String>,
 }
 
 impl Task {
-    /// Its name.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.facts.id
     }
 
-    /// The files of one of its directories, by their path inside it.
+    /// The files of a directory of the task, by relative path.
     pub fn directory<'a>(&'a self, name: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> + 'a {
         self.files.iter().filter_map(move |(path, text)| {
             Some((path.strip_prefix(name)?.strip_prefix('/')?, text.as_str()))
         })
     }
 
-    /// What the mock plays for a runner.
+    /// The replies of the mock for a runner.
     #[must_use]
     pub fn recording(&self, runner: &str) -> Option<&str> {
         self.files.get(&format!("recordings/{runner}.jsonl")).map(String::as_str)
     }
 
-    /// The criterion that a hidden test belongs to: the one that its name begins with.
+    /// The criterion of a hidden test.
     #[must_use]
     pub fn criterion(&self, test: &str) -> Option<&str> {
         let name = test.strip_prefix("test_")?;
@@ -80,7 +77,7 @@ impl Task {
     }
 }
 
-/// Every task, by its name.
+/// Every task, by name.
 ///
 /// # Errors
 /// When one is damaged.
@@ -101,10 +98,10 @@ pub fn all() -> Result<BTreeMap<String, Task>, LabError> {
     directories.into_iter().map(task).collect()
 }
 
-/// The tasks of these names, each once, in the order of names; none named: all.
+/// The tasks with these names in alphabetical order; all without names.
 ///
 /// # Errors
-/// When there is no task of a name.
+/// When a name is unknown.
 pub fn find(names: &[String]) -> Result<Vec<Task>, LabError> {
     let mut all = all()?;
     if names.is_empty() {
@@ -144,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_task_is_whole() {
+    fn every_task_is_complete() {
         let tasks = all().unwrap();
         assert_eq!(tasks.len(), 12);
         for (id, task) in &tasks {

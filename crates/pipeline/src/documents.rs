@@ -1,27 +1,25 @@
-//! The documents: which there are, what they must hold, and whether they do.
+//! The documents of a pipeline and the checks of their content.
 
 use crate::phase::Phase;
 use marvin_base::files::{self, Links};
 use std::path::Path;
 
-/// Bytes that a document has at least.
-pub const LEAST: usize = 1_000;
-/// Bytes that are read of one.
+/// Bytes that a document must have.
+pub const MIN_DOCUMENT_BYTES: usize = 1_000;
 const MAX_PHASE_DOCUMENT_BYTES: u64 = 4 * 1024 * 1024;
 
-/// A document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Document {
-    /// What is to be built.
+    /// What to build.
     Specification,
-    /// How it looks from outside.
+    /// The user's view.
     Experience,
-    /// How it is built and tested.
+    /// Architecture and test plan.
     Design,
 }
 
 impl Document {
-    /// The documents of a phase of writing, or of its review.
+    /// The documents that a phase writes or reviews.
     #[must_use]
     pub fn for_phase(phase: Phase) -> &'static [Document] {
         match phase {
@@ -33,7 +31,7 @@ impl Document {
         }
     }
 
-    /// Its name in steps.
+    /// The name in step ids.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -43,7 +41,7 @@ impl Document {
         }
     }
 
-    /// Its path, relative to the workspace.
+    /// The path, relative to the workspace.
     #[must_use]
     pub fn path(self) -> &'static str {
         match self {
@@ -53,7 +51,7 @@ impl Document {
         }
     }
 
-    /// The headings that it must have, beside others.
+    /// Required headings.
     #[must_use]
     pub fn headings(self) -> &'static [&'static str] {
         match self {
@@ -63,7 +61,7 @@ impl Document {
         }
     }
 
-    /// What is wrong with it; nothing when it is as it must be.
+    /// Everything that is wrong with the document.
     #[must_use]
     pub fn problems(self, root: &Path) -> Vec<String> {
         let path = self.path();
@@ -71,21 +69,24 @@ impl Document {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return vec![format!(
-                    "{path} was not written (use create_file; what you say is not kept as a document)"
+                    "{path} was not written (use create_file; the text of your answer is not kept as a document)"
                 )];
             }
             Err(error) => return vec![format!("{path} cannot be read: {error}")],
         };
-        let Ok(text) = std::str::from_utf8(&bytes) else { return vec![format!("{path} is no UTF-8 text")] };
+        let Ok(text) = std::str::from_utf8(&bytes) else { return vec![format!("{path} is not UTF-8 text")] };
         let mut problems = Vec::new();
-        if bytes.len() < LEAST {
-            problems.push(format!("{path} has {} bytes, and a document has at least {LEAST}", bytes.len()));
+        if bytes.len() < MIN_DOCUMENT_BYTES {
+            problems.push(format!(
+                "{path} has {} bytes, and a document needs at least {MIN_DOCUMENT_BYTES}",
+                bytes.len()
+            ));
         }
         let found = headings(text);
         for wanted in self.headings() {
             match found.iter().find(|(title, _)| title.to_lowercase().contains(&wanted.to_lowercase())) {
                 None => problems.push(format!("{path} has no heading `## {wanted}`")),
-                Some((_, false)) => problems.push(format!("{path}: nothing stands under `## {wanted}`")),
+                Some((_, false)) => problems.push(format!("{path}: `## {wanted}` has no text")),
                 Some((_, true)) => {}
             }
         }
@@ -93,8 +94,7 @@ impl Document {
     }
 }
 
-/// The headings of a Markdown text outside of fenced code, each with whether anything stands under it before the next of
-/// its level.
+/// The headings of a Markdown text outside of fenced code, each with whether it has text before the next of its level.
 fn headings(text: &str) -> Vec<(String, bool)> {
     let mut found: Vec<(String, usize, bool)> = Vec::new();
     let mut fence: Option<&str> = None;
@@ -111,7 +111,7 @@ fn headings(text: &str) -> Vec<(String, bool)> {
         if fence.is_none() && (1..=6).contains(&level) && title.starts_with(' ') {
             found.push((title.trim().to_string(), level, false));
         } else if !line.trim().is_empty() {
-            // Text stands under every heading that is open: the last one, and those above it.
+            // Text belongs to the last heading and to the open ones above it.
             let mut lowest = usize::MAX;
             for (_, level, has) in found.iter_mut().rev() {
                 if *level < lowest {
@@ -145,17 +145,17 @@ mod tests {
     fn a_document_has_its_headings_and_something_under_them() {
         assert_eq!(problems(whole().as_bytes()), Vec::<String>::new());
         let empty = whole().replace("- It adds.\n", "");
-        assert!(problems(empty.as_bytes())[0].contains("nothing stands under `## Acceptance Criteria`"));
+        assert!(problems(empty.as_bytes())[0].contains("`## Acceptance Criteria` has no text"));
         let fenced = whole().replace("## Overview", "```\n## Overview\n```");
         assert!(problems(fenced.as_bytes())[0].contains("no heading `## Overview`"));
     }
 
     #[test]
-    fn stubs_and_plans_are_no_documents() {
+    fn stubs_and_plans_are_refused() {
         assert!(problems(b"# Spec\nTODO\n")[0].contains("12 bytes"));
         let plan = "First I will think about the spec. Then I will write it. ".repeat(40);
         assert_eq!(problems(plan.as_bytes()).len(), 3, "planning notes have no headings");
-        assert!(problems(&[0xff; 2000])[0].contains("no UTF-8"));
+        assert!(problems(&[0xff; 2000])[0].contains("not UTF-8"));
         let missing = Document::Design.problems(Path::new("/nowhere"));
         assert!(missing[0].contains("was not written"), "{missing:?}");
     }

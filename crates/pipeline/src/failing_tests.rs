@@ -1,22 +1,16 @@
-//! Tests that were written before the code: are they red, and for the right reason?
+//! Checks that tests which were written before the code fail for the right reason.
 //!
-//! Right is that what they need is not there yet: a module, a name, a file of the project. Wrong is everything else: a test
-//! that cannot be read, a fixture or a helper of the tests that nobody wrote, a package that the design does not name, a test
-//! that passes already, one that is skipped, or one that the runner does not find.
+//! The right reason is that a module, a name or a file of the project does not exist yet. Wrong are a syntax error, a missing
+//! fixture or helper of the tests, a package that the design does not name, and a test that passes already, is skipped, or is
+//! not found by the runner.
 
-use crate::files;
+use crate::files::{self, Language};
 use marvin_base::truncate;
 use regex::Regex;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::LazyLock;
-
-macro_rules! pattern {
-    ($name:ident, $text:expr) => {
-        static $name: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new($text).ok());
-    };
-}
 
 pattern!(PYTHON_TEST, r"(?m)^\s*(?:async\s+)?def\s+test\w*\s*\(");
 pattern!(SCRIPT_TEST, r"(?m)(?:^|[^.\w$])(?:test|it)(?:\.\w+)*\s*\(");
@@ -45,13 +39,13 @@ pattern!(
     r"(?m)^(?:E\s+)?(?:.*\b(?:SyntaxError|IndentationError|TabError)\b.*|.*fixture '[^']*' not found.*|.*\bNameError: name .*|.*\bReferenceError(?: \[\w+\])?: .*|.*TypeError: .* is not a function.*expect.*)$"
 );
 
-/// Errors of Rust that say: it is not there yet.
+/// Error codes of Rust for names that do not exist.
 const RUST_ABSENT: [&str; 13] = [
     "E0432", "E0433", "E0425", "E0412", "E0463", "E0599", "E0405", "E0407", "E0422", "E0423", "E0531",
     "E0560", "E0609",
 ];
 
-/// What the compiler of Go says of what is not there yet.
+/// Messages of the Go compiler for names that do not exist.
 const GO_ABSENT: [&str; 8] = [
     "undefined: ",
     " undefined (",
@@ -63,101 +57,99 @@ const GO_ABSENT: [&str; 8] = [
     "cannot find package",
 ];
 
-/// How many tests a file has, by its text.
+/// The number of tests in a file.
 fn count(path: &str, text: &str) -> usize {
-    let pattern = match path.rsplit('.').next() {
-        Some("py") => &PYTHON_TEST,
-        Some("js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx") => &SCRIPT_TEST,
-        Some("rs") => &RUST_TEST,
-        Some("go") => &GO_TEST,
-        _ => return 0,
+    let pattern = match Language::from_path(path) {
+        Some(Language::Python) => &PYTHON_TEST,
+        Some(Language::Script) => &SCRIPT_TEST,
+        Some(Language::Rust) => &RUST_TEST,
+        Some(Language::Go) => &GO_TEST,
+        None => return 0,
     };
     pattern.as_ref().map_or(0, |pattern| pattern.find_iter(text).count())
 }
 
-/// How many tests a project has, by the texts of its test files.
+/// The number of tests in the test files of a project.
 #[must_use]
 pub fn written(root: &Path) -> usize {
     files::tests(root).iter().map(|path| count(path, &files::text(root, path))).sum()
 }
 
-/// What is wrong with the redness of tests: `ran` is what the runner counted, `said` what it said, `design` the text of the
-/// design. Nothing: they are red for the right reason.
+/// Everything that keeps the tests from failing for the right reason.
 #[must_use]
 pub fn problems(root: &Path, ran: &Value, said: &str, design: &str) -> Vec<String> {
     let number = |key: &str| ran.get(key).and_then(Value::as_u64).unwrap_or(0);
     let mut problems = Vec::new();
     if written(root) == 0 {
-        return vec!["no test was written: there is no test function in any test file".into()];
+        return vec!["no test was written: no test file has a test function".into()];
     }
     if ran.get("timed_out").and_then(Value::as_bool) == Some(true) {
-        problems.push("the tests do not end: they were stopped by their deadline".into());
+        problems.push("the tests do not end: they were stopped by the timeout".into());
     }
     let passed = number("passed");
     if passed > 0 {
         problems.push(format!(
-            "{passed} of the tests pass although there is no code yet: they would prove nothing. Make each of them need what is to be built."
+            "{passed} of the tests pass without any code, so they prove nothing. Make each of them need what is to be built."
         ));
     }
     problems.extend(skips(root));
     let skipped = number("skipped");
     if skipped > 0 {
-        problems
-            .push(format!("{skipped} of the tests are skipped: they would prove nothing. Make them run."));
+        problems.push(format!("{skipped} of the tests are skipped, so they prove nothing. Make them run."));
     }
     let runner = ran.get("runner").and_then(Value::as_str).unwrap_or_default();
     let code = ran.get("exit_code").and_then(Value::as_i64);
     let ran_none = passed == 0 && number("failed") + number("errors") == 0;
-    // These count what they could not load or compile; the others say so in words only.
+    // These runners count files that they cannot load or compile; the others only print them.
     let counts_all = matches!(runner, "pytest" | "node" | "go");
     if runner.is_empty() {
         problems.push(format!("the tests cannot be run: {}", truncate::line(said.trim(), 300)));
     } else if ran_none && code == Some(0) {
         problems.push(
-            "the runner ran no test and is content: it does not find the tests that were written".into(),
+            "the runner ran no test and reports success: it does not find the tests that were written".into(),
         );
     } else if ran_none && counts_all && problems.is_empty() {
         problems.push(format!("the runner ran no test: {}", truncate::line(said.trim(), 300)));
     }
-    for path in not_taken(root, runner) {
+    for path in unrecognised(root, runner) {
         problems.push(format!(
-            "the runner does not take `{path}` for a file of tests, so those in it never run: name it as {runner} wants it"
+            "the runner does not take `{path}` for a test file, so its tests never run: name it as {runner} expects"
         ));
     }
     problems.extend(reasons(root, said, design, runner));
     problems
 }
 
-/// Where tests say that they are not to be run, with file and line.
+/// Markers that skip tests, with file and line.
 fn skips(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for path in files::tests(root) {
-        let pattern = match path.rsplit('.').next() {
-            Some("py") => &PYTHON_SKIPS,
-            Some("js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx") => &SCRIPT_SKIPS,
-            Some("rs") => &RUST_SKIPS,
-            Some("go") => &GO_SKIPS,
-            _ => continue,
+        let pattern = match Language::from_path(&path) {
+            Some(Language::Python) => &PYTHON_SKIPS,
+            Some(Language::Script) => &SCRIPT_SKIPS,
+            Some(Language::Rust) => &RUST_SKIPS,
+            Some(Language::Go) => &GO_SKIPS,
+            None => continue,
         };
         let text = files::text(root, &path);
         for place in pattern.iter().flat_map(|pattern| pattern.find_iter(&text)) {
-            // What stands before the word on its line, and the line's beginning, belong to the match.
+            // A match begins at its line or before, so its end gives the line.
             let line = text.get(..place.end()).unwrap_or_default().matches('\n').count() + 1;
-            found.push(format!("{path}:{line} leaves a test out: one that is skipped proves nothing"));
+            found.push(format!("{path}:{line} skips a test, which then proves nothing"));
         }
     }
     found.truncate(10);
     found
 }
 
-/// Files with tests that the runner does not look at, by their names.
-fn not_taken(root: &Path, runner: &str) -> Vec<String> {
+/// Files with tests whose names the runner does not recognise.
+fn unrecognised(root: &Path, runner: &str) -> Vec<String> {
     let configured = || {
         let files = ["pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg"];
         let is_match = |text: String| PYTEST_FILES.as_ref().is_some_and(|pattern| pattern.is_match(&text));
         files.iter().any(|path| is_match(files::text(root, path)))
     };
-    let taken = |path: &str| {
+    let is_recognised = |path: &str| {
         let name = path.rsplit('/').next().unwrap_or(path);
         let Some((stem, kind)) = name.rsplit_once('.') else { return true };
         match (runner, kind) {
@@ -175,12 +167,12 @@ fn not_taken(root: &Path, runner: &str) -> Vec<String> {
         }
     };
     let tests = files::tests(root).into_iter();
-    tests.filter(|path| !taken(path) && count(path, &files::text(root, path)) > 0).take(10).collect()
+    tests.filter(|path| !is_recognised(path) && count(path, &files::text(root, path)) > 0).take(10).collect()
 }
 
-/// A file that the tests look for, relative to the project: given whole, or from the file that asks for it.
-fn wanted(root: &Path, module: &str, asks: Option<&String>) -> Option<String> {
-    let from = asks.filter(|_| module.starts_with('.')).and_then(|asks| Path::new(asks).parent());
+/// The path of an imported file relative to the project; a relative import starts at the importing file.
+fn imported_path(root: &Path, module: &str, importer: Option<&String>) -> Option<String> {
+    let from = importer.filter(|_| module.starts_with('.')).and_then(|path| Path::new(path).parent());
     let mut parts: Vec<&str> = Vec::new();
     let path = from.map_or_else(|| Path::new(module).to_path_buf(), |from| from.join(module));
     for part in path.strip_prefix(root).ok()?.to_str()?.split('/') {
@@ -201,15 +193,15 @@ fn package(module: &str) -> &str {
     module.match_indices('/').nth(parts - 1).and_then(|(at, _)| module.get(..at)).unwrap_or(module)
 }
 
-/// Is this what is said when something is missing, whatever it is called?
+/// Is this error line about a missing module or program, despite its error type?
 fn means_missing(line: &str) -> bool {
-    // A module that is there without the name that is asked for; and what a program that is not there answered, read as JSON.
+    // An existing module without the imported name, or the output of a missing program parsed as JSON.
     let export = line.contains("does not provide an export named")
         && ["module './", "module '../", "module \"./", "module \"../"].iter().any(|own| line.contains(own));
     export || line.contains("JSON")
 }
 
-/// Reasons that are not the right one.
+/// Failures for another reason than missing code.
 fn reasons(root: &Path, said: &str, design: &str, runner: &str) -> Vec<String> {
     let mut wrong: BTreeSet<String> = BTreeSet::new();
     let matches = |pattern: &LazyLock<Option<Regex>>| -> Vec<Vec<String>> {
@@ -229,23 +221,23 @@ fn reasons(root: &Path, said: &str, design: &str, runner: &str) -> Vec<String> {
         if means_missing(&line) {
             continue;
         }
-        wrong.insert(format!("a test is red for another reason than missing code: {line}"));
+        wrong.insert(format!("a test fails for another reason than missing code: {line}"));
     }
     for found in matches(&PYTHON_MISSING) {
         let Some(module) = found.get(1) else { continue };
         let top = module.split('.').next().unwrap_or(module);
         let file = format!("{}.py", module.replace('.', "/"));
         if files::is_test(&file) {
-            wrong.insert(helper(&file));
+            wrong.insert(missing_helper(&file));
         } else if !names(design, top) {
-            wrong.insert(format!("the tests import `{module}`, which the design does not name: use what is there, or name it in the design"));
+            wrong.insert(format!("the tests import `{module}`, which the design does not name: use an existing package, or name it in the design"));
         }
     }
     for found in matches(&SCRIPT_MISSING) {
         let Some(module) = found.get(1) else { continue };
         if module.starts_with(['.', '/']) {
-            let file = wanted(root, module, found.get(2)).filter(|file| files::is_test(file));
-            wrong.extend(file.map(|file| helper(&file)));
+            let file = imported_path(root, module, found.get(2)).filter(|file| files::is_test(file));
+            wrong.extend(file.map(|file| missing_helper(&file)));
         } else if !names(design, package(module)) {
             wrong.insert(format!("the tests need the package `{module}`, which the design does not name"));
         }
@@ -281,12 +273,12 @@ fn reasons(root: &Path, said: &str, design: &str, runner: &str) -> Vec<String> {
     wrong.into_iter().take(10).collect()
 }
 
-/// That the tests lack something of their own, which nobody writes once they are closed.
-fn helper(file: &str) -> String {
-    format!("the tests need `{file}`, which belongs to the tests and is not there: write it with them")
+/// The problem of a missing test helper, which no later agent may write.
+fn missing_helper(file: &str) -> String {
+    format!("the tests need `{file}`, which belongs to the tests and does not exist: write it with them")
 }
 
-/// Does a text name this as a word?
+/// Does a text contain this as a whole word?
 fn names(text: &str, word: &str) -> bool {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-';
     let ends = |found: (usize, &str)| {
@@ -297,7 +289,7 @@ fn names(text: &str, word: &str) -> bool {
     !word.is_empty() && text.match_indices(word).any(ends)
 }
 
-/// What a library that is there for the tests' sake may hold: remarks and attributes, no code.
+/// Does a Rust file have only comments and attributes?
 #[must_use]
 pub fn is_bare(text: &str) -> bool {
     text.lines()
@@ -327,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_the_right_reason() {
+    fn missing_code_is_the_right_reason() {
         let directory =
             project(&[("tests/test_a.py", "from tally.cli import main\n\ndef test_a():\n    main()\n")]);
         let said = "E   ModuleNotFoundError: No module named 'tally'\n";
@@ -347,12 +339,12 @@ mod tests {
         assert!(of("E       fixture 'shop' not found\n", ran(0, 0, 1, 1)).contains("fixture"));
         assert!(of("E   NameError: name 'jsn' is not defined\n", ran(0, 1, 0, 1)).contains("NameError"));
         assert!(of("", ran(1, 1, 0, 1)).contains("1 of the tests pass"));
-        assert!(of("", ran(0, 0, 0, 0)).contains("is content"));
+        assert!(of("", ran(0, 0, 0, 0)).contains("reports success"));
         assert_eq!(of("E   AssertionError: assert 1 == 2\n", ran(0, 1, 0, 1)), "");
     }
 
     #[test]
-    fn rust_is_red_when_names_are_missing_and_not_when_it_cannot_be_read() {
+    fn rust_tests_may_fail_for_missing_names_and_not_for_syntax() {
         let directory = project(&[("tests/a.rs", "#[test]\nfn a() { roman::parse(\"X\"); }\n")]);
         let said = "error[E0425]: cannot find function `parse` in crate `roman`\nerror: could not compile `roman` (test \"a\") due to 1 previous error\n";
         let ran = json!({"runner": "cargo", "passed": 0, "failed": 0, "errors": 0, "exit_code": 101});
@@ -364,12 +356,12 @@ mod tests {
     }
 
     #[test]
-    fn go_is_red_when_names_are_missing_and_not_when_it_cannot_be_read() {
+    fn go_tests_may_fail_for_missing_names_and_not_for_syntax() {
         let directory = project(&[(
             "tally_test.go",
             "package tally\n\nfunc TestMain(m *testing.M) {}\n\nfunc TestA(t *testing.T) { Parse() }\n",
         )]);
-        assert_eq!(written(directory.path()), 1, "TestMain is none");
+        assert_eq!(written(directory.path()), 1, "TestMain is not a test");
         let ran = json!({"runner": "go", "passed": 0, "failed": 0, "errors": 1, "exit_code": 1});
         let of = |said: &str| problems(directory.path(), &ran, said, DESIGN).join("\n");
         assert_eq!(
@@ -386,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_tests_lack_of_their_own_is_wrong() {
+    fn missing_test_helpers_are_wrong() {
         let directory = project(&[
             ("tests/test_a.py", "def test_a():\n    pass\n"),
             ("test/a.test.js", "test('a', f)\n"),
@@ -429,9 +421,9 @@ mod tests {
         let ran =
             |runner: &str| json!({"runner": runner, "passed": 0, "failed": 1, "errors": 0, "exit_code": 1});
         assert!(problems(directory.path(), &ran("pytest"), "", DESIGN)[0].contains("`tests/checks.py`"));
-        assert_eq!(not_taken(directory.path(), "node"), ["tests/a.spec.js"]);
+        assert_eq!(unrecognised(directory.path(), "node"), ["tests/a.spec.js"]);
         std::fs::write(directory.path().join("pytest.ini"), "[pytest]\npython_files = *.py\n").unwrap();
-        assert_eq!(not_taken(directory.path(), "pytest"), Vec::<String>::new());
+        assert_eq!(unrecognised(directory.path(), "pytest"), Vec::<String>::new());
         let none = json!({"exit_code": null});
         assert!(
             problems(directory.path(), &none, "no tests were recognised", DESIGN)[0]
@@ -479,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn no_tests_are_no_tests() {
+    fn a_project_without_tests_is_refused() {
         let directory = project(&[("tests/README.md", "soon")]);
         assert!(problems(directory.path(), &ran(0, 0, 0, 5), "", DESIGN)[0].contains("no test was written"));
         assert!(is_bare("//! Soon.\n#![forbid(unsafe_code)]\n") && !is_bare("pub fn a() {}"));

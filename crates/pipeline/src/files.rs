@@ -1,6 +1,6 @@
-//! The files of a project, as far as the pipeline looks at them: which are tests, and their texts.
+//! Files of a project: which are tests, and their texts.
 //!
-//! Limits: 20,000 files and 2,000 directories; links are not followed; directories of products and of the record are left out.
+//! Limits: 20,000 files and 2,000 directories; links are not followed; directories of build products and records are left out.
 
 use marvin_base::files::{self, Links};
 use marvin_flow::retry::measure::IGNORED;
@@ -9,12 +9,33 @@ use std::path::Path;
 
 const MAX_PROJECT_FILES: usize = 20_000;
 const MAX_PROJECT_DIRECTORIES: usize = 2_000;
-/// Bytes of one file that are read.
 pub(crate) const MAX_FILE_BYTES: u64 = 2 * 1024 * 1024;
-/// Directories that hold products, or belong to somebody else, besides those that change by themselves.
+/// Further directories of build products and third-party code.
 const PRODUCTS: [&str; 3] = ["venv", "dist", "vendor"];
 
-/// What is a test: directories and names of files, as patterns of a [`Scope`].
+/// A language of tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Language {
+    Python,
+    /// JavaScript or TypeScript.
+    Script,
+    Rust,
+    Go,
+}
+
+impl Language {
+    pub(crate) fn from_path(path: &str) -> Option<Self> {
+        match path.rsplit('.').next()? {
+            "py" => Some(Language::Python),
+            "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" => Some(Language::Script),
+            "rs" => Some(Language::Rust),
+            "go" => Some(Language::Go),
+            _ => None,
+        }
+    }
+}
+
+/// Tests: directories and file names, as patterns of a [`Scope`].
 pub const TESTS: [&str; 23] = [
     "tests/",
     "test/",
@@ -41,7 +62,7 @@ pub const TESTS: [&str; 23] = [
     "tox.ini",
 ];
 
-/// What a project needs to have tests at all: manifests, and the one empty file that cargo wants.
+/// Manifests that tests need, and the entry file that cargo requires.
 pub const MANIFESTS: [&str; 14] = [
     "Cargo.toml",
     "go.mod",
@@ -59,33 +80,32 @@ pub const MANIFESTS: [&str; 14] = [
     "__init__.py",
 ];
 
-/// Patterns as a scope wants them.
+/// Lists of patterns as one list for a [`Scope`].
 #[must_use]
 pub fn patterns(lists: &[&[&str]]) -> Vec<String> {
     lists.iter().flat_map(|list| list.iter()).map(|pattern| (*pattern).to_string()).collect()
 }
 
-/// Is this a test, by its path?
 #[must_use]
 pub fn is_test(path: &str) -> bool {
     let product = path.ends_with(".pyc") || path.ends_with(".pyo") || path.ends_with(".snap.new");
     !product && Scope::covers(&patterns(&[&TESTS]), path)
 }
 
-/// Every file of a project, relative and sorted.
+/// Every file of a project, as sorted relative paths.
 #[must_use]
 pub fn all(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
     let mut directories = vec![root.to_path_buf()];
-    let mut looked = 0;
+    let mut scanned = 0;
     while let Some(directory) = directories.pop() {
-        looked += 1;
+        scanned += 1;
         for entry in std::fs::read_dir(&directory).into_iter().flatten().flatten().take(MAX_PROJECT_FILES) {
             let Ok(kind) = entry.file_type() else { continue };
             let name = entry.file_name();
             if kind.is_dir() {
                 let ignored = IGNORED.iter().chain(&PRODUCTS).any(|ignored| name.as_os_str() == *ignored);
-                if !ignored && looked + directories.len() < MAX_PROJECT_DIRECTORIES {
+                if !ignored && scanned + directories.len() < MAX_PROJECT_DIRECTORIES {
                     directories.push(entry.path());
                 }
             } else if kind.is_file() && found.len() < MAX_PROJECT_FILES {
@@ -100,13 +120,13 @@ pub fn all(root: &Path) -> Vec<String> {
     found
 }
 
-/// The tests of a project.
+/// The test files of a project.
 #[must_use]
 pub fn tests(root: &Path) -> Vec<String> {
     all(root).into_iter().filter(|path| is_test(path)).collect()
 }
 
-/// A file as text; what is no UTF-8 is replaced, what is too large is cut.
+/// A file as text; invalid UTF-8 is replaced, a large file is cut.
 #[must_use]
 pub fn text(root: &Path, path: &str) -> String {
     let bytes = files::read(&root.join(path), MAX_FILE_BYTES, Links::Refuse).unwrap_or_default();

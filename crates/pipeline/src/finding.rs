@@ -1,10 +1,9 @@
-//! What reviewers and testers find, as records: from the outputs of a report, or from lines in the seed's forms.
+//! Findings of reviewers and testers: from the outputs of a report, or from lines in the seed's formats.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::fmt;
 
-/// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
@@ -33,17 +32,15 @@ impl fmt::Display for Severity {
     }
 }
 
-/// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// How bad it is.
     pub severity: Severity,
-    /// Where: `FILE:LINE`, or a document and its section.
+    /// `FILE:LINE`, or a document and its section.
     #[serde(default)]
     pub place: String,
-    /// What is wrong, and what would mend it.
+    /// What is wrong, and how to fix it.
     pub text: String,
-    /// How it is shown, in phase 5.
+    /// How to reproduce it, in phase 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repro: Option<Value>,
 }
@@ -57,19 +54,17 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A review that was understood.
+/// A parsed review.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Review {
-    /// What was found.
     pub findings: Vec<Finding>,
-    /// What was looked at.
     pub checked: Vec<String>,
 }
 
-/// Words that say in the seed's forms that nothing was found.
+/// Words of the seed's formats for a review without findings.
 const PASSED: [&str; 4] = ["SPEC_VERIFIED", "REVIEW_CLEAN", "SPEC_CONFORMANT", "QA_CLEAN"];
 
-/// What a reviewer's outputs must look like.
+/// The JSON Schema of a reviewer's outputs.
 #[must_use]
 pub fn schema(repro: bool) -> Value {
     let mut finding = json!({
@@ -91,15 +86,15 @@ pub fn schema(repro: bool) -> Value {
     })
 }
 
-/// Understands a review: its outputs, or the text that stands in their place.
+/// Parses a review from its outputs, or from its text.
 ///
 /// # Errors
-/// Why it is no review: nothing was found and nothing was looked at, or it cannot be understood.
-pub fn understand(outputs: &Map<String, Value>, text: &str) -> Result<Review, String> {
+/// When it has neither findings nor checks, or is invalid.
+pub fn parse_review(outputs: &Map<String, Value>, text: &str) -> Result<Review, String> {
     let review = match outputs.get("findings") {
         Some(findings) => Review {
             findings: serde_json::from_value(findings.clone())
-                .map_err(|error| format!("its findings cannot be understood: {error}"))?,
+                .map_err(|error| format!("its findings are invalid: {error}"))?,
             checked: outputs
                 .get("checked")
                 .and_then(Value::as_array)
@@ -110,17 +105,17 @@ pub fn understand(outputs: &Map<String, Value>, text: &str) -> Result<Review, St
                 .map(str::to_string)
                 .collect(),
         },
-        None => lines(text),
+        None => parse_lines(text),
     };
     match review.findings.is_empty() && review.checked.is_empty() {
-        true => Err("the review is empty: no finding, and no word on what was checked".into()),
+        true => Err("the review is empty: it has no finding, and does not say what was checked".into()),
         false => Ok(review),
     }
 }
 
-/// `SPEC_MISMATCH: a vs b — text` with `SEVERITY: word` below it, `SPEC_GAP: text`, `FILE:LINE — SEVERITY — text`, and the
-/// words that say that all is well.
-fn lines(text: &str) -> Review {
+/// Parses lines: `SPEC_MISMATCH: a vs b — text` followed by `SEVERITY: word`, `SPEC_GAP: text`, `FILE:LINE — SEVERITY — text`,
+/// and the words for a review without findings.
+fn parse_lines(text: &str) -> Review {
     let mut review = Review::default();
     for line in text.lines().map(str::trim) {
         let line = line.trim_start_matches(['-', '*', ' ']);
@@ -133,7 +128,7 @@ fn lines(text: &str) -> Review {
         let marked = ["SPEC_MISMATCH:", "SPEC_GAP:"].into_iter().find_map(|mark| line.strip_prefix(mark));
         if let Some(rest) = marked {
             let (place, text) = rest.split_once('—').unwrap_or(("", rest));
-            // Without a word on how bad it is, it is bad.
+            // Without a severity it is major.
             let (place, text) = (place.trim().to_string(), text.trim().to_string());
             review.findings.push(Finding { severity: Severity::Major, place, text, repro: None });
             continue;
@@ -162,33 +157,33 @@ mod tests {
     }
 
     #[test]
-    fn outputs_become_records() {
+    fn outputs_become_findings() {
         let outputs = map(
             &json!({"findings": [{"severity": "major", "place": "a.py:3", "text": "wrong"}], "checked": ["all"]}),
         );
-        let review = understand(&outputs, "").unwrap();
+        let review = parse_review(&outputs, "").unwrap();
         assert_eq!(review.findings[0].to_string(), "major — a.py:3: wrong");
         let odd = map(&json!({"findings": [{"severity": "terrible", "text": "x"}]}));
-        assert!(understand(&odd, "").unwrap_err().contains("cannot be understood"));
+        assert!(parse_review(&odd, "").unwrap_err().contains("are invalid"));
     }
 
     #[test]
-    fn the_forms_of_the_seed_are_understood() {
+    fn the_formats_of_the_seed_are_parsed() {
         let text = "SPEC_MISMATCH: prompt:1 vs spec.md:2 — the flag is missing\nSEVERITY: critical\n\
                     a.py:7 — minor — a name\n- SPEC_GAP: no word on errors\nREVIEW_FAILED";
-        let review = understand(&Map::new(), text).unwrap();
+        let review = parse_review(&Map::new(), text).unwrap();
         let severities: Vec<Severity> = review.findings.iter().map(|finding| finding.severity).collect();
         assert_eq!(severities, [Severity::Critical, Severity::Minor, Severity::Major]);
         assert_eq!(review.findings[0].place, "prompt:1 vs spec.md:2");
-        assert_eq!(understand(&Map::new(), "SPEC_VERIFIED").unwrap().findings, []);
+        assert_eq!(parse_review(&Map::new(), "SPEC_VERIFIED").unwrap().findings, []);
     }
 
     #[test]
     fn an_empty_review_is_an_error() {
         for text in ["", "Looks good to me!", "I say: SPEC_VERIFIED, I think"] {
-            assert!(understand(&Map::new(), text).unwrap_err().contains("empty"), "{text}");
+            assert!(parse_review(&Map::new(), text).unwrap_err().contains("empty"), "{text}");
         }
-        assert!(understand(&map(&json!({"findings": [], "checked": [" "]})), "").is_err());
-        assert!(understand(&map(&json!({"findings": [], "checked": ["R1"]})), "").is_ok());
+        assert!(parse_review(&map(&json!({"findings": [], "checked": [" "]})), "").is_err());
+        assert!(parse_review(&map(&json!({"findings": [], "checked": ["R1"]})), "").is_ok());
     }
 }

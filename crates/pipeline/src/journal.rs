@@ -1,10 +1,10 @@
-//! `pipeline.jsonl` in the directory of the run: which phases were begun, are about to be closed, and are closed.
+//! The journal of the phases, `pipeline.jsonl` in the run directory.
 //!
 //! A phase is closed in three steps: `closing` is written here, the name into `pipeline_state`, then `closed` here. So the state
-//! file always says what `closed` says, or what `closing` says; anything else was somebody else's hand.
+//! file always agrees with `closed` or with `closing`; anything else is tampering.
 //!
-//! How long a phase took is the sum over the processes that worked on it. One that is killed cannot say how long it did; whoever
-//! goes on writes it down for it, by the last event of the trace. Limits: what it did after that event is not known.
+//! The time of a phase is the sum over the processes that worked on it. A killed process cannot write its time; the next one
+//! does, from the last event of the trace. Limits: work after that event is not counted.
 
 use crate::phase::Phase;
 use jiff::Timestamp;
@@ -12,14 +12,14 @@ use marvin_base::clock;
 use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
 use marvin_base::redact::Redactor;
 use marvin_base::run::RunDirectory;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const FILE: &str = "pipeline.jsonl";
 
-/// The journal.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
@@ -27,48 +27,46 @@ pub struct Journal {
     durability: Durability,
 }
 
-/// What the journal says.
+/// The content of the journal.
 #[derive(Debug, Clone, Default)]
 pub struct PhaseHistory {
-    /// The last phase that is closed.
+    /// The last closed phase.
     pub closed: Option<Phase>,
-    /// The last phase that was to be closed.
+    /// The last phase that was about to be closed.
     pub closing: Option<Phase>,
-    /// What is known of phases that were begun: how they began, and how they ended.
+    /// The phases that were begun.
     pub phases: BTreeMap<Phase, PhaseRecord>,
-    /// How often phases were set back, by the last phase that stood.
+    /// Resets, each with the last phase that stayed closed.
     pub resets: Vec<Option<Phase>>,
-    /// Phases that failed, once for each time: they are done anew.
+    /// Failed phases, once per failure: they are repeated.
     pub failures: Vec<Phase>,
 }
 
-/// What is known of a phase.
+/// The record of a phase.
 #[derive(Debug, Clone, Default)]
 pub struct PhaseRecord {
-    /// When it began.
     pub begun: String,
-    /// What the run had cost then, in billionths of a dollar.
+    /// The cost of the run before it, in billionths of a dollar.
     pub cost_before: u64,
-    /// How it ended: the facts that the phase gave.
+    /// The facts of a phase that ended.
     pub ended: Option<Map<String, Value>>,
-    /// How often a process took it up.
+    /// The number of processes that worked on it.
     pub taken: u64,
-    /// Milliseconds that processes worked on it, without the one that is at it, or was when it was killed.
+    /// Milliseconds of finished processes.
     pub worked_ms: u64,
-    /// When that one took it up; none: nobody is at it.
+    /// The start of the process that works on it, or that was killed.
     pub since: Option<String>,
 }
 
 impl PhaseHistory {
-    /// How often this phase was set back, or failed: part of the keys of its agents, so that they work anew.
+    /// How often this phase was reset or failed: part of the keys of its agents, so that they work again.
     #[must_use]
     pub fn generation(&self, phase: Phase) -> usize {
         let set_back = self.resets.iter().filter(|to| to.is_none_or(|to| to < phase)).count();
         set_back + self.failures.iter().filter(|failed| **failed == phase).count()
     }
 
-    /// The phase that a process is at, or was when it was killed, and for how many milliseconds: until the last event of the
-    /// run's trace.
+    /// The phase of a running or killed process, and its milliseconds until the last event of the trace.
     #[must_use]
     pub fn under_way(&self, trace: &[Value]) -> Option<(Phase, u64)> {
         let (phase, since) = self
@@ -84,50 +82,49 @@ impl PhaseHistory {
         Some((phase, u64::try_from(worked).unwrap_or(0)))
     }
 
-    /// Milliseconds that were worked on a phase, as far as it is known; `under_way` is what [`PhaseHistory::under_way`] gave.
+    /// Milliseconds of a phase; `under_way` is the result of [`PhaseHistory::under_way`].
     #[must_use]
     pub fn worked_ms(&self, phase: Phase, under_way: Option<(Phase, u64)>) -> Option<u64> {
         let more = under_way.filter(|(at, _)| *at == phase).map_or(0, |(_, worked)| worked);
         self.phases.get(&phase).map(|record| record.worked_ms.saturating_add(more))
     }
 
-    fn take(&mut self, entry: &Value) {
-        let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
-        let phase = Phase::find(text("phase"));
-        let number = |value: Option<&Value>| value.and_then(Value::as_u64);
-        match (text("type"), phase) {
-            ("begun", Some(phase)) => {
+    fn apply(&mut self, entry: &Value) {
+        let Ok(entry) = Entry::deserialize(entry) else { return };
+        let phase = entry.phase.as_deref().and_then(Phase::find);
+        match (entry.kind, phase) {
+            (EntryKind::Begun, Some(phase)) => {
                 let record = PhaseRecord {
-                    begun: text("timestamp").to_string(),
-                    cost_before: number(entry.get("cost_nanos")).unwrap_or(0),
+                    begun: entry.timestamp.clone(),
+                    cost_before: entry.cost_nanos.unwrap_or(0),
                     taken: 1,
-                    since: Some(text("timestamp").to_string()),
+                    since: Some(entry.timestamp),
                     ..PhaseRecord::default()
                 };
                 self.phases.insert(phase, record);
             }
-            ("taken", Some(phase)) => {
+            (EntryKind::Taken, Some(phase)) => {
                 let record = self.phases.entry(phase).or_default();
                 record.taken += 1;
-                record.since = Some(text("timestamp").to_string());
+                record.since = Some(entry.timestamp);
             }
-            ("worked", Some(phase)) => {
+            (EntryKind::Worked, Some(phase)) => {
                 let record = self.phases.entry(phase).or_default();
                 record.since = None;
-                let worked = number(entry.get("elapsed_ms")).unwrap_or(0);
-                record.worked_ms = record.worked_ms.saturating_add(worked);
+                record.worked_ms = record.worked_ms.saturating_add(entry.elapsed_ms.unwrap_or(0));
             }
-            ("closing", Some(phase)) => {
+            (EntryKind::Closing, Some(phase)) => {
                 self.closing = Some(phase);
-                let facts = entry.get("facts").and_then(Value::as_object).cloned().unwrap_or_default();
+                let facts = entry.facts.unwrap_or_default();
                 let record = self.phases.entry(phase).or_default();
                 record.since = None;
-                record.worked_ms = number(facts.get("elapsed_ms")).unwrap_or(record.worked_ms);
+                let worked = facts.get("elapsed_ms").and_then(Value::as_u64);
+                record.worked_ms = worked.unwrap_or(record.worked_ms);
                 record.ended = Some(facts);
             }
-            ("failed", Some(phase)) => self.failures.push(phase),
-            ("closed", Some(phase)) => self.closed = Some(phase),
-            ("reset", to) => {
+            (EntryKind::Failed, Some(phase)) => self.failures.push(phase),
+            (EntryKind::Closed, Some(phase)) => self.closed = Some(phase),
+            (EntryKind::Reset, to) => {
                 self.resets.push(to);
                 (self.closed, self.closing) = (to, to);
                 self.phases.retain(|phase, _| to.is_some_and(|to| *phase <= to));
@@ -137,39 +134,72 @@ impl PhaseHistory {
     }
 }
 
+/// An entry of the journal.
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    #[serde(rename = "type")]
+    kind: EntryKind,
+    phase: Option<String>,
+    #[serde(default)]
+    timestamp: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cost_nanos: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    elapsed_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    facts: Option<Map<String, Value>>,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum EntryKind {
+    Begun,
+    Taken,
+    Worked,
+    Closing,
+    Closed,
+    Failed,
+    Reset,
+    /// An entry of a later version.
+    #[serde(other)]
+    Unknown,
+}
+
+impl Entry {
+    fn new(kind: EntryKind, phase: Option<Phase>) -> Self {
+        Entry {
+            kind,
+            phase: phase.map(|phase| phase.name().to_string()),
+            timestamp: clock::now_stamp(),
+            cost_nanos: None,
+            elapsed_ms: None,
+            facts: None,
+        }
+    }
+}
+
 impl Journal {
-    /// The journal of a run.
     #[must_use]
     pub fn for_run(run: &RunDirectory, redactor: Arc<Redactor>, durability: Durability) -> Self {
         Journal { path: run.path().join(FILE), redactor, durability }
     }
 
-    /// What is known of a run.
+    /// Reads the journal of a run.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn known(run: &Path) -> Result<PhaseHistory, LedgerError> {
+    pub fn read(run: &Path) -> Result<PhaseHistory, LedgerError> {
         let path = run.join(FILE);
         let mut known = PhaseHistory::default();
         if ledger::is_known(&path) {
-            ledger::read_chained(&path)?.entries.iter().for_each(|entry| known.take(entry));
+            ledger::read_chained(&path)?.entries.iter().for_each(|entry| known.apply(entry));
         }
         Ok(known)
     }
 
-    fn append(
-        &self,
-        kind: &str,
-        phase: Option<Phase>,
-        mut more: Map<String, Value>,
-    ) -> Result<(), LedgerError> {
-        let mut entry = Map::new();
-        entry.insert("type".into(), kind.into());
-        entry.insert("phase".into(), json!(phase.map(Phase::name)));
-        entry.insert("timestamp".into(), clock::now_stamp().into());
-        entry.append(&mut more);
+    fn append(&self, entry: Entry) -> Result<(), LedgerError> {
         let mut ledger = Ledger::open_shared_chained(&self.path, self.durability, self.redactor.clone())?;
-        ledger.append(&Value::Object(entry))?;
+        ledger.append(&serde_json::to_value(entry).unwrap_or_default())?;
         ledger.sync()
     }
 
@@ -178,23 +208,23 @@ impl Journal {
     /// # Errors
     /// When it cannot be written.
     pub fn begun(&self, phase: Phase, cost_nanos: u64) -> Result<(), LedgerError> {
-        self.append("begun", Some(phase), Map::from_iter([("cost_nanos".to_string(), cost_nanos.into())]))
+        self.append(Entry { cost_nanos: Some(cost_nanos), ..Entry::new(EntryKind::Begun, Some(phase)) })
     }
 
-    /// A phase that was begun is taken up again.
+    /// A phase is resumed.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn taken(&self, phase: Phase) -> Result<(), LedgerError> {
-        self.append("taken", Some(phase), Map::new())
+        self.append(Entry::new(EntryKind::Taken, Some(phase)))
     }
 
-    /// How long a process worked on a phase that it did not close.
+    /// Adds the time of a process that did not close its phase.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn worked(&self, phase: Phase, elapsed_ms: u64) -> Result<(), LedgerError> {
-        self.append("worked", Some(phase), Map::from_iter([("elapsed_ms".to_string(), elapsed_ms.into())]))
+        self.append(Entry { elapsed_ms: Some(elapsed_ms), ..Entry::new(EntryKind::Worked, Some(phase)) })
     }
 
     /// A phase is about to be closed.
@@ -202,7 +232,7 @@ impl Journal {
     /// # Errors
     /// When it cannot be written.
     pub fn closing(&self, phase: Phase, facts: &Map<String, Value>) -> Result<(), LedgerError> {
-        self.append("closing", Some(phase), Map::from_iter([("facts".to_string(), json!(facts))]))
+        self.append(Entry { facts: Some(facts.clone()), ..Entry::new(EntryKind::Closing, Some(phase)) })
     }
 
     /// A phase is closed.
@@ -210,32 +240,33 @@ impl Journal {
     /// # Errors
     /// When it cannot be written.
     pub fn closed(&self, phase: Phase) -> Result<(), LedgerError> {
-        self.append("closed", Some(phase), Map::new())
+        self.append(Entry::new(EntryKind::Closed, Some(phase)))
     }
 
-    /// A phase failed; whoever goes on does it anew.
+    /// A phase failed; the next process repeats it.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn failed(&self, phase: Phase) -> Result<(), LedgerError> {
-        self.append("failed", Some(phase), Map::new())
+        self.append(Entry::new(EntryKind::Failed, Some(phase)))
     }
 
-    /// Everything after this phase is to be done again.
+    /// Everything after this phase is repeated.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn reset(&self, to: Option<Phase>) -> Result<(), LedgerError> {
-        self.append("reset", to, Map::new())
+        self.append(Entry::new(EntryKind::Reset, to))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
-    fn a_reset_takes_later_phases_back_and_gives_them_new_keys() {
+    fn a_reset_reopens_later_phases_under_new_keys() {
         let directory = tempfile::tempdir().unwrap();
         let run = RunDirectory::create(directory.path()).unwrap();
         let journal = Journal::for_run(&run, Arc::new(Redactor::patterns_only()), Durability::System);
@@ -246,17 +277,17 @@ mod tests {
         }
         journal.begun(Phase::Design, 7).unwrap();
         journal.closing(Phase::Design, &Map::new()).unwrap();
-        let known = Journal::known(run.path()).unwrap();
+        let known = Journal::read(run.path()).unwrap();
         assert_eq!((known.closed, known.closing), (Some(Phase::SpecificationReview), Some(Phase::Design)));
         journal.reset(Some(Phase::Specification)).unwrap();
-        let known = Journal::known(run.path()).unwrap();
+        let known = Journal::read(run.path()).unwrap();
         assert_eq!((known.closed, known.closing), (Some(Phase::Specification), Some(Phase::Specification)));
         assert_eq!(known.generation(Phase::Specification), 0);
         assert_eq!((known.generation(Phase::Design), known.phases.len()), (1, 1));
     }
 
     #[test]
-    fn the_time_of_a_phase_is_that_of_all_who_worked_on_it() {
+    fn the_time_of_a_phase_is_the_sum_over_its_processes() {
         let mut known = PhaseHistory::default();
         let entry = |kind: &str, second: u64, more: Value| {
             let mut entry = json!({"type": kind, "phase": "1b", "timestamp": format!("2026-02-03T04:00:{second:02}.000Z")});
@@ -264,19 +295,19 @@ mod tests {
             entry
         };
         let event = |second: u64| json!({"type": "notice", "timestamp": format!("2026-02-03T04:00:{second:02}.500Z")});
-        known.take(&entry("begun", 0, json!({})));
-        // Killed: its trace tells until when it worked.
+        known.apply(&entry("begun", 0, json!({})));
+        // Killed: the trace has its last event.
         assert_eq!(known.under_way(&[event(2), event(4)]), Some((Phase::Design, 4_500)));
         assert_eq!(known.worked_ms(Phase::Design, Some((Phase::Design, 4_500))), Some(4_500));
         assert_eq!(known.worked_ms(Phase::Design, Some((Phase::Debug, 9))), Some(0));
-        known.take(&entry("worked", 30, json!({"elapsed_ms": 4_500})));
-        assert_eq!(known.under_way(&[event(4)]), None, "nobody is at it");
-        known.take(&entry("taken", 30, json!({})));
-        // A trace that ends before it was taken up, has no stamps, or is empty, tells nothing.
+        known.apply(&entry("worked", 30, json!({"elapsed_ms": 4_500})));
+        assert_eq!(known.under_way(&[event(4)]), None, "no process works on it");
+        known.apply(&entry("taken", 30, json!({})));
+        // A trace that ends earlier, has no timestamps, or is empty adds no time.
         for trace in [vec![event(4)], vec![json!({"timestamp": "x"}), json!(null)], Vec::new()] {
             assert_eq!(known.under_way(&trace), Some((Phase::Design, 0)));
         }
-        known.take(&entry("closing", 40, json!({"facts": {"elapsed_ms": 14_000}})));
+        known.apply(&entry("closing", 40, json!({"facts": {"elapsed_ms": 14_000}})));
         let record = &known.phases[&Phase::Design];
         assert_eq!((record.taken, record.worked_ms, &record.since), (2, 14_000, &None));
         assert_eq!(known.worked_ms(Phase::Debug, None), None);

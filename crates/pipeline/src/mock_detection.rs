@@ -1,53 +1,24 @@
-//! The no-mock policy as a check: tests of Python, JavaScript, TypeScript, Rust and Go that put something else in the place of
-//! what they test.
+//! Detects mocks in tests of Python, JavaScript, TypeScript, Rust and Go: the no-mock policy.
 //!
-//! Comments are left out, and the contents of strings too except where a module is named. Limits: a stand-in that goes by
-//! no name that is known here, and is none of a library, is left to the reviewers.
+//! Comments are ignored, and string contents too except in imports. Limits: a hand-written mock with an unusual name is left to
+//! the reviewers.
 
-use crate::files;
+use crate::files::{self, Language};
 use crate::finding::{Finding, Severity};
 use regex::Regex;
 use std::path::Path;
 use std::sync::LazyLock;
 
-/// Findings of one project that are told.
 const MAX_FINDINGS: usize = 100;
 
-/// A language of tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Language {
-    Python,
-    Script,
-    Rust,
-    Go,
-}
-
-impl Language {
-    fn from_path(path: &str) -> Option<Self> {
-        match path.rsplit('.').next()? {
-            "py" => Some(Language::Python),
-            "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" => Some(Language::Script),
-            "rs" => Some(Language::Rust),
-            "go" => Some(Language::Go),
-            _ => None,
-        }
+/// The patterns for code without strings, and for imports with them.
+fn patterns(language: Language) -> [&'static LazyLock<Option<Regex>>; 2] {
+    match language {
+        Language::Python => [&PYTHON, &PYTHON_MODULES],
+        Language::Script => [&SCRIPT, &SCRIPT_MODULES],
+        Language::Rust => [&RUST, &RUST_MODULES],
+        Language::Go => [&GO, &GO_MODULES],
     }
-
-    /// What is looked for in code without its strings, and in lines that name modules with them.
-    fn patterns(self) -> [&'static LazyLock<Option<Regex>>; 2] {
-        match self {
-            Language::Python => [&PYTHON, &PYTHON_MODULES],
-            Language::Script => [&SCRIPT, &SCRIPT_MODULES],
-            Language::Rust => [&RUST, &RUST_MODULES],
-            Language::Go => [&GO, &GO_MODULES],
-        }
-    }
-}
-
-macro_rules! pattern {
-    ($name:ident, $text:expr) => {
-        static $name: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new($text).ok());
-    };
 }
 
 pattern!(
@@ -83,47 +54,47 @@ pattern!(
     r#""[^"]*(?:gomock|testify/mock|go-sqlmock|httpmock|/gock|bou\.ke/monkey|gomonkey|mockery|counterfeiter)[^"]*""#
 );
 
-/// Everything that the tests of a project put in the place of real parts, with file and line.
+/// The mocks in the tests of a project, with file and line.
 #[must_use]
 pub fn find(root: &Path) -> Vec<Finding> {
     let tests = files::tests(root).into_iter();
     tests.flat_map(|path| in_text(&path, &files::text(root, &path))).take(MAX_FINDINGS).collect()
 }
 
-/// The same for one text.
+/// The mocks in one file.
 #[must_use]
 pub fn in_text(path: &str, text: &str) -> Vec<Finding> {
     let Some(language) = Language::from_path(path) else { return Vec::new() };
     let (code, named) = stripped(text, language);
-    let [calls, modules] = language.patterns();
+    let [calls, modules] = patterns(language);
     let hit = |pattern: &LazyLock<Option<Regex>>, line: &str| {
         pattern.as_ref().and_then(|pattern| pattern.find(line)).map(|found| found.as_str().trim().to_string())
     };
     let lines = code.lines().zip(named.lines()).enumerate();
     lines
         .filter_map(|(number, (code, named))| {
-            // Only there are modules named by strings.
+            // In these languages a string names the module.
             let by_string = matches!(language, Language::Script | Language::Go);
             let found = hit(modules, if by_string { named } else { code }).or_else(|| hit(calls, code))?;
             Some(Finding {
                 severity: Severity::Critical,
                 place: format!("{path}:{}", number + 1),
-                text: format!("`{found}` puts a stand-in in the place of real behaviour; test the real part"),
+                text: format!("`{found}` is a mock; test the real part"),
                 repro: None,
             })
         })
         .collect()
 }
 
-/// What stands around a character.
+/// The state of the lexer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LexerState {
     Code,
     /// To the end of the line.
-    Remark,
+    Comment,
     /// To `*/`.
     Block,
-    /// To this quote; doubled three times in Python, with so many `#` after it in Rust.
+    /// To this quote, tripled in Python, or followed by `#` in Rust.
     Text {
         quote: char,
         triple: bool,
@@ -132,7 +103,7 @@ enum LexerState {
     },
 }
 
-/// A text without comments and contents of strings, and one without comments only; the lines stay.
+/// The text without comments and string contents, and the text without comments, both with the same lines.
 fn stripped(text: &str, language: Language) -> (String, String) {
     let letters: Vec<char> = text.chars().collect();
     let (mut code, mut named) = (String::with_capacity(text.len()), String::with_capacity(text.len()));
@@ -146,8 +117,8 @@ fn stripped(text: &str, language: Language) -> (String, String) {
             code.push('\n');
             named.push('\n');
             let ends = match inside {
-                LexerState::Remark => true,
-                // A string that a line breaks was no string.
+                LexerState::Comment => true,
+                // A quote without an end on its line does not open a string.
                 LexerState::Text { quote, triple, raw, .. } => {
                     !triple && !raw && quote != '`' && language != Language::Rust
                 }
@@ -161,9 +132,9 @@ fn stripped(text: &str, language: Language) -> (String, String) {
         }
         match inside {
             LexerState::Code => {
-                let remark = if language == Language::Python { "#" } else { "//" };
-                if is(at, remark) {
-                    inside = LexerState::Remark;
+                let comment = if language == Language::Python { "#" } else { "//" };
+                if is(at, comment) {
+                    inside = LexerState::Comment;
                 } else if language != Language::Python && is(at, "/*") {
                     inside = LexerState::Block;
                     at += 1;
@@ -181,7 +152,7 @@ fn stripped(text: &str, language: Language) -> (String, String) {
                 }
                 at += 1;
             }
-            LexerState::Remark => at += 1,
+            LexerState::Comment => at += 1,
             LexerState::Block => {
                 if is(at, "*/") {
                     inside = LexerState::Code;
@@ -198,7 +169,7 @@ fn stripped(text: &str, language: Language) -> (String, String) {
                             .flatten()
                             .filter(|c| **c != '\n'),
                     );
-                    // An escaped end of a line is still one.
+                    // An escaped line break still ends the line.
                     at += if letters.get(at + 1) == Some(&'\n') { 1 } else { 2 };
                     continue;
                 }
@@ -221,7 +192,7 @@ fn stripped(text: &str, language: Language) -> (String, String) {
     (code, named)
 }
 
-/// Whether a string opens here, and how wide its opening is.
+/// The state and width of a string that opens here.
 fn opens(letters: &[char], at: usize, language: Language) -> Option<(LexerState, usize)> {
     let letter = *letters.get(at)?;
     let text =
@@ -232,7 +203,7 @@ fn opens(letters: &[char], at: usize, language: Language) -> Option<(LexerState,
         (Language::Python | Language::Script, '"' | '\'') => Some((text(letter, false, 0, false), 1)),
         (Language::Script, '`') => Some((text('`', false, 0, false), 1)),
         (Language::Go, '`') => Some((text('`', false, 0, true), 1)),
-        // A letter, not a string.
+        // A character literal.
         (Language::Go | Language::Rust, '"')
             if letters.get(at + 1) == Some(&'\'') && before(letters, at) == Some('\'') =>
         {
@@ -265,14 +236,14 @@ mod tests {
     }
 
     #[test]
-    fn every_pattern_is_one() {
+    fn every_pattern_compiles() {
         for language in [Language::Python, Language::Script, Language::Rust, Language::Go] {
-            assert!(language.patterns().iter().all(|pattern| pattern.is_some()), "{language:?}");
+            assert!(patterns(language).iter().all(|pattern| pattern.is_some()), "{language:?}");
         }
     }
 
     #[test]
-    fn stand_ins_are_found_with_their_line() {
+    fn mocks_are_found_with_their_line() {
         let cases = [
             ("test_a.py", "import os\nfrom unittest.mock import MagicMock\n", vec![2]),
             ("test_a.py", "from unittest import TestCase, mock\n", vec![1]),
@@ -299,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn words_in_comments_and_strings_are_none() {
+    fn words_in_comments_and_strings_are_ignored() {
         let cases = [
             (
                 "test_a.py",
@@ -322,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn any_text_can_be_looked_at() {
+    fn any_text_can_be_scanned() {
         for text in ["\"", "'''", "r#\"", "/*", "\\", "\u{fffd}\n\"\\", "r", "'\\"] {
             for path in ["test_a.py", "a.test.js", "tests/a.rs", "a_test.go"] {
                 assert!(in_text(path, text).is_empty(), "{path}: {text}");

@@ -1,5 +1,6 @@
-//! What the work is judged by, once it is written: the tests, what decides which of them are run, and what is asked of the
-//! running application. It is kept with the run when the tests are done, compared after every agent, and put back where it was changed.
+//! The oracle: the tests, the configuration of the test runners, and the checks of the running application.
+//!
+//! It is stored with the run when the tests are complete, compared after every agent, and restored where it was changed.
 
 use crate::{files, test_config};
 use marvin_base::atomic::{self, WriteError};
@@ -12,24 +13,24 @@ use std::path::Path;
 
 /// Bytes of all files together.
 const MAX_CONTENTS_BYTES: usize = 32 * 1024 * 1024;
-/// The plan of phase 4b, which belongs to it.
+/// The plan of phase 4b, which is part of the oracle.
 pub(crate) const PLAN: &str = ".marvin/e2e.json";
 
-/// The files of an oracle, with their contents as hexadecimal digits.
+/// Files with their contents as hexadecimal digits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Oracle {
     files: BTreeMap<String, String>,
-    /// Files that could decide which tests are run.
+    /// Files that can configure a test runner.
     #[serde(default)]
     steering: BTreeMap<String, TestConfigFile>,
 }
 
-/// A file that could decide which tests are run.
+/// A file that can configure a test runner.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct TestConfigFile {
-    /// What in it does.
+    /// The part that does.
     part: String,
-    /// All of it, as hexadecimal digits.
+    /// The whole file, as hexadecimal digits.
     whole: String,
 }
 
@@ -49,7 +50,7 @@ fn bytes(root: &Path, path: &str) -> Vec<u8> {
     bounded::read(&root.join(path), files::MAX_FILE_BYTES, Links::Refuse).unwrap_or_default()
 }
 
-/// The contents of files as hexadecimal digits, as far as all of them together are not too large.
+/// The contents of files as hexadecimal digits, up to a total size.
 pub(crate) fn contents(root: &Path, paths: impl IntoIterator<Item = String>) -> BTreeMap<String, String> {
     let mut left = MAX_CONTENTS_BYTES;
     let mut taken = BTreeMap::new();
@@ -63,8 +64,8 @@ pub(crate) fn contents(root: &Path, paths: impl IntoIterator<Item = String>) -> 
     taken
 }
 
-/// Writes a file as it was; one that was not there is taken away. An agent may have put a link in the place of a directory: it is
-/// taken away and not followed, and so is a directory in the place of the file.
+/// Restores a file; without content it is removed. A link that an agent put in the place of a directory is removed and not
+/// followed, and so is a directory in the place of the file.
 pub(crate) fn restore(root: &Path, path: &str, content: Option<&String>) -> Result<(), WriteError> {
     let wrap = |source| WriteError { path: root.join(path).display().to_string(), source };
     let (directories, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -73,7 +74,7 @@ pub(crate) fn restore(root: &Path, path: &str, content: Option<&String>) -> Resu
         let place = directory.place().join(part);
         directory = match (OpenDir::open(&place), content) {
             (Ok(inner), _) => inner,
-            // What would be taken away is not there.
+            // The file to remove does not exist.
             (Err(_), None) => return Ok(()),
             (Err(_), Some(_)) => {
                 std::fs::remove_file(&place).ok();
@@ -95,39 +96,37 @@ pub(crate) fn restore(root: &Path, path: &str, content: Option<&String>) -> Resu
 }
 
 impl Oracle {
-    /// Takes what is there now.
+    /// Captures the current files.
     #[must_use]
     pub fn take(root: &Path) -> Self {
         let taken = contents(root, present(root));
-        let steers = |(path, part): (String, String)| {
+        let config = |(path, part): (String, String)| {
             let whole = hex::encode(bytes(root, &path));
             (path, TestConfigFile { part, whole })
         };
         Oracle {
             files: taken,
-            steering: test_config::find_test_config(root).into_iter().map(steers).collect(),
+            steering: test_config::find_test_config(root).into_iter().map(config).collect(),
         }
     }
 
-    /// Its signature: the same files with the same contents have the same.
+    /// A hash over the files and their contents.
     #[must_use]
     pub fn signature(&self) -> String {
         signature::hash(&self.files)
     }
 
-    /// How many files it has.
     #[must_use]
     pub fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// What is not as it was: changed, gone, or new.
+    /// Changed, deleted and new files.
     #[must_use]
     pub fn changes(&self, root: &Path) -> Vec<String> {
         let mut changes: Vec<String> = self
@@ -139,24 +138,24 @@ impl Oracle {
         changes
             .extend(present(root).into_iter().filter(|path| judges(path) && !self.files.contains_key(path)));
         let now = test_config::find_test_config(root);
-        let before = |path: &String| self.steering.get(path).map(|steers| steers.part.as_str());
-        let steered = self.steering.keys().chain(now.keys()).filter(|path| {
+        let before = |path: &String| self.steering.get(path).map(|config| config.part.as_str());
+        let changed = self.steering.keys().chain(now.keys()).filter(|path| {
             before(path).unwrap_or_default() != now.get(*path).map(String::as_str).unwrap_or_default()
         });
-        changes.extend(steered.cloned());
+        changes.extend(changed.cloned());
         changes.sort_unstable();
         changes.dedup();
         changes
     }
 
-    /// Puts everything back as it was, and says what that was.
+    /// Restores everything and returns the restored paths.
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn put_back(&self, root: &Path) -> Result<Vec<String>, WriteError> {
+    pub fn restore(&self, root: &Path) -> Result<Vec<String>, WriteError> {
         let changes = self.changes(root);
         for path in &changes {
-            let kept = self.files.get(path).or_else(|| self.steering.get(path).map(|steers| &steers.whole));
+            let kept = self.files.get(path).or_else(|| self.steering.get(path).map(|config| &config.whole));
             restore(root, path, kept)?;
         }
         Ok(changes)
@@ -168,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_changed_is_put_back() {
+    fn changed_files_are_restored() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         std::fs::create_dir_all(root.join("tests")).unwrap();
@@ -185,14 +184,14 @@ mod tests {
         std::fs::write(root.join("tests/test_c.py"), "new").unwrap();
         std::fs::write(root.join("app.py"), "code").unwrap();
         let wanted = ["tests/test_a.py", "tests/test_b.py", "tests/test_c.py"];
-        assert_eq!(oracle.put_back(root).unwrap(), wanted);
+        assert_eq!(oracle.restore(root).unwrap(), wanted);
         assert_eq!(oracle.changes(root), Vec::<String>::new());
         assert_eq!(std::fs::read_to_string(root.join("app.py")).unwrap(), "code");
         assert_eq!(Oracle::take(root).signature(), oracle.signature());
     }
 
     #[test]
-    fn what_is_put_back_stays_inside() {
+    fn restoring_follows_no_links() {
         let (directory, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let root = directory.path();
         std::fs::create_dir_all(root.join("tests/deep")).unwrap();
@@ -201,7 +200,7 @@ mod tests {
         let oracle = Oracle::take(root);
         std::fs::remove_dir_all(root.join("tests")).unwrap();
         std::os::unix::fs::symlink(outside.path(), root.join("tests")).unwrap();
-        oracle.put_back(root).unwrap();
+        oracle.restore(root).unwrap();
         assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0, "nothing is written outside");
         assert!(!root.join("tests").is_symlink() && root.join("tests/deep/test_a.py").is_file());
         // A directory, and a link to a file, in the place of a test.
@@ -210,17 +209,17 @@ mod tests {
         std::fs::remove_file(root.join("tests/deep/test_a.py")).unwrap();
         std::fs::write(outside.path().join("kept"), "kept").unwrap();
         std::os::unix::fs::symlink(outside.path().join("kept"), root.join("tests/deep/test_a.py")).unwrap();
-        oracle.put_back(root).unwrap();
+        oracle.restore(root).unwrap();
         assert_eq!(std::fs::read_to_string(outside.path().join("kept")).unwrap(), "kept");
         assert_eq!(oracle.changes(root), Vec::<String>::new());
-        // What was not there is taken away, but not beyond a link.
+        // A new file is removed, but not beyond a link.
         std::os::unix::fs::symlink(outside.path(), root.join("more")).unwrap();
         restore(root, "more/kept", None).unwrap();
         assert!(outside.path().join("kept").is_file());
     }
 
     #[test]
-    fn what_takes_tests_away_is_put_back_and_packages_are_left() {
+    fn runner_configuration_is_restored_and_packages_are_kept() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         let manifest = r#"{"name": "a", "scripts": {"test": "node --test test/"}}"#;
@@ -234,11 +233,11 @@ mod tests {
         std::fs::write(root.join("pytest.py"), "print('9 passed')").unwrap();
         std::fs::create_dir(root.join(".cargo")).unwrap();
         std::os::unix::fs::symlink("/etc/hostname", root.join(".cargo/config.toml")).unwrap();
-        assert_eq!(oracle.put_back(root).unwrap(), [".cargo/config.toml", "package.json", "pytest.py"]);
+        assert_eq!(oracle.restore(root).unwrap(), [".cargo/config.toml", "package.json", "pytest.py"]);
         assert_eq!(std::fs::read_to_string(root.join("package.json")).unwrap(), manifest);
         assert!(!root.join("pytest.py").exists() && !root.join(".cargo/config.toml").exists());
         assert_eq!(oracle.changes(root), Vec::<String>::new());
-        // An oracle of before this was kept is read as one without.
+        // Older oracles have no configuration files.
         let old: Oracle = serde_json::from_str(r#"{"files": {}}"#).unwrap();
         assert!(old.is_empty());
     }

@@ -1,36 +1,35 @@
-//! The phases, in their order.
+//! The phases of a pipeline.
 
 use std::fmt;
 
-/// A phase.
+/// A phase, in the order of execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Phase {
-    /// The specification and the user's side of it.
+    /// Writing the specification and the user's view.
     Specification,
-    /// Both reviewed and mended.
+    /// Reviewing and fixing both.
     SpecificationReview,
     /// Architecture and test plan.
     Design,
-    /// Reviewed and mended.
+    /// Reviewing and fixing the design.
     DesignReview,
-    /// Tests of the functions, red.
+    /// Writing tests of functions, which must fail.
     FunctionalTests,
-    /// Tests of the whole, red, and what is asked of the running application.
+    /// Writing tests of the whole, which must fail, and the checks of the running application.
     IntegrationTests,
-    /// The code.
+    /// Writing the code.
     Implementation,
-    /// Until the tests are green.
+    /// Fixing the code until the tests pass.
     Debug,
-    /// The application runs and answers.
+    /// Checking the running application.
     EndToEnd,
-    /// What it serves to a browser.
+    /// Checking the pages for a browser.
     Frontend,
     /// Adversarial testing.
     Quality,
 }
 
 impl Phase {
-    /// All of them, in order.
     pub const ALL: [Phase; 11] = [
         Phase::Specification,
         Phase::SpecificationReview,
@@ -45,7 +44,7 @@ impl Phase {
         Phase::Quality,
     ];
 
-    /// Its name in `pipeline_state`.
+    /// The name in `pipeline_state`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -69,7 +68,6 @@ impl Phase {
         Phase::ALL.into_iter().find(|phase| phase.name() == name)
     }
 
-    /// A few words.
     #[must_use]
     pub fn title(self) -> &'static str {
         match self {
@@ -87,53 +85,53 @@ impl Phase {
         }
     }
 
-    /// What is done in it, and when it is over: for `marvin pipeline explain`.
+    /// Work and exit criterion, for `marvin pipeline explain`.
     #[must_use]
     pub fn explanation(self) -> &'static str {
         match self {
             Phase::Specification => {
                 "One agent writes .marvin/spec.md, then another one .marvin/ux.md; each may write only its own file, with create_file \
-                 and append_file. Over when both have 1,000 bytes and the headings that are demanded; else the file is deleted \
+                 and append_file. Over when both have 1,000 bytes and the required headings; else the file is deleted \
                  and written again, three times at most."
             }
             Phase::SpecificationReview | Phase::DesignReview => {
                 "Reviewers that may only read look at each document, three at once in the first round. Their findings become typed records \
-                 in .marvin/review-history-<document>.md, and a fixer that may write only that document mends them. Over when no \
-                 critical or major finding is left; four rounds at most. A review without a word on what was checked is an error."
+                 in .marvin/review-history-<document>.md, and a fixer that may write only that document fixes them. Over when no \
+                 critical or major finding is left; four rounds at most. A review that does not say what was checked is an error."
             }
             Phase::Design => {
                 "One agent writes .marvin/design.md from both documents, with the test plan. Checked like the specification."
             }
             Phase::FunctionalTests => {
                 "An agent that may write only tests and manifests writes the tests of the test plan. Over when the project's own test \
-                 runner knows them, every one is red because what it needs is not there yet, none uses a stand-in, and reviewers \
+                 runner knows them, each fails because what it needs does not exist yet, none uses a mock, and reviewers \
                  have no critical or major finding."
             }
             Phase::IntegrationTests => {
                 "As 2a for tests of the whole; then .marvin/e2e.json says how the application is started and what it must answer. After \
-                 this phase all tests, that file and what decides which tests are run are closed: they are the oracle."
+                 this phase all tests, that file and the configuration of the test runners are closed: they are the oracle."
             }
             Phase::Implementation => {
-                "An agent writes the code. Its claim is checked by the tests before it counts; tests that were changed on the way are put \
-                 back, and that is a failed attempt. Reviewers look at the code."
+                "An agent writes the code. Its claim is checked by the tests before it counts; changed tests are restored, \
+                 and that is a failed attempt. Reviewers look at the code."
             }
             Phase::Debug => {
-                "The pipeline runs the project's tests itself. Red: an agent mends the code and they are run again, MARVIN_DEBUG_ROUNDS \
+                "The pipeline runs the project's tests itself. If tests fail, an agent fixes the code and they are run again, MARVIN_DEBUG_ROUNDS \
                  times at most. Over when the runner's own report counts at least one test and no failure."
             }
             Phase::EndToEnd => {
-                "The application is started as .marvin/e2e.json says, contained, with one port to listen on, and asked over HTTP; a program \
-                 is run with its arguments. Over when every answer is as that file says, and the tests are still green; \
+                "The application is started as .marvin/e2e.json says, in the sandbox, with one port to listen on, and gets HTTP requests; a program \
+                 is run with its arguments. Over when every answer is as that file says, and the tests still pass; \
                  MARVIN_E2E_ROUNDS rounds at most."
             }
             Phase::Frontend => {
-                "Every page is fetched, and every script, style and picture that it names. Skipped, with the reason, where nothing is served; \
+                "Every page is fetched, and every script, style and image that it references. Skipped, with the reason, where nothing is served; \
                  MARVIN_FE_ROUNDS rounds at most."
             }
             Phase::Quality => {
                 "Four testers that may only read look for mistakes and give each with a command or a request that shows it. The pipeline \
-                 runs it: what it cannot reproduce does not count. What it can is mended and run again, MARVIN_QA_ROUNDS rounds at \
-                 most. At the end everything is proved once more."
+                 runs it: what it cannot reproduce does not count. What it can is fixed and run again, MARVIN_QA_ROUNDS rounds at \
+                 most. At the end everything is verified once more."
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What a pipeline works in: a git repository, tickets, and documents of the project around this one.
+//! Setup of a project: the git repository, tickets, and documents of the enclosing project.
 
 use crate::phase::Phase;
 use crate::stop::Halt;
@@ -12,14 +12,14 @@ use marvin_gate::{Access, Workspace};
 use marvin_model::Arguments;
 use marvin_tools::tickets::{Draft, Store};
 use marvin_tools::{Mode, ToolContext, Toolbox};
-use serde_json::json;
+use serde_json::Value;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
 
-/// What a new repository does not keep.
+/// The `.gitignore` of a new repository.
 const IGNORED: &str = "__pycache__/\n*.pyc\n.pytest_cache/\ntarget/\nnode_modules/\n.venv/\n.marvin/runs/\n.marvin/memory/\n.marvin/security/\n.marvin/agents/\n";
-/// The documents that the project around may have.
+/// Documents of the enclosing project.
 const UPSTREAM: [&str; 8] = [
     "MARVIN_API_SPEC.md",
     "MARVIN_SPEC.md",
@@ -30,14 +30,13 @@ const UPSTREAM: [&str; 8] = [
     "WEB_SPEC.md",
     "WEB_DESIGN.md",
 ];
-/// Bytes of one of them.
 const MAX_UPSTREAM_DOCUMENT_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Makes a git repository where there is none, or only the beginning of one. `again`: what a killed git held is let go.
+/// Creates a git repository if there is none or an incomplete one. `again` removes the lock of a killed git.
 pub(crate) async fn repository(root: &Path, again: bool, cancel: &CancellationToken) -> Result<(), Halt> {
     let git = root.join(".git");
     if again && git.is_dir() {
-        // Whoever worked on this run is gone, and its git with it.
+        // The lock of the run is held, so no git of this run is alive.
         std::fs::remove_file(git.join("index.lock")).ok();
     }
     if git.is_file() || git.join("HEAD").is_file() {
@@ -56,10 +55,11 @@ pub(crate) async fn repository(root: &Path, again: bool, cancel: &CancellationTo
     }
 }
 
-/// Commits everything, as the tool of agents does.
+/// Commits everything with the tool of the agents.
 pub(crate) async fn commit(message: &str, context: &ToolContext) -> Result<(), String> {
     let toolbox = Toolbox::new(Mode::Coding, &Access::Full);
-    let arguments = Arguments::from_value(json!({"message": message, "add_all": true}));
+    let arguments = Value::from_iter([("message", Value::from(message)), ("add_all", true.into())]);
+    let arguments = Arguments::from_value(arguments);
     let called = toolbox.call("git_commit", &arguments, context).await;
     let text = called.result.for_model();
     match called.result.ok || text.contains("nothing to commit") || text.contains("nothing was changed") {
@@ -68,13 +68,13 @@ pub(crate) async fn commit(message: &str, context: &ToolContext) -> Result<(), S
     }
 }
 
-/// Copies the documents of the project around, for reading only, where they are newer; gives their names.
-pub(crate) fn upstream(ground: &ProjectContext) -> Result<Vec<String>, Halt> {
-    let (Some(project), Some(to)) = (ground.layout.project(), ground.layout.upstream()) else {
+/// Copies changed documents of the enclosing project as read-only files; returns their names.
+pub(crate) fn upstream(project: &ProjectContext) -> Result<Vec<String>, Halt> {
+    let (Some(root), Some(to)) = (project.layout.project(), project.layout.upstream()) else {
         return Ok(Vec::new());
     };
-    let above = project.parent().and_then(|above| {
-        let home = ground.layout.home();
+    let above = root.parent().and_then(|above| {
+        let home = project.layout.home();
         let of_git = || {
             above
                 .ancestors()
@@ -106,7 +106,7 @@ pub(crate) fn upstream(ground: &ProjectContext) -> Result<Vec<String>, Halt> {
     Ok(copied)
 }
 
-/// The tickets of a pipeline: an epic, and a child for each phase. They are found again by the run that they belong to.
+/// The tickets of a pipeline: an epic, and a child for each phase, identified by the run.
 #[derive(Debug)]
 pub(crate) struct Tickets {
     store: Store,
@@ -115,9 +115,9 @@ pub(crate) struct Tickets {
 }
 
 impl Tickets {
-    pub(crate) fn open(ground: &ProjectContext, run: &str, goal: &str) -> Result<Self, Halt> {
+    pub(crate) fn open(project: &ProjectContext, run: &str, goal: &str) -> Result<Self, Halt> {
         let workspace: &Workspace =
-            ground.workspace.as_deref().ok_or_else(|| Halt::Usage("there is no workspace".into()))?;
+            project.workspace.as_deref().ok_or_else(|| Halt::Usage("a pipeline needs a workspace".into()))?;
         let store = Store::of_workspace(workspace, true)?;
         let mut tickets = Tickets { store, run: run.to_string(), epic: String::new() };
         let draft = Draft {
@@ -125,14 +125,14 @@ impl Tickets {
             description: goal.to_string(),
             kind: "epic".into(),
             priority: "0".into(),
-            acceptance: "Every phase of the pipeline is over and everything is proved.".into(),
+            acceptance: "Every phase of the pipeline is complete and everything is verified.".into(),
             ..Draft::default()
         };
-        tickets.epic = tickets.found_or_made("epic", draft)?;
+        tickets.epic = tickets.find_or_create("epic", draft)?;
         Ok(tickets)
     }
 
-    /// The ticket of a phase, begun.
+    /// The ticket of a phase, in progress.
     pub(crate) fn phase(&self, phase: Phase) -> Result<String, Halt> {
         let draft = Draft {
             title: format!("{phase}: {}", phase.title()),
@@ -141,19 +141,18 @@ impl Tickets {
             tags: "pipeline".into(),
             ..Draft::default()
         };
-        self.found_or_made(phase.name(), draft)
+        self.find_or_create(phase.name(), draft)
     }
 
-    /// The ticket of this name, if it was made.
-    fn found(&self, name: &str) -> Result<Option<String>, Halt> {
+    fn find(&self, name: &str) -> Result<Option<String>, Halt> {
         let mark = format!("{}/{name}", self.run);
         let shelf = self.store.shelf()?;
         let found = shelf.tickets.iter().find(|(_, ticket)| ticket.value("external-ref") == mark);
         Ok(found.map(|(id, _)| id.clone()))
     }
 
-    fn found_or_made(&self, name: &str, mut draft: Draft) -> Result<String, Halt> {
-        if let Some(id) = self.found(name)? {
+    fn find_or_create(&self, name: &str, mut draft: Draft) -> Result<String, Halt> {
+        if let Some(id) = self.find(name)? {
             return Ok(id);
         }
         draft.external_ref = format!("{}/{name}", self.run);
@@ -163,17 +162,17 @@ impl Tickets {
         Ok(id)
     }
 
-    /// Closes the tickets of phases that are over, also where a process ended before it could; with the last phase the epic.
+    /// Closes the tickets of complete phases, and with the last phase the epic.
     pub(crate) fn settle(&self, over: Option<Phase>) -> Result<(), Halt> {
         for phase in Phase::ALL.into_iter().filter(|phase| Some(*phase) <= over) {
-            if let Some(id) = self.found(phase.name())? {
+            if let Some(id) = self.find(phase.name())? {
                 self.close(&id)?;
             }
         }
         if over == Some(Phase::Quality) { self.close(&self.epic) } else { Ok(()) }
     }
 
-    /// The tickets below one.
+    /// The children of a ticket.
     pub(crate) fn children(&self, parent: &str) -> Result<Vec<String>, Halt> {
         let shelf = self.store.shelf()?;
         let mut children: Vec<String> = shelf
@@ -186,7 +185,7 @@ impl Tickets {
         Ok(children)
     }
 
-    /// Closes a ticket; one that somebody took away is closed enough.
+    /// Closes a ticket if it exists.
     pub(crate) fn close(&self, id: &str) -> Result<(), Halt> {
         if self.store.read(id).is_ok_and(|ticket| ticket.status() != "closed") {
             self.store.set_status(id, "closed")?;
@@ -194,7 +193,6 @@ impl Tickets {
         Ok(())
     }
 
-    /// The epic.
     pub(crate) fn epic(&self) -> &str {
         &self.epic
     }

@@ -1,4 +1,4 @@
-//! The report of a pipeline, for people: Markdown, and a page that says the same.
+//! The report of a pipeline, as Markdown and as an HTML page.
 
 use crate::journal::{PhaseHistory, PhaseRecord};
 use crate::phase::Phase;
@@ -9,14 +9,14 @@ use marvin_base::truncate;
 use serde_json::Value;
 use std::path::PathBuf;
 
-/// Writes both, and gives the place of the first.
+/// Writes both files and returns the path of the Markdown one.
 pub(crate) fn write(pipeline: &Pipeline, known: &PhaseHistory, stop: &Stop) -> Result<PathBuf, Halt> {
     let directory = pipeline.run.reports();
     let wrap = |source| WriteError { path: directory.display().to_string(), source };
     std::fs::create_dir_all(&directory).map_err(wrap)?;
     let epic = pipeline.tickets().map(|tickets| tickets.epic().to_string()).unwrap_or_default();
     let text = pipeline
-        .ground
+        .project
         .redactor
         .text(&markdown(pipeline.goal(), pipeline.run.id(), &epic, known, stop))
         .into_owned();
@@ -59,20 +59,20 @@ fn markdown(goal: &str, run: &str, epic: &str, known: &PhaseHistory, stop: &Stop
     }
     let quality = known.phases.get(&Phase::Quality).and_then(|record| record.ended.as_ref());
     if let Some(proved) = quality.and_then(|facts| facts.get("proved")).and_then(Value::as_array) {
-        text.push_str("\n## What was proved\n\nBy the pipeline itself, at the end, outside of every agent:\n\n| check | holds | seen |\n|---|---|---|\n");
+        text.push_str("\n## What was verified\n\nBy the pipeline itself, at the end, outside of every agent:\n\n| check | holds | seen |\n|---|---|---|\n");
         for check in proved {
             let word = |key: &str| plain(check.get(key).and_then(Value::as_str).unwrap_or_default());
             let holds = if check.get("ok") == Some(&Value::Bool(true)) { "yes" } else { "NO" };
             text.push_str(&format!("| {} | {holds} | {} |\n", word("name"), word("detail")));
         }
     }
-    if let Some(mended) = quality
+    if let Some(fixed) = quality
         .and_then(|facts| facts.get("mended"))
         .and_then(Value::as_array)
-        .filter(|mended| !mended.is_empty())
+        .filter(|fixed| !fixed.is_empty())
     {
-        text.push_str("\n## Found, reproduced and mended in phase 5\n\n");
-        for finding in mended {
+        text.push_str("\n## Found, reproduced and fixed in phase 5\n\n");
+        for finding in fixed {
             let word = |key: &str| plain(finding.get(key).and_then(Value::as_str).unwrap_or_default());
             text.push_str(&format!("- {}: {} ({})\n", word("severity"), word("text"), word("place")));
         }
@@ -80,12 +80,12 @@ fn markdown(goal: &str, run: &str, epic: &str, known: &PhaseHistory, stop: &Stop
     text
 }
 
-/// What a phase left, in a few words.
+/// A summary of the facts of a phase.
 fn cell(record: Option<&PhaseRecord>) -> String {
     let Some(facts) = record.and_then(|record| record.ended.as_ref()) else { return String::new() };
-    let told =
+    let keys =
         ["skipped", "counted", "red", "tests", "attempts", "rounds", "checks", "minor", "not_reproduced"];
-    let mut words: Vec<String> = told
+    let mut words: Vec<String> = keys
         .iter()
         .filter_map(|key| {
             let value = facts.get(*key)?;
@@ -94,7 +94,7 @@ fn cell(record: Option<&PhaseRecord>) -> String {
         })
         .collect();
     if let Some(processes) = facts.get("processes").and_then(Value::as_u64).filter(|many| *many > 1) {
-        words.push(format!("taken up {processes} times"));
+        words.push(format!("worked on by {processes} processes"));
     }
     for name in ["spec", "ux", "design"] {
         let Some(document) = facts.get(name).and_then(Value::as_object) else { continue };
@@ -104,7 +104,7 @@ fn cell(record: Option<&PhaseRecord>) -> String {
     words.join(", ")
 }
 
-/// Text for a cell of a table: one line, no bars.
+/// Escapes text for a table cell.
 fn plain(text: &str) -> String {
     truncate::line(text, 160).replace('|', "\\|").replace('`', "'")
 }
@@ -113,7 +113,7 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// The same as a page: only what the report uses of Markdown is understood.
+/// The page: renders the subset of Markdown that the report uses.
 fn page(markdown: &str) -> String {
     let mut body = String::new();
     let (mut in_table, mut in_list) = (false, false);
@@ -177,7 +177,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_report_says_what_was_proved_and_the_page_escapes_it() {
+    fn a_report_lists_the_checks_and_the_page_escapes_them() {
         let mut known = PhaseHistory { closed: Some(Phase::Quality), ..PhaseHistory::default() };
         let facts = json!({"cost_usd": 0.5, "elapsed_ms": 1200, "rounds": 1, "proved": [{"name": "tests: a|b <x>", "ok": true, "detail": "3 passed"}],
             "mended": [{"severity": "major", "text": "it <script>", "place": "a.py:1"}]});
@@ -191,7 +191,7 @@ mod tests {
         let stop = Stop { status: Status::Success, reason: "complete", message: "all\nof it".into() };
         let text = markdown("Build <it>", "run_1", "t-1", &known, &stop);
         assert!(text.contains("| 5 | Adversarial testing | over | $0.5000 | 1.2 s |"), "{text}");
-        assert!(text.contains("| over | $0.0000 | 65.0 s | taken up 3 times |"), "{text}");
+        assert!(text.contains("| over | $0.0000 | 65.0 s | worked on by 3 processes |"), "{text}");
         assert!(text.contains("| tests: a\\|b <x> | yes | 3 passed |"), "{text}");
         let page = page(&text);
         assert!(page.contains("<td>tests: a|b &lt;x&gt;</td>") && !page.contains("<script>"), "{page}");

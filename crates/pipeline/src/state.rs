@@ -1,5 +1,5 @@
-//! `.marvin/pipeline_state`: the last phase that is over, as plain text. It is read from the disk at every question, written
-//! whole, and never set back by the pipeline.
+//! `.marvin/pipeline_state`: the last complete phase, as plain text. It is read from the disk each time, replaced atomically,
+//! and never set back by the pipeline.
 
 use crate::phase::Phase;
 use marvin_base::atomic::{self, WriteError};
@@ -7,77 +7,64 @@ use marvin_base::files::{self, Links};
 use marvin_base::truncate;
 use std::path::{Path, PathBuf};
 
-/// Bytes that are read; a name has at most nine.
+/// A phase name has at most nine bytes.
 const MAX_STATE_FILE_BYTES: u64 = 64;
 
-/// Why the state cannot be taken as it is.
+/// Why the state file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
-    /// It names no phase.
+    /// It does not name a phase.
     #[error(
-        "{path} says `{text}`, which is no phase ({all})\n  hint: `marvin pipeline resume --trust record` writes what the record of the run knows; `--trust 1b` does everything after 1b again"
+        "{path} says `{text}`, which is not a phase ({all})\n  hint: `marvin pipeline resume --trust record` restores it from the record of the run; `--trust 1b` repeats everything after 1b"
     )]
     Unknown {
-        /// The file.
         path: String,
-        /// What it says.
         text: String,
-        /// The names that there are.
+        /// The names of all phases.
         all: String,
     },
-    /// It cannot be read.
     #[error("cannot read {path}: {source}\n  hint: it must be a plain file with the name of a phase")]
     Unreadable {
-        /// The file.
         path: String,
-        /// The reason.
         #[source]
         source: std::io::Error,
     },
-    /// It says something else than the record.
+    /// It disagrees with the record.
     #[error(
-        "{path} says {says}, but by the record of {run} the last phase that is over is {knows}: somebody changed the file\n  hint: `marvin pipeline resume --trust record` goes on after {knows}; `marvin pipeline resume --trust {file}` does everything after that again"
+        "{path} says {stated}, but by the record of {run} the last complete phase is {recorded}: the file was changed by hand\n  hint: `marvin pipeline resume --trust record` continues after {recorded}; `marvin pipeline resume --trust {file}` repeats everything after that"
     )]
     Changed {
-        /// The file.
         path: String,
-        /// What it says.
-        says: String,
-        /// What the record knows.
-        knows: String,
-        /// The run.
+        stated: String,
+        recorded: String,
         run: String,
-        /// What to trust to take the file's word.
+        /// The value of `--trust` that accepts the file.
         file: String,
     },
-    /// It cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
 }
 
-/// The file.
 #[derive(Debug, Clone)]
 pub struct StateFile {
     path: PathBuf,
 }
 
 impl StateFile {
-    /// The state of a project, by the directory of its record.
     #[must_use]
     pub fn new(path: PathBuf) -> Self {
         StateFile { path }
     }
 
-    /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The last phase that is over; none when there is no file.
+    /// The last complete phase; none if the file does not exist.
     ///
     /// # Errors
-    /// When it names no phase, or cannot be read.
+    /// When it does not name a phase, or cannot be read.
     pub fn read(&self) -> Result<Option<Phase>, StateError> {
         let path = || self.path.display().to_string();
         let bytes = match files::read(&self.path, MAX_STATE_FILE_BYTES, Links::Refuse) {
@@ -96,7 +83,7 @@ impl StateFile {
         }
     }
 
-    /// Is this phase over?
+    /// Is this phase complete?
     ///
     /// # Errors
     /// As [`StateFile::read`].
@@ -104,7 +91,7 @@ impl StateFile {
         Ok(self.read()?.is_some_and(|last| last >= phase))
     }
 
-    /// Writes that this phase is over, unless a later one is.
+    /// Writes that this phase is complete, unless a later one is.
     ///
     /// # Errors
     /// As [`StateFile::read`], and when it cannot be written.
@@ -115,7 +102,7 @@ impl StateFile {
         Ok(atomic::replace(&self.path, format!("{phase}\n").as_bytes())?)
     }
 
-    /// Writes what somebody decided it to be; none takes it away.
+    /// Sets the state by a decision of the user; none removes the file.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -151,7 +138,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(file.path()).unwrap(), "2a\n");
         assert!(file.is_over(Phase::Design).unwrap() && !file.is_over(Phase::Debug).unwrap());
         std::fs::write(file.path(), "4c").unwrap();
-        assert!(file.is_over(Phase::Debug).unwrap(), "somebody else may have written it");
+        assert!(file.is_over(Phase::Debug).unwrap(), "another process may have written it");
     }
 
     #[test]
@@ -160,12 +147,12 @@ mod tests {
         for text in [&b""[..], b"2", b"9z", b"2a 2b", b"\xff\xfe", &[b'a'; 5000]] {
             std::fs::write(file.path(), text).unwrap();
             let error = file.read().unwrap_err().to_string();
-            assert!(error.contains("is no phase") && error.contains("hint:"), "{error}");
+            assert!(error.contains("is not a phase") && error.contains("hint:"), "{error}");
             assert!(file.save(Phase::Quality).is_err(), "what is not understood is not written over");
         }
         std::fs::remove_file(file.path()).unwrap();
         std::fs::write(directory.path().join("other"), "5").unwrap();
         std::os::unix::fs::symlink(directory.path().join("other"), file.path()).unwrap();
-        assert!(file.read().is_err(), "a link is no state");
+        assert!(file.read().is_err(), "links are not followed");
     }
 }

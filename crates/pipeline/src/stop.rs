@@ -1,4 +1,4 @@
-//! Why a pipeline ends before its last phase.
+//! Reasons for a pipeline to end before its last phase.
 
 use crate::state::StateError;
 use marvin_agent::SessionError;
@@ -9,39 +9,33 @@ use marvin_flow::engine::EngineError;
 use marvin_tools::ToolError;
 use marvin_tools::tickets::TicketError;
 
-/// An end before the last phase, with its reason.
+/// An orderly end before the last phase.
 #[derive(Debug, Clone)]
 pub struct Stop {
-    /// How the run ended.
     pub status: Status,
-    /// Why, in one word.
+    /// The reason as a word for programs.
     pub reason: &'static str,
-    /// What a person should know: the thing and the mend.
+    /// The problem and a hint, for people.
     pub message: String,
 }
 
-/// Why a pipeline does not go on.
+/// Why a pipeline cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum Halt {
-    /// It ended, by a rule.
     #[error("{}", .0.message)]
     Stop(Stop),
-    /// The session cannot go on.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// The state is not what it should be.
     #[error(transparent)]
     State(#[from] StateError),
-    /// Somebody else works on the run.
+    /// Another process works on the run.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Tickets cannot be kept.
-    #[error("the tickets cannot be kept: {0}")]
+    #[error("cannot keep the tickets: {0}")]
     Tickets(#[from] TicketError),
-    /// Something of the pipeline's own could not be run.
+    /// A tool of the pipeline failed.
     #[error("{0}")]
     Tool(String),
-    /// It makes no sense to begin.
     #[error("{0}")]
     Usage(String),
 }
@@ -75,7 +69,7 @@ impl Halt {
         Halt::Stop(Stop { status: Status::NotVerified, reason, message: message.into() })
     }
 
-    /// As an end: what is no rule's is a failure, but for what a person must decide.
+    /// The halt as an orderly end; a disagreement about the state blocks, other errors fail.
     #[must_use]
     pub fn stop(&self) -> Stop {
         match self {

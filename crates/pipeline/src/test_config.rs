@@ -1,8 +1,8 @@
-//! What decides which tests are run, outside of the tests: settings of the runners in manifests, and files that a runner would
-//! take instead of its own. It belongs to what the work is judged by; of a manifest only this counts, since whoever
-//! writes code adds packages to it.
+//! Configuration of test runners outside of the tests: sections of manifests, and files that shadow a runner.
 //!
-//! Limits: what is installed (`.venv`, `node_modules`) is not looked at, and no settings that are programs of their own, such as
+//! It is part of the oracle. Of a manifest only these sections count, since agents that write code add packages to it.
+//!
+//! Limits: installed packages (`.venv`, `node_modules`) are not inspected, nor is configuration as code, such as
 //! `vite.config.ts`.
 
 use crate::files;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Files that steer as a whole.
+/// Files that configure a runner as a whole.
 const WHOLE: [&str; 12] = [
     ".cargo/config.toml",
     ".cargo/config",
@@ -25,15 +25,15 @@ const WHOLE: [&str; 12] = [
     "usercustomize.py",
     "go.work",
 ];
-/// Beginnings of names of files that steer as a whole.
+/// Prefixes of names of such files.
 const STARTS: [&str; 3] = ["jest.config.", "vitest.config.", ".mocharc."];
-/// Manifests of which parts steer.
+/// Manifests with sections for test runners.
 const PARTS: [&str; 4] = ["Cargo.toml", "package.json", "pyproject.toml", "setup.cfg"];
-/// Settings of pytest that take no test away.
+/// Settings of pytest that cannot deselect tests.
 const HARMLESS: [&str; 6] =
     ["pythonpath", "markers", "filterwarnings", "minversion", "asyncio_mode", "xfail_strict"];
 
-/// The files that could steer and are there, with what in them does; nothing: they do not.
+/// The existing files that can configure a runner, each with the relevant part, or empty.
 pub(crate) fn find_test_config(root: &Path) -> BTreeMap<String, String> {
     let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_string();
     let all = files::all(root).into_iter();
@@ -48,17 +48,17 @@ pub(crate) fn find_test_config(root: &Path) -> BTreeMap<String, String> {
         let Ok(facts) = root.join(&path).symlink_metadata() else { continue };
         let name = name(&path);
         let text = files::text(root, &path);
-        let steers = match PARTS.contains(&name.as_str()) {
+        let config = match PARTS.contains(&name.as_str()) {
             _ if !facts.is_file() => "no plain file".to_string(),
             true => part(&name, &text),
             false => format!("whole: {text}"),
         };
-        found.insert(path, steers);
+        found.insert(path, config);
     }
     found
 }
 
-/// What of a manifest steers the tests.
+/// The sections of a manifest for test runners.
 fn part(path: &str, text: &str) -> String {
     let parts: Vec<Option<Value>> = match path {
         "setup.cfg" => return section(text, "tool:pytest"),
@@ -85,14 +85,18 @@ fn part(path: &str, text: &str) -> String {
             }
         }
     };
-    if parts.iter().all(Option::is_none) { String::new() } else { serde_json::json!(parts).to_string() }
+    if parts.iter().all(Option::is_none) {
+        String::new()
+    } else {
+        serde_json::to_string(&parts).unwrap_or_default()
+    }
 }
 
 fn pick(manifest: &Value, keys: &[&str]) -> Option<Value> {
     keys.iter().try_fold(manifest, |value, key| value.get(key)).cloned()
 }
 
-/// The lines of a section, but for those that take nothing away.
+/// The lines of a section without harmless settings.
 fn section(text: &str, name: &str) -> String {
     let heading = format!("[{name}]");
     let lines = text.lines().map(str::trim).skip_while(|line| *line != heading).skip(1);
@@ -111,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_tests_away_steers_and_packages_do_not() {
+    fn runner_settings_count_and_packages_do_not() {
         for (path, before, after) in [
             (
                 "package.json",

@@ -1,4 +1,4 @@
-//! The project's own tests, run by the pipeline itself and counted by the runner's own report.
+//! Runs the project's tests and takes the counts from the runner's report.
 
 #[cfg(test)]
 mod tests;
@@ -10,25 +10,23 @@ use marvin_gate::{Intent, decide_command};
 use marvin_tools::command::{RunTests, Runner, TestsCheck, TestsInput, verify_tests};
 use marvin_tools::{Tool, ToolContext};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-/// Characters of what the tests said that are kept.
+/// Characters of test output that are kept.
 const MAX_KEPT_OUTPUT_BYTES: usize = 24_000;
-/// Seconds that they have.
 const TEST_TIMEOUT_SECS: u64 = 900;
 
-/// What a run of the project's tests gave, by the runner's own count.
+/// The result of a test run, by the runner's own count.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TestReport {
-    /// Whether at least one ran and none failed.
+    /// At least one test passed and none failed.
     pub(crate) green: bool,
-    /// The line that was run.
+    /// The command line.
     pub(crate) command: String,
-    /// What was counted.
     pub(crate) counts: Value,
-    /// Those that fail.
+    /// Names of failing tests.
     pub(crate) failing: Vec<String>,
-    /// What was said, cut.
+    /// The output, cut.
     pub(crate) text: String,
 }
 
@@ -39,9 +37,9 @@ impl TestReport {
     }
 }
 
-/// Runs the tests: as the settings say, or as they are found, in a fresh copy of the project, so that caches and runners which an
-/// agent planted have no say. `all`: also those beside files that cannot be loaded yet, where pytest would stop; such a run judges
-/// the tests themselves and stays in the project.
+/// Runs the tests of the settings, or those that are detected, in a fresh copy of the project, so that caches and runners planted
+/// by an agent have no effect. `all` continues after files that cannot be loaded, where pytest would stop; such a run judges the
+/// tests themselves and works in the project.
 ///
 /// # Errors
 /// When the gate does not allow them.
@@ -55,7 +53,7 @@ pub(crate) async fn run(context: &ToolContext, all: bool) -> Result<TestReport, 
         context,
     )
     .await?;
-    let stopped = tested.counts.get("runner") == Some(&json!("pytest"))
+    let stopped = tested.counts.get("runner").and_then(Value::as_str) == Some("pytest")
         && tested.counts.get("errors").and_then(Value::as_u64) > Some(0);
     if !(all && stopped) {
         return Ok(tested);
@@ -92,9 +90,9 @@ async fn run_with(input: TestsInput, in_copy: bool, context: &ToolContext) -> Re
         false => RunTests.call(input, context).await.map(Some),
     };
     match ran {
-        Ok(None) => Ok(TestReport { counts: json!({"exit_code": null}), ..TestReport::default() }),
+        Ok(None) => Ok(TestReport { counts: not_run(), ..TestReport::default() }),
         Ok(Some(output)) => {
-            let data = json!(output.data);
+            let data = serde_json::to_value(&output.data).unwrap_or_default();
             let green = output.error.is_none() && data.get("passed").and_then(Value::as_u64).unwrap_or(0) > 0;
             let text = context.redactor.text(&output.text).into_owned();
             Ok(TestReport {
@@ -105,11 +103,12 @@ async fn run_with(input: TestsInput, in_copy: bool, context: &ToolContext) -> Re
                 text: truncate::middle(&text, MAX_KEPT_OUTPUT_BYTES),
             })
         }
-        // No runner is found, or it cannot be started: that is no green, and whoever writes tests is told.
-        Err(error) => Ok(TestReport {
-            text: error.to_string(),
-            counts: json!({"exit_code": null}),
-            ..TestReport::default()
-        }),
+        // No runner is found or can be started: the tests do not pass, and the prompt says why.
+        Err(error) => Ok(TestReport { text: error.to_string(), counts: not_run(), ..TestReport::default() }),
     }
+}
+
+/// The counts of tests that were not run.
+fn not_run() -> Value {
+    Value::from_iter([("exit_code", Value::Null)])
 }

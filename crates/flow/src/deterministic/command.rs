@@ -1,20 +1,20 @@
-//! `Command`: a command line of the workflow, judged by the gate and contained like every other.
+//! `Command`: a command line of the workflow, judged by the gate and run in the sandbox like every other.
 //!
-//! Inputs: `command` (the line, for bash), and where wanted `artifacts` (files that it must have made). Outputs: `exit_code`,
-//! `stdout`, `stderr`. The line finds the key of its attempt in `MARVIN_STEP_KEY`, and `MARVIN_STEP`, `MARVIN_STEP_ATTEMPT` and
-//! `MARVIN_STEP_STRATEGY` beside it; every other input is a variable too, `MARVIN_INPUT_<name>`, so that no output of another
-//! step ever becomes a piece of the line.
+//! Inputs: `command` (a line for bash) and optionally `artifacts` (files that it must create). Outputs: `exit_code`,
+//! `stdout`, `stderr`. The environment holds the key of the attempt in `MARVIN_STEP_KEY`, and `MARVIN_STEP`,
+//! `MARVIN_STEP_ATTEMPT` and `MARVIN_STEP_STRATEGY`; every other input is a variable too, `MARVIN_INPUT_<name>`, so that the
+//! output of another step never becomes part of the line.
 //!
-//! What is true after a crash: when Marvin dies, the keeper ends the line at once, wherever it was. A line that ended before
-//! has left its exit code and its output in the directory of the run, and that is taken. A line that had not ended may have done
-//! nothing, a part, or all: nobody can know, so a person is asked, unless the step says `repeatable: true`. A line can make
-//! itself repeatable by looking whether what it does was done under its key.
+//! After a crash: when Marvin dies, the keeper ends the command at once. A command that had ended before left its exit code
+//! and output in the run directory, and these are used. One that had not ended may have done nothing, a part, or all of its
+//! work, so a person is asked, unless the step says `repeatable: true`. A command can make itself repeatable by checking
+//! whether its work was done under its key.
 //!
-//! Limits: the files that a line leaves lie where the line itself could write; a line that lies about its own end deceives a
-//! run that crashes, and no other.
+//! Limits: a command can write where its exit code and output are kept. One that forges them deceives a run that crashes,
+//! and no other.
 
 use crate::worker::{Order, Report, Status, Worker};
-use crate::workers::prove;
+use crate::workers::verify;
 use async_trait::async_trait;
 use marvin_agent::ProjectContext;
 use marvin_base::child::Ending;
@@ -29,34 +29,33 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// Bytes of each stream that become outputs.
-const STREAM: usize = 64 * 1024;
-/// The longest input that becomes a variable, in bytes.
-const VARIABLE: usize = 100_000;
-/// How long a line may take when neither it nor its step says.
-const USUAL: Duration = Duration::from_secs(3_600);
-/// How long processes of a dead run are waited for.
+/// Bytes of stdout and of stderr that become outputs.
+const MAX_STREAM_BYTES: usize = 64 * 1024;
+/// The longest input that becomes an environment variable.
+const MAX_VARIABLE_BYTES: usize = 100_000;
+/// How long a command may take unless its step says otherwise.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3_600);
+/// How long to wait for the processes of a dead run.
 const ORPHAN_EXIT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Runs command lines.
+/// The worker that runs command lines.
 #[derive(Debug)]
 pub struct Command {
-    ground: Arc<ProjectContext>,
+    project: Arc<ProjectContext>,
 }
 
 impl Command {
-    /// Runs them on this ground.
     #[must_use]
-    pub fn new(ground: Arc<ProjectContext>) -> Self {
-        Command { ground }
+    pub fn new(project: Arc<ProjectContext>) -> Self {
+        Command { project }
     }
 
-    /// A command that ended well is still only a claim where the step promises something.
-    async fn proved(&self, order: &Order, report: Report, cancel: &CancellationToken) -> Report {
+    /// Verifies the commitments of the step: exit code 0 alone is only a claim.
+    async fn verified(&self, order: &Order, report: Report, cancel: &CancellationToken) -> Report {
         if report.status != Status::Success || order.commitments.is_empty() {
             return report;
         }
-        let verdict = match prove(&self.ground, order, cancel).await {
+        let verdict = match verify(&self.project, order, cancel).await {
             Ok(verdict) => verdict,
             Err(error) => return Report::failed(order, "not-verified:refused", error.to_string()),
         };
@@ -73,7 +72,7 @@ impl Command {
         report
     }
 
-    fn kept(order: &Order) -> OutputFiles {
+    fn output_files(order: &Order) -> OutputFiles {
         let variables = [
             ("MARVIN_STEP_KEY", order.key.clone()),
             ("MARVIN_STEP", order.step_id.clone()),
@@ -82,18 +81,18 @@ impl Command {
         ];
         let mut variables: BTreeMap<String, String> =
             variables.into_iter().map(|(name, value)| (name.to_string(), value)).collect();
-        variables.extend(order.inputs.iter().filter_map(|(name, value)| input(name, value)));
-        OutputFiles { place: place(&order.run_directory).join(&order.key), variables }
+        variables.extend(order.inputs.iter().filter_map(|(name, value)| variable(name, value)));
+        OutputFiles { place: output_directory(&order.run_directory).join(&order.key), variables }
     }
 }
 
-/// Where lines leave their ends.
-fn place(run_directory: &Path) -> PathBuf {
+/// The directory with the exit codes and outputs of commands.
+fn output_directory(run_directory: &Path) -> PathBuf {
     run_directory.join("logs").join("commands")
 }
 
-/// An input as a variable of the line: a value, never a piece of its text.
-fn input(name: &str, value: &Value) -> Option<(String, String)> {
+/// An input as an environment variable.
+fn variable(name: &str, value: &Value) -> Option<(String, String)> {
     let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     if !plain || matches!(name, "command" | "artifacts" | "timeout_s") {
         return None;
@@ -103,7 +102,7 @@ fn input(name: &str, value: &Value) -> Option<(String, String)> {
         Value::Null => return None,
         other => other.to_string(),
     };
-    (text.len() <= VARIABLE && !text.contains('\0')).then(|| (format!("MARVIN_INPUT_{name}"), text))
+    (text.len() <= MAX_VARIABLE_BYTES && !text.contains('\0')).then(|| (format!("MARVIN_INPUT_{name}"), text))
 }
 
 fn line(order: &Order) -> Option<&str> {
@@ -115,19 +114,19 @@ fn artifacts(order: &Order) -> Vec<String> {
     listed.into_iter().flatten().filter_map(Value::as_str).map(str::to_string).collect()
 }
 
-/// The report of a line that ended with this code.
-fn ended(order: &Order, code: i32, out: &str, err: &str) -> Report {
+/// The report of a command that exited with this code.
+fn exited(order: &Order, code: i32, out: &str, err: &str) -> Report {
     let mut outputs = Map::new();
     outputs.insert("exit_code".into(), code.into());
-    outputs.insert("stdout".into(), truncate::middle(out, STREAM).into());
-    outputs.insert("stderr".into(), truncate::middle(err, STREAM).into());
+    outputs.insert("stdout".into(), truncate::middle(out, MAX_STREAM_BYTES).into());
+    outputs.insert("stderr".into(), truncate::middle(err, MAX_STREAM_BYTES).into());
     let summary = match code {
         0 => "exit code 0".to_string(),
         code => {
             let last =
                 err.lines().chain(out.lines()).rfind(|line| !line.trim().is_empty()).unwrap_or_default();
-            let said = if last.is_empty() { "no output".into() } else { truncate::line(last, 200) };
-            format!("exit code {code}: {said}")
+            let output = if last.is_empty() { "no output".into() } else { truncate::line(last, 200) };
+            format!("exit code {code}: {output}")
         }
     };
     let status = if code == 0 { Status::Success } else { Status::Failure };
@@ -139,7 +138,7 @@ fn ended(order: &Order, code: i32, out: &str, err: &str) -> Report {
     }
 }
 
-/// The report of a line that the gate does not let pass.
+/// The report of a command that the gate does not allow.
 fn refused(order: &Order, line: &str, verdict: &Verdict) -> Report {
     let asks = verdict.decision == Decision::Ask;
     let allow = format!("; a person can allow it with `marvin gate learned add {line:?}`");
@@ -154,7 +153,7 @@ fn refused(order: &Order, line: &str, verdict: &Verdict) -> Report {
     Report { status, ..Report::failed(order, "refused", why) }
 }
 
-fn other_end(order: &Order, ran: &LineOutcome, out: &str, err: &str) -> Report {
+fn not_exited(order: &Order, ran: &LineOutcome, out: &str, err: &str) -> Report {
     let signature = match ran.ending {
         Ending::Late => "timeout",
         Ending::Cancelled => "interrupted",
@@ -162,7 +161,7 @@ fn other_end(order: &Order, ran: &LineOutcome, out: &str, err: &str) -> Report {
         Ending::Exited(_) | Ending::Signalled(_) => "signal",
     };
     let why = ran.error.clone().unwrap_or_default();
-    let mut report = ended(order, -1, out, err);
+    let mut report = exited(order, -1, out, err);
     report.outputs.insert("exit_code".into(), Value::Null);
     Report { status: Status::Failure, summary: why, failure_signature: Some(signature.into()), ..report }
 }
@@ -182,16 +181,16 @@ impl Worker for Command {
     }
 
     fn recall(&self, order: &Order) -> Option<Report> {
-        // Whatever it started ends with the process that died, but not in the same moment.
+        // Its child processes end with the process that died, but not at the same moment.
         let until = Instant::now() + ORPHAN_EXIT_TIMEOUT;
-        while runs(&order.key) && Instant::now() < until {
+        while is_running(&order.key) && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(5));
         }
-        let kept = Command::kept(order);
-        // Whether its promises hold is to be found out again, which a recorded end cannot say.
+        let kept = Command::output_files(order);
+        // A recorded exit code does not say whether the commitments hold: they must be verified again.
         let code = kept.code().filter(|code| *code != 0 || order.commitments.is_empty())?;
-        let clean = |ending: &str| self.ground.redactor.text(&kept.output(ending)).into_owned();
-        Some(ended(order, code, &clean(".out"), &clean(".err")))
+        let clean = |ending: &str| self.project.redactor.text(&kept.output(ending)).into_owned();
+        Some(exited(order, code, &clean(".out"), &clean(".err")))
     }
 
     async fn work(&self, order: &Order, cancel: &CancellationToken) -> Report {
@@ -199,10 +198,10 @@ impl Worker for Command {
             return Report::failed(
                 order,
                 "no-command",
-                "the step has no `command` among its inputs: the line to run",
+                "the step has no input `command`, the command line to run",
             );
         };
-        let mut context = self.ground.tool_context(cancel.clone(), None);
+        let mut context = self.project.tool_context(cancel.clone(), None);
         let own = context.workspace.as_deref().map(Workspace::root);
         if own != Some(order.workspace.as_path()) {
             match Workspace::open(&order.workspace, context.layout.home()) {
@@ -210,32 +209,32 @@ impl Worker for Command {
                 Err(refusal) => return Report::failed(order, "workspace", refusal.to_string()),
             }
         }
-        // Nobody is asked now; a step that needs somebody parks.
+        // No person is asked now: a step that needs one is parked.
         context.attended = true;
         let command = match decide_command(line, &context.gate()).await {
             Ok(command) => command,
             Err(verdict) => return refused(order, line, &verdict),
         };
-        let kept = Command::kept(order);
-        let directory = place(&order.run_directory);
+        let kept = Command::output_files(order);
+        let directory = output_directory(&order.run_directory);
         if let Err(error) = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory) {
             return Report::failed(
                 order,
                 "record",
-                format!("cannot make the directory of its output: {error}"),
+                format!("cannot create the directory for its output: {error}"),
             );
         }
         let seconds = order.inputs.get("timeout_s").and_then(Value::as_u64);
         let deadline = match seconds {
             Some(seconds) => Duration::from_secs(seconds.clamp(1, 86_400)),
-            None => USUAL,
+            None => DEFAULT_TIMEOUT,
         };
         let (ran, out, err) = match run_kept(command, deadline, &kept, &context).await {
             Ok(ran) => ran,
             Err(error) => return Report::failed(order, "could-not-run", error.to_string()),
         };
         for (ending, text) in [(".out", &out), (".err", &err)] {
-            let clean = self.ground.redactor.text(text);
+            let clean = self.project.redactor.text(text);
             if *clean != **text
                 && let Err(error) = kept.put(ending, &clean)
             {
@@ -250,22 +249,22 @@ impl Worker for Command {
         }
         match ran.ending {
             Ending::Exited(code) => {
-                let mut report = self.proved(order, ended(order, code, &out, &err), cancel).await;
+                let mut report = self.verified(order, exited(order, code, &out, &err), cancel).await;
                 if !ran.tampered.is_empty() {
                     let paths = ran.tampered.join(", ");
-                    report.summary = format!("{}; it changed what it should not: {paths}", report.summary);
+                    report.summary = format!("{}; it changed protected files: {paths}", report.summary);
                 }
                 report
             }
             Ending::Signalled(_) | Ending::Late | Ending::Cancelled | Ending::Crowded => {
-                other_end(order, &ran, &out, &err)
+                not_exited(order, &ran, &out, &err)
             }
         }
     }
 }
 
-/// Does a process of this attempt still run? Its children carry the key in their environment.
-fn runs(key: &str) -> bool {
+/// Does a process of this attempt still run? Child processes carry the key in their environment.
+fn is_running(key: &str) -> bool {
     let mark = format!("MARVIN_STEP_KEY={key}");
     let own = std::process::id().to_string();
     std::fs::read_dir("/proc").into_iter().flatten().flatten().any(|entry| {

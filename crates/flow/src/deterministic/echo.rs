@@ -4,7 +4,7 @@ use crate::worker::{Order, Report, Status, Worker};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-/// Gives back what it is given.
+/// A worker that returns its inputs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Echo;
 

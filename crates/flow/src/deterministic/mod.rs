@@ -1,4 +1,4 @@
-//! Workers that are no models: `Command` and `Echo`.
+//! Workers without a model: `Command` and `Echo`.
 
 mod command;
 mod echo;

@@ -2,7 +2,7 @@
 
 use crate::spec::Workflow;
 
-/// The picture, for `dot -Tsvg`.
+/// The workflow in the DOT language, for `dot -Tsvg`.
 #[must_use]
 pub fn dot(workflow: &Workflow) -> String {
     let quoted =

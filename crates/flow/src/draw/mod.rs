@@ -1,4 +1,4 @@
-//! Pictures of a workflow: for the terminal, for Graphviz, and as SVG.
+//! Drawings of a workflow: for the terminal, for Graphviz, and as SVG.
 
 mod dot;
 mod picture;

@@ -1,34 +1,28 @@
-//! Where the steps of a workflow stand in a picture: levels from top to bottom, each step below what it depends on.
+//! Layout of a workflow drawing: levels from top to bottom, each step below its dependencies.
 
 use crate::spec::Workflow;
 use serde::Serialize;
 
-/// How wide a box is.
 pub(super) const WIDTH: f64 = 168.0;
-/// How high a box is.
 pub(super) const HEIGHT: f64 = 46.0;
 const ACROSS: f64 = 28.0;
 const DOWN: f64 = 52.0;
 const MARGIN: f64 = 24.0;
 
-/// A picture, in its own units.
+/// Positions of the boxes and arrows, in units of the drawing.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Picture {
-    /// How wide it is.
     pub width: f64,
-    /// How high it is.
     pub height: f64,
-    /// How wide a box is.
     pub box_width: f64,
-    /// How high a box is.
     pub box_height: f64,
-    /// The left upper corner of each step's box, in the order of the file.
+    /// The upper left corner of each step's box, in the order of the file.
     pub boxes: Vec<(f64, f64)>,
-    /// From which step to which: numbers of steps in the order of the file.
+    /// Pairs of dependency and dependent step, as indices in the order of the file.
     pub arrows: Vec<(u32, u32)>,
 }
 
-/// Finds a place for every step.
+/// Places every step of a workflow.
 #[must_use]
 pub fn picture(workflow: &Workflow) -> Picture {
     let depths = workflow.depths();
@@ -40,7 +34,7 @@ pub fn picture(workflow: &Workflow) -> Picture {
         }
     }
     let mut across: Vec<f64> = vec![0.0; workflow.steps.len()];
-    // Below what it depends on, as far as there is room: fewer lines cross.
+    // Sorting by the middle of the dependencies makes fewer lines cross.
     for row in &mut rows {
         let middle = |step: usize, across: &[f64]| {
             let deps = workflow.steps.get(step).map(|step| &*step.depends_on).unwrap_or_default();

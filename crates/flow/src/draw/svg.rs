@@ -4,11 +4,11 @@ use super::picture::{HEIGHT, WIDTH, picture};
 use crate::spec::Workflow;
 use marvin_base::truncate;
 
-/// The most steps that make a picture anybody can look at.
+/// The most steps for which a drawing is still readable.
 pub const MAX_SVG_STEPS: usize = 2_000;
 
-/// Characters that fit into a box.
-const FITS: usize = 22;
+/// Characters of a label that fit into a box.
+const MAX_LABEL_CHARS: usize = 22;
 
 const STYLE: &str = "\
 :root{color-scheme:light dark;--ink:#1f2933;--soft:#5b6673;--line:#8492a2;--box:#f4f6f8;--edge:#c3ccd6}\
@@ -17,7 +17,7 @@ text{font:13px ui-sans-serif,system-ui,sans-serif;fill:var(--ink);text-anchor:mi
 .worker{font-size:11px;fill:var(--soft)}rect{fill:var(--box);stroke:var(--edge)}path{fill:none;stroke:var(--line);stroke-width:1.3}\
 .tip{fill:var(--line);stroke:none}";
 
-/// The picture.
+/// Draws a workflow as SVG.
 #[must_use]
 pub fn svg(workflow: &Workflow) -> String {
     let picture = picture(workflow);
@@ -44,7 +44,7 @@ pub fn svg(workflow: &Workflow) -> String {
         let middle = x + WIDTH / 2.0;
         text.push_str(&format!(
             "<g><title>{}</title><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" rx=\"8\"/><text x=\"{middle:.1}\" y=\"{:.1}\">{}</text><text class=\"worker\" x=\"{middle:.1}\" y=\"{:.1}\">{}</text></g>\n",
-            escaped(&step.id), y + 20.0, escaped(&truncate::line(step.name(), FITS)), y + 36.0, escaped(&truncate::line(&step.worker, FITS)),
+            escaped(&step.id), y + 20.0, escaped(&truncate::line(step.name(), MAX_LABEL_CHARS)), y + 36.0, escaped(&truncate::line(&step.worker, MAX_LABEL_CHARS)),
         ));
     }
     text.push_str("</svg>\n");

@@ -1,12 +1,12 @@
-//! A workflow in a terminal: one line a step, those that can run together under one number.
+//! A workflow in a terminal: one line per step, with one number for steps that can run together.
 
 use crate::spec::Workflow;
 use marvin_base::truncate;
 
-/// Names of dependencies that are shown one by one.
-const NAMED: usize = 6;
+/// Dependencies of a step that are listed by name.
+const MAX_NAMED_DEPENDENCIES: usize = 6;
 
-/// The picture. `width` is that of the terminal.
+/// Draws a workflow for a terminal of this width.
 #[must_use]
 pub fn terminal(workflow: &Workflow, width: usize) -> String {
     let depths = workflow.depths();
@@ -35,9 +35,14 @@ pub fn terminal(workflow: &Workflow, width: usize) -> String {
             (true, true) => "└",
         };
         last = Some(*depth);
-        let named = one.depends_on.iter().take(NAMED).filter_map(|dep| workflow.steps.get(*dep as usize));
+        let named = one
+            .depends_on
+            .iter()
+            .take(MAX_NAMED_DEPENDENCIES)
+            .filter_map(|dep| workflow.steps.get(*dep as usize));
         let mut deps: Vec<String> = named.map(|step| step.id.to_string()).collect();
-        if let Some(more) = one.depends_on.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        if let Some(more) = one.depends_on.len().checked_sub(MAX_NAMED_DEPENDENCIES).filter(|more| *more > 0)
+        {
             deps.push(format!("{more} more"));
         }
         let arrow = if deps.is_empty() { String::new() } else { format!("  ← {}", deps.join(", ")) };

@@ -1,4 +1,4 @@
-//! What follows from an attempt that is over.
+//! Transitions that follow from a finished attempt.
 
 use super::dispatch::{Dispatcher, RunningAttempt, is_unverified};
 use super::execute::{AttemptResult, hash};
@@ -11,7 +11,7 @@ use marvin_base::truncate;
 use serde_json::Value;
 
 impl Dispatcher {
-    /// The recorded end of an attempt of an earlier process.
+    /// Applies the recorded result of an attempt that an earlier process made.
     pub(super) fn judge_recalled(
         &mut self,
         step: u32,
@@ -29,26 +29,26 @@ impl Dispatcher {
         if artifacts.len() < report.artifacts.len() && report.status == Status::Success {
             report.status = Status::Failure;
             report.failure_signature = Some("artifact-missing".into());
-            report.summary = "it ended, but not all that it should have made is there".into();
+            report.summary = "it ended, but some of its artifacts do not exist".into();
         }
         report.artifacts = artifacts.iter().map(|artifact| artifact.path.clone()).collect();
         let done = AttemptResult { order, report, progress, artifacts, stopped: false };
-        // What it did in its worktree may not be in the workspace yet; a worktree that is gone was.
+        // Changes in a worktree may not be merged yet; a worktree that is gone was merged.
         let worktree = self.step(step)?.extra().worktree;
         if worktree && done.report.status == Status::Success && done.order.workspace.exists() {
             self.running.insert(step, RunningAttempt { writes: false, worktree });
-            self.held.insert(step, Box::new(done));
+            self.unmerged.insert(step, Box::new(done));
             self.merge_next();
             return Ok(());
         }
         self.judge(step, done)
     }
 
-    /// An attempt is over: done, or tried again in another way, or given up.
+    /// Decides after an attempt: the step is done, is retried in another way, or has failed.
     pub(super) fn judge(&mut self, step: u32, done: AttemptResult) -> Result<(), EngineError> {
         let AttemptResult { order, report, progress, artifacts, .. } = done;
         let one = self.step(step)?;
-        let (ladder, most) = (one.extra().ladder.clone(), one.extra().max_attempts);
+        let (ladder, max_attempts) = (one.extra().ladder.clone(), one.extra().max_attempts);
         let own = one.worker.clone();
         let task = Task {
             run_id: &order.run_id,
@@ -104,13 +104,13 @@ impl Dispatcher {
             }
             Status::Failure | Status::Partial => {
                 data.error = Some(what_failed());
-                let decision = match (most, self.is_repeated(step, &order)?) {
-                    (Some(most), _) if attempts.len() >= most as usize => Decision::Refuse {
-                        reason: format!("the step allows {most} attempts"),
+                let decision = match (max_attempts, self.is_retryable(step, &order)?) {
+                    (Some(max), _) if attempts.len() >= max as usize => Decision::Refuse {
+                        reason: format!("the step allows {max} attempts"),
                         code: "no_strategies",
                     },
                     (None, false) => Decision::Refuse {
-                        reason: "what has effects is not repeated by itself; the step has neither `repeatable`, `max_attempts` nor a `ladder`".into(),
+                        reason: "a command with effects is not repeated automatically; the step has no `repeatable`, `max_attempts` or `ladder`".into(),
                         code: "no_strategies",
                     },
                     _ => decide(&task, &attempts, &self.seen),
@@ -121,9 +121,9 @@ impl Dispatcher {
         if status == StepStatus::Failed && is_unverified(report.failure_signature.as_deref()) {
             self.not_verified();
         }
-        // Before the transition counts, what it speaks of is there.
+        // Files are written before the transition that names them is committed.
         if matches!(status, StepStatus::Succeeded | StepStatus::Partial) || !artifacts.is_empty() {
-            files::keep(self.directory.artifacts(), &order.step_id, &report.outputs, &artifacts)?;
+            files::write_step(self.directory.artifacts(), &order.step_id, &report.outputs, &artifacts)?;
         }
         if !artifacts.is_empty() {
             self.record.write_artifacts(step, order.attempt, &artifacts)?;
@@ -132,14 +132,14 @@ impl Dispatcher {
             data.terminates = termination(&report, data.over.as_ref());
         }
         let ends = data.terminates.clone().filter(|_| self.terminated.is_none());
-        self.become_(step, status, &data)?;
+        self.transition(step, status, &data)?;
         let tried = self.tried.entry(step).or_default();
         tried.blocked = data.blocked;
         if status == StepStatus::RetryPending {
             tried.strategy = data.strategy;
             tried.lessons.extend(data.lesson);
-        } else if status.lets_go_on() {
-            // The record has it; nobody asks for it again.
+        } else if status.is_complete() {
+            // The record keeps the history; it is not needed in memory any more.
             self.tried.remove(&step);
         }
         if let Some(reason) = ends {
@@ -149,8 +149,8 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// May a failed attempt be followed by another at all? What is no model and has effects only when its author says so.
-    fn is_repeated(&self, step: u32, order: &Order) -> Result<bool, EngineError> {
+    /// May a failed attempt be repeated at all? Deterministic steps with effects only if their author allows it.
+    fn is_retryable(&self, step: u32, order: &Order) -> Result<bool, EngineError> {
         let extra = self.step(step)?.extra();
         let Some(worker) = self.workers.get(&order.worker) else { return Ok(true) };
         let harmless = extra.repeatable.unwrap_or_else(|| worker.repeatable(order));
@@ -166,26 +166,26 @@ impl Dispatcher {
                     data.lesson = Some(id);
                     return StepStatus::RetryPending;
                 }
-                Err(why) => (format!("the lesson of the failure could not be written: {why}"), "no_lesson"),
+                Err(error) => (format!("cannot write the lesson of the failure: {error}"), "no_lesson"),
             },
             Decision::Refuse { reason, code } => (reason, code),
         };
         data.reason = Some(reason);
         data.code = Some(code.to_string());
-        let some = attempts.iter().any(|one| one.status == Status::Partial || !one.artifacts.is_empty());
-        let proved = !is_unverified(attempts.last().and_then(|one| one.failure_signature.as_deref()));
-        if some && proved { StepStatus::Partial } else { StepStatus::Failed }
+        let has_part = attempts.iter().any(|one| one.status == Status::Partial || !one.artifacts.is_empty());
+        let unverified = is_unverified(attempts.last().and_then(|one| one.failure_signature.as_deref()));
+        if has_part && !unverified { StepStatus::Partial } else { StepStatus::Failed }
     }
 
-    /// A step that repeats its inputs is done.
-    pub(super) fn repeated(&mut self, step: u32, data: &str) -> Result<(), EngineError> {
+    /// Completes a step whose outputs are its inputs.
+    pub(super) fn complete_echo(&mut self, step: u32, data: &str) -> Result<(), EngineError> {
         let seq = self.record.write(step, StepStatus::Succeeded, data)?;
-        self.done_by_repeating(step, seq);
+        self.note_echo(step, seq);
         Ok(())
     }
 }
 
-/// Does a step that succeeded end the whole workflow? Only while no test fails.
+/// The reason why a successful step ends the whole workflow; none while tests fail.
 fn termination(report: &Report, over: Option<&Attempt>) -> Option<String> {
     let metrics = &report.metrics;
     let control = metrics.get("workflow_control").and_then(Value::as_object);

@@ -1,4 +1,4 @@
-//! The dispatcher: what is true of every step, and what follows from it.
+//! The dispatcher: the state of every step, and the transitions that follow from it.
 
 use super::execute::{AttemptResult, Event, Job};
 use super::outcome::{BlockedStep, Outcome, status_of};
@@ -19,14 +19,14 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::UnboundedSender;
 
-/// How often people are listened to while something else goes on.
-const LISTEN: Duration = Duration::from_millis(300);
-/// Steps of one kind that are named one by one.
-const NAMED: usize = 20;
-/// Repeated steps that are told as one event.
-const TOGETHER: usize = 64;
+/// How often answers of people are looked for while other steps run.
+const ANSWER_POLL_INTERVAL: Duration = Duration::from_millis(300);
+/// Steps of one status that an outcome lists.
+const MAX_LISTED_STEPS: usize = 20;
+/// Echo steps that share one event.
+const MAX_STEPS_PER_EVENT: usize = 64;
 
-/// What a dispatcher is made of.
+/// The parts of a new dispatcher.
 pub(super) struct Parts {
     pub(super) directory: RunDirectory,
     pub(super) trace: Arc<Trace>,
@@ -45,13 +45,12 @@ pub(super) struct Parts {
 /// An attempt that is being made.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RunningAttempt {
-    /// It holds the workspace.
+    /// Whether it holds the workspace.
     pub(super) writes: bool,
-    /// It works in a worktree of its own.
+    /// Whether it works in a worktree of its own.
     pub(super) worktree: bool,
 }
 
-/// The dispatcher.
 pub(super) struct Dispatcher {
     pub(super) directory: RunDirectory,
     trace: Arc<Trace>,
@@ -67,33 +66,33 @@ pub(super) struct Dispatcher {
 
     followers: Followers,
     pub(super) status: Vec<StepStatus>,
-    /// The transition that says so.
+    /// The last transition of each step.
     pub(super) seq: Vec<i64>,
-    /// How many of its dependencies are not over.
+    /// The number of dependencies of each step that are not complete.
     missing: Vec<u32>,
-    /// Steps that repeat their inputs, and can.
+    /// Echo steps that can begin.
     echoes: BTreeSet<u32>,
-    /// Steps that need somebody, and can begin.
+    /// Other steps that can begin.
     pub(super) ready: BTreeSet<u32>,
-    /// Those among them that wait for the one who writes.
+    /// Ready steps that wait until no other step writes to the workspace.
     pub(super) queued: BTreeSet<u32>,
     pub(super) running: BTreeMap<u32, RunningAttempt>,
     pub(super) writer: Option<u32>,
-    /// What was done in worktrees and is not in the workspace yet.
-    pub(super) held: BTreeMap<u32, Box<AttemptResult>>,
+    /// Results in worktrees that are not merged into the workspace yet.
+    pub(super) unmerged: BTreeMap<u32, Box<AttemptResult>>,
     pub(super) tried: BTreeMap<u32, StepHistory>,
     pub(super) seen: AttemptLog,
     pub(super) calls: u64,
-    pub(super) heard: i64,
+    pub(super) last_answer: i64,
     parked: usize,
     pub(super) stopping: bool,
     pub(super) terminated: Option<(u32, String)>,
     unverified: bool,
 
     pub(super) launches: Vec<Job>,
-    told: Vec<TraceEvent>,
-    repeated: Vec<u32>,
-    listened: Option<Instant>,
+    pending_events: Vec<TraceEvent>,
+    completed_echoes: Vec<u32>,
+    answers_read_at: Option<Instant>,
     commits: u64,
     finished: u64,
 }
@@ -125,64 +124,70 @@ impl Dispatcher {
             queued: BTreeSet::new(),
             running: BTreeMap::new(),
             writer: None,
-            held: BTreeMap::new(),
+            unmerged: BTreeMap::new(),
             tried: folded.tried,
             seen,
             calls: folded.seen_calls,
-            heard: folded.heard,
+            last_answer: folded.last_answer,
             parked: 0,
             stopping: false,
             terminated: folded.termination,
             unverified: false,
             launches: Vec::new(),
-            told: Vec::new(),
-            repeated: Vec::new(),
-            listened: None,
+            pending_events: Vec::new(),
+            completed_echoes: Vec::new(),
+            answers_read_at: None,
             commits: 0,
             finished: 0,
         }
     }
 
-    /// Runs until nothing more can go.
+    /// Runs until no step can begin.
     pub(super) fn run(mut self) -> Result<Outcome, EngineError> {
         self.check_workers()?;
         self.check_artifacts()?;
         let began = Instant::now();
         self.record.expect(true)?;
-        self.take_stock()?;
+        self.restore_queues()?;
         self.settle()?;
-        let mut heard: Vec<Event> = Vec::new();
+        let mut events: Vec<Event> = Vec::new();
         loop {
-            heard.extend(self.inbox.try_iter());
+            events.extend(self.inbox.try_iter());
             let before = self.record.last();
-            let launched = self.round(&mut heard)?;
+            let launched = self.round(&mut events)?;
             if self.record.last() > before || launched {
                 continue;
             }
             if self.running.is_empty() {
                 break;
             }
-            // Nothing follows from what is known: wait for news.
-            match self.inbox.recv_timeout(if self.parked > 0 { LISTEN } else { Duration::from_secs(3_600) }) {
-                Ok(event) => heard.push(event),
+            // No transition follows from the current state.
+            match self.inbox.recv_timeout(if self.parked > 0 {
+                ANSWER_POLL_INTERVAL
+            } else {
+                Duration::from_secs(3_600)
+            }) {
+                Ok(event) => events.push(event),
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
                 Err(mpsc::RecvTimeoutError::Disconnected) => {
-                    return Err(EngineError::Broken("the executors are gone".into()));
+                    return Err(EngineError::Internal("the executors are gone".into()));
                 }
             }
         }
         self.end(began)
     }
 
-    /// Everything that follows from what is known now, as one commit.
-    fn round(&mut self, heard: &mut Vec<Event>) -> Result<bool, EngineError> {
+    /// Makes all transitions that follow from the current state and these events, in one commit.
+    fn round(&mut self, events: &mut Vec<Event>) -> Result<bool, EngineError> {
         let may_listen = self.parked > 0
             && !self.stopping
-            && self.listened.is_none_or(|last| last.elapsed() >= LISTEN || self.running.is_empty());
+            && self
+                .answers_read_at
+                .is_none_or(|last| last.elapsed() >= ANSWER_POLL_INTERVAL || self.running.is_empty());
         let waits = !self.ready.is_empty() || (self.writer.is_none() && !self.queued.is_empty());
         let may_begin = !self.stopping && self.running.len() < self.concurrency && waits;
-        self.record.expect(!heard.is_empty() || may_listen || may_begin)?;
-        for event in heard.drain(..) {
+        self.record.expect(!events.is_empty() || may_listen || may_begin)?;
+        for event in events.drain(..) {
             match event {
                 Event::Stop => self.stopping = true,
                 Event::Finished(step, done) => self.finished(step, done)?,
@@ -193,40 +198,40 @@ impl Dispatcher {
             }
         }
         if may_listen {
-            self.listened = Some(Instant::now());
-            self.listen()?;
+            self.answers_read_at = Some(Instant::now());
+            self.take_answers()?;
         }
         if !self.stopping {
             self.begin()?;
-            self.repeat()?;
+            self.complete_echoes()?;
         }
         self.settle()
     }
 
-    /// Commits, and lets what was written have its effects.
+    /// Commits; then writes the events and starts the jobs of what was committed.
     fn settle(&mut self) -> Result<bool, EngineError> {
         if self.record.is_begun() {
             self.record.commit()?;
             self.commits += 1;
         }
-        if !self.told.is_empty() || self.repeated.len() >= TOGETHER {
-            self.tell()?;
+        if !self.pending_events.is_empty() || self.completed_echoes.len() >= MAX_STEPS_PER_EVENT {
+            self.write_events()?;
         }
         let launched = !self.launches.is_empty();
         for job in self.launches.drain(..) {
-            self.starts.send(job).map_err(|_| EngineError::Broken("the executors are gone".into()))?;
+            self.starts.send(job).map_err(|_| EngineError::Internal("the executors are gone".into()))?;
         }
         Ok(launched)
     }
 
-    fn tell(&mut self) -> Result<(), EngineError> {
-        if !self.repeated.is_empty() {
-            let named = self.repeated.iter().take(TOGETHER);
-            let steps = named.map(|step| name(&self.workflow, *step).to_string()).collect();
-            self.trace.event(TraceEvent::StepsSucceeded { count: self.repeated.len(), steps })?;
-            self.repeated.clear();
+    fn write_events(&mut self) -> Result<(), EngineError> {
+        if !self.completed_echoes.is_empty() {
+            let named = self.completed_echoes.iter().take(MAX_STEPS_PER_EVENT);
+            let steps = named.map(|step| step_id(&self.workflow, *step).to_string()).collect();
+            self.trace.event(TraceEvent::StepsSucceeded { count: self.completed_echoes.len(), steps })?;
+            self.completed_echoes.clear();
         }
-        for event in self.told.drain(..) {
+        for event in self.pending_events.drain(..) {
             self.trace.event(event)?;
         }
         Ok(())
@@ -234,24 +239,29 @@ impl Dispatcher {
 
     pub(super) fn step(&self, step: u32) -> Result<&Step, EngineError> {
         let found = self.workflow.steps.get(step as usize);
-        found.ok_or_else(|| EngineError::Broken(format!("there is no step {step}")))
+        found.ok_or_else(|| EngineError::Internal(format!("step {step} does not exist")))
     }
 
     pub(super) fn status(&self, step: u32) -> StepStatus {
         self.status.get(step as usize).copied().unwrap_or(StepStatus::New)
     }
 
-    /// Writes a transition of a step with effects, and what is to be told of it.
-    pub(super) fn become_(&mut self, step: u32, status: StepStatus, data: &Data) -> Result<(), EngineError> {
-        let seq = self.record.write(step, status, &data.text())?;
-        self.place(step, status, seq);
+    /// Writes a transition of a step with effects; its event follows after the commit.
+    pub(super) fn transition(
+        &mut self,
+        step: u32,
+        status: StepStatus,
+        data: &Data,
+    ) -> Result<(), EngineError> {
+        let seq = self.record.write(step, status, &data.to_text())?;
+        self.set_status(step, status, seq);
         let event = event(&self.workflow, step, status, seq, data);
-        self.told.push(event);
+        self.pending_events.push(event);
         Ok(())
     }
 
-    /// Where a step stands now; those that waited for it may go on.
-    fn place(&mut self, step: u32, status: StepStatus, seq: i64) {
+    /// Sets the status of a step; dependent steps may become ready.
+    fn set_status(&mut self, step: u32, status: StepStatus, seq: i64) {
         let at = step as usize;
         let before = self.status(step);
         self.parked += usize::from(status == StepStatus::Blocked);
@@ -262,7 +272,7 @@ impl Dispatcher {
         if let Some(slot) = self.seq.get_mut(at) {
             *slot = seq;
         }
-        if status.lets_go_on() && !before.lets_go_on() {
+        if status.is_complete() && !before.is_complete() {
             self.finished += 1;
             self.release(step);
         }
@@ -288,9 +298,8 @@ impl Dispatcher {
         }
     }
 
-    /// Steps whose outputs are their inputs: those that could at the beginning of this round. What they make ready waits for
-    /// the commit.
-    fn repeat(&mut self) -> Result<(), EngineError> {
+    /// Completes the echo steps that were ready at the beginning of this round; steps that they unblock wait for the commit.
+    fn complete_echoes(&mut self) -> Result<(), EngineError> {
         if self.echoes.is_empty() {
             return Ok(());
         }
@@ -300,22 +309,22 @@ impl Dispatcher {
             }
             let one = self.step(step)?;
             if one.refers || one.inputs_schema.is_some() || one.outputs_schema.is_some() {
-                self.repeat_resolved(step)?;
+                self.complete_resolved_echo(step)?;
                 continue;
             }
             let mut data = String::with_capacity(one.inputs.len() + 14);
             data.push_str("{\"outputs\":");
             data.push_str(if one.inputs.is_empty() { "{}" } else { &one.inputs });
             data.push('}');
-            self.repeated(step, &data)?;
+            self.complete_echo(step, &data)?;
         }
         Ok(())
     }
 
-    /// What is true when this process begins.
-    fn take_stock(&mut self) -> Result<(), EngineError> {
+    /// Derives the sets of ready steps from the recorded statuses.
+    fn restore_queues(&mut self) -> Result<(), EngineError> {
         let over = |status: &[StepStatus], dep: &u32| {
-            status.get(*dep as usize).is_some_and(|status| status.lets_go_on())
+            status.get(*dep as usize).is_some_and(|status| status.is_complete())
         };
         let open = |step: &Step| step.depends_on.iter().filter(|dep| !over(&self.status, dep)).count();
         self.missing =
@@ -347,12 +356,12 @@ impl Dispatcher {
             .map(|(step, _)| step)
             .collect();
         for step in begun {
-            self.take_up(step)?;
+            self.resume_step(step)?;
         }
         Ok(())
     }
 
-    /// The rest is not needed any more.
+    /// Skips every step that has not begun.
     pub(super) fn skip_rest(&mut self, by: u32, reason: &str) -> Result<(), EngineError> {
         let text = format!("skipped: {reason}");
         let data = json!({"outputs": {"summary": text}}).to_string();
@@ -360,16 +369,17 @@ impl Dispatcher {
         for step in 0..u32::try_from(self.workflow.steps.len()).unwrap_or(u32::MAX) {
             if matches!(self.status(step), StepStatus::New | StepStatus::Ready | StepStatus::RetryPending) {
                 let seq = self.record.write(step, StepStatus::Skipped, &data)?;
-                self.place(step, StepStatus::Skipped, seq);
+                self.set_status(step, StepStatus::Skipped, seq);
                 names.push(step);
             }
         }
         self.ready.clear();
         self.queued.clear();
         self.echoes.clear();
-        let shown = names.iter().take(TOGETHER).map(|step| name(&self.workflow, *step).to_string());
-        self.told.push(TraceEvent::WorkflowTerminated {
-            triggered_by: name(&self.workflow, by).to_string(),
+        let shown =
+            names.iter().take(MAX_STEPS_PER_EVENT).map(|step| step_id(&self.workflow, *step).to_string());
+        self.pending_events.push(TraceEvent::WorkflowTerminated {
+            triggered_by: step_id(&self.workflow, by).to_string(),
             reason: reason.to_string(),
             count: names.len(),
             steps: shown.collect(),
@@ -377,13 +387,12 @@ impl Dispatcher {
         Ok(())
     }
 
-    pub(super) fn done_by_repeating(&mut self, step: u32, seq: i64) {
-        self.place(step, StepStatus::Succeeded, seq);
-        self.repeated.push(step);
+    pub(super) fn note_echo(&mut self, step: u32, seq: i64) {
+        self.set_status(step, StepStatus::Succeeded, seq);
+        self.completed_echoes.push(step);
     }
 
-    /// Without secrets.
-    pub(super) fn clean(&self, value: &Value) -> Value {
+    pub(super) fn redact(&self, value: &Value) -> Value {
         let mut value = value.clone();
         self.redactor.value(&mut value);
         value
@@ -393,20 +402,19 @@ impl Dispatcher {
         self.unverified = true;
     }
 
-    /// An attempt is over.
     fn finished(&mut self, step: u32, done: Box<AttemptResult>) -> Result<(), EngineError> {
         let worktree = self.running.get(&step).is_some_and(|running| running.worktree);
         if worktree && done.report.status == Status::Success {
-            self.held.insert(step, done);
+            self.unmerged.insert(step, done);
             self.merge_next();
             return Ok(());
         }
         self.leave(step);
-        // What it did is not known: the next process asks its worker.
+        // Whether it had effects is not known: the next process asks its worker.
         if done.stopped { Ok(()) } else { self.judge(step, *done) }
     }
 
-    /// A step does not run any more; whoever waited for its place goes on.
+    /// Frees the workspace and the slot of a step that no longer runs.
     fn leave(&mut self, step: u32) {
         self.running.remove(&step);
         if self.writer == Some(step) {
@@ -415,17 +423,17 @@ impl Dispatcher {
         self.merge_next();
     }
 
-    /// Puts the work of the first worktree into the workspace, when nobody before it still works and nobody writes.
+    /// Merges the first worktree once no earlier step with a worktree runs and no step writes to the workspace.
     pub(super) fn merge_next(&mut self) {
         if self.writer.is_some() {
             return;
         }
-        let Some((&step, _)) = self.held.first_key_value() else { return };
+        let Some((&step, _)) = self.unmerged.first_key_value() else { return };
         let is_earlier = |(other, running): (&u32, &RunningAttempt)| running.worktree && *other < step;
         if self.running.iter().any(is_earlier) {
             return;
         }
-        if let Some((step, done)) = self.held.pop_first() {
+        if let Some((step, done)) = self.unmerged.pop_first() {
             self.writer = Some(step);
             self.launches.push(Job::Merge(step, done));
         }
@@ -433,7 +441,7 @@ impl Dispatcher {
 
     fn end(mut self, began: Instant) -> Result<Outcome, EngineError> {
         let dispatched = began.elapsed();
-        self.tell()?;
+        self.write_events()?;
         let mut counts = BTreeMap::new();
         for status in &self.status {
             *counts.entry(status.word()).or_insert(0) += 1;
@@ -444,12 +452,12 @@ impl Dispatcher {
             .clone()
             .filter(|(_, status)| **status == StepStatus::Failed)
             .map(|(step, _)| step)
-            .take(NAMED)
+            .take(MAX_LISTED_STEPS)
             .collect();
         let waiting: Vec<u32> = all
             .filter(|(_, status)| **status == StepStatus::Blocked)
             .map(|(step, _)| step)
-            .take(NAMED)
+            .take(MAX_LISTED_STEPS)
             .collect();
         let mut outcome = Outcome {
             run_id: String::new(),
@@ -465,25 +473,25 @@ impl Dispatcher {
             termination: self
                 .terminated
                 .as_ref()
-                .map(|(step, why)| (name(&self.workflow, *step).to_string(), why.clone())),
+                .map(|(step, why)| (step_id(&self.workflow, *step).to_string(), why.clone())),
             commits: self.commits,
             finished: self.finished,
             dispatched,
             elapsed: Duration::ZERO,
         };
         for step in failed {
-            let data = self.last_of(step)?;
+            let data = self.last_transition(step)?;
             if data.over.as_ref().is_some_and(|over| is_unverified(over.failure_signature.as_deref())) {
                 outcome.unverified = true;
             }
             outcome.spent |=
                 data.over.as_ref().is_some_and(|over| over.failure_signature.as_deref() == Some("max-cost"));
-            outcome.failed.push((name(&self.workflow, step).to_string(), data.error.unwrap_or_default()));
+            outcome.failed.push((step_id(&self.workflow, step).to_string(), data.error.unwrap_or_default()));
         }
         for step in waiting {
-            let data = self.last_of(step)?;
+            let data = self.last_transition(step)?;
             outcome.waiting.push(BlockedStep {
-                step_id: name(&self.workflow, step).to_string(),
+                step_id: step_id(&self.workflow, step).to_string(),
                 kind: data.blocked.unwrap_or_default(),
                 text: data.error.unwrap_or_default(),
             });
@@ -496,26 +504,25 @@ impl Dispatcher {
         Ok(outcome)
     }
 
-    pub(super) fn last_of(&self, step: u32) -> Result<Data, EngineError> {
+    pub(super) fn last_transition(&self, step: u32) -> Result<Data, EngineError> {
         let seq = self.seq.get(step as usize).copied().unwrap_or(0);
-        Ok(if seq > 0 { Data::read(&self.record.data(seq)?) } else { Data::default() })
+        Ok(if seq > 0 { Data::parse(&self.record.data(seq)?) } else { Data::default() })
     }
 }
 
-/// Did it fail because what was promised does not hold?
+/// Is this the signature of a failed verification?
 pub(super) fn is_unverified(failure: Option<&str>) -> bool {
     failure.is_some_and(|failure| failure.starts_with("not-verified"))
 }
 
-/// The id of a step.
-pub(super) fn name(workflow: &Workflow, step: u32) -> &str {
+pub(super) fn step_id(workflow: &Workflow, step: u32) -> &str {
     workflow.steps.get(step as usize).map_or("?", |step| &step.id)
 }
 
-/// What is told of a transition.
+/// The event of a transition.
 pub(super) fn event(workflow: &Workflow, step: u32, status: StepStatus, seq: i64, data: &Data) -> TraceEvent {
     let mut event = StepEvent {
-        step_id: name(workflow, step).to_string(),
+        step_id: step_id(workflow, step).to_string(),
         status: status.word().to_string(),
         record: seq,
         attempt: data.attempt,

@@ -1,4 +1,4 @@
-//! Executors: each makes one attempt, and measures what came of it.
+//! Executors: each makes one attempt and measures its effects.
 
 use super::{EngineError, Outcome, worktree};
 use crate::record::Artifact;
@@ -19,47 +19,43 @@ use std::time::Duration;
 use tokio::sync::{mpsc::UnboundedReceiver, oneshot};
 use tokio_util::sync::CancellationToken;
 
-/// How long a worker may take to end once it was told to.
-const GRACE: Duration = Duration::from_secs(15);
-/// The largest artifact that is hashed whole, in bytes; of a larger one the beginning.
+/// How long a cancelled worker may take to end.
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(15);
+/// Bytes of an artifact that are hashed.
 const MAX_HASHED_BYTES: u64 = 256 * 1024 * 1024;
-/// The most artifacts of one attempt.
 const MAX_ARTIFACTS: usize = 1_000;
-/// The most bytes of outputs of one attempt.
-const OUTPUTS: usize = 4 * 1024 * 1024;
+/// Bytes of the outputs of one attempt, as JSON.
+const MAX_OUTPUTS_BYTES: usize = 4 * 1024 * 1024;
 
-/// What the dispatcher is told.
+/// A message to the dispatcher.
 #[derive(Debug)]
 pub(super) enum Event {
-    /// An attempt is over.
     Finished(u32, Box<AttemptResult>),
-    /// What an attempt changed in its worktree is in the workspace, or does not fit.
+    /// The changes in a worktree were merged into the workspace, or conflict with it.
     Merged(u32, Box<AttemptResult>),
-    /// Somebody wants everything to stop.
+    /// The run was cancelled.
     Stop,
 }
 
-/// What came of an attempt.
 #[derive(Debug)]
 pub(super) struct AttemptResult {
     pub(super) order: Order,
     pub(super) report: Report,
     pub(super) progress: Progress,
     pub(super) artifacts: Vec<Artifact>,
-    /// It was ended because everything stops; what it did is not known.
+    /// It was cancelled, so its effects are not known.
     pub(super) stopped: bool,
 }
 
-/// What an executor is to do.
+/// A job for an executor.
 #[derive(Debug)]
 pub(super) enum Job {
-    /// Make an attempt.
     Attempt(Box<Start>),
-    /// Put what an attempt changed in its worktree into the workspace.
+    /// Merge the changes in a worktree into the workspace.
     Merge(u32, Box<AttemptResult>),
 }
 
-/// An attempt that is to be made.
+/// An attempt to be made.
 #[derive(Debug)]
 pub(super) struct Start {
     pub(super) step: u32,
@@ -71,13 +67,12 @@ pub(super) struct Start {
     pub(super) outputs_schema: Option<Arc<Schema>>,
 }
 
-/// The executors of a run.
 #[derive(Debug, Clone)]
 pub(super) struct Executors {
     events: mpsc::Sender<Event>,
     cancel: CancellationToken,
     redactor: Arc<Redactor>,
-    ground: Arc<ProjectContext>,
+    project: Arc<ProjectContext>,
 }
 
 impl Executors {
@@ -85,12 +80,12 @@ impl Executors {
         events: mpsc::Sender<Event>,
         cancel: CancellationToken,
         redactor: Arc<Redactor>,
-        ground: Arc<ProjectContext>,
+        project: Arc<ProjectContext>,
     ) -> Self {
-        Executors { events, cancel, redactor, ground }
+        Executors { events, cancel, redactor, project }
     }
 
-    /// Starts what the dispatcher wants started, until the dispatcher is done.
+    /// Starts the jobs of the dispatcher until it returns an outcome.
     pub(super) async fn serve(
         self,
         mut orders: UnboundedReceiver<Job>,
@@ -100,7 +95,7 @@ impl Executors {
             tokio::select! {
                 biased;
                 result = &mut finished => {
-                    return result.unwrap_or_else(|_| Err(EngineError::Broken("the dispatcher broke".into())));
+                    return result.unwrap_or_else(|_| Err(EngineError::Internal("the dispatcher panicked".into())));
                 }
                 Some(job) = orders.recv() => {
                     let one = self.clone();
@@ -111,7 +106,7 @@ impl Executors {
                                 Event::Finished(step, Box::new(one.attempt(*start).await))
                             }
                             Job::Merge(step, done) => {
-                                Event::Merged(step, Box::new(worktree::merge(&one.ground, *done).await))
+                                Event::Merged(step, Box::new(worktree::merge(&one.project, *done).await))
                             }
                         };
                         one.events.send(event).ok();
@@ -123,7 +118,7 @@ impl Executors {
 
     async fn attempt(&self, start: Start) -> AttemptResult {
         let Start { order, worker, writes, worktree, timeout, outputs_schema, .. } = start;
-        if worktree && let Err(report) = worktree::make(&self.ground, &order, &self.cancel).await {
+        if worktree && let Err(report) = worktree::create(&self.project, &order, &self.cancel).await {
             let stopped = self.cancel.is_cancelled();
             return AttemptResult {
                 order,
@@ -135,7 +130,7 @@ impl Executors {
         }
         let workspace = order.workspace.clone();
         let facts = worker.gives_facts();
-        // Roles measure themselves, also over a crash.
+        // Roles measure their changes themselves, since their attempts survive a crash.
         let before = match writes && facts {
             true => {
                 let place = workspace.clone();
@@ -145,17 +140,17 @@ impl Executors {
         };
         let (mut report, stopped) = self.work(&order, worker.as_ref(), timeout).await;
         if report.call_id != order.call_id {
-            let text = format!("the worker answered another call: {}", truncate::line(&report.call_id, 80));
+            let text = format!("the worker replied to another call: {}", truncate::line(&report.call_id, 80));
             report = Report::failed(&order, "worker-wrong-call", text);
         }
-        self.clean(&mut report, &order);
+        self.sanitize(&mut report, &order);
         if report.status == Status::Success
             && let Some(schema) = &outputs_schema
             && let Some(complaint) = schema.complaint(&Value::Object(report.outputs.clone()))
         {
             report.status = Status::Failure;
             report.failure_signature = Some("outputs-schema".into());
-            report.summary = format!("its outputs do not fit its outputs_schema: {complaint}");
+            report.summary = format!("its outputs do not match its outputs_schema: {complaint}");
         }
         let measured = if facts { None } else { progress_of(&report) };
         let facts = if facts { Value::Object(report.outputs.clone()) } else { Value::Null };
@@ -169,24 +164,24 @@ impl Executors {
             iteration_count: number("iteration_count").unwrap_or(0),
             facts,
         };
-        let looked = tokio::task::spawn_blocking(move || {
+        let measuring = tokio::task::spawn_blocking(move || {
             let progress = measured.unwrap_or_else(|| measure(before.as_ref(), &workspace, &counted));
             (progress, artifacts(&workspace, paths))
         });
-        let (progress, artifacts) = looked.await.unwrap_or_default();
+        let (progress, artifacts) = measuring.await.unwrap_or_default();
         let (artifacts, missing) = artifacts;
         if let Some(missing) = missing
             && report.status == Status::Success
         {
             report.status = Status::Failure;
             report.failure_signature = Some("artifact-missing".into());
-            report.summary = format!("it says that it made {missing}, and that is not there");
+            report.summary = format!("it reported the artifact {missing}, which does not exist");
         }
         report.artifacts = artifacts.iter().map(|artifact| artifact.path.clone()).collect();
         AttemptResult { order, report, progress, artifacts, stopped }
     }
 
-    /// Lets the worker work, within its time; a worker that breaks has failed.
+    /// Runs the worker within its timeout; a worker that panics has failed.
     async fn work(&self, order: &Order, worker: &dyn Worker, timeout: Option<Duration>) -> (Report, bool) {
         let token = self.cancel.child_token();
         let work = AssertUnwindSafe(worker.work(order, &token)).catch_unwind();
@@ -201,11 +196,11 @@ impl Executors {
         let result = tokio::select! {
             biased;
             result = &mut work => Some(result),
-            () = self.cancel.cancelled() => tokio::time::timeout(GRACE, &mut work).await.ok(),
+            () = self.cancel.cancelled() => tokio::time::timeout(CANCEL_TIMEOUT, &mut work).await.ok(),
             () = late => {
                 is_late = true;
                 token.cancel();
-                tokio::time::timeout(GRACE, &mut work).await.ok()
+                tokio::time::timeout(CANCEL_TIMEOUT, &mut work).await.ok()
             }
         };
         let stopped = self.cancel.is_cancelled();
@@ -215,15 +210,15 @@ impl Executors {
                 Report::failed(order, "timeout", format!("not done after {seconds} s: {}", report.summary))
             }
             Some(Ok(report)) => report,
-            Some(Err(_)) => Report::failed(order, "worker-broke", "the worker broke; this is a fault of it"),
-            None => Report::failed(order, "timeout", "it was told to end, and did not"),
+            Some(Err(_)) => Report::failed(order, "worker-broke", "the worker panicked"),
+            None => Report::failed(order, "timeout", "it was cancelled, and did not end"),
         };
         let stopped = stopped && report.status != Status::Success;
         (report, stopped)
     }
 
-    /// Nothing secret is written down, and nothing without bounds.
-    fn clean(&self, report: &mut Report, order: &Order) {
+    /// Redacts a report and limits its size.
+    fn sanitize(&self, report: &mut Report, order: &Order) {
         let mut outputs = Value::Object(std::mem::take(&mut report.outputs));
         self.redactor.value(&mut outputs);
         if let Value::Object(outputs) = outputs {
@@ -233,14 +228,15 @@ impl Executors {
         if let Some(failure) = &mut report.failure_signature {
             *failure = truncate::line(&self.redactor.text(failure), 200);
         }
-        if serde_json::to_string(&report.outputs).map_or(0, |text| text.len()) > OUTPUTS {
-            let text = format!("its outputs are larger than {OUTPUTS} bytes; leave large things in files");
+        if serde_json::to_string(&report.outputs).map_or(0, |text| text.len()) > MAX_OUTPUTS_BYTES {
+            let text =
+                format!("its outputs have more than {MAX_OUTPUTS_BYTES} bytes; leave large values in files");
             *report = Report::failed(order, "outputs-too-large", text);
         }
     }
 }
 
-/// The files that an attempt says it left, hashed, and the first that is not there. Only those inside the workspace count.
+/// Hashes the artifacts that an attempt reported; also gives the first that does not exist in the workspace.
 fn artifacts(workspace: &Path, paths: Vec<String>) -> (Vec<Artifact>, Option<String>) {
     let mut found = Vec::new();
     let mut missing = None;
@@ -255,7 +251,7 @@ fn artifacts(workspace: &Path, paths: Vec<String>) -> (Vec<Artifact>, Option<Str
     (found, missing)
 }
 
-/// The hash and the size of a file of the workspace; a path that leads elsewhere is not there.
+/// The hash and size of a file in the workspace; none for a path that leads out of it.
 pub(super) fn hash(workspace: &Path, path: &str) -> Option<(String, u64)> {
     let place: PathBuf = workspace.join(path);
     let inside = Path::new(path).components().all(|part| matches!(part, std::path::Component::Normal(_)));

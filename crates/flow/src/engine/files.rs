@@ -1,7 +1,7 @@
-//! What a run leaves in its directory besides the record: the outputs of steps, and `workflow_state.json`.
+//! Files of a run besides the record: the outputs of steps, and `workflow_state.json`.
 //!
-//! Both are copies of what the record holds, for people and programs. Steps that only repeat their inputs leave no files of
-//! their own; their outputs are in the record and in `workflow_state.json`.
+//! Both are copies of the record for people and programs. Echo steps have no files of their own; their outputs are in the
+//! record and in `workflow_state.json`.
 
 use super::{EngineError, step_directory};
 use crate::record::{Artifact, Data, Record, StepStatus};
@@ -14,8 +14,8 @@ use marvin_base::redact::Redactor;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// Writes what a step gave.
-pub(super) fn keep(
+/// Writes the outputs and artifacts of a step.
+pub(super) fn write_step(
     artifacts: &OpenDir,
     step_id: &str,
     outputs: &Map<String, Value>,
@@ -48,7 +48,7 @@ impl StepState {
     }
 }
 
-/// Everything about a workflow: what was asked, and where it stands.
+/// The content of `workflow_state.json`: the specification and the state of every step.
 ///
 /// # Errors
 /// When the record cannot be read.
@@ -59,7 +59,7 @@ pub fn state(record: &Record, workflow: &Workflow, redactor: &Redactor) -> Resul
     let mut skipped: Vec<&str> = Vec::new();
     record.each(&mut |transition| {
         let Some(slot) = steps.get_mut(transition.step as usize) else { return };
-        let data = Data::read(transition.data);
+        let data = Data::parse(transition.data);
         let state = slot.get_or_insert_with(|| StepState {
             status: StepStatus::New,
             inputs: None,
@@ -114,13 +114,13 @@ pub fn state(record: &Record, workflow: &Workflow, redactor: &Redactor) -> Resul
                 let inputs = clean(Value::Object(step.inputs()));
                 json!({"step_id": step.id, "status": StepStatus::New, "inputs": inputs, "outputs": {}, "error": null, "attempts": []})
             }
-            // A step that repeats its inputs is done by being recorded.
+            // An echo step has no recorded attempt: it is done by its transition.
             Some(state) if state.is_echo() => {
                 let attempts = [echoed(workflow, step, &state.outputs)];
                 let same = clean(Value::Object(state.outputs));
                 json!({"step_id": step.id, "status": state.status, "inputs": same, "outputs": same, "error": null, "attempts": attempts})
             }
-            // What workers say was cleaned before it was recorded; what the specification says was not.
+            // Reports were redacted before they were recorded; the specification was not.
             Some(state) => {
                 let inputs = clean(Value::Object(state.inputs.unwrap_or_else(|| step.inputs())));
                 json!({

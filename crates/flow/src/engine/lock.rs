@@ -1,7 +1,7 @@
-//! One process at a time works on a run.
+//! The lock of a run: one process at a time works on it.
 //!
-//! The lock is the operating system's, on `run.lock` in the directory of the run, so it goes with the process however that ends.
-//! The file says who holds it.
+//! It is a lock of the operating system on `run.lock` in the run directory, so it is released however the process ends. The
+//! file names the holder.
 
 use super::EngineError;
 use marvin_base::clock;
@@ -15,14 +15,14 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const FILE: &str = "run.lock";
-const TRIES: u32 = 400;
+/// Attempts to take the lock, 5 ms apart.
+const MAX_TRIES: u32 = 400;
 
-/// Who holds a run.
+/// The process that holds a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
-    /// The process.
+    /// 0: not known.
     pub pid: u32,
-    /// Since when.
     pub since: String,
 }
 
@@ -35,7 +35,7 @@ impl fmt::Display for Holder {
     }
 }
 
-/// A held run.
+/// A held lock.
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
@@ -54,25 +54,25 @@ fn open(path: &Path) -> std::io::Result<File> {
 }
 
 impl Lock {
-    /// Holds a run.
+    /// Takes the lock of a run.
     ///
     /// # Errors
-    /// When another process does, with who that is.
+    /// When another process holds it.
     pub fn take(directory: &Path) -> Result<Self, EngineError> {
         let path: PathBuf = directory.join(FILE);
         let wrap = |source| marvin_base::atomic::WriteError { path: path.display().to_string(), source };
         let mut file = open(&path).map_err(wrap)?;
-        // Somebody who only looks holds it for a moment.
+        // A process that only looks at the holder has the lock for a moment.
         let mut tries = 0;
-        while matches!(file.try_lock(), Err(TryLockError::WouldBlock)) && tries < TRIES {
+        while matches!(file.try_lock(), Err(TryLockError::WouldBlock)) && tries < MAX_TRIES {
             tries += 1;
             std::thread::sleep(Duration::from_millis(5));
         }
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                let nobody = Holder { pid: 0, since: String::new() };
-                let holder = read(&path).unwrap_or(nobody);
+                let unknown = Holder { pid: 0, since: String::new() };
+                let holder = read(&path).unwrap_or(unknown);
                 return Err(EngineError::Held { path: directory.display().to_string(), holder });
             }
             Err(TryLockError::Error(source)) => return Err(wrap(source).into()),
@@ -93,7 +93,7 @@ fn read(path: &Path) -> Option<Holder> {
     serde_json::from_str(&files::read_text(path, 4096, Links::Refuse).ok()?).ok()
 }
 
-/// Who works on a run now, if anybody does.
+/// The process that works on a run now.
 #[must_use]
 pub fn holder(directory: &Path) -> Option<Holder> {
     let path = directory.join(FILE);

@@ -1,17 +1,16 @@
-//! The engine: one dispatcher that owns the truth, and executors that know one attempt each.
+//! The engine: one dispatcher that owns the state of the run, and executors that know one attempt each.
 //!
 //! The dispatcher is a thread with the only connection that writes to `run.sqlite` ([`crate::record`]). In each round it takes
-//! everything that was reported, writes the transitions that follow, lets steps that became ready begin, commits all of it at
-//! once, and only then tells the executors to start and the trace what happened. So the end of one step and the beginning of
-//! the next are one commit, and steps that are ready together share one. Executors are tasks of the thread that called
-//! [`Run::go`], since children end with the thread that started them; at most `concurrency` of them live at a time, and what
-//! else is ready waits as a number in a set.
+//! all reports, writes the transitions that follow, begins steps that became ready, commits all of it at once, and only then
+//! starts executors and writes events to the trace. So the end of one step and the beginning of the next are one commit, and
+//! steps that are ready together share one. Executors are tasks of the thread that called [`Run::go`], since child processes
+//! end with the thread that started them; at most `concurrency` of them live at a time.
 //!
 //! A step whose outputs are its inputs (`Echo`) needs no executor and has no state between ready and done: it is done by its
-//! commit. Steps for people park: they hold nothing, and a run with nothing else to do ends and is resumed later.
+//! commit. Steps for people are parked: they hold no resources, and a run with nothing else to do ends and is resumed later.
 //!
-//! What is known of a step that was begun when a process died is said by its worker ([`crate::worker::Worker::recall`]):
-//! its recorded end is taken; otherwise it is done again under the same key when that does no harm; otherwise a person is asked.
+//! When a process died in the middle of a step, the worker of the step is asked first ([`crate::worker::Worker::recall`]): a
+//! recorded result is used; otherwise the step is repeated under the same key if that is harmless; otherwise a person decides.
 
 mod apply;
 mod dispatch;
@@ -31,7 +30,7 @@ pub use error::EngineError;
 pub use files::state;
 pub use lock::{Holder, Lock, holder};
 pub use outcome::{BlockedStep, Outcome, WorkflowStatus};
-pub use people::{PersonDecision, is_person, say};
+pub use people::{PersonDecision, is_person, record_decision};
 pub use prepared::PreparedRun;
 pub use teach::{MemoryTeacher, NoTeacher, Teacher};
 
@@ -56,24 +55,24 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// Says which step nobody of these names can do, if there is one.
+/// Checks that every step names one of these workers, or a person.
 ///
 /// # Errors
-/// The step and its worker.
+/// The first step whose worker is not known.
 pub fn check_workers(workflow: &Workflow, workers: &[&str]) -> Result<(), EngineError> {
     start::check_workers(workflow, workers)
 }
 
-/// Who does steps, by name.
+/// Workers by name.
 pub type Workers = BTreeMap<String, Arc<dyn Worker>>;
 
-/// How a run is to go.
+/// Options of a run.
 pub struct Options {
-    /// At most so many attempts at a time; 0: as many as there are cores.
+    /// The most attempts at a time; 0: the number of CPU cores.
     pub concurrency: usize,
-    /// When a commit must be on the disk; none: as the settings, or the record, say.
+    /// When a commit must be on the disk; none: the setting for a new run, the recorded value for an old one.
     pub sync: Option<Sync>,
-    /// Told of every event.
+    /// Receives every event.
     pub listener: Listener,
 }
 
@@ -84,7 +83,7 @@ impl std::fmt::Debug for Options {
     }
 }
 
-/// A run that is about to go, or to go on.
+/// A run that is about to start or resume.
 #[derive(Debug)]
 pub struct Run {
     directory: RunDirectory,
@@ -98,29 +97,33 @@ pub struct Run {
     workspace: PathBuf,
     facts: RunRecord,
     redactor: Arc<marvin_base::redact::Redactor>,
-    ground: Arc<ProjectContext>,
+    project: Arc<ProjectContext>,
     account: Option<Arc<CostLedger>>,
 }
 
 impl Run {
-    /// Makes the directory of a new run, with everything that it needs to be resumed.
+    /// Creates the directory of a new run with everything that resuming it needs.
     ///
     /// # Errors
-    /// When something cannot be written.
-    pub fn begin(ground: &ProjectContext, workflow: Workflow, options: Options) -> Result<Self, EngineError> {
-        PreparedRun::new(ground, &workflow.goal, options)?.begin(ground, workflow)
+    /// When a file cannot be written.
+    pub fn begin(
+        project: &ProjectContext,
+        workflow: Workflow,
+        options: Options,
+    ) -> Result<Self, EngineError> {
+        PreparedRun::new(project, &workflow.goal, options)?.begin(project, workflow)
     }
 
-    /// What the run costs: its result says so, and a budget that is spent ends it.
+    /// Charges the run to an account: the result reports its cost, and a spent budget ends the run.
     pub fn charge(&mut self, account: Arc<CostLedger>) {
         self.account = Some(account);
     }
 
-    /// Takes up a run that broke off, was stopped, or waits for somebody.
+    /// Resumes a run that was interrupted, was stopped, or waits for a person.
     ///
     /// # Errors
-    /// When there is no such run, another process works on it, or its record is damaged.
-    pub fn resume(ground: &ProjectContext, path: &Path, options: Options) -> Result<Self, EngineError> {
+    /// When the run does not exist, another process works on it, or its record is damaged.
+    pub fn resume(project: &ProjectContext, path: &Path, options: Options) -> Result<Self, EngineError> {
         let path = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
         let (Some(runs), Some(id)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
             return Err(EngineError::NoRun(path.display().to_string()));
@@ -137,21 +140,21 @@ impl Run {
             Err(error @ LedgerError::Broken { .. }) => return Err(error.into()),
             Err(_) => Vec::new(),
         };
-        let told = before.iter().filter_map(|event| event.get("record").and_then(Value::as_i64)).max();
-        let told = told.unwrap_or(0);
-        // Whoever chose that the disk may lose commits was told so.
+        let traced = before.iter().filter_map(|event| event.get("record").and_then(Value::as_i64)).max();
+        let traced = traced.unwrap_or(0);
+        // With `normal`, the user accepted that a power cut may lose commits.
         if record.sync() != Sync::Normal {
-            record.check_against(told)?;
+            record.check_against(traced)?;
         }
-        let trace = Trace::going_on(ledger(&directory, ground)?, options.listener, &before);
+        let trace = Trace::going_on(ledger(&directory, project)?, options.listener, &before);
         let facts = facts(&workflow, record.sync());
-        save(&directory, &facts, &ground.redactor, RunStatus::Running, false)?;
-        catch_up(&trace, &record, &workflow, told)?;
+        save(&directory, &facts, &project.redactor, RunStatus::Running, false)?;
+        catch_up(&trace, &record, &workflow, traced)?;
         Ok(Run {
-            concurrency: cores(options.concurrency),
-            workspace: workspace(ground),
-            redactor: ground.redactor.clone(),
-            ground: Arc::new(ground.clone()),
+            concurrency: concurrency(options.concurrency),
+            workspace: workspace(project),
+            redactor: project.redactor.clone(),
+            project: Arc::new(project.clone()),
             trace: Arc::new(trace),
             resumed: true,
             directory,
@@ -164,25 +167,23 @@ impl Run {
         })
     }
 
-    /// The directory of the run.
     #[must_use]
     pub fn directory(&self) -> &RunDirectory {
         &self.directory
     }
 
-    /// The one trace, for workers that have something to tell.
+    /// The trace of the run, shared with its workers.
     #[must_use]
     pub fn trace(&self) -> Arc<Trace> {
         self.trace.clone()
     }
 
-    /// The workflow.
     #[must_use]
     pub fn workflow(&self) -> &Workflow {
         &self.workflow
     }
 
-    /// Runs until nothing more can go: everything is over, a person is needed, or somebody stopped it.
+    /// Runs until no step can begin: all are over, a person is needed, or the run was stopped.
     ///
     /// # Errors
     /// When the record cannot be written: then nothing after the last commit counts, and the run can be resumed.
@@ -198,7 +199,7 @@ impl Run {
         let (finish, finished) = tokio::sync::oneshot::channel();
         let (directory, facts, redactor, trace) =
             (self.directory.clone(), self.facts.clone(), self.redactor.clone(), self.trace.clone());
-        let executors = Executors::new(events.clone(), cancel.clone(), redactor.clone(), self.ground);
+        let executors = Executors::new(events.clone(), cancel.clone(), redactor.clone(), self.project);
         let opened = WorkflowOpened {
             workflow_id: self.workflow.workflow_id.clone(),
             goal: trace.within_text(&self.workflow.goal, 2_000),
@@ -237,13 +238,13 @@ impl Run {
         let thread = std::thread::Builder::new().name("dispatcher".into()).spawn(move || {
             finish.send(dispatcher.run()).ok();
         });
-        thread.map_err(|error| EngineError::Broken(format!("cannot start a thread: {error}")))?;
+        thread.map_err(|error| EngineError::Internal(format!("cannot start a thread: {error}")))?;
         let result = executors.serve(orders, finished).await;
         watch.abort();
         let mut outcome = match result {
             Ok(outcome) => outcome,
             Err(error) => {
-                // Where even this cannot be written, the record says enough by itself.
+                // Best effort: the record holds the state even if neither can be written.
                 trace.event(TraceEvent::WorkflowBroken { error: error.to_string() }).ok();
                 save(&directory, &facts, &redactor, RunStatus::Broken, true).ok();
                 return Err(error);
@@ -270,12 +271,12 @@ impl Run {
     }
 }
 
-/// What was committed and not told any more, since the process died in between.
-fn catch_up(trace: &Trace, record: &Record, workflow: &Workflow, told: i64) -> Result<(), EngineError> {
+/// Writes the events of transitions that were committed just before a process died.
+fn catch_up(trace: &Trace, record: &Record, workflow: &Workflow, traced: i64) -> Result<(), EngineError> {
     let mut late = Vec::new();
     record.each(&mut |transition| {
-        if transition.seq > told && !Data::is_echo(transition.data) {
-            let data = Data::read(transition.data);
+        if transition.seq > traced && !Data::is_echo(transition.data) {
+            let data = Data::parse(transition.data);
             late.push(dispatch::event(workflow, transition.step, transition.status, transition.seq, &data));
         }
     })?;
@@ -285,23 +286,23 @@ fn catch_up(trace: &Trace, record: &Record, workflow: &Workflow, told: i64) -> R
     Ok(())
 }
 
-fn cores(asked: usize) -> usize {
-    if asked > 0 {
-        return asked;
+fn concurrency(requested: usize) -> usize {
+    if requested > 0 {
+        return requested;
     }
     std::thread::available_parallelism().map_or(2, usize::from)
 }
 
-fn workspace(ground: &ProjectContext) -> PathBuf {
-    ground
+fn workspace(project: &ProjectContext) -> PathBuf {
+    project
         .workspace
         .as_deref()
-        .map_or_else(|| ground.directory.clone(), |workspace| workspace.root().to_path_buf())
+        .map_or_else(|| project.directory.clone(), |workspace| workspace.root().to_path_buf())
 }
 
-fn ledger(directory: &RunDirectory, ground: &ProjectContext) -> Result<Ledger, EngineError> {
-    let durability = Durability::from_setting(ground.settings.text(&table::DURABILITY));
-    Ok(Ledger::open_chained(&directory.trace(), durability, ground.redactor.clone())?)
+fn ledger(directory: &RunDirectory, project: &ProjectContext) -> Result<Ledger, EngineError> {
+    let durability = Durability::from_setting(project.settings.text(&table::DURABILITY));
+    Ok(Ledger::open_chained(&directory.trace(), durability, project.redactor.clone())?)
 }
 
 fn facts(workflow: &Workflow, sync: Sync) -> RunRecord {
@@ -329,7 +330,7 @@ fn save(
     Ok(directory.save(&record, redactor)?)
 }
 
-/// The directory of a step's files, made when it is not there.
+/// The directory for the files of a step, created if necessary.
 pub(crate) fn step_directory(artifacts: &OpenDir, step_id: &str) -> std::io::Result<PathBuf> {
     let directory = artifacts.place().join("steps").join(step_id);
     std::fs::create_dir_all(&directory)?;

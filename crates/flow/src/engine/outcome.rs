@@ -1,4 +1,4 @@
-//! How a run ended.
+//! The outcome of a run.
 
 use crate::record::StepStatus;
 use marvin_base::Exit;
@@ -8,18 +8,18 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How a run stands when nothing more can go.
+/// The status of a run in which no step can begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WorkflowStatus {
-    /// Every step is done, or was not needed.
+    /// Every step succeeded or was skipped.
     Succeeded,
-    /// Every step is over, and some gave only a part.
+    /// Every step is over, and some have only a partial result.
     Partial,
-    /// A step failed, so others cannot begin.
+    /// A step failed, so dependent steps cannot begin.
     Failed,
     /// A person is needed.
     Blocked,
-    /// Somebody stopped it; it can be resumed.
+    /// It was cancelled and can be resumed.
     Stopped,
 }
 
@@ -36,7 +36,6 @@ impl From<WorkflowStatus> for RunStatus {
 }
 
 impl WorkflowStatus {
-    /// Its word.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -52,51 +51,46 @@ impl WorkflowStatus {
 /// A step that waits for a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockedStep {
-    /// The step.
     pub step_id: String,
-    /// What for: `approve`, `answer`, `worker`, `unknown`, `artifact` or `merge`.
+    /// What it waits for: `approve`, `answer`, `worker`, `unknown`, `artifact` or `merge`.
     pub kind: String,
     /// The question, or the reason.
     pub text: String,
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// The run.
     pub run_id: String,
-    /// Its directory.
     pub run_path: PathBuf,
-    /// How it stands.
     pub status: WorkflowStatus,
-    /// How many steps stand where; only those that are.
+    /// The number of steps by status, without zeros.
     pub counts: BTreeMap<&'static str, usize>,
-    /// All steps.
+    /// The number of all steps.
     pub steps: usize,
-    /// Steps that failed, and why; at most a few.
+    /// Failed steps with their errors, at most 20.
     pub failed: Vec<(String, String)>,
-    /// Steps that wait for a person; at most a few.
+    /// Steps that wait for a person, at most 20.
     pub waiting: Vec<BlockedStep>,
     /// Whether a step failed because its commitments do not hold.
     pub unverified: bool,
     /// Whether a step failed because the budget is spent.
     pub spent: bool,
-    /// What the run cost over all its processes, where somebody was asked who costs something.
+    /// The cost of the run over all its processes, if it used a model.
     pub cost: Option<CostReport>,
-    /// The step that ended the workflow early, and why.
+    /// The step that ended the workflow early, and its reason.
     pub termination: Option<(String, String)>,
     /// Commits to the record.
     pub commits: u64,
-    /// Steps that this process finished.
+    /// Steps that this process completed.
     pub finished: u64,
     /// From the first transition to the last commit.
     pub dispatched: Duration,
-    /// How long it took, with everything that is written at the end.
+    /// The time of the whole run, with everything that is written at its end.
     pub elapsed: Duration,
 }
 
 impl Outcome {
-    /// The exit code that goes with it.
     #[must_use]
     pub fn exit(&self) -> Exit {
         match self.status {
@@ -111,7 +105,7 @@ impl Outcome {
         }
     }
 
-    /// The last event of the run, which programs read.
+    /// The last event of the run, for programs.
     #[must_use]
     pub fn result(&self) -> WorkflowResult {
         let failed =
@@ -140,7 +134,7 @@ impl Outcome {
     }
 }
 
-/// How a run stands, from how many steps stand where.
+/// The status of a run, from the number of steps by status.
 pub(super) fn status_of(counts: &BTreeMap<&'static str, usize>, stopped: bool) -> WorkflowStatus {
     let count = |status: StepStatus| counts.get(status.word()).copied().unwrap_or(0);
     let over = [StepStatus::Succeeded, StepStatus::Skipped, StepStatus::Partial];

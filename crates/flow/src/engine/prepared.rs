@@ -1,6 +1,6 @@
-//! A run whose workflow is not known yet: it has a directory, a trace and an account, so that planning is part of it.
+//! A run without a workflow yet: with a directory, a trace and an account, so that planning is part of the run.
 
-use super::{EngineError, Lock, Options, Run, cores, facts, ledger, save, workspace};
+use super::{EngineError, Lock, Options, Run, concurrency, facts, ledger, save, workspace};
 use crate::record::{Record, Sync, WorkflowState};
 use crate::spec::Workflow;
 use marvin_agent::ProjectContext;
@@ -21,73 +21,71 @@ pub struct PreparedRun {
 }
 
 impl PreparedRun {
-    /// Makes the directory of a new run.
+    /// Creates the directory of a new run.
     ///
     /// # Errors
-    /// When something cannot be written.
-    pub fn new(ground: &ProjectContext, goal: &str, options: Options) -> Result<Self, EngineError> {
-        let directory = RunDirectory::create_in(&ground.layout)?;
+    /// When a file cannot be written.
+    pub fn new(project: &ProjectContext, goal: &str, options: Options) -> Result<Self, EngineError> {
+        let directory = RunDirectory::create_in(&project.layout)?;
         let lock = Lock::take(directory.path())?;
-        let usual = || Sync::from_setting(ground.settings.text(&table::FLOW_SYNC));
-        let trace = Trace::new(ledger(&directory, ground)?, options.listener);
+        let configured = || Sync::from_setting(project.settings.text(&table::FLOW_SYNC));
+        let trace = Trace::new(ledger(&directory, project)?, options.listener);
         let prepared = PreparedRun {
-            concurrency: cores(options.concurrency),
-            sync: options.sync.unwrap_or_else(usual),
+            concurrency: concurrency(options.concurrency),
+            sync: options.sync.unwrap_or_else(configured),
             trace: Arc::new(trace),
             directory,
             lock,
         };
-        prepared.save(ground, goal, RunStatus::Planning, false)?;
+        prepared.save(project, goal, RunStatus::Planning, false)?;
         Ok(prepared)
     }
 
     fn save(
         &self,
-        ground: &ProjectContext,
+        project: &ProjectContext,
         goal: &str,
         status: RunStatus,
         ended: bool,
     ) -> Result<(), EngineError> {
         let facts = RunRecord { goal: Some(goal.to_string()), ..RunRecord::new(RunKind::Workflow) };
-        save(&self.directory, &facts, &ground.redactor, status, ended)
+        save(&self.directory, &facts, &project.redactor, status, ended)
     }
 
-    /// Says that it never had a workflow.
+    /// Closes the run without a workflow.
     ///
     /// # Errors
-    /// When that cannot be written.
-    pub fn abandon(self, ground: &ProjectContext, goal: &str) -> Result<(), EngineError> {
-        self.save(ground, goal, RunStatus::Stopped, true)
+    /// When `run.json` cannot be written.
+    pub fn abandon(self, project: &ProjectContext, goal: &str) -> Result<(), EngineError> {
+        self.save(project, goal, RunStatus::Stopped, true)
     }
 
-    /// The directory of the run.
     #[must_use]
     pub fn directory(&self) -> &RunDirectory {
         &self.directory
     }
 
-    /// The one trace.
     #[must_use]
     pub fn trace(&self) -> &Arc<Trace> {
         &self.trace
     }
 
-    /// Writes the workflow down, with everything that the run needs to be resumed.
+    /// Records the workflow, with everything that resuming the run needs.
     ///
     /// # Errors
-    /// When something cannot be written.
-    pub fn begin(self, ground: &ProjectContext, workflow: Workflow) -> Result<Run, EngineError> {
+    /// When a file cannot be written.
+    pub fn begin(self, project: &ProjectContext, workflow: Workflow) -> Result<Run, EngineError> {
         let PreparedRun { directory, lock, trace, concurrency, sync } = self;
         let facts = facts(&workflow, sync);
-        // Whoever finds the directory is to know what it is, also when it ends here.
-        save(&directory, &facts, &ground.redactor, RunStatus::Running, false)?;
+        // First, so that the directory can be identified even if the process dies here.
+        save(&directory, &facts, &project.redactor, RunStatus::Running, false)?;
         let record = Record::create(directory.path(), &workflow, directory.id(), sync)?;
         Ok(Run {
-            workspace: workspace(ground),
-            redactor: ground.redactor.clone(),
+            workspace: workspace(project),
+            redactor: project.redactor.clone(),
             resumed: false,
             folded: WorkflowState::empty(workflow.steps.len()),
-            ground: Arc::new(ground.clone()),
+            project: Arc::new(project.clone()),
             account: None,
             facts,
             concurrency,

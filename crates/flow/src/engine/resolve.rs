@@ -1,25 +1,24 @@
-//! Inputs of a step: what was written, with references replaced by what the steps before it gave.
+//! Inputs of a step, with references replaced by outputs of earlier steps.
 
 use crate::record::{Data, Record, RecordError};
 use crate::spec::{Reference, Step};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// The depth to which inputs are searched for references.
-const DEPTH: usize = 32;
+/// Depth to which inputs are searched for references.
+const MAX_NESTING: usize = 32;
 
-/// Why inputs cannot be made.
+/// Why inputs cannot be resolved.
 pub(super) enum ResolveError {
-    /// The record cannot be read.
     Record(RecordError),
-    /// A step gave something else than is asked for.
+    /// A step has no such output.
     Missing(String),
 }
 
-/// The outputs of steps, as far as they were asked for.
+/// Outputs of steps, read on demand.
 pub(super) struct Outputs<'a> {
     pub(super) record: &'a Record,
-    /// Where the outputs of a step are.
+    /// Finds the transition with the outputs of a step.
     pub(super) place: &'a dyn Fn(&str) -> Option<i64>,
     known: BTreeMap<String, Value>,
 }
@@ -37,14 +36,13 @@ impl<'a> Outputs<'a> {
             } else {
                 String::new()
             };
-            let outputs = Data::read(&text).outputs.unwrap_or_default();
+            let outputs = Data::parse(&text).outputs.unwrap_or_default();
             self.known.insert(step.to_string(), Value::Object(outputs));
         }
         Ok(self.known.get(step).unwrap_or(&Value::Null))
     }
 }
 
-/// The inputs of a step.
 pub(super) fn inputs(step: &Step, outputs: &mut Outputs<'_>) -> Result<Map<String, Value>, ResolveError> {
     let mut inputs = step.inputs();
     if step.refers {
@@ -56,10 +54,10 @@ pub(super) fn inputs(step: &Step, outputs: &mut Outputs<'_>) -> Result<Map<Strin
 }
 
 fn resolve(value: &mut Value, outputs: &mut Outputs<'_>, depth: usize) -> Result<(), ResolveError> {
-    if depth > DEPTH {
+    if depth > MAX_NESTING {
         return Ok(());
     }
-    if let Some(reference) = Reference::read(value) {
+    if let Some(reference) = Reference::parse(value) {
         let mut found = outputs.load_step(reference.step)?;
         for key in &reference.keys {
             let next = match found {
@@ -68,7 +66,7 @@ fn resolve(value: &mut Value, outputs: &mut Outputs<'_>, depth: usize) -> Result
             };
             found = next.ok_or_else(|| {
                 let whole = reference.keys.join(".");
-                ResolveError::Missing(format!("`{}` gave no `{whole}` among its outputs", reference.step))
+                ResolveError::Missing(format!("`{}` has no output `{whole}`", reference.step))
             })?;
         }
         *value = found.clone();

@@ -1,6 +1,6 @@
-//! Beginning steps: who is asked, with what, and what is known of those that an earlier process began.
+//! Beginning steps: worker, strategy and inputs of an attempt, and steps that an earlier process began.
 
-use super::dispatch::{Dispatcher, RunningAttempt, name};
+use super::dispatch::{Dispatcher, RunningAttempt, step_id};
 use super::execute::{Job, Start};
 use super::resolve::{self, Outputs, ResolveError};
 use super::{EngineError, people, worktree};
@@ -16,21 +16,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// Lessons that an attempt is given.
-const LESSONS: usize = 5;
+const MAX_LESSONS: usize = 5;
 
-/// Inputs, or why there are none.
+/// Resolved inputs, or why they are invalid.
 enum Inputs {
-    Made(Map<String, Value>),
-    Wrong(String),
+    Valid(Map<String, Value>),
+    Invalid(String),
 }
 
 impl Dispatcher {
-    /// Every step has somebody who can do it.
     pub(super) fn check_workers(&self) -> Result<(), EngineError> {
         check_workers(&self.workflow, &self.workers.keys().map(String::as_str).collect::<Vec<_>>())
     }
 
-    /// Files of finished steps are there.
+    /// Checks that the artifacts of completed steps exist.
     pub(super) fn check_artifacts(&self) -> Result<(), EngineError> {
         let is_over = |step: u32| matches!(self.status(step), StepStatus::Succeeded | StepStatus::Partial);
         let over = (0_u32..).zip(&self.workflow.steps).filter(|(step, _)| is_over(*step));
@@ -40,8 +39,8 @@ impl Dispatcher {
                 && !removed.contains(&artifact.path)
                 && !self.workspace.join(&artifact.path).exists()
             {
-                return Err(EngineError::Gone {
-                    step: name(&self.workflow, step).to_string(),
+                return Err(EngineError::MissingArtifact {
+                    step: step_id(&self.workflow, step).to_string(),
                     path: self.workspace.join(&artifact.path).display().to_string(),
                 });
             }
@@ -53,7 +52,7 @@ impl Dispatcher {
     pub(super) fn begin(&mut self) -> Result<(), EngineError> {
         while self.running.len() < self.concurrency {
             let next = self.ready.pop_first();
-            // When nobody writes, the first of those who wait for that may.
+            // When no step writes, the first that waits for the workspace may begin.
             let next = next.or_else(|| if self.writer.is_none() { self.queued.pop_first() } else { None });
             let Some(step) = next else { return Ok(()) };
             let status = self.status(step);
@@ -68,10 +67,10 @@ impl Dispatcher {
     fn begin_one(&mut self, step: u32, again: bool) -> Result<(), EngineError> {
         let worker = self.step(step)?.worker.clone();
         let inputs = match self.inputs(step)? {
-            Inputs::Made(inputs) => inputs,
-            Inputs::Wrong(why) => {
+            Inputs::Valid(inputs) => inputs,
+            Inputs::Invalid(why) => {
                 let data = Data { error: Some(why), code: Some("inputs".into()), ..Data::default() };
-                return self.become_(step, StepStatus::Failed, &data);
+                return self.transition(step, StepStatus::Failed, &data);
             }
         };
         if people::is_person(&worker) {
@@ -81,16 +80,16 @@ impl Dispatcher {
                 inputs: Some(inputs),
                 ..Data::default()
             };
-            return self.become_(step, StepStatus::Blocked, &data);
+            return self.transition(step, StepStatus::Blocked, &data);
         }
         let (order, strategy) = self.order(step, inputs)?;
         let Some(worker) = self.workers.get(&strategy.worker).cloned() else {
             let why = format!(
-                "the strategy `{}` is for `{}`, and there is no such worker",
+                "the strategy `{}` names the worker `{}`, which does not exist",
                 strategy.strategy_id, strategy.worker
             );
             let data = Data { error: Some(why), code: Some("no_strategies".into()), ..Data::default() };
-            return self.become_(step, StepStatus::Failed, &data);
+            return self.transition(step, StepStatus::Failed, &data);
         };
         let writes = self.step(step)?.extra().writes.unwrap_or_else(|| worker.writes(&order));
         if writes && self.writer.is_some() && !self.step(step)?.extra().worktree {
@@ -118,7 +117,7 @@ impl Dispatcher {
             again,
             ..Data::default()
         };
-        self.become_(step, StepStatus::Running, &data)?;
+        self.transition(step, StepStatus::Running, &data)?;
         let one = self.step(step)?;
         let extra = one.extra();
         let start = Start {
@@ -146,29 +145,29 @@ impl Dispatcher {
     fn inputs(&self, step: u32) -> Result<Inputs, EngineError> {
         let one = self.step(step)?;
         let place = |id: &str| {
-            // Only dependencies are referred to, and those are few; the rest is looked for.
-            let found = one.depends_on.iter().copied().find(|dep| name(&self.workflow, *dep) == id);
+            // References are mostly to direct dependencies, which are few.
+            let found = one.depends_on.iter().copied().find(|dep| step_id(&self.workflow, *dep) == id);
             let found = found.or_else(|| self.workflow.find(id).and_then(|at| u32::try_from(at).ok()));
             found.and_then(|at| self.seq.get(at as usize).copied())
         };
         let mut inputs = match resolve::inputs(one, &mut Outputs::new(&self.record, &place)) {
             Ok(inputs) => inputs,
             Err(ResolveError::Record(error)) => return Err(error.into()),
-            Err(ResolveError::Missing(why)) => return Ok(Inputs::Wrong(why)),
+            Err(ResolveError::Missing(why)) => return Ok(Inputs::Invalid(why)),
         };
-        if let Some(said) = self.tried.get(&step).and_then(|tried| tried.said.clone()) {
-            inputs.insert("answer".into(), said);
+        if let Some(answer) = self.tried.get(&step).and_then(|tried| tried.said.clone()) {
+            inputs.insert("answer".into(), answer);
         }
         let value = Value::Object(inputs);
         let complaint = one.inputs_schema.as_ref().and_then(|schema| schema.complaint(&value));
         Ok(match (complaint, value) {
-            (Some(why), _) => Inputs::Wrong(format!("its inputs do not fit its inputs_schema: {why}")),
-            (None, Value::Object(inputs)) => Inputs::Made(inputs),
-            (None, _) => Inputs::Made(Map::new()),
+            (Some(why), _) => Inputs::Invalid(format!("its inputs do not match its inputs_schema: {why}")),
+            (None, Value::Object(inputs)) => Inputs::Valid(inputs),
+            (None, _) => Inputs::Valid(Map::new()),
         })
     }
 
-    /// The order of the next attempt; the same for an attempt that was begun and is taken up.
+    /// The order of the next attempt; the same one for an attempt that is resumed.
     fn order(&mut self, step: u32, inputs: Map<String, Value>) -> Result<(Order, Strategy), EngineError> {
         let run_id = self.directory.id().to_string();
         let tried = self.tried.get(&step).cloned().unwrap_or_default();
@@ -202,7 +201,7 @@ impl Dispatcher {
         let commitments = one.extra().commitments.clone();
         let failure_signature = tried.attempts.last().and_then(|last| last.failure_signature.clone());
         let (own_name, query) = (one.name().to_string(), self.query(step, &strategy, &tried.attempts));
-        // What this step itself taught comes first, whatever else is found.
+        // The lesson of this step comes before all others.
         let taught = tried.lessons.last().cloned();
         let mut lessons: Vec<String> = taught.and_then(|id| self.teacher.read(&id)).into_iter().collect();
         let found = query.map(|query| self.teacher.recall(&query)).unwrap_or_default();
@@ -234,33 +233,33 @@ impl Dispatcher {
         Ok((order, strategy))
     }
 
-    /// What lessons are looked for: none for a worker that learns nothing.
+    /// The query for lessons; none for a worker that does not read them.
     fn query(&self, step: u32, strategy: &Strategy, attempts: &[crate::retry::Attempt]) -> Option<Query> {
         let learns = |worker: &Arc<dyn Worker>| !worker.gives_facts() && !worker.is_echo();
         self.workers.get(&strategy.worker).filter(|worker| learns(worker))?;
         let last = attempts.last();
-        let said = last.map(|last| last.summary.as_str()).unwrap_or_default();
+        let summary = last.map(|last| last.summary.as_str()).unwrap_or_default();
         let one = self.workflow.steps.get(step as usize)?;
         Some(Query {
-            text: format!("{} {} {said}", self.workflow.goal, one.description),
+            text: format!("{} {} {summary}", self.workflow.goal, one.description),
             tags: vec![one.id.to_string(), self.workflow.workflow_id.clone()],
             component: Some(one.worker.to_string()),
             failure_signature: last.and_then(|last| last.failure_signature.clone()),
             stage: strategy.retrieval_stage,
-            limit: LESSONS,
+            limit: MAX_LESSONS,
         })
     }
 
-    /// A step that an earlier process began: its recorded end is taken, or it is done again, or a person is asked.
-    pub(super) fn take_up(&mut self, step: u32) -> Result<(), EngineError> {
-        let began = self.last_of(step)?;
+    /// Resumes a step that an earlier process began: uses its recorded result, repeats it, or asks a person.
+    pub(super) fn resume_step(&mut self, step: u32) -> Result<(), EngineError> {
+        let began = self.last_transition(step)?;
         let inputs = began.inputs.clone().unwrap_or_default();
         let (mut order, strategy) = self.order(step, inputs)?;
-        // What it was begun with stands, whatever could be looked up today.
+        // The attempt keeps its recorded identity, whatever is computed now.
         order.key.clone_from(&began.key);
         order.call_id.clone_from(&began.call_id);
         let Some(worker) = self.workers.get(&strategy.worker).cloned() else {
-            return self.unknown(step, &began, "its worker is not there any more");
+            return self.block_unknown(step, &began, "its worker no longer exists");
         };
         if let Some(report) = worker.recall(&order) {
             let facts =
@@ -280,14 +279,18 @@ impl Dispatcher {
                 again: true,
                 ..Data::default()
             };
-            self.become_(step, StepStatus::Ready, &data)?;
+            self.transition(step, StepStatus::Ready, &data)?;
             self.ready.insert(step);
             return Ok(());
         }
-        self.unknown(step, &began, "a process died while it was done, and whether it was done is not known")
+        self.block_unknown(
+            step,
+            &began,
+            "a process died while it ran, and whether it was completed is not known",
+        )
     }
 
-    fn unknown(&mut self, step: u32, began: &Data, why: &str) -> Result<(), EngineError> {
+    fn block_unknown(&mut self, step: u32, began: &Data, why: &str) -> Result<(), EngineError> {
         let data = Data {
             attempt: began.attempt,
             key: began.key.clone(),
@@ -296,7 +299,7 @@ impl Dispatcher {
             error: Some(format!("{why} (key {})", began.key)),
             ..Data::default()
         };
-        self.become_(step, StepStatus::Blocked, &data)?;
+        self.transition(step, StepStatus::Blocked, &data)?;
         if let Some(tried) = self.tried.get_mut(&step) {
             tried.running = None;
             tried.blocked = Some("unknown".into());
@@ -304,28 +307,28 @@ impl Dispatcher {
         Ok(())
     }
 
-    /// A step that repeats its inputs, with references or schemas.
-    pub(super) fn repeat_resolved(&mut self, step: u32) -> Result<(), EngineError> {
+    /// Completes an echo step that has references or schemas.
+    pub(super) fn complete_resolved_echo(&mut self, step: u32) -> Result<(), EngineError> {
         let inputs = match self.inputs(step)? {
-            Inputs::Made(inputs) => inputs,
-            Inputs::Wrong(why) => {
+            Inputs::Valid(inputs) => inputs,
+            Inputs::Invalid(why) => {
                 let data = Data { error: Some(why), code: Some("inputs".into()), ..Data::default() };
-                return self.become_(step, StepStatus::Failed, &data);
+                return self.transition(step, StepStatus::Failed, &data);
             }
         };
         let value = Value::Object(inputs);
         if let Some(why) =
             self.step(step)?.outputs_schema.as_ref().and_then(|schema| schema.complaint(&value))
         {
-            let why = format!("its outputs do not fit its outputs_schema: {why}");
+            let why = format!("its outputs do not match its outputs_schema: {why}");
             let data = Data { error: Some(why), code: Some("outputs".into()), ..Data::default() };
-            return self.become_(step, StepStatus::Failed, &data);
+            return self.transition(step, StepStatus::Failed, &data);
         }
-        self.repeated(step, &json!({ "outputs": value }).to_string())
+        self.complete_echo(step, &json!({ "outputs": value }).to_string())
     }
 }
 
-/// Every step has somebody who can do it.
+/// Checks that every step names a known worker.
 pub(super) fn check_workers(workflow: &crate::spec::Workflow, workers: &[&str]) -> Result<(), EngineError> {
     for step in &workflow.steps {
         let worker = &*step.worker;

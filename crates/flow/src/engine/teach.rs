@@ -1,36 +1,35 @@
-//! Lessons of retries: written before the next attempt begins, and looked up for it.
+//! Lessons of retries: written before the next attempt begins, and retrieved for it.
 
 use marvin_base::truncate;
 use marvin_memory::lessons::{Lesson, Lessons, Query};
 
-/// Bytes of one lesson that a worker is given.
+/// Characters of one lesson that a worker is given.
 const MAX_LESSON_CHARS: usize = 2_000;
 
-/// Who keeps lessons.
+/// A store of lessons.
 pub trait Teacher: Send {
-    /// Keeps a lesson, and gives its id.
+    /// Stores a lesson and returns its id.
     ///
     /// # Errors
-    /// When it cannot be written; then there is no retry.
+    /// When it cannot be written; then the step is not retried.
     fn keep(&mut self, lesson: &Lesson) -> Result<String, String>;
 
-    /// Lessons that fit, as text for a worker.
+    /// Matching lessons, as text for a worker.
     fn recall(&mut self, query: &Query) -> Vec<String>;
 
-    /// The text of a lesson that was kept, by its id.
+    /// The text of a stored lesson.
     fn read(&mut self, _id: &str) -> Option<String> {
         None
     }
 }
 
-/// Keeps them in the project's memory.
+/// Lessons in the memory of the project.
 #[derive(Debug)]
 pub struct MemoryTeacher {
     lessons: Lessons,
 }
 
 impl MemoryTeacher {
-    /// In these lessons.
     #[must_use]
     pub fn new(lessons: Lessons) -> Self {
         MemoryTeacher { lessons }
@@ -44,7 +43,7 @@ impl Teacher for MemoryTeacher {
     }
 
     fn recall(&mut self, query: &Query) -> Vec<String> {
-        // Lessons help; an index that cannot be read stops nobody.
+        // Lessons are optional: an unreadable index must not stop the run.
         let found = self.lessons.retrieve(query).unwrap_or_default();
         found.into_iter().map(|found| truncate::head(&found.lesson.body, MAX_LESSON_CHARS)).collect()
     }
@@ -54,13 +53,13 @@ impl Teacher for MemoryTeacher {
     }
 }
 
-/// Keeps nothing: for workflows without retries.
+/// No store: for workflows without retries.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoTeacher;
 
 impl Teacher for NoTeacher {
     fn keep(&mut self, _: &Lesson) -> Result<String, String> {
-        Err("there is no place for lessons".into())
+        Err("this run stores no lessons".into())
     }
 
     fn recall(&mut self, _: &Query) -> Vec<String> {

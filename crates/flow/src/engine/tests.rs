@@ -1,4 +1,4 @@
-//! The engine with workers that do what they are told.
+//! The engine with scripted workers.
 
 use super::*;
 use crate::deterministic::Echo;
@@ -20,7 +20,7 @@ fn ann() -> marvin_base::person::DecidedBy {
     serde_json::from_value(by).unwrap()
 }
 
-/// Does what its inputs say, and notes what it was asked.
+/// A worker that follows its inputs and notes its orders.
 #[derive(Debug, Default)]
 struct Hand {
     asked: Mutex<Vec<(String, u32, String)>>,
@@ -63,7 +63,7 @@ impl Worker for Hand {
             self.writers.fetch_sub(1, Ordering::SeqCst);
         }
         self.now.fetch_sub(1, Ordering::SeqCst);
-        assert!(!order.inputs.contains_key("panic"), "as it was told");
+        assert!(!order.inputs.contains_key("panic"), "as its inputs say");
         if cancel.is_cancelled() {
             return Report::failed(order, "interrupted", "cancelled");
         }
@@ -112,7 +112,7 @@ impl Place {
         Place { directory, home, hand: Arc::default(), slate: Slate::default() }
     }
 
-    fn ground(&self) -> ProjectContext {
+    fn project(&self) -> ProjectContext {
         let home = self.home.path().to_str().unwrap();
         let environment = Environment::from_iter([("HOME", home), ("PATH", "/usr/bin:/bin")]);
         ProjectContext::find(
@@ -137,12 +137,12 @@ impl Place {
     }
 
     async fn run(&self, workflow: Workflow, concurrency: usize) -> Outcome {
-        let run = Run::begin(&self.ground(), workflow, Place::options(concurrency)).unwrap();
+        let run = Run::begin(&self.project(), workflow, Place::options(concurrency)).unwrap();
         run.go(self.workers(), Box::new(self.slate.clone()), CancellationToken::new()).await.unwrap()
     }
 
     async fn resume(&self, path: &Path) -> Outcome {
-        let run = Run::resume(&self.ground(), path, Place::options(4)).unwrap();
+        let run = Run::resume(&self.project(), path, Place::options(4)).unwrap();
         run.go(self.workers(), Box::new(self.slate.clone()), CancellationToken::new()).await.unwrap()
     }
 
@@ -181,7 +181,7 @@ async fn outputs_reach_those_that_depend_on_them() {
 }
 
 #[tokio::test]
-async fn a_chain_is_one_commit_a_step() {
+async fn a_chain_needs_one_commit_per_step() {
     let place = Place::new();
     let step = |n: u32| match n {
         0 => hand("s0"),
@@ -193,7 +193,7 @@ async fn a_chain_is_one_commit_a_step() {
 }
 
 #[tokio::test]
-async fn many_run_at_a_time_but_never_more_than_allowed_and_one_who_writes() {
+async fn concurrency_is_limited_and_only_one_step_writes() {
     let place = Place::new();
     let steps = (0..60).map(|n| hand(&format!("r{n}")).input("wait_ms", 5));
     let writers = (0..8).map(|n| hand(&format!("w{n}")).input("wait_ms", 2).input("writes", true));
@@ -204,7 +204,7 @@ async fn many_run_at_a_time_but_never_more_than_allowed_and_one_who_writes() {
 }
 
 #[tokio::test]
-async fn thousands_at_a_time() {
+async fn thousands_of_steps_run_concurrently() {
     let place = Place::new();
     let steps = (0..2_000).map(|n| hand(&format!("s{n}")).input("wait_ms", 500));
     let outcome = place.run(Workflow::builder("w").steps(steps).build().unwrap(), 50_000).await;
@@ -228,7 +228,7 @@ async fn failures_stop_what_depends_on_them_and_nothing_else() {
     assert_eq!((outcome.status, outcome.exit().code()), (WorkflowStatus::Failed, 1));
     assert_eq!(outcome.counts, [("FAILED", 3), ("NEW", 1), ("SUCCEEDED", 1)].into());
     let why: BTreeMap<_, _> = outcome.failed.iter().cloned().collect();
-    assert!(why["wrong"].contains("gave no `nothing`"), "{why:?}");
+    assert!(why["wrong"].contains("has no output `nothing`"), "{why:?}");
     assert!(why["panics"].contains("worker-broke"), "{why:?}");
 }
 
@@ -256,7 +256,7 @@ async fn a_retry_changes_something_and_leaves_a_lesson_first() {
 }
 
 #[tokio::test]
-async fn what_has_effects_is_not_repeated_by_itself() {
+async fn a_step_with_effects_is_not_repeated_automatically() {
     let place = Place::new();
     let once = hand("once").input("fails", 9).input("once", true);
     let outcome = place.run(Workflow::builder("w").step(once).build().unwrap(), 2).await;
@@ -265,7 +265,7 @@ async fn what_has_effects_is_not_repeated_by_itself() {
 }
 
 #[tokio::test]
-async fn the_same_again_is_refused_with_its_reason() {
+async fn an_identical_retry_is_refused_with_its_reason() {
     let place = Place::new();
     let same = |_| Strategy { strategy_id: "draft".into(), worker: "Hand".into(), retrieval_stage: 1 };
     let mut step = hand("s").input("fails", 9);
@@ -282,7 +282,7 @@ async fn the_same_again_is_refused_with_its_reason() {
 }
 
 #[tokio::test]
-async fn enough_is_enough() {
+async fn a_step_can_end_the_workflow() {
     let place = Place::new();
     let workflow = Workflow::builder("w")
         .step(hand("a").input("terminate", true))
@@ -310,7 +310,7 @@ async fn a_step_that_takes_too_long_is_ended() {
 }
 
 #[tokio::test]
-async fn people_are_waited_for_without_holding_anything() {
+async fn steps_for_people_hold_no_resources() {
     let place = Place::new();
     let workflow = Workflow::builder("w")
         .step(StepBuilder::new("ok", "approve").description("May it go out?"))
@@ -327,18 +327,20 @@ async fn people_are_waited_for_without_holding_anything() {
     assert_eq!(outcome.counts, [("BLOCKED", 2), ("NEW", 1), ("SUCCEEDED", 1)].into());
     assert_eq!(outcome.waiting[0].text, "May it go out?");
     let path = outcome.run_path;
-    let wrong = say(&path, "name", &PersonDecision::Answer(json!(3)), &ann()).unwrap_err().to_string();
-    assert!(wrong.contains("does not fit"), "{wrong}");
+    let wrong =
+        record_decision(&path, "name", &PersonDecision::Answer(json!(3)), &ann()).unwrap_err().to_string();
+    assert!(wrong.contains("does not match"), "{wrong}");
     assert!(
-        say(&path, "other", &PersonDecision::Answer(json!(3)), &ann())
+        record_decision(&path, "other", &PersonDecision::Answer(json!(3)), &ann())
             .unwrap_err()
             .to_string()
-            .contains("waits for nobody")
+            .contains("does not wait for a person")
     );
-    assert!(say(&path, "ok", &PersonDecision::Answer(json!(3)), &ann()).is_err());
-    say(&path, "name", &PersonDecision::Answer(json!("Marvin")), &ann()).unwrap();
+    assert!(record_decision(&path, "ok", &PersonDecision::Answer(json!(3)), &ann()).is_err());
+    record_decision(&path, "name", &PersonDecision::Answer(json!("Marvin")), &ann()).unwrap();
     assert_eq!(place.resume(&path).await.status, WorkflowStatus::Blocked);
-    say(&path, "ok", &PersonDecision::Approve { yes: true, reason: String::new() }, &ann()).unwrap();
+    record_decision(&path, "ok", &PersonDecision::Approve { yes: true, reason: String::new() }, &ann())
+        .unwrap();
     let outcome = place.resume(&path).await;
     assert_eq!(outcome.status, WorkflowStatus::Succeeded);
     assert_eq!(Place::state(&outcome)["state"]["steps"]["end"]["outputs"]["got"], "Marvin");
@@ -346,7 +348,7 @@ async fn people_are_waited_for_without_holding_anything() {
 }
 
 #[tokio::test]
-async fn a_no_is_a_no() {
+async fn a_rejected_approval_fails_the_step() {
     let place = Place::new();
     let workflow = Workflow::builder("w")
         .step(StepBuilder::new("ok", "approve"))
@@ -354,33 +356,35 @@ async fn a_no_is_a_no() {
         .build()
         .unwrap();
     let path = place.run(workflow, 2).await.run_path;
-    say(&path, "ok", &PersonDecision::Approve { yes: false, reason: "not today".into() }, &ann()).unwrap();
+    record_decision(&path, "ok", &PersonDecision::Approve { yes: false, reason: "not today".into() }, &ann())
+        .unwrap();
     let outcome = place.resume(&path).await;
     assert_eq!(outcome.status, WorkflowStatus::Failed);
     assert!(outcome.failed[0].1.contains("not today"));
 }
 
 #[tokio::test]
-async fn a_worker_that_needs_somebody_goes_on_with_the_answer() {
+async fn a_blocked_worker_continues_with_the_answer() {
     let place = Place::new();
     let path = place
         .run(Workflow::builder("w").step(hand("s").input("status", "BLOCKED")).build().unwrap(), 2)
         .await
         .run_path;
-    say(&path, "s", &PersonDecision::Answer(json!("blue")), &ann()).unwrap();
-    // It says BLOCKED again; what matters is that it was asked again, with the answer.
+    record_decision(&path, "s", &PersonDecision::Answer(json!("blue")), &ann()).unwrap();
+    // It is BLOCKED again; what matters is the second order, with the answer.
     assert_eq!(place.resume(&path).await.status, WorkflowStatus::Blocked);
     let asked: Vec<u32> = place.hand.asked.lock().unwrap().iter().map(|one| one.1).collect();
     assert_eq!(asked, [1, 2]);
     let (record, _, folded) = Record::look(&path).unwrap();
     assert_eq!(folded.tried[&0].said, Some(json!("blue")));
     drop(record);
-    say(&path, "s", &PersonDecision::Settle { word: "done".into(), outputs: Map::new() }, &ann()).unwrap();
+    record_decision(&path, "s", &PersonDecision::Settle { word: "done".into(), outputs: Map::new() }, &ann())
+        .unwrap();
     assert_eq!(place.resume(&path).await.status, WorkflowStatus::Succeeded);
 }
 
 #[tokio::test]
-async fn stopped_at_once_and_taken_up_later() {
+async fn a_stopped_run_is_resumed() {
     let place = Place::new();
     let workflow = Workflow::builder("w")
         .step(hand("again").input("wait_ms", 400))
@@ -389,7 +393,7 @@ async fn stopped_at_once_and_taken_up_later() {
         .build()
         .unwrap();
     let cancel = CancellationToken::new();
-    let run = Run::begin(&place.ground(), workflow, Place::options(4)).unwrap();
+    let run = Run::begin(&place.project(), workflow, Place::options(4)).unwrap();
     let stop = cancel.clone();
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -400,10 +404,15 @@ async fn stopped_at_once_and_taken_up_later() {
     assert!(outcome.elapsed < Duration::from_millis(390), "{:?}", outcome.elapsed);
     let path = outcome.run_path;
     let outcome = place.resume(&path).await;
-    assert_eq!(outcome.status, WorkflowStatus::Blocked, "nobody knows what became of `once`");
+    assert_eq!(outcome.status, WorkflowStatus::Blocked, "whether `once` was completed is not known");
     assert_eq!(outcome.waiting[0].kind, "unknown");
-    say(&path, "once", &PersonDecision::Settle { word: "again".into(), outputs: Map::new() }, &ann())
-        .unwrap();
+    record_decision(
+        &path,
+        "once",
+        &PersonDecision::Settle { word: "again".into(), outputs: Map::new() },
+        &ann(),
+    )
+    .unwrap();
     let outcome = place.resume(&path).await;
     assert_eq!(outcome.status, WorkflowStatus::Succeeded);
     let attempts: Vec<(String, u32)> =
@@ -412,16 +421,16 @@ async fn stopped_at_once_and_taken_up_later() {
 }
 
 #[tokio::test]
-async fn two_at_once_are_one_too_many() {
+async fn a_second_process_is_refused() {
     let place = Place::new();
     let run = Run::begin(
-        &place.ground(),
+        &place.project(),
         Workflow::builder("w").step(hand("s")).build().unwrap(),
         Place::options(1),
     )
     .unwrap();
     let path = run.directory().path().to_path_buf();
-    let error = Run::resume(&place.ground(), &path, Place::options(1)).unwrap_err().to_string();
+    let error = Run::resume(&place.project(), &path, Place::options(1)).unwrap_err().to_string();
     assert!(error.contains(&format!("process {}", std::process::id())), "{error}");
     drop(run);
     assert_eq!(place.resume(&path).await.status, WorkflowStatus::Succeeded);
@@ -435,7 +444,7 @@ fn an_unknown_worker_is_named_before_anything_runs() {
 }
 
 #[tokio::test]
-async fn what_is_over_stays_over() {
+async fn a_completed_run_is_not_repeated() {
     let place = Place::new();
     let outcome = place.run(Workflow::builder("w").step(hand("s")).build().unwrap(), 2).await;
     let again = place.resume(&outcome.run_path).await;
@@ -453,7 +462,7 @@ async fn a_record_that_knows_less_than_its_trace_is_refused() {
     let mut text = std::fs::read_to_string(&trace).unwrap();
     text.push_str("{\"type\":\"step.succeeded\",\"step_id\":\"t\",\"record\":99}\n");
     std::fs::write(&trace, text).unwrap();
-    let error = Run::resume(&place.ground(), &outcome.run_path, Place::options(1)).unwrap_err().to_string();
+    let error = Run::resume(&place.project(), &outcome.run_path, Place::options(1)).unwrap_err().to_string();
     assert!(error.contains("line 5 is not part of its hash chain"), "{error}");
 }
 

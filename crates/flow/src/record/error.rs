@@ -1,45 +1,29 @@
-//! Why the record of a workflow cannot be used.
+//! Errors of the record of a workflow.
 
 use std::path::Path;
 
 /// Why a record cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
-    /// There is none.
     #[error(
-        "{path}: there is no record of a workflow\n  hint: `marvin list-runs` shows the runs of workflows"
+        "{path} does not exist: not a workflow run\n  hint: `marvin list-runs` shows the runs of workflows"
     )]
-    Missing {
-        /// The file.
-        path: String,
-    },
-    /// It is not what was written.
+    Missing { path: String },
+    /// Its content is not what was written.
     #[error(
-        "{path}: the record is damaged: {why}\n  hint: nothing was run; look at it with `marvin inspect-run`, and begin a new run of the workflow"
+        "{path}: the record is damaged: {why}\n  hint: nothing was run; look at it with `marvin inspect-run`, and start a new run of the workflow"
     )]
-    Damaged {
-        /// The file.
-        path: String,
-        /// What is wrong.
-        why: String,
-    },
-    /// The operating system refused.
+    Damaged { path: String, why: String },
     #[error("cannot write {path}: {source}{}", marvin_base::atomic::hint(.source))]
     Io {
-        /// The file.
         path: String,
-        /// Its reason.
         #[source]
         source: std::io::Error,
     },
-    /// SQLite refused.
     #[error("cannot {doing} the record {path}: {source}{}", hint(.source))]
     Sql {
-        /// What was tried.
         doing: &'static str,
-        /// The file.
         path: String,
-        /// Its reason.
         #[source]
         source: rusqlite::Error,
     },
@@ -61,7 +45,7 @@ fn hint(error: &rusqlite::Error) -> &'static str {
     use rusqlite::ErrorCode;
     match error.sqlite_error_code() {
         Some(ErrorCode::DiskFull) => {
-            "\n  hint: the disk is full; free some room, then `marvin resume-run` goes on"
+            "\n  hint: the disk is full; free some space, then continue with `marvin resume-run`"
         }
         Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             "\n  hint: the directory of the run must be writable"

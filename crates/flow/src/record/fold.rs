@@ -1,48 +1,47 @@
-//! From transitions to where every step stands: a few bytes a step, and more only for steps with attempts.
+//! The state of a workflow from its transitions: a few bytes per step, and more only for steps with attempts.
 
 use super::{Data, StepStatus, Transition};
 use crate::retry::{Attempt, AttemptLog, Strategy};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Where a workflow stands.
+/// The state of a workflow.
 #[derive(Debug, Default)]
 pub struct WorkflowState {
-    /// The status of every step.
     pub status: Vec<StepStatus>,
-    /// The number of the transition that says so; 0: none.
+    /// The last transition of every step; 0: none.
     pub seq: Vec<i64>,
-    /// Steps that were tried, or that wait for somebody.
+    /// Steps that were attempted, or that wait for a person.
     pub tried: BTreeMap<u32, StepHistory>,
-    /// Every call of the run.
+    /// The number of calls in the run.
     pub seen_calls: u64,
-    /// The last answer of a person that was heard.
-    pub heard: i64,
+    /// The last answer of a person that was applied.
+    pub last_answer: i64,
     /// Attempts in the order in which they ended, with their step.
     pub order: Vec<(u32, usize)>,
-    /// The step that ended the whole workflow, and why.
+    /// The step that ended the whole workflow, and its reason.
     pub termination: Option<(u32, String)>,
 }
 
-/// What is known of a step with attempts.
+/// The history of a step.
 #[derive(Debug, Clone, Default)]
 pub struct StepHistory {
-    /// The attempts that are over.
+    /// The finished attempts.
     pub attempts: Vec<Attempt>,
-    /// How it is tried, or will be.
+    /// The strategy of the running or next attempt.
     pub strategy: Option<Strategy>,
-    /// The attempt that runs, and its key.
+    /// Number, key and call id of the running attempt.
     pub running: Option<(u32, String, String)>,
     /// What a person is needed for.
     pub blocked: Option<String>,
-    /// What a person said.
+    /// The answer of a person to the next attempt.
     pub said: Option<Value>,
-    /// The lesson that the next attempt is given.
+    /// Lessons for the next attempt; it is given the last one.
     pub lessons: Vec<String>,
 }
 
 impl WorkflowState {
-    /// Nothing happened yet.
+    /// The state before the first transition.
     #[must_use]
     pub fn empty(steps: usize) -> Self {
         WorkflowState {
@@ -52,18 +51,17 @@ impl WorkflowState {
         }
     }
 
-    /// Takes the next transition.
-    pub fn take(&mut self, transition: &Transition<'_>) {
+    pub fn apply(&mut self, transition: &Transition<'_>) {
         let at = transition.step as usize;
         let (Some(status), Some(seq)) = (self.status.get_mut(at), self.seq.get_mut(at)) else { return };
         *status = transition.status;
         *seq = transition.seq;
-        // Most transitions of large workflows say nothing but the outputs.
+        // Most transitions of large workflows have only outputs.
         if Data::is_echo(transition.data) {
             return;
         }
-        let data = Data::read(transition.data);
-        self.heard = self.heard.max(data.answer.unwrap_or(0));
+        let data = Data::parse(transition.data);
+        self.last_answer = self.last_answer.max(data.answer.unwrap_or(0));
         if let Some(reason) = &data.terminates {
             self.termination = Some((transition.step, reason.clone()));
         }
@@ -94,7 +92,7 @@ impl WorkflowState {
         }
     }
 
-    /// What the novelty gate has seen, rebuilt.
+    /// Rebuilds the attempt log of the novelty gate.
     #[must_use]
     pub fn seen(&self, name: &dyn Fn(u32) -> String) -> AttemptLog {
         let mut seen = AttemptLog::default();

@@ -1,8 +1,7 @@
-//! The mark of a transition: it depends on everything that was written before.
+//! Marks of transitions: hashes that depend on everything written before.
 
 use sha2::{Digest, Sha256};
 
-/// A mark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Mark(i64);
 

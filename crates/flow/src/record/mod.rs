@@ -1,14 +1,14 @@
-//! The record of one workflow, `run.sqlite`: the specification as it was, and every transition of every step, in order.
+//! The record of one workflow, `run.sqlite`: the specification at its beginning, and every transition in order.
 //!
-//! A step's state is nothing but the last of its transitions; nothing is ever changed or taken away. Each transition carries a
-//! mark made from it and from the mark before it, so that a row that was altered, lost or put in is found when the record is
-//! opened again. What the operating system tells SQLite of a broken file is asked for as well.
+//! The state of a step is its last transition; rows are never changed or deleted. Each transition carries a mark computed from
+//! it and from the mark before it, so that an altered, missing or inserted row is found when the record is opened. SQLite's
+//! integrity check is run as well.
 //!
-//! Durability: a commit survives the death of the process always, and a power cut when it was made with `full`. A commit that
-//! holds the transition of a step with effects is `full` unless the person chose otherwise.
+//! Durability: a commit always survives the death of the process, and survives a power cut if it was made with `full`. A commit
+//! with the transition of a step with effects is `full` unless the user chose otherwise.
 //!
-//! Limits: SQLite takes back whole commits when the end of its write-ahead log is damaged. Transitions of steps with effects are
-//! also told in `trace.jsonl` after they were committed; a record that knows less than its trace is refused
+//! Limits: SQLite rolls back whole commits when the end of its write-ahead log is damaged. Transitions of steps with effects are
+//! also written to `trace.jsonl` after their commit; a record that knows less than its trace is refused
 //! ([`Record::check_against`]).
 
 mod error;
@@ -28,11 +28,11 @@ use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The file's name in the directory of a run.
+/// The file name in a run directory.
 pub const FILE: &str = "run.sqlite";
 /// The version of the tables.
 const VERSION: &str = "1";
-/// How long another process is waited for.
+/// How long to wait for another process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 const TABLES: &str = "
@@ -46,16 +46,16 @@ CREATE TABLE artifacts (step INTEGER NOT NULL, attempt INTEGER NOT NULL, path TE
 /// When a commit must be on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sync {
-    /// What has effects at once, the rest when SQLite likes.
+    /// Transitions of steps with effects at once, others when SQLite checkpoints.
     Auto,
-    /// Always at once.
+    /// Every commit at once.
     Full,
-    /// When SQLite likes.
+    /// When SQLite checkpoints.
     Normal,
 }
 
 impl Sync {
-    /// Reads the value of the setting `flow.sync`.
+    /// Parses the value of the setting `flow.sync`.
     #[must_use]
     pub fn from_setting(text: &str) -> Self {
         match text {
@@ -65,7 +65,6 @@ impl Sync {
         }
     }
 
-    /// Its word.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -76,25 +75,20 @@ impl Sync {
     }
 }
 
-/// A file that a step left.
+/// A file that a step created.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Artifact {
-    /// Its path, relative to the workspace.
+    /// Relative to the workspace.
     pub path: String,
-    /// The SHA-256 of its content.
     pub sha256: String,
-    /// Its size.
     pub bytes: u64,
 }
 
-/// What a person said of a step.
+/// An answer of a person to a step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
-    /// Its number.
     pub id: i64,
-    /// The step.
     pub step: u32,
-    /// What was said.
     pub answer: Value,
 }
 
@@ -111,7 +105,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Makes the record of a new run.
+    /// Creates the record of a new run.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -122,8 +116,9 @@ impl Record {
         sync: Sync,
     ) -> Result<Self, RecordError> {
         let path = directory.join(FILE);
-        let wrap = |source| RecordError::sql(&path, "make", source);
-        make_private(&path).map_err(|source| RecordError::Io { path: path.display().to_string(), source })?;
+        let wrap = |source| RecordError::sql(&path, "create", source);
+        create_private(&path)
+            .map_err(|source| RecordError::Io { path: path.display().to_string(), source })?;
         let mut connection = Connection::open(&path).map_err(wrap)?;
         prepare(&connection).map_err(wrap)?;
         let make = |connection: &mut Connection| -> rusqlite::Result<()> {
@@ -158,7 +153,7 @@ impl Record {
         Ok(Record { path, connection, sync, is_full: true, begun: false, seq: 0, mark: Mark::default() })
     }
 
-    /// Opens the record of a run and reads everything; a record that is not whole is refused.
+    /// Opens the record of a run and checks all of it.
     ///
     /// # Errors
     /// When it cannot be read, is damaged, or is of another version.
@@ -173,13 +168,13 @@ impl Record {
         Ok((record, workflow, folded))
     }
 
-    /// Opens a record to look at it, while another process may write to it.
+    /// Opens a record for reading, while another process may write to it.
     ///
     /// # Errors
     /// As [`Record::open`].
     pub fn look(directory: &Path) -> Result<(Self, Workflow, WorkflowState), RecordError> {
         let mut record = Record::connect(directory, true)?;
-        // One moment of it, however much is written meanwhile.
+        // One transaction, so that the workflow and its transitions are of one moment.
         record.connection.execute_batch("BEGIN").map_err(|source| record.wrap("read", source))?;
         let workflow = record.workflow()?;
         let folded = record.fold(&workflow)?;
@@ -187,7 +182,7 @@ impl Record {
         Ok((record, workflow, folded))
     }
 
-    fn connect(directory: &Path, only_look: bool) -> Result<Self, RecordError> {
+    fn connect(directory: &Path, read_only: bool) -> Result<Self, RecordError> {
         let path = directory.join(FILE);
         let facts = path.symlink_metadata();
         if !facts.is_ok_and(|facts| facts.is_file()) {
@@ -197,8 +192,8 @@ impl Record {
         let mut flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         flags |= OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let connection = match Connection::open_with_flags(&path, flags) {
-            // A directory that may only be read can still be looked at.
-            Err(_) if only_look => Connection::open_with_flags(
+            // A run in a read-only directory can still be read.
+            Err(_) if read_only => Connection::open_with_flags(
                 &path,
                 OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
             )
@@ -206,7 +201,7 @@ impl Record {
             other => other.map_err(wrap)?,
         };
         connection.busy_timeout(BUSY_TIMEOUT).map_err(wrap)?;
-        if !only_look {
+        if !read_only {
             prepare(&connection).map_err(wrap)?;
         }
         let record = Record {
@@ -230,7 +225,7 @@ impl Record {
             Some(other) => {
                 Err(record.damaged(format!("it is of version {other}, and this program knows {VERSION}")))
             }
-            None => Err(record.damaged("it says nothing of its version")),
+            None => Err(record.damaged("it has no version")),
         }
     }
 
@@ -242,7 +237,7 @@ impl Record {
         RecordError::Damaged { path: self.path.display().to_string(), why: why.into() }
     }
 
-    /// A fact of the run.
+    /// A value of the table `meta`.
     #[must_use]
     pub fn meta(&self, key: &str) -> Option<String> {
         let query =
@@ -250,7 +245,6 @@ impl Record {
         query.optional().ok().flatten()
     }
 
-    /// How commits are kept.
     #[must_use]
     pub fn sync(&self) -> Sync {
         self.sync
@@ -262,7 +256,7 @@ impl Record {
         self.seq
     }
 
-    /// The workflow, as it was when the run began.
+    /// The workflow as it was when the run began.
     fn workflow(&self) -> Result<Workflow, RecordError> {
         let mut problems = Vec::new();
         let mut sketches = Vec::new();
@@ -293,8 +287,8 @@ impl Record {
         .map_err(|error| self.damaged(error.to_string()))
     }
 
-    /// The transitions, one by one, each checked against its mark.
-    pub(crate) fn each(&self, see: &mut dyn FnMut(Transition<'_>)) -> Result<(i64, Mark), RecordError> {
+    /// Visits the transitions in order, each checked against its mark.
+    pub(crate) fn each(&self, visit: &mut dyn FnMut(Transition<'_>)) -> Result<(i64, Mark), RecordError> {
         let mut mark = Mark::default();
         let mut last = 0;
         let mut wrong = None;
@@ -309,7 +303,7 @@ impl Record {
                 let data = row.get_ref(4)?.as_str_or_null().ok().flatten().unwrap_or_default();
                 let kept: i64 = row.get(5)?;
                 mark = mark.after(seq, step, status, at, data);
-                let known = StepStatus::read(status);
+                let known = StepStatus::parse(status);
                 let (Some(status), Ok(step), true) =
                     (known, u32::try_from(step), mark.number() == kept && seq == last + 1)
                 else {
@@ -317,7 +311,7 @@ impl Record {
                     return Ok(());
                 };
                 last = seq;
-                see(Transition { seq, step, status, at, data });
+                visit(Transition { seq, step, status, at, data });
             }
             Ok(())
         };
@@ -332,26 +326,26 @@ impl Record {
 
     fn fold(&mut self, workflow: &Workflow) -> Result<WorkflowState, RecordError> {
         let mut folded = WorkflowState::empty(workflow.steps.len());
-        let (last, mark) = self.each(&mut |transition| folded.take(&transition))?;
+        let (last, mark) = self.each(&mut |transition| folded.apply(&transition))?;
         (self.seq, self.mark) = (last, mark);
         Ok(folded)
     }
 
-    /// Refuses a record that knows less than what was told of it.
+    /// Refuses a record that ends before the last transition in the trace.
     ///
     /// # Errors
     /// When transitions that were acknowledged are missing.
-    pub fn check_against(&self, told: i64) -> Result<(), RecordError> {
-        if told <= self.seq {
+    pub fn check_against(&self, traced: i64) -> Result<(), RecordError> {
+        if traced <= self.seq {
             return Ok(());
         }
         Err(self.damaged(format!(
-            "it ends at transition {}, but the trace tells of transition {told}: what was committed last is lost",
+            "it ends at transition {}, but the trace has transition {traced}: the last commits are lost",
             self.seq
         )))
     }
 
-    /// Writes a transition. It counts when [`Record::commit`] has returned. Gives its number.
+    /// Writes a transition and returns its number. It counts when [`Record::commit`] has returned.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -381,7 +375,7 @@ impl Record {
         Ok(())
     }
 
-    /// Writes which files a step left.
+    /// Writes the artifacts of an attempt.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -405,16 +399,16 @@ impl Record {
         Ok(())
     }
 
-    /// Is something written that does not count yet?
+    /// Are there uncommitted transitions?
     #[must_use]
     pub fn is_begun(&self) -> bool {
         self.begun
     }
 
-    /// Makes everything written so far count. Nothing to do is nothing done.
+    /// Commits everything written so far.
     ///
     /// # Errors
-    /// When it cannot; then none of it counts.
+    /// When SQLite fails; then none of it counts.
     pub fn commit(&mut self) -> Result<(), RecordError> {
         if !self.begun {
             return Ok(());
@@ -425,10 +419,10 @@ impl Record {
         Ok(())
     }
 
-    /// Says how the next commit is kept; to be called when nothing is written yet.
+    /// Chooses the durability of the next commit, before its first write.
     ///
     /// # Errors
-    /// When SQLite refuses.
+    /// When SQLite fails.
     pub fn expect(&mut self, effects: bool) -> Result<(), RecordError> {
         let full = match self.sync {
             Sync::Auto => effects,
@@ -455,7 +449,7 @@ impl Record {
         Ok(read().map_err(|source| self.wrap("read", source))?.unwrap_or_default())
     }
 
-    /// Every artifact with its step and attempt, in the order in which they were made.
+    /// Every artifact with its step and attempt, in this order.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -478,7 +472,7 @@ impl Record {
         read().map_err(|source| self.wrap("read", source))
     }
 
-    /// Keeps what a person said of a step.
+    /// Writes the answer of a person to a step.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -494,7 +488,7 @@ impl Record {
         write().map_err(|source| self.wrap("write to", source))
     }
 
-    /// What people said after the answer of this number.
+    /// The answers after the one with this number.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -513,10 +507,10 @@ impl Record {
         read().map_err(|source| self.wrap("read", source))
     }
 
-    /// Puts everything on the disk and into the one file.
+    /// Commits, syncs, and moves the write-ahead log into the file.
     ///
     /// # Errors
-    /// When it cannot.
+    /// When SQLite fails.
     pub fn close(&mut self) -> Result<(), RecordError> {
         self.commit()?;
         let close = || -> rusqlite::Result<()> {
@@ -528,7 +522,7 @@ impl Record {
     }
 }
 
-/// What every connection that writes is set to.
+/// Configures a connection that writes.
 fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.execute_batch("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=OFF;")?;
@@ -536,8 +530,8 @@ fn prepare(connection: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// An empty file that only its owner may read.
-fn make_private(path: &Path) -> std::io::Result<()> {
+/// Creates an empty file that only its owner may read.
+fn create_private(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
     std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map(drop)
 }

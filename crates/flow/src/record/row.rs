@@ -1,37 +1,33 @@
-//! One transition of one step, and what it tells.
+//! Transitions of steps and their data.
 
 use crate::record::Artifact;
 use crate::retry::{Attempt, Strategy};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Where a step stands.
+/// The status of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[repr(u8)]
 pub enum StepStatus {
-    /// It waits for others.
+    /// It waits for its dependencies.
     New,
     /// It can begin.
     Ready,
-    /// Somebody works on it.
     Running,
-    /// It is done.
     Succeeded,
-    /// It is not needed any more.
+    /// The workflow ended before it began.
     Skipped,
-    /// It is given up.
     Failed,
     /// A person is needed.
     Blocked,
-    /// Some of it is done, and that must do.
+    /// It failed with a partial result, which dependent steps may use.
     Partial,
-    /// It failed, and will be tried in another way.
+    /// It failed, and another attempt follows.
     RetryPending,
 }
 
 impl StepStatus {
-    /// Every status.
     pub const ALL: [StepStatus; 9] = [
         StepStatus::New,
         StepStatus::Ready,
@@ -44,7 +40,7 @@ impl StepStatus {
         StepStatus::RetryPending,
     ];
 
-    /// Its word in records.
+    /// The word in records.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -60,15 +56,14 @@ impl StepStatus {
         }
     }
 
-    /// Reads a word.
     #[must_use]
-    pub fn read(word: &str) -> Option<Self> {
+    pub fn parse(word: &str) -> Option<Self> {
         StepStatus::ALL.into_iter().find(|status| status.word() == word)
     }
 
-    /// May those that depend on it begin?
+    /// May dependent steps begin?
     #[must_use]
-    pub fn lets_go_on(self) -> bool {
+    pub fn is_complete(self) -> bool {
         matches!(self, StepStatus::Succeeded | StepStatus::Partial | StepStatus::Skipped)
     }
 }
@@ -76,74 +71,68 @@ impl StepStatus {
 /// One row of the log.
 #[derive(Debug, Clone, Copy)]
 pub struct Transition<'a> {
-    /// Its number, from 1, without gaps.
+    /// Counted from 1, without gaps.
     pub seq: i64,
-    /// The step.
     pub step: u32,
-    /// What it became.
     pub status: StepStatus,
-    /// When, in milliseconds since 1970.
+    /// Milliseconds since 1970.
     pub at: i64,
-    /// The rest, as JSON ([`Data`]); empty: nothing.
+    /// [`Data`] as JSON, or empty.
     pub data: &'a str,
 }
 
-/// What a transition tells besides the status.
+/// The data of a transition besides its status.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Data {
-    /// The attempt that it is about, 1 for the first; 0: none.
+    /// Its attempt, from 1; 0: none.
     #[serde(skip_serializing_if = "is_zero")]
     pub attempt: u32,
     /// The key of the attempt.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub key: String,
-    /// The call, as the worker was told it.
+    /// The call id that the worker was given.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub call_id: String,
-    /// How it is tried.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy: Option<Strategy>,
-    /// The inputs, with references resolved.
+    /// Resolved inputs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Map<String, Value>>,
-    /// What it gave.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outputs: Option<Map<String, Value>>,
-    /// The attempt as it was measured, when it is over.
+    /// The finished attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub over: Option<Attempt>,
-    /// The files that it left.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Artifact>,
-    /// What went wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Why it may be tried again, or why not.
+    /// Why another attempt is allowed or refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The reason as a word for programs.
+    /// The code of a refusal, for programs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The lesson that was written before.
+    /// The id of the lesson for the next attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lesson: Option<String>,
     /// What a person is needed for: `approve`, `answer`, `worker`, `unknown`, `artifact` or `merge`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked: Option<String>,
-    /// The answer of a person that this follows from.
+    /// The number of the answer that caused the transition.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<i64>,
-    /// What the person said.
+    /// The answer itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub said: Option<Value>,
-    /// The person who said it, their terminal and process.
+    /// The person, their terminal and process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<Value>,
-    /// Taken up again after a process died: the same attempt under the same key.
+    /// The attempt is resumed under its key after a process died.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub again: bool,
-    /// That the whole workflow ends with this: why.
+    /// The reason why the whole workflow ends with this step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terminates: Option<String>,
 }
@@ -154,21 +143,21 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl Data {
-    /// Whether a transition says nothing but the outputs: of a step that repeats its inputs, or that is not needed any more.
+    /// Does a transition have only outputs, as those of echo steps and skipped steps?
     #[must_use]
     pub fn is_echo(text: &str) -> bool {
         text.is_empty() || text.starts_with("{\"outputs\"")
     }
 
-    /// Reads it; what cannot be read is empty.
+    /// Parses the data of a transition; empty if it is invalid.
     #[must_use]
-    pub fn read(text: &str) -> Data {
+    pub fn parse(text: &str) -> Data {
         if text.is_empty() { Data::default() } else { serde_json::from_str(text).unwrap_or_default() }
     }
 
-    /// As the record keeps it.
+    /// The JSON text in the record.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn to_text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 }

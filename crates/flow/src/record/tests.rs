@@ -1,4 +1,4 @@
-//! A record that is not what was written is refused.
+//! Records that differ from what was written are refused.
 
 use super::*;
 use crate::spec::StepBuilder;
@@ -25,7 +25,7 @@ fn why(directory: &Path) -> String {
 }
 
 #[test]
-fn what_was_committed_comes_back_and_what_was_not_does_not() {
+fn committed_transitions_survive_and_others_do_not() {
     let directory = tempfile::tempdir().unwrap();
     let mut record = Record::create(directory.path(), &workflow(3), "run", Sync::Auto).unwrap();
     record.expect(false).unwrap();
@@ -39,7 +39,7 @@ fn what_was_committed_comes_back_and_what_was_not_does_not() {
     let mode = std::fs::metadata(directory.path().join(FILE)).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     assert!(record.check_against(1).is_ok());
-    assert!(record.check_against(2).unwrap_err().to_string().contains("what was committed last is lost"));
+    assert!(record.check_against(2).unwrap_err().to_string().contains("the last commits are lost"));
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn damaged_pages_are_found_or_harmless() {
         }
         match Record::open(directory.path(), None) {
             Err(_) => found += 1,
-            // Bytes that mean nothing: then everything that means something is as it was.
+            // The damaged bytes were unused.
             Ok((_, _, folded)) => assert_eq!(folded.status, sound.status),
         }
     }
@@ -98,22 +98,22 @@ fn damaged_pages_are_found_or_harmless() {
 }
 
 #[test]
-fn no_record_and_no_database_are_said() {
+fn a_missing_record_and_an_invalid_database_are_refused() {
     let directory = tempfile::tempdir().unwrap();
-    assert!(why(directory.path()).contains("there is no record of a workflow"));
+    assert!(why(directory.path()).contains("not a workflow run"));
     std::fs::write(
         directory.path().join(FILE),
-        "no database at all, but long enough to be read as one".repeat(100),
+        "not a database, but long enough to be read as one".repeat(100),
     )
     .unwrap();
     assert!(why(directory.path()).contains("damaged"));
     std::fs::remove_file(directory.path().join(FILE)).unwrap();
     std::os::unix::fs::symlink("/etc/passwd", directory.path().join(FILE)).unwrap();
-    assert!(why(directory.path()).contains("there is no record"));
+    assert!(why(directory.path()).contains("not a workflow run"));
 }
 
 #[test]
-fn answers_are_heard_in_order() {
+fn answers_are_read_in_order() {
     let directory = tempfile::tempdir().unwrap();
     written(directory.path(), 2);
     let (record, _, _) = Record::open(directory.path(), None).unwrap();

@@ -1,4 +1,4 @@
-//! Whether another attempt may follow.
+//! The decision whether another attempt may follow a failed one.
 
 use super::Attempt;
 use super::ladder::{self, Strategy};
@@ -9,35 +9,33 @@ use super::signatures::{call_signature, failure_key, subtree_signature};
 use marvin_memory::lessons::Lesson;
 use serde_json::{Map, Value};
 
-/// Failures that no other strategy mends: nothing more may be spent, or somebody stopped it.
-const ENDS: [&str; 6] =
+/// Signatures of failures that no other strategy can fix: a spent budget, a cancelled run, a refused commitment.
+const FINAL_FAILURES: [&str; 6] =
     ["max-cost", "unpriced", "interrupted", "deadline", "record-failed", "commitment-refused"];
 
-/// The step that is tried.
+/// A step and the context of its attempts.
 #[derive(Debug, Clone, Copy)]
 pub struct Task<'a> {
-    /// The run.
     pub run_id: &'a str,
     /// The goal of the workflow.
     pub goal: &'a str,
-    /// The step.
     pub step_id: &'a str,
-    /// Its own worker.
+    /// The worker that the step names.
     pub worker: &'a str,
-    /// Its inputs, with references resolved.
+    /// Resolved inputs.
     pub inputs: &'a Map<String, Value>,
-    /// Its own ladder; empty: the usual one.
+    /// The ladder of the step; empty: the default one.
     pub ladder: &'a [Strategy],
 }
 
 impl Task<'_> {
-    /// The strategy of an attempt, 1 for the first; none when the ladder is used up.
+    /// The strategy of an attempt, counted from 1; none at the end of the ladder.
     #[must_use]
     pub fn strategy(&self, attempt: usize) -> Option<Strategy> {
         ladder::rung(self.worker, self.ladder, attempt)
     }
 
-    /// The signature of this step tried that way.
+    /// The call signature of this step with a strategy.
     #[must_use]
     pub fn signature(&self, strategy: &Strategy) -> String {
         let Strategy { strategy_id, worker, retrieval_stage } = strategy;
@@ -45,46 +43,46 @@ impl Task<'_> {
     }
 }
 
-/// What follows a failed attempt.
+/// The decision after a failed attempt.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision {
-    /// Another attempt.
+    /// Another attempt is allowed.
     Retry {
-        /// Who tries, and how.
         strategy: Strategy,
-        /// What the failure taught; it is written down before the attempt begins.
+        /// The lesson of the failure; it is written before the attempt begins.
         lesson: Box<Lesson>,
-        /// Why it may.
         reason: String,
     },
-    /// None.
+    /// No further attempt.
     Refuse {
-        /// Why not.
         reason: String,
-        /// `no_strategies`, `same_call`, `same_failure`, `no_progress`, `cycle`, `repeated_subtree`, or `final` for what no
-        /// strategy mends.
+        /// `no_strategies`, `same_call`, `same_failure`, `no_progress`, `cycle`, `repeated_subtree`, or `final` for a failure
+        /// that no strategy can fix.
         code: &'static str,
     },
 }
 
-/// Whether another attempt may follow the last of these, which failed.
+/// Decides whether another attempt may follow the last of these, which failed.
 ///
-/// A call that was not made before is a change. One that was made before is none, unless something measurable changed
-/// since it was made.
+/// A call that was not made before is a change. A repeated call is allowed only if something measurable changed since it was
+/// made.
 #[must_use]
 pub fn decide(task: &Task<'_>, attempts: &[Attempt], seen: &AttemptLog) -> Decision {
     let refuse = |code: &'static str, reason: String| Decision::Refuse { reason, code };
     let number = attempts.len() + 1;
     let Some(last) = attempts.last() else {
-        return refuse("same_call", "there was no attempt yet, so there is nothing to try again".into());
+        return refuse("same_call", "no attempt was made yet".into());
     };
     let failure = last.failure_signature.as_deref().unwrap_or_default();
-    if ENDS.contains(&failure) {
-        return refuse("final", format!("`{failure}` is nothing that another strategy mends"));
+    if FINAL_FAILURES.contains(&failure) {
+        return refuse("final", format!("`{failure}` cannot be fixed by another strategy"));
     }
     let Some(strategy) = task.strategy(number) else {
-        let tried = attempts.iter().map(|one| one.strategy_id.as_str()).collect::<Vec<_>>().join(", ");
-        return refuse("no_strategies", format!("no strategy is left after {} ({tried})", attempts.len()));
+        let strategies = attempts.iter().map(|one| one.strategy_id.as_str()).collect::<Vec<_>>().join(", ");
+        return refuse(
+            "no_strategies",
+            format!("no strategy is left after {} ({strategies})", attempts.len()),
+        );
     };
     let candidate = task.signature(&strategy);
     let made = attempts.iter().rposition(|one| one.call_signature == candidate);
@@ -99,7 +97,7 @@ pub fn decide(task: &Task<'_>, attempts: &[Attempt], seen: &AttemptLog) -> Decis
         return retry(task, attempts, strategy, change, evidence);
     }
     if let Some(news) = made.and_then(|made| news_since(attempts, made)) {
-        let change = format!("the same call ({strategy}) on changed ground");
+        let change = format!("the same call ({strategy}) in a changed state");
         return retry(task, attempts, strategy, change, news);
     }
     let what = format!("attempt {number} would be the same call as before ({strategy}, the same inputs)");
@@ -124,7 +122,7 @@ pub fn decide(task: &Task<'_>, attempts: &[Attempt], seen: &AttemptLog) -> Decis
     }
 }
 
-/// How often a call was made in the run, failed as the last attempt did, and left what the last attempt left.
+/// How often a call was made in the run, with the failure and with the artifacts of the last attempt.
 struct History {
     calls: usize,
     failures: usize,
@@ -144,7 +142,7 @@ impl History {
         let mut history = History { calls: 0, failures: 0, subtrees: 0 };
         let mut count = |failed: Option<&str>, left: &str| {
             history.calls += 1;
-            // A failure without a name is not known to be the same; what left nothing is no subtree.
+            // Unnamed failures cannot be compared, and an attempt without artifacts has no subtree.
             if failed
                 .is_some_and(|failed| !failed.is_empty() && failure_key(task.run_id, call, failed) == key)
             {
@@ -164,7 +162,7 @@ impl History {
     }
 }
 
-/// What is new since the attempt at `made` began.
+/// Evidence of change since the attempt at `made` began.
 fn news_since(attempts: &[Attempt], made: usize) -> Option<String> {
     let all: Vec<&Progress> = attempts.iter().map(|one| &one.progress).collect();
     (made..attempts.len()).rev().find_map(|at| {
@@ -186,7 +184,7 @@ fn retry(
     Decision::Retry { strategy, lesson, reason }
 }
 
-/// The beginning of a signature, for people.
+/// The first digits of a signature, for people.
 fn short(signature: &str) -> &str {
     signature.get(..8).unwrap_or(signature)
 }

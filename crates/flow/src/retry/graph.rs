@@ -1,10 +1,10 @@
-//! Who handed work to whom. Nodes are calls by their signature; an edge goes from a call to one that it led to. So a call that
-//! comes back to one of its own ancestors is found, however many there are between them.
+//! Delegation graph: nodes are call signatures, and an edge leads from a call to one that it caused. It finds a call that
+//! returns to one of its ancestors, at any distance.
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Calls, and which led to which.
+/// Calls and the calls that they caused.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delegations {
     edges: BTreeMap<String, BTreeSet<String>>,
@@ -13,15 +13,15 @@ pub struct Delegations {
 /// A call that would lead back to itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cycle {
-    /// The calls of it in order; the last is the first again.
+    /// The calls in order; the last is the first again.
     pub path: Vec<String>,
 }
 
 impl Delegations {
-    /// Writes down that one call leads to another.
+    /// Adds an edge unless it closes a cycle.
     ///
     /// # Errors
-    /// When the child is the parent, or one of its ancestors; then nothing is written down.
+    /// When the child is the parent or one of its ancestors.
     pub fn delegate(&mut self, parent: &str, child: &str) -> Result<(), Cycle> {
         if let Some(mut path) = self.path(child, parent) {
             path.push(child.to_string());
@@ -31,12 +31,12 @@ impl Delegations {
         Ok(())
     }
 
-    /// Writes down what happened, whether or not it should have.
+    /// Adds an edge, even one that closes a cycle.
     pub fn note(&mut self, parent: &str, child: &str) {
         self.edges.entry(parent.to_string()).or_default().insert(child.to_string());
     }
 
-    /// The shortest way from one call to another; a call leads to itself.
+    /// The shortest path from one call to another; a call leads to itself.
     #[must_use]
     pub fn path(&self, from: &str, to: &str) -> Option<Vec<String>> {
         let mut came_from: BTreeMap<&str, Option<&str>> = BTreeMap::from([(from, None)]);
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_leads_back_to_itself_is_found() {
+    fn a_cycle_is_found_at_any_distance() {
         let mut graph = Delegations::default();
         graph.delegate("a", "b").unwrap();
         graph.delegate("b", "c").unwrap();
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(graph.delegate("a", "a").unwrap_err().path, ["a", "a"]);
         assert_eq!(graph.delegate("b", "a").unwrap_err().path, ["a", "b", "a"]);
         assert_eq!(graph.delegate("d", "a").unwrap_err().path, ["a", "c", "d", "a"]);
-        assert_eq!(graph.path("b", "a"), None, "a refused edge is not written down");
+        assert_eq!(graph.path("b", "a"), None, "a refused edge is not added");
         graph.delegate("b", "d").unwrap();
     }
 

@@ -1,33 +1,31 @@
-//! The ladder of strategies: who tries next, and how.
+//! The ladder of strategies: worker and approach of each attempt.
 //!
-//! A step may bring its own. Otherwise it depends on who does the step. A worker that writes is followed by a Debugger and
-//! then by a Reviewer that may change what it finds (`refactor`). One that only looks is not followed by one that writes: it is asked again in
-//! another way. One that is no model (`Command`, `Echo`) is only ever repeated, and [`super::decide`] allows that when
-//! something changed.
+//! A step may define its own ladder. Otherwise the ladder depends on the worker. A worker that writes is followed by a Debugger
+//! and then by a Reviewer that may change files (`refactor`). A read-only worker is asked again in another way, since a worker
+//! that writes must not follow it. A deterministic worker (`Command`, `Echo`) is only repeated, and [`super::decide`] allows
+//! that when something changed.
 
 use serde::{Deserialize, Serialize};
 
-/// Who tries, and how.
+/// Worker and approach of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Strategy {
     /// `draft`, `patch`, `refactor` …
     pub strategy_id: String,
-    /// Who is asked.
     pub worker: String,
-    /// How widely lessons are looked for: 1 to 3.
+    /// How broadly lessons are searched: 1 to 3.
     #[serde(default = "first_stage")]
     pub retrieval_stage: u8,
 }
 
-/// Attempts of a ladder that nobody wrote.
-const RUNGS: u8 = 3;
+/// Attempts of a deterministic worker.
+const DETERMINISTIC_RUNGS: u8 = 3;
 
 fn first_stage() -> u8 {
     1
 }
 
 impl Strategy {
-    /// A strategy.
     #[must_use]
     pub fn new(worker: &str, strategy_id: &str, retrieval_stage: u8) -> Self {
         Strategy { strategy_id: strategy_id.into(), worker: worker.into(), retrieval_stage }
@@ -40,11 +38,11 @@ impl std::fmt::Display for Strategy {
     }
 }
 
-/// The ladder of a step that brings none.
+/// The ladder of a step that defines none.
 #[must_use]
-pub fn usual(worker: &str) -> Vec<Strategy> {
+pub fn default_ladder(worker: &str) -> Vec<Strategy> {
     match worker {
-        "Command" | "Echo" => (0..RUNGS).map(|_| Strategy::new(worker, "draft", 1)).collect(),
+        "Command" | "Echo" => (0..DETERMINISTIC_RUNGS).map(|_| Strategy::new(worker, "draft", 1)).collect(),
         "Planner" | "Reviewer" | "TestTriager" => vec![
             Strategy::new(worker, "draft", 1),
             Strategy::new(worker, "reconsider", 2),
@@ -58,12 +56,12 @@ pub fn usual(worker: &str) -> Vec<Strategy> {
     }
 }
 
-/// The strategy of an attempt: of the step's own ladder, or of the usual one where it brings none. The first rung of a ladder
-/// without a worker's name is the step's own worker.
+/// The strategy of an attempt, from the ladder of the step or the default one. A rung without a worker uses that of the step.
 #[must_use]
 pub fn rung(worker: &str, own: &[Strategy], attempt: usize) -> Option<Strategy> {
     let at = attempt.checked_sub(1)?;
-    let mut strategy = if own.is_empty() { usual(worker).into_iter().nth(at) } else { own.get(at).cloned() }?;
+    let mut strategy =
+        if own.is_empty() { default_ladder(worker).into_iter().nth(at) } else { own.get(at).cloned() }?;
     if strategy.worker.is_empty() {
         strategy.worker = worker.to_string();
     }
@@ -71,23 +69,23 @@ pub fn rung(worker: &str, own: &[Strategy], attempt: usize) -> Option<Strategy> 
     Some(strategy)
 }
 
-/// What a strategy means, for whoever follows it.
+/// The instruction of a strategy for the worker that follows it.
 #[must_use]
-pub fn meaning(strategy_id: &str) -> &'static str {
+pub fn instruction(strategy_id: &str) -> &'static str {
     match strategy_id {
         "draft" => "Do it from the beginning.",
         "patch" => {
             "An earlier attempt failed. Find the cause first: reproduce the failure and read what it left. Then make the \
-             smallest change that mends it. Do not begin anew."
+             smallest change that fixes it. Do not start over."
         }
         "refactor" => {
-            "Earlier attempts failed, also one that patched. Question the approach: read everything that was made against what \
-             is asked, and replace the part whose shape is the cause. You may change files."
+            "Earlier attempts failed, also one that patched. Question the approach: compare everything that was made with what \
+             is required, and replace the part whose design is the cause. You may change files."
         }
         "reconsider" => {
-            "An earlier attempt failed. Say what was wrong with it, look at what it missed, and do it again."
+            "An earlier attempt failed. Say what was wrong with it, look at what it missed, and do the step again."
         }
-        "start_over" => "Earlier attempts failed. Set them aside and come to it from another side.",
+        "start_over" => "Earlier attempts failed. Set them aside and take another approach.",
         _ => "",
     }
 }
@@ -97,9 +95,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_usual_ladder_begins_with_the_steps_own_worker() {
+    fn the_default_ladder_begins_with_the_worker_of_the_step() {
         let names = |worker: &str| {
-            usual(worker)
+            default_ladder(worker)
                 .iter()
                 .map(|rung| format!("{}/{}", rung.worker, rung.strategy_id))
                 .collect::<Vec<_>>()
@@ -107,7 +105,8 @@ mod tests {
         assert_eq!(names("Implementer"), ["Implementer/draft", "Debugger/patch", "Reviewer/refactor"]);
         assert_eq!(names("Reviewer"), ["Reviewer/draft", "Reviewer/reconsider", "Reviewer/start_over"]);
         assert_eq!(names("Command"), ["Command/draft"; 3]);
-        let stages: Vec<u8> = usual("SkillBuilder").iter().map(|rung| rung.retrieval_stage).collect();
+        let stages: Vec<u8> =
+            default_ladder("SkillBuilder").iter().map(|rung| rung.retrieval_stage).collect();
         assert_eq!(stages, [1, 2, 3]);
     }
 

@@ -1,6 +1,6 @@
-//! What a failed attempt taught, from facts: what was tried, how it ended, what was measured, what changes. What a worker said
-//! of it is quoted as its claim. The same attempts give the same lesson, under the same id, so that it is one file
-//! also when it is written twice.
+//! Lessons of failed attempts, from facts: the strategy, the failure, the measurements and the next change. The worker's own
+//! report is quoted as its claim. The same attempts give the same lesson under the same id, so that writing it twice makes one
+//! file.
 
 use super::Attempt;
 use super::decide::Task;
@@ -10,13 +10,13 @@ use marvin_memory::lessons::{Header, Lesson};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Characters of what was reported of an attempt.
-const CLAIM: usize = 800;
+/// Characters of a worker's report in the body.
+const MAX_CLAIM_CHARS: usize = 800;
 
-/// Characters of it in the hypothesis of the cause.
-const CAUSE: usize = 300;
+/// Characters of a worker's report in the hypothesis of the cause.
+const MAX_CAUSE_CHARS: usize = 300;
 
-/// The lesson of the last of these attempts. Its timestamp is whoever writes it down's.
+/// The lesson of the last of these attempts; its timestamp is set when it is written.
 pub(super) fn build_lesson(
     task: &Task<'_>,
     attempts: &[Attempt],
@@ -46,10 +46,10 @@ pub(super) fn build_lesson(
         "{} with strategy `{}` ended in `{failure}`: {}",
         last.worker_type,
         last.strategy_id,
-        last.progress.words()
+        last.progress.describe()
     );
     if !last.summary.trim().is_empty() {
-        cause.push_str(&format!("; reported: {}", truncate::line(&last.summary, CAUSE)));
+        cause.push_str(&format!("; reported: {}", truncate::line(&last.summary, MAX_CAUSE_CHARS)));
     }
     let body = body(task, attempts, next, &change, &evidence);
     Lesson {
@@ -70,11 +70,11 @@ pub(super) fn build_lesson(
     }
 }
 
-/// `lesson-<uuid>`, out of what the lesson is about.
+/// `lesson-<uuid>`, derived from the attempt.
 fn id(task: &Task<'_>, last: &Attempt) -> String {
     let digits = signature::hash(&(task.run_id, task.step_id, last.attempt_id, &last.call_signature));
     let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
-    // The form of a UUID of version 8: digits of one's own.
+    // UUID version 8: custom digits.
     format!("lesson-{}-{}-8{}-8{}-{}", part(0, 8), part(8, 12), part(12, 15), part(15, 18), part(18, 30))
 }
 
@@ -93,16 +93,16 @@ fn body(task: &Task<'_>, attempts: &[Attempt], next: &Strategy, change: &str, ev
             attempt.strategy_id,
             attempt.retrieval_stage,
             attempt.failure_signature.as_deref().unwrap_or("unnamed"),
-            attempt.progress.words(),
+            attempt.progress.describe(),
         ));
-        let claim = truncate::line(&attempt.summary, CLAIM);
+        let claim = truncate::line(&attempt.summary, MAX_CLAIM_CHARS);
         if !claim.trim().is_empty() {
             text.push_str(&format!("   Reported: {claim}\n"));
         }
     }
     text.push_str(&format!(
         "\n## What changes\n{change}.\n{}\n\n## What is new\n{evidence}.\n",
-        ladder::meaning(&next.strategy_id)
+        ladder::instruction(&next.strategy_id)
     ));
     text
 }

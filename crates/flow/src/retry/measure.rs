@@ -1,7 +1,7 @@
-//! Measuring what an attempt changed: the workspace before it and after it, and what the shell counted meanwhile.
+//! Measures what an attempt changed: the workspace before and after it, and what the shell counted.
 //!
-//! Limits: names, sizes and times of at most 20,000 files are compared; of those that changed, 50 are read, 2 MB of each. Directories
-//! that change without anybody working do not count, and neither does the record.
+//! Limits: names, sizes and times of at most 20,000 files are compared; of those that changed, 50 are read, 2 MB of each.
+//! Directories of caches, build products and records do not count.
 
 use super::progress::Progress;
 use marvin_base::files::{self, Links};
@@ -12,15 +12,11 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Files looked at.
 const MAX_WORKSPACE_FILES: usize = 20_000;
-/// Directories looked at.
 const MAX_WORKSPACE_DIRECTORIES: usize = 20_000;
-/// Changed files that are read.
 const MAX_HASHED_FILES: usize = 50;
-/// Bytes read of each.
 const MAX_HASHED_FILE_BYTES: u64 = 2_000_000;
-/// Directories that change without anybody working.
+/// Directories that change without a change of the project.
 pub const IGNORED: [&str; 12] = [
     ".git",
     ".marvin",
@@ -36,48 +32,43 @@ pub const IGNORED: [&str; 12] = [
     ".hypothesis",
 ];
 
-/// How the files of a workspace stood: by path, what changes when they do.
+/// The files of a workspace at one moment, each with a mark that changes when the file does.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     files: BTreeMap<String, String>,
 }
 
-/// What the shell counted while an attempt was made.
+/// What the shell counted during an attempt.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AttemptCounts {
-    /// Tests that failed.
     pub failing_tests: Option<u64>,
-    /// Tests that passed.
     pub passed_tests: Option<u64>,
-    /// Requests to a model.
     pub model_calls: u64,
-    /// Calls of tools.
     pub tool_calls: u64,
-    /// Rounds.
     pub iteration_count: u64,
-    /// What came out of a worker that is no model: facts, which count where no file was touched. Never a model's words.
+    /// Outputs of a deterministic worker, which count if no file changed. Never a model's words.
     pub facts: Value,
 }
 
 impl Snapshot {
-    /// Looks at a workspace. What cannot be read is not there.
+    /// Scans a workspace; unreadable entries are left out.
     #[must_use]
     pub fn take(workspace: &Path) -> Self {
         let mut found = BTreeMap::new();
         let mut directories = vec![workspace.to_path_buf()];
-        let mut looked = 0;
+        let mut scanned = 0;
         while let Some(directory) = directories.pop() {
-            looked += 1;
+            scanned += 1;
             let Ok(entries) = std::fs::read_dir(&directory) else { continue };
             let mut entries: Vec<_> = entries.flatten().take(MAX_WORKSPACE_FILES).collect();
             entries.sort_unstable_by_key(std::fs::DirEntry::file_name);
             for entry in entries {
-                // Of the entry itself: a link is a link, wherever it leads.
+                // Metadata of the entry itself: links are not followed.
                 let Ok(metadata) = entry.metadata() else { continue };
                 let name = entry.file_name();
                 if metadata.is_dir() {
                     let is_ignored = IGNORED.iter().any(|ignored| name.as_os_str() == *ignored);
-                    if !is_ignored && looked + directories.len() < MAX_WORKSPACE_DIRECTORIES {
+                    if !is_ignored && scanned + directories.len() < MAX_WORKSPACE_DIRECTORIES {
                         directories.push(entry.path());
                     }
                 } else if found.len() < MAX_WORKSPACE_FILES && !is_product(&name.to_string_lossy()) {
@@ -99,13 +90,12 @@ impl Snapshot {
         Snapshot { files: found }
     }
 
-    /// Was this file there?
     #[must_use]
-    pub fn knows(&self, path: &str) -> bool {
+    pub fn contains(&self, path: &str) -> bool {
         self.files.contains_key(path)
     }
 
-    /// The files that are not as they were, sorted.
+    /// Changed, new and deleted files, sorted.
     #[must_use]
     pub fn touched<'a>(&'a self, after: &'a Snapshot) -> Vec<&'a str> {
         let changed = after.files.iter().filter(|(path, mark)| self.files.get(*path) != Some(mark));
@@ -117,12 +107,12 @@ impl Snapshot {
     }
 }
 
-/// Files that a test or a build leaves behind.
+/// Is this a product of a test run or build?
 fn is_product(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension == "pyc" || extension == "pyo")
 }
 
-/// What an attempt changed. `before` is none for a worker that may write nothing: what others write meanwhile is not its doing.
+/// Measures an attempt. `before` is none for a read-only worker, so that changes of other workers do not count as its own.
 #[must_use]
 pub fn measure(before: Option<&Snapshot>, workspace: &Path, counted: &AttemptCounts) -> Progress {
     let mut progress = Progress {
@@ -148,7 +138,7 @@ pub fn measure(before: Option<&Snapshot>, workspace: &Path, counted: &AttemptCou
     progress
 }
 
-/// A hash over the content of touched files. The time at which they were touched is no part of it.
+/// A hash over the content of touched files, without their times.
 fn delta_hash(workspace: &Path, touched: &[&str]) -> String {
     let describe = |(at, path): (usize, &&str)| {
         let place = workspace.join(path);
@@ -159,7 +149,7 @@ fn delta_hash(workspace: &Path, touched: &[&str]) -> String {
     signature::hash(&touched.iter().enumerate().map(describe).collect::<Vec<_>>())
 }
 
-/// The hash of the beginning of a file; of a link, where it leads.
+/// The hash of the beginning of a file; for a link, its target.
 fn content_hash(place: &Path) -> String {
     if let Ok(target) = std::fs::read_link(place) {
         return format!("link to {}", target.display());
@@ -185,7 +175,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn what_is_touched_is_measured_by_content() {
+    fn touched_files_are_compared_by_content() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         fs::write(at("a.txt"), "one").unwrap();
@@ -212,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_files_are_survived() {
+    fn links_huge_files_and_invalid_names_are_measured() {
         use std::os::unix::ffi::OsStrExt;
         let directory = tempfile::tempdir().unwrap();
         let before = Snapshot::take(directory.path());

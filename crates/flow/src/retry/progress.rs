@@ -1,34 +1,31 @@
-//! What an attempt changed, as the shell measured it.
+//! Progress of an attempt, as the shell measured it.
 
 use super::Attempt;
 use crate::worker::Status;
 use serde::{Deserialize, Serialize};
 
-/// What the shell measured of one attempt.
+/// The measurements of one attempt.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Progress {
-    /// Tests that failed after it; none where no tests were run.
+    /// Tests that fail after it; none if no tests were run.
     pub failing_tests: Option<u64>,
-    /// Tests that passed after it.
+    /// Tests that pass after it.
     pub passed_tests: Option<u64>,
-    /// Files that were not there before.
+    /// Files that did not exist before.
     pub new_artifacts: u64,
-    /// A hash over what it touched; empty where it touched nothing.
+    /// A hash over the touched files; empty if there are none.
     pub artifact_delta_hash: String,
-    /// Requests to a model.
     pub model_calls: u64,
-    /// Calls of tools.
     pub tool_calls: u64,
-    /// Rounds.
     pub iteration_count: u64,
 }
 
 impl Progress {
-    /// What is new after this attempt, in words, beside everything that earlier attempts had reached; none when nothing is.
+    /// What this attempt reached that no earlier one had, in words; none if there is nothing.
     ///
-    /// It is held against the best of all earlier ones and not against the last: work that goes to and fro between two
-    /// states gets nowhere. How much was asked or called does not count, nor does a claim.
+    /// It is compared with the best of all earlier attempts and not with the last one, since work that alternates between two
+    /// states makes no progress. Numbers of requests and calls do not count, nor does a claim.
     #[must_use]
     pub fn evidence(&self, earlier: &[&Progress]) -> Option<String> {
         let fewest = earlier.iter().filter_map(|one| one.failing_tests).min();
@@ -48,14 +45,14 @@ impl Progress {
             return None;
         }
         Some(match self.new_artifacts {
-            0 => "what it touched is as no attempt had left it before".to_string(),
-            files => format!("{files} new file(s), as no attempt had left them before"),
+            0 => "the touched files have a content that no earlier attempt left".to_string(),
+            files => format!("{files} new file(s) with a content that no earlier attempt left"),
         })
     }
 
-    /// The figures in words.
+    /// The measurements in words.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let tests = match (self.failing_tests, self.passed_tests) {
             (None, None) => "no tests were counted".to_string(),
             (failing, passed) => {
@@ -74,8 +71,8 @@ impl Progress {
     }
 }
 
-/// The attempt that got furthest: fewest failing tests, most passed ones, then one that says it has a part, that left
-/// something, and the latest. None when no attempt left anything or said that it had a part.
+/// The best attempt: fewest failing tests, most passed tests, a partial result, most artifacts, the latest. None if no attempt
+/// left anything or reported a partial result.
 #[must_use]
 pub fn best(attempts: &[Attempt]) -> Option<&Attempt> {
     attempts
@@ -111,13 +108,13 @@ mod tests {
     }
 
     #[test]
-    fn only_what_no_attempt_had_reached_counts() {
+    fn only_a_new_best_counts_as_evidence() {
         let one = progress(Some(3), Some(5), "x");
         let two = progress(Some(2), Some(5), "y");
         assert!(two.evidence(&[&one]).unwrap().contains("2 failing test(s) instead of 3"));
         assert!(progress(Some(3), Some(6), "x").evidence(&[&one]).unwrap().contains("6 passed"));
-        assert!(progress(Some(9), Some(0), "z").evidence(&[&one, &two]).is_some(), "a new state is news");
-        // To and fro.
+        assert!(progress(Some(9), Some(0), "z").evidence(&[&one, &two]).is_some(), "a new state is evidence");
+        // Alternating between two states.
         assert_eq!(one.evidence(&[&one, &two]), None);
         assert_eq!(two.evidence(&[&one, &two, &one]), None);
         // Nothing touched, nothing counted.

@@ -1,4 +1,4 @@
-//! What holds of the rule whatever was tried.
+//! Properties of the retry rule for any attempts.
 
 use super::ladder::Strategy;
 use super::tests::{Case, attempt, left, rungs};
@@ -84,7 +84,7 @@ proptest! {
 
     #[test]
     fn a_ladder_ends(hashes in proptest::collection::vec(0u8..5, 0..40)) {
-        // Whatever is measured, the usual ladder has three rungs.
+        // Whatever is measured, the default ladder has three rungs.
         for worker in ["Implementer", "Command", "Reviewer"] {
             let inputs = Map::new();
             let task = Task { run_id: "r", goal: "g", step_id: "s", worker, inputs: &inputs, ladder: &[] };

@@ -1,17 +1,17 @@
-//! Everything that was tried in a run. It is built from the record, in whatever order that is read.
+//! The log of all attempts in a run, built from the record in any order.
 
 use super::Attempt;
 use super::graph::Delegations;
 use std::collections::BTreeMap;
 
-/// What was tried in a run: for every call, the attempts that made it.
+/// All attempts in a run: for every call, the attempts that made it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AttemptLog {
     calls: BTreeMap<String, BTreeMap<(String, u32), Mark>>,
     delegations: Delegations,
 }
 
-/// What counts of an attempt besides its call.
+/// Failure and artifacts of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) failure: Option<String>,
@@ -19,7 +19,7 @@ pub(super) struct Mark {
 }
 
 impl AttemptLog {
-    /// Writes down an attempt. The same attempt twice is one.
+    /// Adds an attempt; adding it twice has no further effect.
     pub fn note(&mut self, step_id: &str, attempt: &Attempt) {
         let mark = Mark {
             failure: attempt.failure_signature.clone(),
@@ -29,18 +29,18 @@ impl AttemptLog {
         of_call.insert((step_id.to_string(), attempt.attempt_id), mark);
     }
 
-    /// Writes down that one call handed work to another.
+    /// Adds a delegation from one call to another.
     pub fn note_delegation(&mut self, parent: &str, child: &str) {
         self.delegations.note(parent, child);
     }
 
-    /// Whether a call was made in this run.
+    /// Was this call made in the run?
     #[must_use]
-    pub fn knows(&self, call_signature: &str) -> bool {
+    pub fn contains(&self, call_signature: &str) -> bool {
         self.calls.contains_key(call_signature)
     }
 
-    /// What came of a call in other attempts than these of a step.
+    /// Marks of a call in attempts other than these of a step.
     pub(super) fn elsewhere<'a>(
         &'a self,
         call_signature: &str,
@@ -54,7 +54,7 @@ impl AttemptLog {
         of_call.filter(move |((step, number), _)| !is_known(step, *number)).map(|(_, mark)| mark)
     }
 
-    /// Which call led to which: work that was handed on, and these attempts, which followed each other.
+    /// The graph of delegations, with an edge between successive attempts.
     #[must_use]
     pub fn graph(&self, attempts: &[Attempt]) -> Delegations {
         let mut graph = self.delegations.clone();

@@ -1,9 +1,9 @@
-//! Names of calls, of failures and of subtrees: SHA-256, the same wherever and whenever they are computed.
+//! Stable signatures of calls, failures and subtrees, as SHA-256.
 
 use marvin_base::signature;
 use serde_json::{Map, Value, json};
 
-/// What is asked, as one name: who, what for, with which inputs, how, and how widely lessons are looked for.
+/// The signature of a call: goal, step, worker, inputs, strategy and retrieval stage.
 #[must_use]
 pub fn call_signature(
     goal: &str,
@@ -19,13 +19,13 @@ pub fn call_signature(
     }))
 }
 
-/// One way in which one call of one task failed.
+/// The key of one failure of one call of a task.
 #[must_use]
 pub fn failure_key(task: &str, call_signature: &str, failure_signature: &str) -> String {
     signature::hash_bytes(format!("{task}:{call_signature}:{failure_signature}").as_bytes())
 }
 
-/// A call together with what it left.
+/// The signature of a call with its artifacts.
 #[must_use]
 pub fn subtree_signature(call_signature: &str, artifact_hash: &str) -> String {
     signature::hash_bytes(format!("{call_signature}:{artifact_hash}").as_bytes())

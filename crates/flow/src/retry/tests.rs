@@ -1,9 +1,9 @@
-//! The rule as a whole: what is refused, what is allowed, and that neither order nor a crash changes it.
+//! The retry rule as a whole: what is refused and allowed, independent of order and crashes.
 
 use super::*;
 use serde_json::{Map, Value, json};
 
-/// One step that is tried: a ladder, and what is measured of each attempt.
+/// A step with a ladder and the measurements of each attempt.
 pub(super) struct Case {
     name: String,
     worker: &'static str,
@@ -55,7 +55,7 @@ impl Case {
         let mut seen = AttemptLog::default();
         attempts.iter().for_each(|attempt| seen.note("s1", attempt));
         let decision = decide(&self.task(&inputs), &attempts, &seen);
-        // Whether the engine wrote the attempts down already, and what else the run tried, makes no difference.
+        // Neither attempts that are logged already nor other attempts of the run make a difference.
         assert_eq!(decide(&self.task(&inputs), &attempts, &AttemptLog::default()), decision, "{}", self.name);
         let mut busy = seen.clone();
         attempts.iter().for_each(|other| {
@@ -246,7 +246,7 @@ fn identical() -> Vec<(Case, &'static str)> {
         "a b",
         vec![(Some("f"), tests(9, 1)), (Some("f"), tests(1, 9))],
     );
-    // What is no model is only repeated.
+    // A deterministic worker is only repeated.
     let worker = |worker, failure, inputs: Value| Case {
         worker,
         inputs,
@@ -254,12 +254,12 @@ fn identical() -> Vec<(Case, &'static str)> {
     };
     cases.push((worker("Command", "exit-1", json!({"command": "make"})), "same_call"));
     cases.push((worker("Echo", "echo-failed", json!({"b": 1, "a": {"z": [1, 2.0]}})), "same_call"));
-    // What no strategy mends.
+    // Failures that no strategy can fix.
     cases.push((Case::new("the budget is spent", Vec::new(), vec![(Some("max-cost"), left("x"))]), "final"));
     cases
 }
 
-/// Cases in which the next attempt is another, or the ground under it is.
+/// Cases in which the next attempt differs, or something measurable changed.
 fn changed() -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     let mut allowed = |name: &str, ladder: &str, attempts: Vec<(Option<&'static str>, Progress)>| {
@@ -289,7 +289,7 @@ fn changed() -> Vec<Case> {
         "a b c d e",
         vec![(Some("f"), nothing()), (Some("f"), nothing()), (Some("f"), nothing()), (Some("f"), nothing())],
     );
-    // The same call on changed ground.
+    // The same call in a changed state.
     allowed("it left files", "a a", vec![(Some("f"), left("x"))]);
     allowed("it left new files", "a a", vec![(Some("f"), Progress { new_artifacts: 2, ..left("x") })]);
     allowed(
@@ -347,7 +347,7 @@ fn changed() -> Vec<Case> {
         "lessons looked for by failure",
         vec![Strategy::new("Implementer", "a", 2), Strategy::new("Implementer", "a", 3)],
     ));
-    // The usual ladders, rung by rung.
+    // The default ladders, rung by rung.
     for worker in ["Implementer", "Debugger", "SkillBuilder", "Planner", "Reviewer", "TestTriager"] {
         let first = vec![(Some("f"), nothing())];
         cases.push(Case { worker, ..Case::new(format!("{worker}: the second rung"), Vec::new(), first) });
@@ -411,7 +411,7 @@ fn a_real_change_is_allowed_and_leaves_a_lesson() {
 }
 
 #[test]
-fn polling_is_no_loop() {
+fn polling_is_not_a_loop() {
     // The same call fifty times; each time something else came out.
     let ladder = rungs(&["poll"; 60].join(" "));
     for times in 1..50 {
@@ -422,7 +422,7 @@ fn polling_is_no_loop() {
 }
 
 #[test]
-fn batch_work_is_no_loop() {
+fn batch_work_is_not_a_loop() {
     // The same worker, the same strategy and the same failure for many inputs, in one run.
     let ladder = rungs("a b");
     let mut seen = AttemptLog::default();
@@ -460,7 +460,7 @@ fn batch_work_is_no_loop() {
 
 #[test]
 fn a_call_of_an_earlier_plan_is_known() {
-    // The work was planned anew and comes to the same call: the step's own attempts do not show it, the run does.
+    // The work was planned again and leads to the same call: only the log of the run shows it.
     let inputs = Map::new();
     let ladder = rungs("a b");
     let task = Task {

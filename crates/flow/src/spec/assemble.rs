@@ -1,4 +1,4 @@
-//! From what was written to a workflow that holds together: ids, dependencies, cycles, references, schemas.
+//! Checks and assembles a parsed workflow: ids, dependencies, cycles, references, schemas.
 
 use super::read::inputs_text;
 use super::{Extras, Followers, MAX_EDGES, MAX_ID_BYTES, Place, Problem, Schema, Step, Workflow};
@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The depth to which inputs are searched for references.
-const DEPTH: usize = 32;
+/// Depth to which inputs are searched for references.
+const MAX_NESTING: usize = 32;
 
-/// A workflow as it was written.
+/// A workflow as it was parsed, unchecked.
 #[derive(Debug, Default)]
 pub(crate) struct WorkflowSketch {
     pub(crate) workflow_id: String,
@@ -19,7 +19,7 @@ pub(crate) struct WorkflowSketch {
     pub(crate) steps: Vec<Sketch>,
 }
 
-/// A step as it was written.
+/// A step as it was parsed, unchecked.
 #[derive(Debug, Clone)]
 pub(crate) struct Sketch {
     pub(crate) place: Option<Place>,
@@ -55,7 +55,7 @@ impl Sketch {
     }
 }
 
-/// Things that many steps share.
+/// Values that many steps share.
 #[derive(Default)]
 struct Shared {
     workers: BTreeMap<String, Arc<str>>,
@@ -86,7 +86,7 @@ impl Shared {
     }
 }
 
-/// Puts a workflow together; none when a problem keeps it from being one. Problems are added to those there are.
+/// Assembles a workflow; none if there are problems, which are appended.
 pub(crate) fn assemble(written: WorkflowSketch, problems: &mut Vec<Problem>) -> Option<Workflow> {
     let before = problems.len();
     let mut index: BTreeMap<String, u32> = BTreeMap::new();
@@ -135,9 +135,13 @@ fn bad_id(id: &str) -> Option<String> {
     match id.bytes().next() {
         None => Some("the id is empty".into()),
         Some(_) if id.len() > MAX_ID_BYTES => Some(format!("the id is longer than {MAX_ID_BYTES} bytes")),
-        Some(first) if !first.is_ascii_alphanumeric() => Some("the id begins with a sign".into()),
-        Some(_) if !id.bytes().all(plain) => Some("the id has a sign that ids do not have".into()),
-        Some(_) if id.contains(".outputs") => Some("the id holds `.outputs`, which references need".into()),
+        Some(first) if !first.is_ascii_alphanumeric() => {
+            Some("the id begins with a character that ids cannot begin with".into())
+        }
+        Some(_) if !id.bytes().all(plain) => Some("the id has a character that ids cannot have".into()),
+        Some(_) if id.contains(".outputs") => {
+            Some("the id contains `.outputs`, which is reserved for references".into())
+        }
         Some(_) => None,
     }
 }
@@ -150,8 +154,8 @@ fn dependencies(sketch: &Sketch, index: &BTreeMap<String, u32>, problems: &mut V
             Some(at) => deps.push(*at),
             None => {
                 let shown = marvin_base::truncate::line(name, 80);
-                let problem = sketch.problem(format!("it depends on `{shown}`, and there is no such step"));
-                // Looking for a name among very many takes long, and helps nobody.
+                let problem = sketch.problem(format!("it depends on `{shown}`, which does not exist"));
+                // Comparing with very many names takes too long.
                 let near = (index.len() <= 10_000)
                     .then(|| nearest_of(name, index.keys().map(String::as_str)))
                     .flatten();
@@ -171,7 +175,7 @@ fn step(sketch: Sketch, deps: Vec<u32>, shared: &mut Shared, problems: &mut Vec<
     let mut schema = |which: &str, value: Value, problems: &mut Vec<Problem>| {
         shared.schema(value).unwrap_or_else(|why| {
             let why = marvin_base::truncate::line(&why, 300);
-            problems.push(sketch.problem(format!("`{which}` is no JSON Schema: {why}")));
+            problems.push(sketch.problem(format!("`{which}` is not a JSON Schema: {why}")));
             None
         })
     };
@@ -182,7 +186,7 @@ fn step(sketch: Sketch, deps: Vec<u32>, shared: &mut Shared, problems: &mut Vec<
         && !inputs.contains("\"from\"")
         && let Some(complaint) = schema.complaint(&Value::Object(sketch.inputs.clone()))
     {
-        problems.push(sketch.problem(format!("its inputs do not fit its inputs_schema: {complaint}")));
+        problems.push(sketch.problem(format!("its inputs do not match its inputs_schema: {complaint}")));
     }
     Step {
         id: sketch.id.into(),
@@ -198,7 +202,7 @@ fn step(sketch: Sketch, deps: Vec<u32>, shared: &mut Shared, problems: &mut Vec<
     }
 }
 
-/// Steps that wait for each other, each circle once.
+/// Reports a cycle of dependencies.
 fn cycles(workflow: &Workflow, places: &[Option<Place>], problems: &mut Vec<Problem>) {
     let ordered = workflow.order();
     if ordered.len() == workflow.steps.len() {
@@ -210,32 +214,32 @@ fn cycles(workflow: &Workflow, places: &[Option<Place>], problems: &mut Vec<Prob
             *slot = true;
         }
     }
-    // Whoever is left waits for somebody who is left: following that ends in a circle.
+    // Every remaining step depends on a remaining step, so following dependencies ends in a cycle.
     let is_left = |step: &u32| done.get(*step as usize) == Some(&false);
     let Some(mut at) = (0_u32..).zip(&done).find(|(_, done)| !**done).map(|(step, _)| step) else { return };
-    let mut way: Vec<u32> = Vec::new();
-    let mut met: BTreeMap<u32, usize> = BTreeMap::new();
-    while !met.contains_key(&at) {
-        met.insert(at, way.len());
-        way.push(at);
+    let mut path: Vec<u32> = Vec::new();
+    let mut visited: BTreeMap<u32, usize> = BTreeMap::new();
+    while !visited.contains_key(&at) {
+        visited.insert(at, path.len());
+        path.push(at);
         let deps = workflow.steps.get(at as usize).map(|step| &*step.depends_on).unwrap_or_default();
         let Some(next) = deps.iter().find(|dep| is_left(dep)) else { return };
         at = *next;
     }
-    let from = met.get(&at).copied().unwrap_or(0);
-    let mut circle: Vec<u32> = way.get(from..).unwrap_or_default().to_vec();
-    circle.push(at);
+    let from = visited.get(&at).copied().unwrap_or(0);
+    let mut cycle: Vec<u32> = path.get(from..).unwrap_or_default().to_vec();
+    cycle.push(at);
     let name = |step: &u32| workflow.steps.get(*step as usize).map_or("?", |step| &*step.id);
-    let shown: Vec<&str> = circle.iter().take(12).map(name).collect();
-    let more = if circle.len() > 12 { " → …" } else { "" };
+    let shown: Vec<&str> = cycle.iter().take(12).map(name).collect();
+    let more = if cycle.len() > 12 { " → …" } else { "" };
     let place = places.get(at as usize).copied().flatten();
     problems.push(
         Problem::new(
             place,
             Some(name(&at)),
-            format!("steps wait for each other: {}{more}", shown.join(" → ")),
+            format!("steps depend on each other: {}{more}", shown.join(" → ")),
         )
-        .hint("an arrow means `depends_on`; take one of them away"),
+        .hint("an arrow means `depends_on`; remove one of them"),
     );
 }
 
@@ -246,8 +250,8 @@ pub(crate) struct Reference<'a> {
 }
 
 impl<'a> Reference<'a> {
-    /// Reads `{"from": "step.outputs.key"}`; none when the value is something else.
-    pub(crate) fn read(value: &'a Value) -> Option<Reference<'a>> {
+    /// Parses `{"from": "step.outputs.key"}`; none for any other value.
+    pub(crate) fn parse(value: &'a Value) -> Option<Reference<'a>> {
         let map = value.as_object().filter(|map| map.len() == 1)?;
         let text = map.get("from")?.as_str()?;
         let (step, rest) = text.split_once(".outputs")?;
@@ -260,12 +264,12 @@ impl<'a> Reference<'a> {
     }
 }
 
-/// Every reference in a value.
+/// Visits every reference in a value.
 pub(crate) fn each<'a>(value: &'a Value, depth: usize, found: &mut dyn FnMut(Reference<'a>)) {
-    if depth > DEPTH {
+    if depth > MAX_NESTING {
         return;
     }
-    if let Some(reference) = Reference::read(value) {
+    if let Some(reference) = Reference::parse(value) {
         return found(reference);
     }
     match value {
@@ -275,7 +279,7 @@ pub(crate) fn each<'a>(value: &'a Value, depth: usize, found: &mut dyn FnMut(Ref
     }
 }
 
-/// Every reference names a step that is over by then.
+/// Checks that every reference names a step that is over before this one begins.
 fn references(
     workflow: &Workflow,
     index: &BTreeMap<String, u32>,
@@ -290,11 +294,12 @@ fn references(
         let mut check = |reference: Reference<'_>| {
             let shown = marvin_base::truncate::line(reference.step, 80);
             match index.get(reference.step) {
-                None => problems
-                    .push(problem(format!("its inputs refer to `{shown}`, and there is no such step"))),
+                None => {
+                    problems.push(problem(format!("its inputs refer to `{shown}`, which does not exist")));
+                }
                 Some(from) if !is_before(workflow, &followers, *from, at) => problems.push(
                     problem(format!(
-                        "its inputs refer to the outputs of `{shown}`, which need not be over by then"
+                        "its inputs refer to the outputs of `{shown}`, which it does not depend on"
                     ))
                     .hint(format!("add `{shown}` to its depends_on")),
                 ),
@@ -305,7 +310,7 @@ fn references(
         let mut mistaken = |text: &str| {
             problems.push(
                 problem(format!(
-                    "its inputs refer to `{}`, which is no reference",
+                    "its inputs contain `{}`, which is not a valid reference",
                     marvin_base::truncate::line(text, 80)
                 ))
                 .hint("write {\"from\": \"step.outputs.key\"}"),
@@ -315,9 +320,9 @@ fn references(
     }
 }
 
-/// `{"from": "a.output.x"}` where `a` is a step: meant as a reference, and none.
+/// Visits misspelt references, such as `{"from": "a.output.x"}` where `a` is a step.
 fn misspelt(value: &Value, depth: usize, index: &BTreeMap<String, u32>, found: &mut dyn FnMut(&str)) {
-    if depth > DEPTH || Reference::read(value).is_some() {
+    if depth > MAX_NESTING || Reference::parse(value).is_some() {
         return;
     }
     match value {
@@ -335,7 +340,7 @@ fn misspelt(value: &Value, depth: usize, index: &BTreeMap<String, u32>, found: &
     }
 }
 
-/// Is `from` over whenever `step` begins? Looks upwards from the step, and not beyond what it needs.
+/// Does `step` depend on `from`, directly or not? Searches upwards, no further than necessary.
 fn is_before(workflow: &Workflow, followers: &Followers, from: u32, step: u32) -> bool {
     let deps =
         |step: u32| workflow.steps.get(step as usize).map(|step| &*step.depends_on).unwrap_or_default();
@@ -358,7 +363,7 @@ fn is_before(workflow: &Workflow, followers: &Followers, from: u32, step: u32) -
     false
 }
 
-/// A workflow from the record, checked again.
+/// Assembles a workflow from the record, with all checks.
 pub(crate) fn restore(
     workflow_id: String,
     goal: String,

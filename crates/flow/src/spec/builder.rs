@@ -16,43 +16,39 @@ impl WorkflowBuilder {
         WorkflowBuilder { written: WorkflowSketch { workflow_id, ..WorkflowSketch::default() } }
     }
 
-    /// What it is for.
     #[must_use]
     pub fn goal(mut self, goal: impl Into<String>) -> Self {
         self.written.goal = goal.into();
         self
     }
 
-    /// Something to keep with it.
     #[must_use]
     pub fn metadata(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.written.metadata.insert(key.into(), value.into());
         self
     }
 
-    /// Adds a step.
     #[must_use]
     pub fn step(mut self, step: StepBuilder) -> Self {
         self.written.steps.push(step.sketch);
         self
     }
 
-    /// Adds steps.
     #[must_use]
     pub fn steps(mut self, steps: impl IntoIterator<Item = StepBuilder>) -> Self {
         self.written.steps.extend(steps.into_iter().map(|step| step.sketch));
         self
     }
 
-    /// Checks it.
+    /// Checks and assembles the workflow.
     ///
     /// # Errors
-    /// Every mistake, by step.
+    /// All problems, by step.
     pub fn build(self) -> Result<Workflow, SpecError> {
         let mut problems = Vec::new();
         let name = self.written.workflow_id.clone();
         if self.written.steps.is_empty() {
-            problems.push(super::Problem::new(None, None, "there are no steps"));
+            problems.push(super::Problem::new(None, None, "it has no steps"));
         }
         match assemble(self.written, &mut problems) {
             Some(workflow) if problems.is_empty() => Ok(workflow),
@@ -68,90 +64,87 @@ pub struct StepBuilder {
 }
 
 impl StepBuilder {
-    /// A step of this id for this worker.
     #[must_use]
     pub fn new(id: impl Into<String>, worker: impl Into<String>) -> Self {
         StepBuilder { sketch: Sketch { worker: worker.into(), ..Sketch::new(id.into()) } }
     }
 
-    /// Its name for people.
+    /// The name for people.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
         self.sketch.name = Some(name.into());
         self
     }
 
-    /// What is to be done.
     #[must_use]
     pub fn description(mut self, text: impl Into<String>) -> Self {
         self.sketch.description = text.into();
         self
     }
 
-    /// A step that must be over before.
+    /// Adds a dependency.
     #[must_use]
     pub fn after(mut self, step: impl Into<String>) -> Self {
         self.sketch.depends_on.push(step.into());
         self
     }
 
-    /// An input; `{"from": "step.outputs.key"}` refers to an output.
+    /// Adds an input; `{"from": "step.outputs.key"}` refers to an output.
     #[must_use]
     pub fn input(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
         self.sketch.inputs.insert(key.into(), value.into());
         self
     }
 
-    /// What the inputs must look like.
+    /// The JSON Schema of the inputs.
     #[must_use]
     pub fn inputs_schema(mut self, schema: Value) -> Self {
         self.sketch.inputs_schema = schema;
         self
     }
 
-    /// What the outputs must look like.
+    /// The JSON Schema of the outputs.
     #[must_use]
     pub fn outputs_schema(mut self, schema: Value) -> Self {
         self.sketch.outputs_schema = schema;
         self
     }
 
-    /// Seconds after which an attempt is ended.
+    /// The timeout of an attempt.
     #[must_use]
     pub fn timeout_s(mut self, seconds: u64) -> Self {
         self.sketch.extras.timeout_s = Some(seconds);
         self
     }
 
-    /// What must hold before it counts as done, `kind:assertion`.
+    /// Adds a commitment, `kind:assertion`.
     #[must_use]
     pub fn commitment(mut self, assertion: impl Into<String>) -> Self {
         self.sketch.extras.commitments.push(assertion.into());
         self
     }
 
-    /// Whether it changes files of the workspace.
+    /// Whether it changes files in the workspace.
     #[must_use]
     pub fn writes(mut self, writes: bool) -> Self {
         self.sketch.extras.writes = Some(writes);
         self
     }
 
-    /// Whether it may be done again without harm.
+    /// Whether repeating it is harmless.
     #[must_use]
     pub fn repeatable(mut self, repeatable: bool) -> Self {
         self.sketch.extras.repeatable = Some(repeatable);
         self
     }
 
-    /// A strategy of its own ladder.
+    /// Adds a strategy to its ladder.
     #[must_use]
     pub fn rung(mut self, strategy: Strategy) -> Self {
         self.sketch.extras.ladder.push(strategy);
         self
     }
 
-    /// At most so many attempts.
     #[must_use]
     pub fn max_attempts(mut self, attempts: u32) -> Self {
         self.sketch.extras.max_attempts = Some(attempts);

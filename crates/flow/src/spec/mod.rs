@@ -1,10 +1,10 @@
-//! What a workflow is: steps, what each needs, and what it gives.
+//! Specification of workflows: steps, their dependencies, inputs and outputs.
 //!
 //! A workflow is written in JSON or YAML ([`read`]) or built in Rust ([`Workflow::builder`]). Either way it is checked as a
-//! whole ([`assemble`]): what comes out has no unknown step, no cycle and no reference that cannot be resolved. All mistakes
-//! are named together, each with its step and, where there is a file, its line.
+//! whole ([`assemble`]): the result has no unknown step, no cycle and no dangling reference. All problems are reported together,
+//! each with its step and, for a file, its line.
 //!
-//! A step is kept small: names of workers and schemas are shared, inputs stay JSON text until the step is begun.
+//! Steps are kept small: workers and schemas are shared, and inputs stay JSON text until the step begins.
 
 mod assemble;
 mod builder;
@@ -24,34 +24,29 @@ pub(crate) use read::sketch_of;
 
 use serde_json::{Map, Value};
 
-/// The most steps that a workflow may have.
 pub const MAX_STEPS: usize = 1_000_000;
-/// The most dependencies of all steps together.
+/// Dependencies of all steps together.
 pub const MAX_EDGES: usize = 8_000_000;
-/// The longest id of a step, in bytes.
 pub const MAX_ID_BYTES: usize = 128;
 
 /// A checked workflow.
 #[derive(Debug, Clone)]
 pub struct Workflow {
-    /// Its name.
     pub workflow_id: String,
-    /// What it is for.
     pub goal: String,
-    /// Whatever its author wants to keep with it.
+    /// Free data of its author.
     pub metadata: Map<String, Value>,
     /// The steps, in the order of the file.
     pub steps: Vec<Step>,
 }
 
 impl Workflow {
-    /// Begins to build one.
     #[must_use]
     pub fn builder(workflow_id: impl Into<String>) -> WorkflowBuilder {
         WorkflowBuilder::new(workflow_id.into())
     }
 
-    /// The place of a step among the steps.
+    /// The index of a step.
     #[must_use]
     pub fn find(&self, id: &str) -> Option<usize> {
         self.steps.iter().position(|step| &*step.id == id)
@@ -74,7 +69,7 @@ impl Workflow {
         value
     }
 
-    /// For each step, how many steps stand before it on the longest way to it.
+    /// For each step, the length of the longest chain of dependencies before it.
     #[must_use]
     pub fn depths(&self) -> Vec<u32> {
         let mut depths = vec![0_u32; self.steps.len()];
@@ -89,7 +84,7 @@ impl Workflow {
         depths
     }
 
-    /// The steps so that each comes after what it depends on; among equals, the order of the file.
+    /// The steps in topological order; among equals, in the order of the file.
     #[must_use]
     pub fn order(&self) -> Vec<u32> {
         let followers = Followers::from_steps(&self.steps);
@@ -113,7 +108,7 @@ impl Workflow {
     }
 }
 
-/// Who depends on a step, for every step, in two flat lists.
+/// The dependents of every step, in two flat lists.
 #[derive(Debug, Clone, Default)]
 pub struct Followers {
     starts: Vec<u32>,
@@ -121,7 +116,6 @@ pub struct Followers {
 }
 
 impl Followers {
-    /// Of these steps.
     #[must_use]
     pub fn from_steps(steps: &[Step]) -> Self {
         let mut starts = vec![0_u32; steps.len() + 1];
@@ -150,7 +144,7 @@ impl Followers {
         Followers { starts, steps: all }
     }
 
-    /// Who depends on this step, in the order of the file.
+    /// The dependents of a step, in the order of the file.
     #[must_use]
     pub fn after(&self, step: u32) -> &[u32] {
         let from = self.starts.get(step as usize).copied().unwrap_or(0) as usize;

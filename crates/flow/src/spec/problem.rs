@@ -1,21 +1,19 @@
-//! What is wrong with a workflow: the place, the step, the mistake and the mend.
+//! Problems of a workflow specification, with place, step and hint.
 
 use std::fmt;
 
-/// The most mistakes that are named.
 const MAX_SHOWN_PROBLEMS: usize = 20;
 
-/// A place in a file, both counted from 1.
+/// Line and column in a file, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// The line.
     pub line: u64,
-    /// The column, in characters.
+    /// In characters.
     pub column: u64,
 }
 
 impl Place {
-    /// The place of a byte in a text.
+    /// The place of a byte offset in a text.
     #[must_use]
     pub fn from_offset(text: &str, at: usize) -> Place {
         let before = text.get(..at).unwrap_or(text);
@@ -25,16 +23,14 @@ impl Place {
     }
 }
 
-/// One mistake.
+/// One problem.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where it is, when the workflow came from a file.
+    /// Set if the workflow was read from a file.
     pub place: Option<Place>,
-    /// The step, when it is about one.
+    /// The id of the step that it is about.
     pub step: Option<String>,
-    /// What is wrong.
     pub text: String,
-    /// What would be right.
     pub hint: Option<String>,
 }
 
@@ -52,9 +48,9 @@ impl Problem {
 /// Why a workflow cannot be used.
 #[derive(Debug)]
 pub struct SpecError {
-    /// The file, or what else it came from.
+    /// The file or other source.
     pub source_name: String,
-    /// The mistakes, at least one, in the order of their places.
+    /// At least one, in the order of their places.
     pub problems: Vec<Problem>,
 }
 

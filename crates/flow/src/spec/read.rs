@@ -1,9 +1,9 @@
-//! Reading a workflow from JSON or YAML, with the place of everything that can be wrong.
+//! Parser of workflows in JSON or YAML that keeps the places of keys for problems.
 //!
-//! JSON is read step by step from the text, so that a hundred thousand steps cost little more than their text. YAML is read
-//! as a whole.
+//! JSON is parsed step by step, so that a hundred thousand steps need little more memory than their text. YAML is parsed as a
+//! whole.
 //!
-//! Limits: places inside the inputs and schemas of a step are those of the key they stand under.
+//! Limits: a problem inside the inputs or schemas of a step has the place of their key.
 
 use super::assemble::{self, Sketch, WorkflowSketch};
 use super::{MAX_ID_BYTES, MAX_STEPS, Place, Problem, SpecError, Workflow};
@@ -18,11 +18,10 @@ use serde_saphyr::Spanned;
 use std::fmt;
 use std::path::Path;
 
-/// The largest file, in bytes.
+/// Bytes of a workflow file.
 pub const MAX_SPEC_BYTES: u64 = 256 * 1024 * 1024;
-/// The longest description, and the longest inputs or schema of one step, in bytes.
+/// Bytes of a description, or of the inputs or a schema of one step.
 const MAX_TEXT_BYTES: usize = 1024 * 1024;
-/// The longest that an attempt may be given.
 const MAX_STEP_TIMEOUT_SECS: u64 = 30 * 86_400;
 
 const TOP: [&str; 4] = ["workflow_id", "goal", "metadata", "steps"];
@@ -45,10 +44,10 @@ const STEP: [&str; 16] = [
     "max_attempts",
 ];
 
-/// Reads and checks the workflow in a file: YAML by the name's ending (`.yaml`, `.yml`), else JSON.
+/// Reads and checks a workflow file: YAML if it is named `.yaml` or `.yml`, else JSON.
 ///
 /// # Errors
-/// Every mistake with its place.
+/// All problems with their places.
 pub fn from_file(path: &Path) -> Result<Workflow, SpecError> {
     let name = path.display().to_string();
     let text = files::read_text(path, MAX_SPEC_BYTES, Links::Follow).map_err(|error| {
@@ -57,10 +56,10 @@ pub fn from_file(path: &Path) -> Result<Workflow, SpecError> {
     from_text(&text, &name)
 }
 
-/// Reads and checks a workflow; `name` is the file's, and tells YAML from JSON.
+/// Parses and checks a workflow; the file name tells YAML from JSON.
 ///
 /// # Errors
-/// Every mistake with its place.
+/// All problems with their places.
 pub fn from_text(text: &str, name: &str) -> Result<Workflow, SpecError> {
     let yaml = [".yaml", ".yml"].iter().any(|ending| name.to_ascii_lowercase().ends_with(ending));
     let mut problems = Vec::new();
@@ -73,14 +72,14 @@ pub fn from_text(text: &str, name: &str) -> Result<Workflow, SpecError> {
     }
 }
 
-/// One key with its value.
+/// A key with its value and place.
 struct Field {
     name: String,
     value: Value,
     place: Place,
 }
 
-/// An object, key by key, its values still text.
+/// A JSON object with raw values, in the order of the text.
 struct Entries<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
@@ -103,7 +102,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Entries<'a> {
     }
 }
 
-/// Finds the place of a piece of the text; asked in the order of the text, it looks at every byte once.
+/// Finds line and column of slices of a text; in the order of the text it reads every byte once.
 struct Places<'a> {
     text: &'a str,
     at: usize,
@@ -133,7 +132,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// A fault of the syntax, placed in the whole text.
+/// A syntax error, with its place in the whole text.
 fn syntax(error: &serde_json::Error, from: Option<Place>) -> Problem {
     let place = match from {
         _ if error.line() == 0 => from,
@@ -156,7 +155,7 @@ fn from_json(text: &str, problems: &mut Vec<Problem>) -> Option<WorkflowSketch> 
         Err(error) => {
             let mut problem = syntax(&error, None);
             if !text.trim_start().starts_with('{') {
-                problem = problem.hint("a workflow is an object with `steps`; a file of YAML is named .yaml");
+                problem = problem.hint("a workflow is an object with `steps`; name a YAML file .yaml");
             }
             problems.push(problem);
             return None;
@@ -168,13 +167,13 @@ fn from_json(text: &str, problems: &mut Vec<Problem>) -> Option<WorkflowSketch> 
     for (name, raw) in entries {
         let place = places.locate(raw.get());
         if name != "steps" {
-            // It was read once already, so it can be read again.
+            // Cannot fail: the raw value was parsed before.
             let value = serde_json::from_str(raw.get()).unwrap_or(Value::Null);
             top.push(Field { name, value, place });
             continue;
         }
         if steps.is_some() {
-            problems.push(Problem::new(Some(place), None, "the key `steps` stands there twice"));
+            problems.push(Problem::new(Some(place), None, "the key `steps` is given twice"));
         }
         match serde_json::from_str::<Vec<&RawValue>>(raw.get()) {
             Ok(all) if all.len() > MAX_STEPS => problems.push(too_many(place)),
@@ -185,7 +184,7 @@ fn from_json(text: &str, problems: &mut Vec<Problem>) -> Option<WorkflowSketch> 
             Err(error) => problems.push(syntax(&error, Some(place)).hint("`steps` is a list of objects")),
         }
     }
-    Some(written(top, steps, problems))
+    Some(build_sketch(top, steps, problems))
 }
 
 fn step_of_json(text: &str, places: &mut Places<'_>, problems: &mut Vec<Problem>) -> Option<Sketch> {
@@ -204,7 +203,7 @@ fn step_of_json(text: &str, places: &mut Places<'_>, problems: &mut Vec<Problem>
     sketch(place, fields.collect(), problems)
 }
 
-/// A step as the record keeps it.
+/// Parses a step from the record.
 pub(crate) fn sketch_of(text: &str, problems: &mut Vec<Problem>) -> Option<Sketch> {
     step_of_json(text, &mut Places::new(text), problems)
 }
@@ -231,17 +230,18 @@ fn from_yaml(text: &str, problems: &mut Vec<Problem>) -> Option<WorkflowSketch> 
             top.push(Field { name: name.value, value: value.value, place: here });
         }
     }
-    let Some((here, list)) = steps else { return Some(written(top, None, problems)) };
+    let Some((here, list)) = steps else { return Some(build_sketch(top, None, problems)) };
     let Value::Array(values) = list else {
-        problems
-            .push(Problem::new(Some(here), None, "`steps` is no list").hint("`steps` is a list of objects"));
-        return Some(written(top, None, problems));
+        problems.push(
+            Problem::new(Some(here), None, "`steps` is not a list").hint("`steps` is a list of objects"),
+        );
+        return Some(build_sketch(top, None, problems));
     };
     if values.len() > MAX_STEPS {
         problems.push(too_many(here));
-        return Some(written(top, None, problems));
+        return Some(build_sketch(top, None, problems));
     }
-    // Once more for the places: the steps of a document that was understood.
+    // A second pass, for the places inside the steps.
     #[derive(Deserialize)]
     struct SpannedSteps {
         #[serde(default)]
@@ -251,7 +251,8 @@ fn from_yaml(text: &str, problems: &mut Vec<Problem>) -> Option<WorkflowSketch> 
         serde_saphyr::from_str::<SpannedSteps>(text).map(|placed| placed.steps).unwrap_or_default();
     if placed.len() != values.len() {
         problems.push(
-            Problem::new(Some(here), None, "a step is no object").hint("a step is an object with an `id`"),
+            Problem::new(Some(here), None, "a step is not an object")
+                .hint("a step is an object with an `id`"),
         );
         return None;
     }
@@ -265,10 +266,10 @@ fn from_yaml(text: &str, problems: &mut Vec<Problem>) -> Option<WorkflowSketch> 
         sketch(place(step.referenced), fields, problems)
     });
     let steps: Vec<Sketch> = steps.collect();
-    Some(written(top, Some(steps), problems))
+    Some(build_sketch(top, Some(steps), problems))
 }
 
-/// An object of YAML, key by key, each with its place.
+/// A YAML object with the place of each key and value.
 struct Object(Vec<(Spanned<String>, Spanned<Value>)>);
 
 impl<'de> Deserialize<'de> for Object {
@@ -297,7 +298,7 @@ fn too_many(place: Place) -> Problem {
 
 fn unknown(field: &Field, step: Option<&str>, known: &[&str]) -> Problem {
     let name = marvin_base::truncate::line(&field.name, 60);
-    let problem = Problem::new(Some(field.place), step, format!("there is no key `{name}`"));
+    let problem = Problem::new(Some(field.place), step, format!("unknown key `{name}`"));
     match nearest_of(&field.name, known.iter().copied()) {
         Some(near) => problem.hint(format!("did you mean `{near}`?")),
         None => problem.hint(format!("the keys are: {}", known.join(", "))),
@@ -308,44 +309,42 @@ fn wrong(field: &Field, step: Option<&str>, expected: &str) -> Problem {
     Problem::new(Some(field.place), step, format!("`{}` must be {expected}", field.name))
 }
 
-fn written(top: Vec<Field>, steps: Option<Vec<Sketch>>, problems: &mut Vec<Problem>) -> WorkflowSketch {
-    let mut written = WorkflowSketch { workflow_id: "workflow".into(), ..WorkflowSketch::default() };
+fn build_sketch(top: Vec<Field>, steps: Option<Vec<Sketch>>, problems: &mut Vec<Problem>) -> WorkflowSketch {
+    let mut workflow = WorkflowSketch { workflow_id: "workflow".into(), ..WorkflowSketch::default() };
     let mut seen: Vec<String> = Vec::new();
     for mut field in top {
         if seen.contains(&field.name) {
             problems.push(Problem::new(
                 Some(field.place),
                 None,
-                format!("the key `{}` stands there twice", field.name),
+                format!("the key `{}` is given twice", field.name),
             ));
         }
         seen.push(field.name.clone());
         match (field.name.as_str(), field.value.take()) {
             ("workflow_id", Value::String(text)) if !text.is_empty() && text.len() <= MAX_ID_BYTES => {
-                written.workflow_id = text;
+                workflow.workflow_id = text;
             }
             ("workflow_id", _) => problems.push(wrong(&field, None, "a text of 1 to 128 bytes")),
-            ("goal", Value::String(text)) if text.len() <= MAX_TEXT_BYTES => written.goal = text,
+            ("goal", Value::String(text)) if text.len() <= MAX_TEXT_BYTES => workflow.goal = text,
             ("goal", _) => problems.push(wrong(&field, None, "a text")),
-            ("metadata", Value::Object(map)) => written.metadata = map,
+            ("metadata", Value::Object(map)) => workflow.metadata = map,
             ("metadata", _) => problems.push(wrong(&field, None, "an object")),
             _ => problems.push(unknown(&field, None, &TOP)),
         }
     }
     match steps {
         Some(steps) if steps.is_empty() && problems.is_empty() => {
-            problems.push(
-                Problem::new(None, None, "there are no steps").hint("a workflow needs at least one step"),
-            );
+            problems
+                .push(Problem::new(None, None, "it has no steps").hint("a workflow needs at least one step"));
         }
         None if problems.is_empty() => {
-            problems.push(
-                Problem::new(None, None, "there is no key `steps`").hint("`steps` is a list of objects"),
-            );
+            problems
+                .push(Problem::new(None, None, "it has no key `steps`").hint("`steps` is a list of objects"));
         }
-        steps => written.steps = steps.unwrap_or_default(),
+        steps => workflow.steps = steps.unwrap_or_default(),
     }
-    written
+    workflow
 }
 
 fn sketch(place: Place, fields: Vec<Field>, problems: &mut Vec<Problem>) -> Option<Sketch> {
@@ -365,12 +364,12 @@ fn sketch(place: Place, fields: Vec<Field>, problems: &mut Vec<Problem>) -> Opti
             problems.push(Problem::new(
                 Some(field.place),
                 step,
-                format!("the key `{}` stands there twice", field.name),
+                format!("the key `{}` is given twice", field.name),
             ));
         }
         seen.push(field.name.clone());
         let value = field.value.take();
-        if let Some(expected) = take(&mut sketch, &field.name, value) {
+        if let Some(expected) = set_key(&mut sketch, &field.name, value) {
             problems.push(match expected {
                 "" => unknown(&field, step, &STEP),
                 expected => wrong(&field, step, expected),
@@ -380,8 +379,8 @@ fn sketch(place: Place, fields: Vec<Field>, problems: &mut Vec<Problem>) -> Opti
     Some(sketch)
 }
 
-/// Takes one key into a step; says what was expected when it does not fit, and nothing but that when there is no such key.
-fn take(sketch: &mut Sketch, name: &str, value: Value) -> Option<&'static str> {
+/// Sets one key of a step; returns what was expected if the value does not fit, and an empty text for an unknown key.
+fn set_key(sketch: &mut Sketch, name: &str, value: Value) -> Option<&'static str> {
     let extras = &mut sketch.extras;
     match (name, value) {
         ("id", _) => {}
@@ -433,7 +432,7 @@ fn take(sketch: &mut Sketch, name: &str, value: Value) -> Option<&'static str> {
     None
 }
 
-/// Inputs as the step keeps them: text, and empty when there are none.
+/// Inputs as JSON text; empty if there are none.
 pub(super) fn inputs_text(inputs: &Map<String, Value>) -> Box<str> {
     if inputs.is_empty() { "".into() } else { serde_json::to_string(inputs).unwrap_or_default().into() }
 }

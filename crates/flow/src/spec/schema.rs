@@ -1,15 +1,15 @@
-//! A JSON Schema of inputs or outputs: compiled once, shared by the steps that have it.
+//! JSON Schemas of inputs and outputs, compiled once and shared by steps.
 
 use jsonschema::Validator;
 use serde_json::Value;
 use std::fmt;
 
-/// The most complaints about one value.
+/// Errors that are reported for one value.
 const MAX_SCHEMA_ERRORS: usize = 3;
 
 /// A compiled schema.
 pub struct Schema {
-    /// As it was written.
+    /// The source of the schema.
     pub value: Value,
     validator: Validator,
 }
@@ -21,7 +21,7 @@ impl fmt::Debug for Schema {
 }
 
 impl Schema {
-    /// Compiles it; none for a schema that accepts everything because it says nothing.
+    /// Compiles a schema; none for an empty one, which accepts everything.
     pub(crate) fn new(value: Value) -> Result<Option<Self>, String> {
         match &value {
             Value::Object(map) if map.is_empty() => return Ok(None),
@@ -33,7 +33,7 @@ impl Schema {
         Ok(Some(Schema { value, validator }))
     }
 
-    /// What is wrong with a value; none when it fits.
+    /// What is wrong with a value; none if it matches.
     #[must_use]
     pub fn complaint(&self, value: &Value) -> Option<String> {
         let complaints: Vec<String> = self

@@ -1,58 +1,50 @@
-//! One step of a checked workflow.
+//! Steps of a checked workflow.
 
 use super::{Schema, Workflow};
 use crate::retry::Strategy;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// A step.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// Its id, unique in the workflow.
+    /// Unique in the workflow.
     pub id: Box<str>,
-    /// Its name for people; none: the id.
+    /// The name for people; none: the id.
     pub name: Option<Box<str>>,
-    /// What is to be done.
     pub description: Box<str>,
-    /// Who does it.
     pub worker: Arc<str>,
-    /// The steps that must be over before, by their place.
+    /// Indices of the steps that must be complete before.
     pub depends_on: Box<[u32]>,
-    /// The inputs as JSON text; empty: none.
+    /// Inputs as JSON text, or empty.
     pub inputs: Box<str>,
-    /// Whether the inputs refer to outputs of other steps.
+    /// Whether the inputs may contain references.
     pub refers: bool,
-    /// What the inputs must look like.
     pub inputs_schema: Option<Arc<Schema>>,
-    /// What the outputs must look like.
     pub outputs_schema: Option<Arc<Schema>>,
-    /// What few steps have.
     pub extras: Option<Box<Extras>>,
 }
 
-/// What few steps have.
+/// Keys that few steps have.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Extras {
-    /// Seconds after which an attempt is ended.
+    /// The timeout of an attempt.
     pub timeout_s: Option<u64>,
-    /// What must hold before the step counts as done, `kind:assertion`.
+    /// What must hold before the step is done, `kind:assertion`.
     pub commitments: Vec<String>,
-    /// Whether it changes files of the workspace; none: as its worker says.
+    /// Whether it changes files in the workspace; none: the worker decides.
     pub writes: Option<bool>,
-    /// Whether it may be done again without harm when a process died in the middle of it; none: as its worker says.
+    /// Whether repeating it after a crash is harmless; none: the worker decides.
     pub repeatable: Option<bool>,
-    /// Whether it works in a git worktree of its own, beside other writers.
+    /// Whether it works in a git worktree of its own.
     pub worktree: bool,
-    /// Files of other steps that it takes away, as these name them.
+    /// Artifacts of other steps that it removes.
     pub removes: Vec<String>,
-    /// Its own strategies, in order; empty: the usual ones.
+    /// Its own strategies in order; empty: the default ladder.
     pub ladder: Vec<Strategy>,
-    /// At most so many attempts.
     pub max_attempts: Option<u32>,
 }
 
 impl Step {
-    /// What few steps have.
     #[must_use]
     pub fn extra(&self) -> &Extras {
         static NONE: Extras = Extras {
@@ -68,19 +60,19 @@ impl Step {
         self.extras.as_deref().unwrap_or(&NONE)
     }
 
-    /// Its name for people.
+    /// The name for people.
     #[must_use]
     pub fn name(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.id)
     }
 
-    /// Its inputs as they were written, references unresolved.
+    /// The inputs with unresolved references.
     #[must_use]
     pub fn inputs(&self) -> Map<String, Value> {
         serde_json::from_str(&self.inputs).unwrap_or_default()
     }
 
-    /// The step as JSON: the keys that every step has, and those that this one has besides.
+    /// The step as JSON: the keys of every step, and the extra ones that it has.
     #[must_use]
     pub fn to_json(&self, workflow: &Workflow) -> Value {
         let name_of = |dep: &u32| workflow.steps.get(*dep as usize).map(|step| step.id.to_string());

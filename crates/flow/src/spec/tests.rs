@@ -1,4 +1,4 @@
-//! Mistakes are named with their place, and what is right comes out as it went in.
+//! Problems are reported with their place, and valid workflows are read without loss.
 
 use super::*;
 use proptest::prelude::*;
@@ -69,14 +69,14 @@ fn defaults_are_those_of_the_contract() {
 }
 
 #[test]
-fn mistakes_have_a_place_and_a_step() {
+fn problems_have_a_place_and_a_step() {
     let text = "{\"goal\": \"x\",\n \"steps\": [\n  {\"id\": \"a\", \"wroker\": \"Echo\"},\n  {\"id\": \"b\", \"depends_on\": [\"aa\"]},\n  {\"id\": \"b\"},\n  {\"name\": \"c\"}\n]}";
     assert_eq!(
         problems(text, "w.json"),
         [
-            "w.json:3:25: step `a`: there is no key `wroker`",
+            "w.json:3:25: step `a`: unknown key `wroker`",
             "  hint: did you mean `worker`?",
-            "w.json:4:3: step `b`: it depends on `aa`, and there is no such step",
+            "w.json:4:3: step `b`: it depends on `aa`, which does not exist",
             "  hint: did you mean `a`?",
             "w.json:5:3: step `b`: there are two steps with this id (the first is at line 4)",
             "w.json:6:3: a step has no `id`",
@@ -87,33 +87,33 @@ fn mistakes_have_a_place_and_a_step() {
     assert_eq!(
         problems(yaml, "w.yaml"),
         [
-            "w.yaml:4:5: step `a`: there is no key `dependson`",
+            "w.yaml:4:5: step `a`: unknown key `dependson`",
             "  hint: did you mean `depends_on`?",
             "w.yaml:6:5: step `b`: `timeout_s` must be a whole number of seconds, 1 to 2592000",
         ]
     );
     assert!(problems("{\"steps\": [{\"id\": \"a\",}]}", "w.json")[0].starts_with("w.json:1:23: "));
     assert!(problems("steps: [\n", "w.yaml")[0].starts_with("w.yaml:"));
-    assert_eq!(problems("{}", "w.json")[0], "w.json: there is no key `steps`");
-    assert_eq!(problems("{\"steps\": []}", "w.json")[0], "w.json: there are no steps");
+    assert_eq!(problems("{}", "w.json")[0], "w.json: it has no key `steps`");
+    assert_eq!(problems("{\"steps\": []}", "w.json")[0], "w.json: it has no steps");
     assert!(problems("[1]", "w.json")[1].contains("a workflow is an object"));
 }
 
 #[test]
-fn circles_are_shown() {
+fn a_dependency_cycle_is_shown() {
     let step = |id: &str, after: &str| json!({"id": id, "worker": "Echo", "depends_on": [after]});
     let text =
         json!({"steps": [step("a", "c"), step("b", "a"), step("c", "b"), {"id": "z", "worker": "Echo"}]})
             .to_string();
     let all = problems(&text, "w.json");
-    assert!(all[0].contains("steps wait for each other: a → c → b → a"), "{all:?}");
+    assert!(all[0].contains("steps depend on each other: a → c → b → a"), "{all:?}");
     assert_eq!(all.len(), 2);
     let own = json!({"steps": [step("a", "a")]}).to_string();
     assert!(problems(&own, "w.json")[0].contains("it depends on itself"));
 }
 
 #[test]
-fn references_need_a_way() {
+fn references_need_a_dependency() {
     let flow = |from: &str, after: &[&str]| {
         json!({"steps": [
             {"id": "a", "worker": "Echo"},
@@ -123,10 +123,10 @@ fn references_need_a_way() {
         .to_string()
     };
     assert!(from_text(&flow("a.outputs.n", &["b"]), "w.json").is_ok(), "a dependency of a dependency");
-    assert!(from_text(&flow("somebody@example.org", &[]), "w.json").is_ok(), "no reference at all");
+    assert!(from_text(&flow("ann@example.org", &[]), "w.json").is_ok(), "not a reference");
     assert!(problems(&flow("a.outputs.n", &[]), "w.json")[1].contains("add `a` to its depends_on"));
     assert!(problems(&flow("q.outputs.n", &["b"]), "w.json")[0].contains("refer to `q`"));
-    assert!(problems(&flow("a.output.n", &["b"]), "w.json")[0].contains("which is no reference"));
+    assert!(problems(&flow("a.output.n", &["b"]), "w.json")[0].contains("which is not a valid reference"));
 }
 
 #[test]
@@ -143,15 +143,15 @@ fn schemas_are_checked_and_shared() {
     let of = |at: usize| workflow.steps[at].inputs_schema.clone().unwrap();
     assert!(std::sync::Arc::ptr_eq(&of(0), &of(1)));
     assert!(
-        problems(&flow(json!({"n": "three"})), "w.json")[0].contains("do not fit its inputs_schema: /n:")
+        problems(&flow(json!({"n": "three"})), "w.json")[0].contains("do not match its inputs_schema: /n:")
     );
     let broken =
         json!({"steps": [{"id": "a", "worker": "Echo", "outputs_schema": {"type": "nothing"}}]}).to_string();
-    assert!(problems(&broken, "w.json")[0].contains("is no JSON Schema"));
+    assert!(problems(&broken, "w.json")[0].contains("is not a JSON Schema"));
 }
 
 #[test]
-fn odd_ids_are_refused() {
+fn invalid_ids_are_refused() {
     for id in ["", ".a", "-a", "a/b", "a b", "ä", "a.outputs", &"a".repeat(200)] {
         let text = json!({"steps": [{"id": id, "worker": "Echo"}]}).to_string();
         assert!(from_text(&text, "w.json").is_err(), "{id}");

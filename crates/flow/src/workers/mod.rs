@@ -1,8 +1,8 @@
-//! Workers that use a model: the roles. Each runs the one loop of `marvin-agent` through [`StepAgents`], and reports its result
-//! as the worker protocol says. What a report says of figures was counted by the shell; what it says of success was
-//! proved by the step's commitments, where it has some.
+//! Workers with a model: the roles. Each runs the agent loop of `marvin-agent` through [`StepAgents`] and returns its result in
+//! the worker protocol. Figures in a report are counted by the shell; a success is verified by the commitments of the step,
+//! if it has any.
 //!
-//! Limits: a role that only looks has no tool that writes or runs anything, so a TestTriager reads what others ran. Workers
+//! Limits: a read-only role has no tool that writes or runs anything, so a TestTriager reads the output of others. Workers
 //! start no agents of their own.
 
 mod measured;
@@ -13,7 +13,7 @@ mod tests;
 mod verification;
 
 pub use measured::{MeasuredAttempt, measured};
-pub use verification::{Verdict, prove};
+pub use verification::{Verdict, verify};
 
 use crate::manager;
 use crate::retry::{self, AttemptCounts, Progress, Snapshot};
@@ -32,35 +32,36 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// The roles that do steps.
+/// Roles that do steps.
 pub const ROLES: [Role; 6] =
     [Role::Planner, Role::Implementer, Role::Debugger, Role::Reviewer, Role::TestTriager, Role::SkillBuilder];
-/// Bytes of a snapshot that are read back.
 const MAX_SNAPSHOT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The names of everybody who does steps; people have names of their own.
+/// The names of all workers except people.
 #[must_use]
 pub fn names() -> Vec<&'static str> {
     ["Echo", "Command"].into_iter().chain(ROLES.iter().map(|role| role.name())).collect()
 }
 
-/// Everybody of a crew, by name.
+/// The roles by name.
 #[must_use]
-pub fn roles(crew: &Arc<StepAgents>) -> BTreeMap<String, Arc<dyn Worker>> {
-    roles_for(crew, &Map::new())
+pub fn roles(agents: &Arc<StepAgents>) -> BTreeMap<String, Arc<dyn Worker>> {
+    roles_for(agents, &Map::new())
 }
 
-/// Everybody of a crew, by name, for a workflow with these metadata: where it promises something at its end, nobody ends
-/// it early.
+/// The roles by name. With commitments for the end in the metadata of the workflow, no role may end it early.
 #[must_use]
-pub fn roles_for(crew: &Arc<StepAgents>, metadata: &Map<String, Value>) -> BTreeMap<String, Arc<dyn Worker>> {
+pub fn roles_for(
+    agents: &Arc<StepAgents>,
+    metadata: &Map<String, Value>,
+) -> BTreeMap<String, Arc<dyn Worker>> {
     let may_end = !manager::promises(metadata);
     let worker =
-        |role: Role| -> Arc<dyn Worker> { Arc::new(RoleWorker { crew: crew.clone(), role, may_end }) };
+        |role: Role| -> Arc<dyn Worker> { Arc::new(RoleWorker { agents: agents.clone(), role, may_end }) };
     ROLES.into_iter().map(|role| (role.name().to_string(), worker(role))).collect()
 }
 
-/// May a role change files when it works that way? A Reviewer judges, except where it is asked to mend what others could not.
+/// May a role change files with a strategy? A Reviewer only in `refactor`, which fixes what other workers could not.
 #[must_use]
 pub fn may_write(role: Role, strategy_id: &str) -> bool {
     match role {
@@ -70,17 +71,16 @@ pub fn may_write(role: Role, strategy_id: &str) -> bool {
     }
 }
 
-/// One role of a crew.
+/// A role as a worker.
 #[derive(Debug)]
 pub struct RoleWorker {
-    crew: Arc<StepAgents>,
+    agents: Arc<StepAgents>,
     role: Role,
     /// Whether it may end the whole workflow.
     may_end: bool,
 }
 
 impl RoleWorker {
-    /// What is asked of the crew.
     fn job(&self, order: &Order) -> Job {
         let lessons = task::lessons(&order.lessons);
         Job {
@@ -102,18 +102,18 @@ impl RoleWorker {
         }
     }
 
-    /// What was done under this key before, if all of it was.
-    fn before(&self, order: &Order) -> Result<Option<Report>, SessionError> {
-        let kept = self.crew.kept(&key(order))?;
+    /// The recorded report of this attempt, if it was completed.
+    fn recorded(&self, order: &Order) -> Result<Option<Report>, SessionError> {
+        let kept = self.agents.kept(&key(order))?;
         Ok(kept.and_then(|value| serde_json::from_value(value).ok()))
     }
 
-    /// How the workspace stood when the attempt began, also if that was in another process.
+    /// The workspace when the attempt began, possibly in an earlier process.
     fn snapshot(&self, order: &Order) -> Result<Option<Snapshot>, SessionError> {
         if !self.writes(order) {
             return Ok(None);
         }
-        let path = self.crew.beside(&key(order), "before.json");
+        let path = self.agents.beside(&key(order), "before.json");
         if let Ok(text) = files::read_text(&path, MAX_SNAPSHOT_BYTES, Links::Refuse)
             && let Ok(snapshot) = serde_json::from_str(&text)
         {
@@ -125,24 +125,24 @@ impl RoleWorker {
     }
 
     async fn attempt(&self, order: &Order, cancel: &CancellationToken) -> Result<Report, SessionError> {
-        if let Some(report) = self.before(order)? {
+        if let Some(report) = self.recorded(order)? {
             return Ok(report);
         }
-        let trace = self.crew.trace();
+        let trace = self.agents.trace();
         let before = self.snapshot(order)?;
-        let mut worker = Box::new(self.about(order));
+        let mut worker = Box::new(self.event_payload(order));
         trace.event(TraceEvent::WorkerStarted(worker.clone()))?;
-        let done = self.crew.work(&self.job(order), cancel).await?;
+        let done = self.agents.work(&self.job(order), cancel).await?;
         if done.outcome.status == Ended::Budget {
-            // Nobody may spend more; whoever raises the budget goes on from here.
-            self.crew.stop();
+            // The attempt is resumed from here when the budget is raised.
+            self.agents.stop();
         }
         let progress = retry::measure(before.as_ref(), &order.workspace, &counted(&done));
         let report = report::build_report(order, &done, &progress, self.may_end);
-        // What was broken off goes on when it is taken up again.
+        // An interrupted attempt has no final report: it is resumed later.
         if !cancel.is_cancelled() && done.outcome.status != Ended::Budget {
-            self.crew.keep(&key(order), &json!(report))?;
-            std::fs::remove_file(self.crew.beside(&key(order), "before.json")).ok();
+            self.agents.keep(&key(order), &json!(report))?;
+            std::fs::remove_file(self.agents.beside(&key(order), "before.json")).ok();
         }
         worker.outcome = Some(WorkerOutcome {
             status: report.status.word().to_string(),
@@ -155,8 +155,8 @@ impl RoleWorker {
         Ok(report)
     }
 
-    /// What the record says of an attempt.
-    fn about(&self, order: &Order) -> WorkerEvent {
+    /// The payload of the events of an attempt.
+    fn event_payload(&self, order: &Order) -> WorkerEvent {
         let signature = retry::call_signature(
             &order.goal,
             &order.step_id,
@@ -187,7 +187,7 @@ impl Worker for RoleWorker {
         may_write(self.role, &order.strategy_id)
     }
 
-    /// What was begun is gone on with, by the record under its key.
+    /// An attempt is resumed from the record under its key.
     fn repeatable(&self, _: &Order) -> bool {
         true
     }
@@ -200,7 +200,7 @@ impl Worker for RoleWorker {
     }
 }
 
-/// What an attempt is written down under, so that people find it too.
+/// The key of an attempt in the record, readable for people.
 fn key(order: &Order) -> String {
     format!("{}-{}-{}", truncate::head(&order.step_id, 32), order.attempt, order.key)
 }
@@ -213,7 +213,7 @@ fn is_anything(schema: &Value) -> bool {
     }
 }
 
-/// What the shell counted. What a model gave as outputs is a claim and no fact.
+/// The shell's counts; outputs of a model are a claim, not facts.
 fn counted(done: &JobResult) -> AttemptCounts {
     AttemptCounts {
         passed_tests: done.tests.map(|(passed, _)| passed),
@@ -225,7 +225,7 @@ fn counted(done: &JobResult) -> AttemptCounts {
     }
 }
 
-/// What was measured of an attempt, where its worker measured it.
+/// The measurements of an attempt, if its worker made them.
 #[must_use]
 pub fn progress_of(report: &Report) -> Option<Progress> {
     report.metrics.get("progress").and_then(|value| serde_json::from_value(value.clone()).ok())

@@ -1,4 +1,4 @@
-//! From the end of a turn to the report of a worker.
+//! Builds the report of a worker from the outcome of a turn.
 
 use crate::retry::Progress;
 use crate::worker::{Order, Report, Status};
@@ -9,10 +9,9 @@ use marvin_base::truncate;
 use serde_json::{Map, Value, json};
 use std::path::{Component, Path};
 
-/// Artifacts that a report names.
+/// Artifacts that a report lists.
 const MAX_REPORTED_ARTIFACTS: usize = 200;
 
-/// The report of an attempt.
 pub(super) fn build_report(order: &Order, done: &JobResult, progress: &Progress, may_end: bool) -> Report {
     let outcome = &done.outcome;
     let status = status(outcome);
@@ -28,7 +27,7 @@ pub(super) fn build_report(order: &Order, done: &JobResult, progress: &Progress,
     }
 }
 
-/// The report of an attempt that could not be made.
+/// The report of an attempt that could not start or be recorded.
 pub(super) fn broken(order: &Order, error: &SessionError) -> Report {
     let signature = match error {
         SessionError::Commitment(_) => "commitment-refused",
@@ -60,30 +59,37 @@ fn status(outcome: &Outcome) -> Status {
     }
 }
 
-/// What there is to say: what the worker said, and before it what the shell found where that did not hold.
+/// The worker's own summary, preceded by the failed commitments if verification failed.
 fn summary(outcome: &Outcome) -> String {
-    let said = outcome.text.trim();
+    let text = outcome.text.trim();
     if outcome.status != outcome::Status::NotVerified {
-        let said = if said.is_empty() { outcome.error.as_deref().unwrap_or_default() } else { said };
-        return truncate::head(said, 4_000);
+        let text = if text.is_empty() { outcome.error.as_deref().unwrap_or_default() } else { text };
+        return truncate::head(text, 4_000);
     }
     let none = Vec::new();
-    let proved = outcome.verification.last();
-    let all = proved.and_then(|proved| proved.report.get("commitments")?.as_array()).unwrap_or(&none);
-    let text = |one: &Value, key: &str| one.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
-    let open = all.iter().filter(|one| text(one, "status") != "passed").take(5).map(|one| {
-        let (assertion, reason) = (text(one, "assertion"), text(one, "reason"));
-        format!("{} {}: {}", text(one, "kind"), truncate::line(&assertion, 160), truncate::line(&reason, 200))
+    let verification = outcome.verification.last();
+    let all = verification
+        .and_then(|verification| verification.report.get("commitments")?.as_array())
+        .unwrap_or(&none);
+    let field = |one: &Value, key: &str| one.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
+    let open = all.iter().filter(|one| field(one, "status") != "passed").take(5).map(|one| {
+        let (assertion, reason) = (field(one, "assertion"), field(one, "reason"));
+        format!(
+            "{} {}: {}",
+            field(one, "kind"),
+            truncate::line(&assertion, 160),
+            truncate::line(&reason, 200)
+        )
     });
-    let what = open.collect::<Vec<_>>().join("; ");
-    let counted = proved.map(|proved| proved.summary.as_str()).unwrap_or_default();
+    let open = open.collect::<Vec<_>>().join("; ");
+    let counts = verification.map(|verification| verification.summary.as_str()).unwrap_or_default();
     truncate::head(
-        &format!("not verified, {counted} ({what}). It had said: {}", truncate::line(said, 600)),
+        &format!("not verified, {counts} ({open}). The worker had said: {}", truncate::line(text, 600)),
         4_000,
     )
 }
 
-/// A stable name of the failure. What the shell found out comes before what the worker calls it.
+/// The failure signature; what the shell found takes precedence over the worker's own name for it.
 fn failure(done: &JobResult) -> String {
     let outcome = &done.outcome;
     let named = outcome.failure_signature.as_deref().map(|name| truncate::line(name.trim(), 120));
@@ -96,7 +102,7 @@ fn failure(done: &JobResult) -> String {
     }
 }
 
-/// Figures of the shell, and of what the worker said only that the whole work is over, where that was proved.
+/// The shell's figures, and the worker's wish to end the workflow if verification supports it.
 fn metrics(done: &JobResult, status: Status, progress: &Progress, may_end: bool) -> Map<String, Value> {
     let figures = json!({
         "model_calls": done.model_calls, "tool_calls": done.tool_calls, "elapsed_ms": done.elapsed_ms,
@@ -114,17 +120,17 @@ fn metrics(done: &JobResult, status: Status, progress: &Progress, may_end: bool)
         .flatten()
         .find(|said| said.get("terminate_workflow") == Some(&json!(true)));
     if let Some(wish) = wish {
-        let proved = done.outcome.verification.last().is_some_and(|proved| proved.verified && !proved.empty);
+        let verified = done.outcome.verification.last().is_some_and(|last| last.verified && !last.empty);
         let green = done.tests.is_none_or(|(_, failed)| failed == 0);
-        if may_end && status == Status::Success && proved && green {
+        if may_end && status == Status::Success && verified && green {
             let reason =
                 wish.get("terminate_reason").and_then(Value::as_str).unwrap_or("the goal is reached");
             metrics.insert("terminate_workflow".into(), true.into());
             metrics.insert("terminate_reason".into(), truncate::line(reason, 300).into());
         } else {
             let why = match may_end {
-                true => "nothing that the shell ran shows that the goal is reached",
-                false => "what must hold at the end of the workflow is proved by its last step",
+                true => "no verification shows that the goal is reached",
+                false => "what must hold at the end of the workflow is verified by its last step",
             };
             metrics.insert("terminate_refused".into(), why.into());
         }
@@ -141,7 +147,7 @@ fn texts(value: Option<&Value>) -> Vec<String> {
         .collect()
 }
 
-/// The files that a worker says it made, as far as they are there: relative to the workspace, and inside of it.
+/// The reported files that exist in the workspace, as relative paths.
 fn artifacts(data: &Map<String, Value>, workspace: &Path) -> Vec<String> {
     let inside = |path: &String| {
         let path = Path::new(path);
@@ -159,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn artifacts_are_files_that_are_there() {
+    fn artifacts_are_files_that_exist_in_the_workspace() {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("a.txt"), "x").unwrap();
         std::os::unix::fs::symlink("/etc/passwd", directory.path().join("link")).unwrap();

@@ -1,4 +1,4 @@
-//! What a worker is told: the goal, its step, its inputs, how, and what earlier attempts taught.
+//! The task of a worker: the goal, its step, inputs and strategy, and lessons of earlier attempts.
 
 use crate::retry::ladder;
 use crate::worker::Order;
@@ -6,11 +6,11 @@ use marvin_base::truncate;
 use serde_json::Value;
 
 /// Characters of the inputs.
-const INPUTS: usize = 60_000;
+const MAX_INPUTS_CHARS: usize = 60_000;
 /// Characters of all lessons.
-const LESSONS: usize = 12_000;
+const MAX_LESSONS_CHARS: usize = 12_000;
 
-/// The task.
+/// The task as Markdown.
 pub(super) fn text(order: &Order) -> String {
     let mut text = format!("# Goal\n{}\n\n# Your step: {}", order.goal.trim(), order.step_id);
     if !order.name.is_empty() && order.name != order.step_id {
@@ -20,37 +20,40 @@ pub(super) fn text(order: &Order) -> String {
     text.push_str(&format!("\n{}\n", if description.is_empty() { "Reach the goal." } else { description }));
     if !order.inputs.is_empty() {
         let inputs = Value::Object(order.inputs.clone());
-        text.push_str(&format!("\n# Inputs\n{}\n", truncate::middle(&format!("{inputs:#}"), INPUTS)));
+        text.push_str(&format!(
+            "\n# Inputs\n{}\n",
+            truncate::middle(&format!("{inputs:#}"), MAX_INPUTS_CHARS)
+        ));
     }
     if order.outputs_schema.as_object().is_some_and(|schema| !schema.is_empty()) {
-        text.push_str(&format!("\n# Outputs must fit this JSON Schema\n{}\n", order.outputs_schema));
+        text.push_str(&format!("\n# Outputs must match this JSON Schema\n{}\n", order.outputs_schema));
     }
     if order.attempt > 1 {
         text.push_str(&format!("\n# Attempt {}, strategy `{}`\n", order.attempt, order.strategy_id));
-        let meaning = ladder::meaning(&order.strategy_id);
-        if !meaning.is_empty() {
-            text.push_str(&format!("{meaning}\n"));
+        let instruction = ladder::instruction(&order.strategy_id);
+        if !instruction.is_empty() {
+            text.push_str(&format!("{instruction}\n"));
         }
         if let Some(failure) = &order.failure_signature {
-            text.push_str(&format!("The attempt before ended in `{}`.\n", truncate::line(failure, 200)));
+            text.push_str(&format!("The previous attempt ended in `{}`.\n", truncate::line(failure, 200)));
         }
         if !order.lessons.is_empty() {
-            text.push_str("What was tried, and what it taught, stands under Lessons.\n");
+            text.push_str("Earlier attempts and their lessons are under Lessons.\n");
         }
     }
     text
 }
 
-/// Lessons as one text; none when there are none.
+/// All lessons as one text; none if they are empty.
 pub(super) fn lessons(lessons: &[String]) -> Option<String> {
-    let told: Vec<&str> =
+    let texts: Vec<&str> =
         lessons.iter().map(|lesson| lesson.trim()).filter(|lesson| !lesson.is_empty()).collect();
-    (!told.is_empty()).then(|| {
+    (!texts.is_empty()).then(|| {
         let text = format!(
-            "What earlier attempts and runs taught, nearest first. Unverified: what a worker said in them is its claim.\n\n{}",
-            told.join("\n\n---\n\n")
+            "Lessons of earlier attempts and runs, nearest first. Unverified: what a worker said in them is its claim.\n\n{}",
+            texts.join("\n\n---\n\n")
         );
-        truncate::head(&text, LESSONS)
+        truncate::head(&text, MAX_LESSONS_CHARS)
     })
 }
 
@@ -83,17 +86,17 @@ mod tests {
     }
 
     #[test]
-    fn a_first_attempt_is_told_its_step() {
+    fn the_task_of_a_first_attempt_is_its_step() {
         let text = text(&order());
         assert_eq!(
             text,
             "# Goal\nMake it add\n\n# Your step: build (Build it)\nWrite add.py\n\n# Inputs\n{\n  \"file\": \"add.py\"\n}\n\n\
-             # Outputs must fit this JSON Schema\n{\"type\":\"object\"}\n"
+             # Outputs must match this JSON Schema\n{\"type\":\"object\"}\n"
         );
     }
 
     #[test]
-    fn a_retry_is_told_how_and_why() {
+    fn the_task_of_a_retry_has_its_strategy_and_failure() {
         let again = Order {
             attempt: 2,
             strategy_id: "patch".into(),

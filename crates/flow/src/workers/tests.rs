@@ -33,8 +33,8 @@ impl World {
         self.run.as_ref().unwrap()
     }
 
-    /// A crew for the run of this world, whose model plays a script; what was played of it is forgotten.
-    fn crew(&mut self, script: &[Value], more: &[(&'static str, &str)]) -> Arc<StepAgents> {
+    /// Agents for the run of this world whose model plays a script from its beginning.
+    fn agents(&mut self, script: &[Value], more: &[(&'static str, &str)]) -> Arc<StepAgents> {
         let path = self.root.path().join("script.jsonl");
         fs::write(&path, script.iter().map(|entry| format!("{entry}\n")).collect::<String>()).unwrap();
         let environment = Environment::from_iter([
@@ -44,16 +44,16 @@ impl World {
         let mut flags =
             vec![("model.provider", "mock".to_string()), ("model.script", path.display().to_string())];
         flags.extend(more.iter().map(|(key, value)| (*key, value.to_string())));
-        let ground =
+        let project =
             ProjectContext::find(environment, self.project(), Some(&self.project()), true, flags).unwrap();
         let run =
-            self.run.get_or_insert_with(|| RunDirectory::create(&ground.layout.runs()).unwrap()).clone();
+            self.run.get_or_insert_with(|| RunDirectory::create(&project.layout.runs()).unwrap()).clone();
         fs::remove_file(run.script_state()).ok();
         let ledger =
             Ledger::open_chained(&run.trace(), Durability::System, Arc::new(Redactor::patterns_only()))
                 .unwrap();
         let trace = Trace::new(ledger, Box::new(|_| {}));
-        Arc::new(StepAgents::open(&ground, &run, &trace, &CancellationToken::new()).unwrap())
+        Arc::new(StepAgents::open(&project, &run, &trace, &CancellationToken::new()).unwrap())
     }
 
     fn order(&self, worker: &str, commitments: &[&str]) -> Order {
@@ -84,13 +84,13 @@ impl World {
     }
 
     async fn work(&mut self, script: &[Value], worker: &str, commitments: &[&str]) -> Report {
-        let crew = self.crew(script, &[]);
+        let agents = self.agents(script, &[]);
         let order = self.order(worker, commitments);
-        self.ask(&crew, &order).await
+        self.ask(&agents, &order).await
     }
 
-    async fn ask(&self, crew: &Arc<StepAgents>, order: &Order) -> Report {
-        roles(crew)[&order.worker].work(order, &CancellationToken::new()).await
+    async fn ask(&self, agents: &Arc<StepAgents>, order: &Order) -> Report {
+        roles(agents)[&order.worker].work(order, &CancellationToken::new()).await
     }
 }
 
@@ -104,7 +104,7 @@ fn end(status: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_success_is_proved_and_everything_is_counted_by_the_shell() {
+async fn a_success_is_verified_and_everything_is_counted_by_the_shell() {
     let mut world = World::new();
     let script = [create("a.txt"), end("SUCCESS")];
     let report = world.work(&script, "Implementer", &["file_exists:a.txt"]).await;
@@ -114,7 +114,7 @@ async fn a_success_is_proved_and_everything_is_counted_by_the_shell() {
     let progress = progress_of(&report).unwrap();
     assert_eq!((progress.new_artifacts, progress.model_calls), (1, 2));
     assert_eq!(report.failure_signature, None);
-    // The loop stands in the trace, and every event of it says whose it is.
+    // The trace has the events of the loop, each with its step.
     let trace = world.trace();
     let kinds = |kind: &str| trace.iter().filter(|event| event["item"]["type"] == kind).count();
     assert_eq!((kinds("model_call"), kinds("tool_call")), (4, 2));
@@ -128,7 +128,7 @@ async fn a_success_is_proved_and_everything_is_counted_by_the_shell() {
     }
     let last = trace.last().unwrap();
     assert_eq!((&last["type"], &last["status"]), (&json!("worker.completed"), &json!("SUCCESS")));
-    // Nothing of it is left among what must hold in the project.
+    // No commitment of the step is left in the project.
     assert_eq!(
         fs::read_dir(world.run().path().parent().unwrap().with_file_name("agents"))
             .unwrap()
@@ -140,7 +140,7 @@ async fn a_success_is_proved_and_everything_is_counted_by_the_shell() {
 }
 
 #[tokio::test]
-async fn a_liar_is_sent_back_and_then_not_believed() {
+async fn a_false_claim_is_sent_back_and_then_refused() {
     let mut world = World::new();
     let claim =
         json!({"reply": {"json": {"status": "SUCCESS", "summary": "All done, honestly."}}, "repeat": true});
@@ -149,7 +149,7 @@ async fn a_liar_is_sent_back_and_then_not_believed() {
     let signature = report.failure_signature.unwrap();
     let ids: Vec<&str> = signature.strip_prefix("not-verified:").unwrap().split(',').collect();
     assert_eq!(ids.len(), 2, "{signature}");
-    // Three times back, then over.
+    // Sent back three times, then refused.
     assert_eq!(report.metrics["model_calls"], 4);
     // The same failure has the same name elsewhere.
     let claim = json!({"reply": {"json": {"status": "SUCCESS", "summary": "Done."}}, "repeat": true});
@@ -159,7 +159,7 @@ async fn a_liar_is_sent_back_and_then_not_believed() {
 }
 
 #[tokio::test]
-async fn a_role_that_looks_cannot_write() {
+async fn a_read_only_role_cannot_write() {
     for worker in ["Reviewer", "Planner", "TestTriager"] {
         let mut world = World::new();
         let script = [
@@ -175,33 +175,33 @@ async fn a_role_that_looks_cannot_write() {
         );
         assert!(report.artifacts.is_empty());
     }
-    // A Reviewer that is asked to mend what others could not may.
+    // With the strategy `refactor`, a Reviewer may write.
     let mut world = World::new();
-    let crew = world.crew(&[create("a.txt"), end("SUCCESS")], &[]);
+    let agents = world.agents(&[create("a.txt"), end("SUCCESS")], &[]);
     let order = Order {
         strategy_id: "refactor".into(),
         attempt: 3,
         ..world.order("Reviewer", &["file_exists:a.txt"])
     };
-    assert_eq!(world.ask(&crew, &order).await.status, Status::Success);
+    assert_eq!(world.ask(&agents, &order).await.status, Status::Success);
 }
 
 #[tokio::test]
-async fn every_way_to_end_has_its_name() {
-    let said = |json: Value| json!({"reply": {"json": json}, "repeat": true});
+async fn every_failure_has_its_signature() {
+    let reply = |json: Value| json!({"reply": {"json": json}, "repeat": true});
     for (entry, status, signature) in [
-        (said(json!({"tool_calls": "tree"})), Status::Failure, "worker-invalid-tool-calls"),
+        (reply(json!({"tool_calls": "tree"})), Status::Failure, "worker-invalid-tool-calls"),
         (
             json!({"reply": {"text": "I am DONE. STATUS: SUCCESS, I think"}, "repeat": true}),
             Status::Failure,
             "worker-no-status",
         ),
-        (said(json!({"status": "MARVELLOUS"})), Status::Partial, "worker-partial"),
-        (said(json!({"status": "PARTIAL", "failure_signature": "half-done"})), Status::Partial, "half-done"),
-        (said(json!({"status": "FAILURE"})), Status::Failure, "worker-failure"),
-        (said(json!({"status": "BLOCKED", "summary": "Which port?"})), Status::Blocked, "worker-blocked"),
+        (reply(json!({"status": "MARVELLOUS"})), Status::Partial, "worker-partial"),
+        (reply(json!({"status": "PARTIAL", "failure_signature": "half-done"})), Status::Partial, "half-done"),
+        (reply(json!({"status": "FAILURE"})), Status::Failure, "worker-failure"),
+        (reply(json!({"status": "BLOCKED", "summary": "Which port?"})), Status::Blocked, "worker-blocked"),
         (
-            said(json!({"status": "SUCCESS", "outputs": {"n": "one"}})),
+            reply(json!({"status": "SUCCESS", "outputs": {"n": "one"}})),
             Status::Failure,
             "worker-invalid-outputs",
         ),
@@ -212,10 +212,10 @@ async fn every_way_to_end_has_its_name() {
         ),
     ] {
         let mut world = World::new();
-        let crew = world.crew(std::slice::from_ref(&entry), &[]);
+        let agents = world.agents(std::slice::from_ref(&entry), &[]);
         let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
         let order = Order { outputs_schema: schema, ..world.order("Implementer", &[]) };
-        let report = world.ask(&crew, &order).await;
+        let report = world.ask(&agents, &order).await;
         assert_eq!(
             (report.status, report.failure_signature.as_deref()),
             (status, Some(signature)),
@@ -227,7 +227,7 @@ async fn every_way_to_end_has_its_name() {
 #[tokio::test]
 async fn a_worker_that_never_ends_is_ended() {
     let mut world = World::new();
-    // Something new every time, so that it is no loop; and still it must end.
+    // Each call differs, so the loop guard does not stop it; the limit must.
     let calls: Vec<Value> = (0..40).map(|n| create(&format!("{n}.txt"))).collect();
     let report = world.work(&calls, "Implementer", &[]).await;
     assert_eq!(report.failure_signature.as_deref(), Some("worker-max-iterations"), "{report:?}");
@@ -247,7 +247,7 @@ async fn calls_as_text_are_echoed_by_their_id() {
 }
 
 #[tokio::test]
-async fn what_was_done_under_a_key_is_not_done_again() {
+async fn a_recorded_attempt_is_not_repeated() {
     let mut world = World::new();
     let first = world.work(&[create("a.txt"), end("SUCCESS")], "Implementer", &[]).await;
     fs::remove_file(world.project().join("a.txt")).unwrap();
@@ -257,13 +257,13 @@ async fn what_was_done_under_a_key_is_not_done_again() {
 }
 
 #[tokio::test]
-async fn what_was_broken_off_is_gone_on_with() {
+async fn an_interrupted_attempt_is_resumed() {
     let mut world = World::new();
     let slow = json!({"reply": {"json": {"status": "FAILURE"}}, "delay_ms": 60_000});
-    let crew = world.crew(&[create("a.txt"), slow], &[]);
+    let agents = world.agents(&[create("a.txt"), slow], &[]);
     let order = world.order("Implementer", &["file_exists:a.txt"]);
     let cancel = CancellationToken::new();
-    let workers = roles(&crew);
+    let workers = roles(&agents);
     let working = workers["Implementer"].work(&order, &cancel);
     let breaking = async {
         while !world.project().join("a.txt").exists() {
@@ -274,20 +274,20 @@ async fn what_was_broken_off_is_gone_on_with() {
     };
     let (broken, ()) = tokio::join!(working, breaking);
     assert_eq!(broken.failure_signature.as_deref(), Some("interrupted"));
-    drop((workers, crew));
+    drop((workers, agents));
     fs::write(world.project().join("a.txt"), "changed since\n").unwrap();
-    // The other process is asked what comes after the call, and the call is not made again.
-    let crew = world.crew(&[end("SUCCESS")], &[]);
-    let report = world.ask(&crew, &order).await;
+    // The second process continues after the call and does not repeat it.
+    let agents = world.agents(&[end("SUCCESS")], &[]);
+    let report = world.ask(&agents, &order).await;
     assert_eq!(report.status, Status::Success, "{report:?}");
     assert_eq!(fs::read_to_string(world.project().join("a.txt")).unwrap(), "changed since\n");
     assert_eq!((&report.metrics["tool_calls"], &report.metrics["model_calls"]), (&json!(1), &json!(2)));
-    // What the first process changed counts as the attempt's.
+    // Changes of the first process belong to the attempt.
     assert_eq!(progress_of(&report).unwrap().new_artifacts, 1);
 }
 
 #[tokio::test]
-async fn the_whole_work_is_over_only_where_that_was_proved() {
+async fn a_worker_ends_the_workflow_only_if_verification_supports_it() {
     let over = json!({"reply": {"json": {"status": "SUCCESS", "metrics": {"terminate_workflow": true, "terminate_reason": "it works"}}}});
     let mut world = World::new();
     let proved = world.work(&[create("a.txt"), over.clone()], "Implementer", &["file_exists:a.txt"]).await;
@@ -312,16 +312,16 @@ async fn one_budget_for_all() {
         entry["repeat"] = json!(true);
         entry
     };
-    let crew = world.crew(&[costs(end("SUCCESS"), 3)], &[("limits.cost_usd", "5")]);
+    let agents = world.agents(&[costs(end("SUCCESS"), 3)], &[("limits.cost_usd", "5")]);
     for (key, status) in [("s1", Status::Success), ("s2", Status::Failure), ("s3", Status::Failure)] {
         let order = Order { key: key.into(), ..world.order("Implementer", &[]) };
-        let report = world.ask(&crew, &order).await;
+        let report = world.ask(&agents, &order).await;
         assert_eq!(report.status, status, "{key}: {report:?}");
         if status == Status::Failure {
             assert_eq!(report.failure_signature.as_deref(), Some("max-cost"));
         }
     }
-    assert!(crew.cost().is_spent().unwrap());
+    assert!(agents.cost().is_spent().unwrap());
 }
 
 #[tokio::test]
@@ -332,16 +332,16 @@ async fn a_commitment_that_cannot_fail_is_refused() {
 }
 
 #[tokio::test]
-async fn others_are_proved_too() {
+async fn commands_are_verified_too() {
     let mut world = World::new();
-    let crew = world.crew(&[], &[]);
+    let agents = world.agents(&[], &[]);
     let order = world.order("Command", &["file_exists:a.txt"]);
     let cancel = CancellationToken::new();
-    let red = prove(crew.ground(), &order, &cancel).await.unwrap();
+    let red = verify(agents.ground(), &order, &cancel).await.unwrap();
     assert!(!red.verified && red.failure_signature.unwrap().starts_with("not-verified:c-"));
     fs::write(world.project().join("a.txt"), "x").unwrap();
-    assert!(prove(crew.ground(), &order, &cancel).await.unwrap().verified);
-    assert!(prove(crew.ground(), &world.order("Command", &[]), &cancel).await.unwrap().verified);
+    assert!(verify(agents.ground(), &order, &cancel).await.unwrap().verified);
+    assert!(verify(agents.ground(), &world.order("Command", &[]), &cancel).await.unwrap().verified);
 }
 
 #[tokio::test]
@@ -360,12 +360,12 @@ async fn a_goal_becomes_a_workflow() {
         (vec![bad.clone(), good.clone()], 3, None),
         (vec![odd.clone(), good.clone()], 3, None),
         (vec![bad.clone(), odd.clone(), good.clone()], 1, Some("step `odd` is odd")),
-        (vec![], 1, Some("gave no plan")),
+        (vec![], 1, Some("did not make a plan")),
     ] {
         let mut world = World::new();
-        let crew = world.crew(&script, &[]);
+        let agents = world.agents(&script, &[]);
         let cancel = CancellationToken::new();
-        let plan = manager::plan(&crew, "Make it", &["file_exists:x".into()], &check, &cancel)
+        let plan = manager::plan(&agents, "Make it", &["file_exists:x".into()], &check, &cancel)
             .await
             .unwrap()
             .unwrap();
@@ -378,8 +378,8 @@ async fn a_goal_becomes_a_workflow() {
             }
         }
         // A plan is made once.
-        drop(crew);
-        let again = world.crew(&[], &[]);
+        drop(agents);
+        let again = world.agents(&[], &[]);
         assert_eq!(manager::plan(&again, "Make it", &[], &check, &cancel).await.unwrap().unwrap(), plan);
     }
 }

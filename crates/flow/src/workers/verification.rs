@@ -1,5 +1,4 @@
-//! Proving a success of a worker that does not prove it itself: a command that ended well is still only a claim where the step
-//! promises something.
+//! Verifies the commitments of a step whose worker does not verify them itself: exit code 0 is only a claim.
 
 use crate::worker::Order;
 use marvin_agent::ProjectContext;
@@ -10,45 +9,45 @@ use marvin_base::run::RunDirectory;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-/// What came of it.
+/// The result of a verification.
 #[derive(Debug, Clone, Default)]
 pub struct Verdict {
-    /// Whether everything holds; also where nothing was promised.
+    /// Whether all commitments hold; true without commitments.
     pub verified: bool,
-    /// `not-verified:<ids>` where something does not.
+    /// `not-verified:<ids>` if some do not hold.
     pub failure_signature: Option<String>,
     /// One line.
     pub summary: String,
-    /// Tests that passed and that failed.
+    /// The numbers of passed and failed tests.
     pub tests: Option<(u64, u64)>,
 }
 
-/// Verifies what a step promises, once, outside of whoever did it.
+/// Verifies the commitments of a step once, outside of its worker.
 ///
 /// # Errors
 /// When a commitment is refused, or the record cannot be written.
-pub async fn prove(
-    ground: &Arc<ProjectContext>,
+pub async fn verify(
+    project: &Arc<ProjectContext>,
     order: &Order,
     cancel: &CancellationToken,
 ) -> Result<Verdict, SessionError> {
     if order.commitments.is_empty() {
         return Ok(Verdict { verified: true, ..Verdict::default() });
     }
-    let ground = step_agents::at(ground, Some(&order.workspace))?;
+    let project = step_agents::at(project, Some(&order.workspace))?;
     let unreadable = |source| WriteError { path: order.run_directory.display().to_string(), source };
     let runs = order.run_directory.parent().unwrap_or(&order.run_directory);
     let run = RunDirectory::open(runs, &order.run_id).map_err(unreadable)?;
-    let Some(promise) = StepCommitments::make(&ground, &run, &order.key, &order.commitments)? else {
+    let Some(commitments) = StepCommitments::make(&project, &run, &order.key, &order.commitments)? else {
         return Ok(Verdict { verified: true, ..Verdict::default() });
     };
-    let proved = promise.verify(cancel).await;
-    promise.settle(&run)?;
-    let (tests, open) = StepCommitments::figures(&proved);
+    let verification = commitments.verify(cancel).await;
+    commitments.settle(&run)?;
+    let (tests, open) = StepCommitments::figures(&verification);
     Ok(Verdict {
-        verified: proved.verified,
-        failure_signature: (!proved.verified).then(|| format!("not-verified:{}", open.join(","))),
-        summary: proved.summary,
+        verified: verification.verified,
+        failure_signature: (!verification.verified).then(|| format!("not-verified:{}", open.join(","))),
+        summary: verification.summary,
         tests,
     })
 }

@@ -1,10 +1,10 @@
-//! Horizontal bars as inline SVG: one group for each task, one bar for each runner, its value in words beside it.
+//! Bar charts as inline SVG: one group per task, one labelled bar per runner.
 
 use std::fmt::Write as _;
 
 /// The width of a chart, in its own units; it is scaled to the page.
 const WIDTH: f64 = 360.0;
-/// Where bars begin, and how much room is left behind the longest for its value.
+/// Where bars begin, and the space for the label of the longest.
 const LEFT: f64 = 132.0;
 const RIGHT: f64 = 54.0;
 const BAR: f64 = 11.0;
@@ -14,13 +14,12 @@ const GROUP: f64 = 10.0;
 /// One bar.
 #[derive(Debug, Clone)]
 pub(super) struct Bar {
-    /// Which runner, by its place in the legend.
+    /// The index of the runner in the legend.
     pub(super) series: usize,
-    /// How long it is; none: there is nothing to show.
+    /// None: no data.
     pub(super) value: Option<f64>,
-    /// What stands beside it.
     pub(super) label: String,
-    /// What a pointer or a screen reader finds.
+    /// The tooltip, also for screen readers.
     pub(super) title: String,
 }
 
@@ -31,7 +30,7 @@ pub(super) struct Group {
     pub(super) bars: Vec<Bar>,
 }
 
-/// Text that is only text.
+/// Escapes text for HTML.
 pub(super) fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for char in text.chars() {
@@ -48,11 +47,11 @@ pub(super) fn escape(text: &str) -> String {
     safe
 }
 
-/// A chart. `full` is the value of a bar over the whole width; none: the largest there is.
+/// A chart. `full` is the value of a full-width bar; none: the largest value.
 pub(super) fn bars(title: &str, groups: &[Group], full: Option<f64>) -> String {
     let values = groups.iter().flat_map(|group| &group.bars).filter_map(|bar| bar.value);
     let largest = full.unwrap_or_else(|| values.fold(0.0, f64::max));
-    let room = WIDTH - LEFT - RIGHT;
+    let space = WIDTH - LEFT - RIGHT;
     let mut body = String::new();
     let mut y = 2.0;
     for group in groups {
@@ -64,7 +63,7 @@ pub(super) fn bars(title: &str, groups: &[Group], full: Option<f64>) -> String {
         for bar in &group.bars {
             let value = bar.value.filter(|value| value.is_finite()).unwrap_or(0.0);
             let share = if largest > 0.0 { value / largest } else { 0.0 };
-            let width = share.clamp(0.0, 1.0) * room;
+            let width = share.clamp(0.0, 1.0) * space;
             let (series, title, label) = (bar.series, escape(&bar.title), escape(&bar.label));
             let _ = write!(
                 body,

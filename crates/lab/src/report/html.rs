@@ -1,4 +1,4 @@
-//! The report as one page: no script, no font, no picture from elsewhere. Light and dark by the reader's setting, readable on a phone.
+//! The report as one HTML page without external resources or scripts, for light and dark themes and small screens.
 
 use super::chart::{self, Bar, Group, escape};
 use super::{Report, Summary, dollars, percent, verdict};
@@ -12,14 +12,14 @@ const STYLE: &str = include_str!("page.css");
 struct Figure {
     title: &'static str,
     meaning: &'static str,
-    /// The value of a bar over the whole width; none: the largest there is.
+    /// The value of a full-width bar; none: the largest value.
     full: Option<f64>,
     /// The value of one task and runner, over its repetitions.
     of: fn(&[&Row]) -> Option<f64>,
     /// The value of a runner over all tasks.
     all: fn(&Summary) -> Option<f64>,
-    /// A value in words.
-    say: fn(f64) -> String,
+    /// Formats a value.
+    format: fn(f64) -> String,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of attempts and calls")]
@@ -52,7 +52,7 @@ static FIGURES: [Figure; 9] = [
         full: Some(1.0),
         of: |rows| mean(rows, |row| yes(row.success)),
         all: |summary| Some(summary.pass_rate),
-        say: percent,
+        format: percent,
     },
     Figure {
         title: "False-completion rate",
@@ -63,7 +63,7 @@ static FIGURES: [Figure; 9] = [
             mean(&claims, |row| yes(row.false_completion))
         },
         all: |summary| (summary.claims > 0).then_some(summary.false_completion_rate),
-        say: percent,
+        format: percent,
     },
     Figure {
         title: "Score",
@@ -71,7 +71,7 @@ static FIGURES: [Figure; 9] = [
         full: Some(1.0),
         of: |rows| mean(rows, |row| row.score),
         all: |summary| Some(summary.mean_score),
-        say: |value| format!("{value:.2}"),
+        format: |value| format!("{value:.2}"),
     },
     Figure {
         title: "Wall time",
@@ -79,7 +79,7 @@ static FIGURES: [Figure; 9] = [
         full: None,
         of: |rows| mean(rows, |row| row.wall_time_s),
         all: |summary| per_run(summary, summary.wall_time_s),
-        say: |value| format!("{value:.1} s"),
+        format: |value| format!("{value:.1} s"),
     },
     Figure {
         title: "Model calls",
@@ -87,7 +87,7 @@ static FIGURES: [Figure; 9] = [
         full: None,
         of: |rows| mean(rows, |row| number(row.model_calls)),
         all: |summary| per_run(summary, number(summary.model_calls)),
-        say: plain,
+        format: plain,
     },
     Figure {
         title: "Tool calls",
@@ -95,7 +95,7 @@ static FIGURES: [Figure; 9] = [
         full: None,
         of: |rows| mean(rows, |row| number(row.tool_calls)),
         all: |summary| per_run(summary, number(summary.tool_calls)),
-        say: plain,
+        format: plain,
     },
     Figure {
         title: "Lessons",
@@ -103,7 +103,7 @@ static FIGURES: [Figure; 9] = [
         full: None,
         of: |rows| mean(rows, |row| number(row.lessons)),
         all: |summary| per_run(summary, number(summary.lessons)),
-        say: plain,
+        format: plain,
     },
     Figure {
         title: "Cost",
@@ -116,7 +116,7 @@ static FIGURES: [Figure; 9] = [
                 .flatten()
         },
         all: |summary| summary.cost_usd.and_then(|cost| per_run(summary, cost)),
-        say: |value| format!("{value:.4}"),
+        format: |value| format!("{value:.4}"),
     },
     Figure {
         title: "Tokens",
@@ -124,16 +124,16 @@ static FIGURES: [Figure; 9] = [
         full: None,
         of: |rows| mean(rows, |row| number(row.input_tokens + row.output_tokens)),
         all: |summary| per_run(summary, number(summary.tokens)),
-        say: |value| {
+        format: |value| {
             if value >= 10_000.0 { format!("{:.0}k", value / 1000.0) } else { format!("{value:.0}") }
         },
     },
 ];
 
-/// A figure as a chart: all tasks together first, then each.
+/// The chart of a figure: all tasks together, then each task.
 fn plot(figure: &Figure, report: &Report) -> String {
     let bar = |series: usize, runner: &str, name: &str, value: Option<f64>| {
-        let label = value.map_or_else(|| "–".to_string(), figure.say);
+        let label = value.map_or_else(|| "–".to_string(), figure.format);
         Bar { series, value, title: format!("{name}, {runner}: {label}"), label }
     };
     let all = report.runners.iter().enumerate();
@@ -184,8 +184,8 @@ fn card(at: usize, summary: &Summary) -> String {
     )
 }
 
-/// How scores went from state to state.
-fn course(scores: &[f64]) -> String {
+/// The scores of all states.
+fn score_history(scores: &[f64]) -> String {
     let words: Vec<String> = scores.iter().map(|score| format!("{score:.2}")).collect();
     words.join(" → ")
 }
@@ -208,7 +208,7 @@ fn row(row: &Row) -> String {
         row.passed + row.failed,
         row.best_passed,
         row.best_passed + row.best_failed,
-        course(&row.scores),
+        score_history(&row.scores),
         row.wall_time_s,
         row.model_calls,
         row.tool_calls,
@@ -226,7 +226,7 @@ const HEADS: [&str; 14] = [
     "outcome",
     "hidden tests",
     "best",
-    "scores on the way",
+    "scores over time",
     "seconds",
     "model calls",
     "tool calls",
@@ -266,7 +266,7 @@ pub(super) fn render(report: &Report) -> String {
     body.extend(report.tasks.iter().map(row));
     body.push_str(
         "</tbody></table></div><p class=\"soft\">A task is solved when all of its hidden tests pass. A false completion is a claim to have solved \
-         a task of which hidden tests fail. “Best” is the best state on the way. Bars stand in the order of the legend.</p>",
+         a task of which hidden tests fail. “Best” is the best intermediate state. Bars stand in the order of the legend.</p>",
     );
     format!(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\

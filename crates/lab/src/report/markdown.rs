@@ -3,7 +3,7 @@
 use super::{Report, Summary, dollars, percent, verdict};
 use crate::suite::Row;
 
-/// Text that stays in its cell.
+/// Escapes text for a table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace(['\n', '\r'], " ").replace('<', "&lt;")
 }

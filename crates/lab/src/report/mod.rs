@@ -1,4 +1,4 @@
-//! What came of a suite: `suite-report.json` for programs, `suite-report.md` and `suite-report.html` for people.
+//! The report of a suite: `suite-report.json` for programs, `suite-report.md` and `suite-report.html` for people.
 
 mod chart;
 mod html;
@@ -11,36 +11,30 @@ use marvin_base::atomic;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The names of the files, without their endings.
+/// The file name without extension.
 pub const NAME: &str = "suite-report";
 
-/// What is said of recordings, in every report that was made with them.
-pub const RECORDED: &str = "The model's replies were recordings: scripts that stand in the tasks' directories and were played back by the built-in mock. \
+/// The note in every report that was made with recordings.
+pub const RECORDED: &str = "The model's replies were recordings: scripts from the task directories that the built-in mock played. \
     The shell, the tools, the tests and the grading were real; the solutions and their mistakes are the recordings'. \
     These figures show how the runners treat the same mistakes, and say nothing of any model.";
 
-/// A report.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// `marvin`.
     pub suite: String,
     /// The version of the program.
     pub version: String,
-    /// When it was made.
     pub generated_at: String,
-    /// Who answered.
     pub provider: String,
-    /// Which model, where one was named.
     pub model: Option<String>,
     /// Whether the replies were recordings.
     pub recordings: bool,
-    /// What must be known to read the figures.
+    /// A caveat for readers of the figures.
     pub note: Option<String>,
-    /// What graded.
+    /// The version that graded.
     pub python: String,
-    /// How often each task was run.
     pub repeat: u32,
-    /// Whether it was interrupted before its end.
     pub interrupted: bool,
     /// One entry for each runner.
     pub runners: Vec<Summary>,
@@ -51,9 +45,7 @@ pub struct Report {
 /// The figures of one runner over all tasks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// The runner.
     pub runner: String,
-    /// What it is.
     pub meaning: String,
     /// Attempts at tasks.
     pub runs: u64,
@@ -63,25 +55,22 @@ pub struct Summary {
     pub pass_rate: f64,
     /// The mean of the scores.
     pub mean_score: f64,
-    /// How often it said that a task was solved.
+    /// How often it claimed to have solved a task.
     pub claims: u64,
-    /// How often that was not so.
+    /// How often the claim was false.
     pub false_completions: u64,
-    /// Their share of what it claimed; 0 where it claimed nothing.
+    /// Their share of all claims; 0 without claims.
     pub false_completion_rate: f64,
     /// Sums over all tasks.
     pub wall_time_s: f64,
-    /// Requests to a model.
     pub model_calls: u64,
-    /// Calls of tools.
     pub tool_calls: u64,
     /// Attempts at steps.
     pub attempts: u64,
-    /// Lessons.
     pub lessons: u64,
-    /// US dollars; none where a price is not known.
+    /// None if a price is not known.
     pub cost_usd: Option<f64>,
-    /// Tokens in and out.
+    /// Input and output tokens.
     pub tokens: u64,
 }
 
@@ -90,12 +79,11 @@ fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { (part as f64 / whole as f64 * 1e6).round() / 1e6 }
 }
 
-/// A sum that is 0 and not -0 where there is nothing to add.
+/// A sum that is 0 and not -0 for no values.
 fn total(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(0.0, |sum, value| sum + value)
 }
 
-/// The figures of a runner.
 fn summary(runner: Runner, rows: &[Row]) -> Summary {
     let own: Vec<&Row> = rows.iter().filter(|row| row.runner == runner.name()).collect();
     let count = |pick: fn(&Row) -> bool| own.iter().filter(|row| pick(row)).count() as u64;
@@ -129,7 +117,7 @@ fn summary(runner: Runner, rows: &[Row]) -> Summary {
 }
 
 impl Report {
-    /// A report of these rows; the rest is the caller's to fill in.
+    /// A report of these rows; the caller sets the other fields.
     #[must_use]
     pub fn new(runners: &[Runner], rows: Vec<Row>, recordings: bool) -> Report {
         Report {
@@ -144,22 +132,20 @@ impl Report {
         }
     }
 
-    /// As Markdown.
     #[must_use]
     pub fn markdown(&self) -> String {
         markdown::render(self)
     }
 
-    /// As a page that needs nothing else.
     #[must_use]
     pub fn html(&self) -> String {
         html::render(self)
     }
 
-    /// Writes all three into a directory, and gives their paths.
+    /// Writes all three files and returns their paths.
     ///
     /// # Errors
-    /// When one cannot be written.
+    /// When a file cannot be written.
     pub fn write(&self, directory: &Path) -> Result<[PathBuf; 3], LabError> {
         std::fs::create_dir_all(directory).map_err(|error| LabError::file(directory, error))?;
         let paths = ["json", "md", "html"].map(|ending| directory.join(format!("{NAME}.{ending}")));
@@ -171,7 +157,7 @@ impl Report {
     }
 }
 
-/// A row's end in one word: never by colour alone.
+/// The outcome in words, since colour alone is not accessible.
 fn verdict(row: &Row) -> &'static str {
     match (row.success, row.false_completion) {
         (true, _) => "solved",
@@ -185,7 +171,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// Dollars, or a dash where they are not known.
+/// Dollars, or a dash if they are not known.
 fn dollars(cost: Option<f64>) -> String {
     cost.map_or_else(|| "–".to_string(), |cost| format!("{cost:.4}"))
 }

@@ -1,31 +1,23 @@
-//! The baseline: one agent, one session of the one loop, no commitments. Its final answer is its claim.
+//! The baseline runner: one agent, one session, no commitments. Its final answer is its claim.
 
-use super::{AttemptDirectory, Bench, Runner, RunnerReport, Watcher, flags, prompt};
+use super::{AttemptDirectory, Bench, Runner, RunnerReport, Watcher, open_project, prompt};
 use crate::error::LabError;
 use crate::task::Task;
 use marvin_agent::session::Manner;
-use marvin_agent::{Notice, ProjectContext, Session, SessionOptions, Status};
+use marvin_agent::{Notice, Session, SessionOptions, Status};
 use marvin_model::price::dollars;
 use serde_json::Value;
 
 pub(super) async fn solve(
     task: &Task,
-    room: &AttemptDirectory,
+    attempt: &AttemptDirectory,
     bench: &Bench,
 ) -> Result<RunnerReport, LabError> {
-    let flags = flags(Runner::Baseline, task, room, bench)?;
-    let workspace = room.workspace();
-    let ground = ProjectContext::find(
-        bench.environment_of(workspace),
-        bench.directory.clone(),
-        Some(workspace),
-        true,
-        flags,
-    )?;
-    let watcher = Watcher::new(task, workspace);
+    let project = open_project(Runner::Baseline, task, attempt, bench)?;
+    let watcher = Watcher::new(task, attempt.workspace());
     let watching = watcher.clone();
     let mut session = Session::open(SessionOptions {
-        ground,
+        ground: project,
         manner: Manner::Unattended,
         record: None,
         response_schema: None,
@@ -33,7 +25,7 @@ pub(super) async fn solve(
             let Notice::Event(event) = notice else { return };
             let is = |key: &str, wanted: &str| event.pointer(key).and_then(Value::as_str) == Some(wanted);
             if is("/type", "item.completed") && is("/item/type", "tool_call") {
-                watching.look();
+                watching.capture();
             }
         }),
         cancel: bench.cancel.child_token(),

@@ -1,18 +1,18 @@
-//! The hierarchical runner: a Planner makes a workflow of the task, workers do its steps, and the visible tests must pass before its last step
-//! counts. A failed attempt is repeated only with a lesson and another strategy; that is the engine's business, not this module's.
+//! The hierarchical runner: a Planner turns the task into a workflow, workers do its steps, and the visible tests must pass
+//! before the last step counts. The engine retries a failed attempt only with a lesson and another strategy.
 
-use super::{AttemptDirectory, Bench, Runner, RunnerReport, Watcher, flags, prompt};
+use super::{AttemptDirectory, Bench, Runner, RunnerReport, Watcher, open_project, prompt};
 use crate::error::LabError;
 use crate::task::Task;
 use marvin_agent::step_agents::StepAgents;
 use marvin_agent::trace::Listener;
 use marvin_agent::{Notice, ProjectContext};
 use marvin_base::settings::table;
-use marvin_flow::deterministic::{Command, Echo};
-use marvin_flow::engine::{self, MemoryTeacher, Options, PreparedRun, Workers, WorkflowStatus};
+use marvin_flow::drive::drive;
+use marvin_flow::engine::{self, Options, PreparedRun, WorkflowStatus};
 use marvin_flow::manager;
 use marvin_flow::spec::{self, Workflow};
-use marvin_flow::workers::{names, roles_for};
+use marvin_flow::workers::names;
 use marvin_memory::Places;
 use marvin_memory::lessons::Lessons;
 use marvin_model::price::dollars;
@@ -21,10 +21,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio_util::sync::CancellationToken;
 
-/// What must hold at the end, as far as a solver can know.
+/// What must hold at the end, by the tests that a solver can see.
 const TESTS: &str = "tests_pass:pytest";
 
-/// What the record tells while it is written.
+/// Counts from the events of a run.
 #[derive(Debug, Clone)]
 struct Counts {
     watcher: Watcher,
@@ -42,7 +42,7 @@ impl Counts {
                 counts.attempts.fetch_add(1, Ordering::Relaxed);
             } else if is("/type", "item.completed") && is("/item/type", "tool_call") {
                 counts.tool_calls.fetch_add(1, Ordering::Relaxed);
-                counts.watcher.look();
+                counts.watcher.capture();
             }
         })
     }
@@ -50,37 +50,29 @@ impl Counts {
 
 pub(super) async fn solve(
     task: &Task,
-    room: &AttemptDirectory,
+    attempt: &AttemptDirectory,
     bench: &Bench,
 ) -> Result<RunnerReport, LabError> {
-    let flags = flags(Runner::Hierarchical, task, room, bench)?;
-    let workspace = room.workspace();
-    let ground = ProjectContext::find(
-        bench.environment_of(workspace),
-        bench.directory.clone(),
-        Some(workspace),
-        true,
-        flags,
-    )?;
-    let ground = Arc::new(ground);
+    let workspace = attempt.workspace();
+    let project = Arc::new(open_project(Runner::Hierarchical, task, attempt, bench)?);
     let counts = Counts {
         watcher: Watcher::new(task, workspace),
         tool_calls: Arc::default(),
         attempts: Arc::default(),
     };
     let cancel = bench.cancel.child_token();
-    let late = arm_deadline(&ground, &cancel);
-    // What is recorded is played in one order.
+    let late = arm_deadline(&project, &cancel);
+    // Recordings are played in one order.
     let concurrency = usize::from(bench.recordings);
     let options = Options { concurrency, sync: None, listener: counts.listener() };
     let goal = prompt(task);
-    let prepared = PreparedRun::new(&ground, &goal, options)?;
-    let crew = Arc::new(StepAgents::open(&ground, prepared.directory(), prepared.trace(), &cancel)?);
-    let mut solved = match planned(&crew, &goal, &cancel).await? {
-        Some(workflow) => work(prepared, workflow, &ground, &crew, &cancel).await?,
+    let prepared = PreparedRun::new(&project, &goal, options)?;
+    let agents = Arc::new(StepAgents::open(&project, prepared.directory(), prepared.trace(), &cancel)?);
+    let mut solved = match planned(&agents, &goal, &cancel).await? {
+        Some(workflow) => work(prepared, workflow, &project, &agents, &cancel).await?,
         None => {
-            prepared.abandon(&ground, &goal)?;
-            let error = Some("there was no plan before the budget or the time was spent".to_string());
+            prepared.abandon(&project, &goal)?;
+            let error = Some("no plan was made before the budget or the time was spent".to_string());
             RunnerReport { status: "stopped".into(), error, ..RunnerReport::default() }
         }
     };
@@ -90,11 +82,11 @@ pub(super) async fn solve(
     if late.is_cancelled() {
         solved.error = Some("the deadline passed".into());
     }
-    let totals = crew.cost().totals().unwrap_or_default();
+    let totals = agents.cost().totals().unwrap_or_default();
     solved.model_calls = totals.turns;
     solved.tool_calls = counts.tool_calls.load(Ordering::Relaxed);
     solved.attempts = counts.attempts.load(Ordering::Relaxed);
-    solved.lessons = lessons(&ground).all().map(|lessons| lessons.len() as u64).unwrap_or_default();
+    solved.lessons = lessons(&project).all().map(|lessons| lessons.len() as u64).unwrap_or_default();
     solved.cost_usd = totals.unpriced.is_empty().then(|| dollars(totals.cost));
     solved.tokens =
         totals.tokens.values().fold((0, 0), |sum, (input, output)| (sum.0 + input, sum.1 + output));
@@ -102,16 +94,16 @@ pub(super) async fn solve(
     Ok(solved)
 }
 
-/// The lessons of the workspace, which are those of this attempt.
-fn lessons(ground: &ProjectContext) -> Lessons {
-    let places = Places::from_settings(&ground.layout, &ground.settings);
-    Lessons::open(&places.lessons, &places.index, ground.redactor.clone())
+/// The lessons of this attempt.
+fn lessons(project: &ProjectContext) -> Lessons {
+    let places = Places::from_settings(&project.layout, &project.settings);
+    Lessons::open(&places.lessons, &places.index, project.redactor.clone())
 }
 
-/// Ends everything when the deadline of the settings passes; the token that is given back says that it did.
-fn arm_deadline(ground: &ProjectContext, cancel: &CancellationToken) -> CancellationToken {
+/// Cancels everything at the deadline of the settings; the returned token is cancelled then, too.
+fn arm_deadline(project: &ProjectContext, cancel: &CancellationToken) -> CancellationToken {
     let late = CancellationToken::new();
-    let seconds = ground.settings.seconds(&table::DEADLINE);
+    let seconds = project.settings.seconds(&table::DEADLINE);
     if !seconds.is_zero() {
         let (late, cancel) = (late.clone(), cancel.clone());
         tokio::spawn(async move {
@@ -123,9 +115,9 @@ fn arm_deadline(ground: &ProjectContext, cancel: &CancellationToken) -> Cancella
     late
 }
 
-/// What the Planner makes of the task; the manager adds what must hold at the end.
+/// The planned workflow, with a last step for what must hold at the end.
 async fn planned(
-    crew: &StepAgents,
+    agents: &StepAgents,
     goal: &str,
     cancel: &CancellationToken,
 ) -> Result<Option<Workflow>, LabError> {
@@ -136,26 +128,20 @@ async fn planned(
         Ok(workflow)
     };
     let check = |workflow: &Value| read(workflow).map(|_| ());
-    let plan = manager::plan(crew, goal, &[TESTS.to_string()], &check, cancel).await?;
+    let plan = manager::plan(agents, goal, &[TESTS.to_string()], &check, cancel).await?;
     plan.map(|plan| read(&plan.workflow).map_err(LabError::Plan)).transpose()
 }
 
-/// Does the steps.
+/// Runs the workflow.
 async fn work(
     prepared: PreparedRun,
     workflow: Workflow,
-    ground: &Arc<ProjectContext>,
-    crew: &Arc<StepAgents>,
+    project: &Arc<ProjectContext>,
+    agents: &Arc<StepAgents>,
     cancel: &CancellationToken,
 ) -> Result<RunnerReport, LabError> {
-    let mut run = prepared.begin(ground, workflow)?;
-    let mut workers = Workers::new();
-    workers.insert("Echo".into(), Arc::new(Echo));
-    workers.insert("Command".into(), Arc::new(Command::new(ground.clone())));
-    workers.extend(roles_for(crew, &run.workflow().metadata));
-    run.charge(crew.cost().clone());
-    let teacher = Box::new(MemoryTeacher::new(lessons(ground)));
-    let outcome = run.go(workers, teacher, cancel.clone()).await?;
+    let run = prepared.begin(project, workflow)?;
+    let outcome = drive(project, run, Some(agents.clone()), cancel.clone()).await?;
     let failed: Vec<String> = outcome.failed.iter().map(|(step, why)| format!("{step}: {why}")).collect();
     Ok(RunnerReport {
         status: outcome.status.word().to_lowercase(),

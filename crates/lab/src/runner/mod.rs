@@ -1,4 +1,4 @@
-//! Who solves a task. A runner gets a workspace and leaves files in it; what it says of them is its claim, and nothing more.
+//! Runners solve tasks. A runner gets a workspace and leaves files in it; its report is only a claim.
 
 mod baseline;
 mod hierarchical;
@@ -7,6 +7,7 @@ use crate::error::LabError;
 use crate::python::Python;
 use crate::snapshot::{Snapshot, put};
 use crate::task::Task;
+use marvin_agent::ProjectContext;
 use marvin_base::environment::Environment;
 use marvin_base::layout::state::VARIABLE;
 use marvin_base::settings::nearest_of;
@@ -14,24 +15,22 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
 
-/// Who solves a task.
+/// A way to solve a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Runner {
-    /// One agent, one session of the one loop, taken at its word.
+    /// One agent and one session, whose claim is believed.
     Baseline,
-    /// A Planner, workers, a workflow: every step is proved, every retry changes something.
+    /// A planned workflow: every step is verified, every retry changes something.
     Hierarchical,
-    /// Writes the reference solution: what grading must let pass.
+    /// Writes the reference solution, which must pass.
     Oracle,
-    /// Does nothing: what grading must not let pass.
+    /// Does nothing, which must fail.
     Nop,
 }
 
 impl Runner {
-    /// Every runner.
     pub const ALL: [Runner; 4] = [Runner::Baseline, Runner::Hierarchical, Runner::Oracle, Runner::Nop];
 
-    /// Its name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -42,12 +41,11 @@ impl Runner {
         }
     }
 
-    /// What it is, in a few words.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
-            Runner::Baseline => "one agent, one session, taken at its word",
-            Runner::Hierarchical => "a planned workflow: steps are proved, retries carry a lesson",
+            Runner::Baseline => "one agent, one session, believed without verification",
+            Runner::Hierarchical => "a planned workflow: steps are verified, retries carry a lesson",
             Runner::Oracle => "writes the reference solution (control: must pass)",
             Runner::Nop => "does nothing (control: must fail)",
         }
@@ -62,30 +60,30 @@ impl Runner {
             let near = nearest_of(name, Runner::ALL.iter().map(|runner| runner.name()));
             let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
             let all = Runner::ALL.map(Runner::name).join(", ");
-            format!("there is no runner `{}`{near} (there are: {all})", marvin_base::truncate::line(name, 40))
+            format!(
+                "unknown runner `{}`{near} (the runners are: {all})",
+                marvin_base::truncate::line(name, 40)
+            )
         })
     }
 }
 
-/// What runners are given besides the task.
+/// The environment of all runners.
 #[derive(Debug, Clone)]
 pub struct Bench {
-    /// The environment.
     pub environment: Environment,
-    /// The directory that the program was started in.
+    /// The directory in which the program was started.
     pub directory: PathBuf,
-    /// Settings from the command line: provider, model, bounds.
+    /// Settings from the command line: provider, model, limits.
     pub flags: Vec<(&'static str, String)>,
     /// Whether the mock plays the recordings of the tasks.
     pub recordings: bool,
-    /// The Python that has pytest.
     pub python: Python,
-    /// Ends everything.
     pub cancel: CancellationToken,
 }
 
 impl Bench {
-    /// The environment of a runner: its records lie beside the workspace, with the other results of the task.
+    /// The environment of a runner, with its records beside the workspace.
     #[must_use]
     pub fn environment_of(&self, workspace: &Path) -> Environment {
         let workspace = workspace.canonicalize().unwrap_or_else(|_| self.directory.join(workspace));
@@ -99,32 +97,28 @@ pub(crate) fn state_beside(workspace: &Path) -> PathBuf {
     workspace.with_file_name("state")
 }
 
-/// What a runner says of its work, and what it cost.
+/// The report of a runner.
 #[derive(Debug, Clone, Default)]
 pub struct RunnerReport {
-    /// How it ended, in its own words: `success`, `failed` …
+    /// The runner's own word: `success`, `failed` …
     pub status: String,
-    /// Whether it says that the task is solved.
+    /// Whether it claims to have solved the task.
     pub claimed: bool,
-    /// Requests to a model.
     pub model_calls: u64,
-    /// Calls of tools.
     pub tool_calls: u64,
-    /// Attempts at steps; 1 where there are no steps.
+    /// Attempts at steps; 1 without steps.
     pub attempts: u64,
-    /// Lessons that it wrote down.
     pub lessons: u64,
-    /// US dollars; none where a price is not known.
+    /// None if a price is not known.
     pub cost_usd: Option<f64>,
-    /// Tokens in and out.
+    /// Input and output tokens.
     pub tokens: (u64, u64),
-    /// What went wrong.
     pub error: Option<String>,
-    /// States of the graded files on the way, oldest first.
+    /// Intermediate states of the graded files, oldest first.
     pub states: Vec<Snapshot>,
 }
 
-/// The directory of one attempt at a task: the workspace, and beside it what the solver does not see.
+/// The directory of one attempt at a task: the workspace, and files beside it that the solver does not see.
 #[derive(Debug)]
 pub struct AttemptDirectory {
     directory: tempfile::TempDir,
@@ -132,10 +126,10 @@ pub struct AttemptDirectory {
 }
 
 impl AttemptDirectory {
-    /// A workspace with the starter's files and the task's text.
+    /// Creates a workspace with the starter files and the text of the task.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When it cannot be created.
     pub fn new(task: &Task) -> Result<AttemptDirectory, LabError> {
         let directory = tempfile::Builder::new().prefix("marvin-task-").tempdir();
         let directory =
@@ -150,7 +144,6 @@ impl AttemptDirectory {
         Ok(AttemptDirectory { directory, workspace })
     }
 
-    /// Where the solver works.
     #[must_use]
     pub fn workspace(&self) -> &Path {
         &self.workspace
@@ -161,70 +154,72 @@ impl AttemptDirectory {
         self.workspace.parent().map(|directory| directory.join(name))
     }
 
-    /// Leaves the directory where it is.
+    /// Keeps the directory on disk.
     #[must_use]
     pub fn keep(self) -> PathBuf {
-        // Dropping the value would take the directory away.
+        // Dropping the value would delete the directory.
         let _directory = self.directory.keep();
         self.workspace
     }
 }
 
-/// Has a runner solve a task.
+/// Lets a runner solve a task.
 ///
 /// # Errors
-/// When it cannot begin, or its record breaks. A task that is not solved is no error.
+/// When it cannot start, or its record cannot be written. An unsolved task is not an error.
 pub async fn solve(
     runner: Runner,
     task: &Task,
-    room: &AttemptDirectory,
+    attempt: &AttemptDirectory,
     bench: &Bench,
 ) -> Result<RunnerReport, LabError> {
     match runner {
         Runner::Nop => Ok(RunnerReport { status: "nothing".into(), ..RunnerReport::default() }),
         Runner::Oracle => {
             for (path, text) in task.directory("solution") {
-                put(&room.workspace.join(path), text.as_bytes())?;
+                put(&attempt.workspace.join(path), text.as_bytes())?;
             }
             Ok(RunnerReport { status: "success".into(), claimed: true, ..RunnerReport::default() })
         }
-        Runner::Baseline => baseline::solve(task, room, bench).await,
-        Runner::Hierarchical => Box::pin(hierarchical::solve(task, room, bench)).await,
+        Runner::Baseline => baseline::solve(task, attempt, bench).await,
+        Runner::Hierarchical => Box::pin(hierarchical::solve(task, attempt, bench)).await,
     }
 }
 
-/// What a solver is told.
+/// The prompt of a solver.
 fn prompt(task: &Task) -> String {
     format!(
-        "{}\n\nThe working directory holds what there is; this text is its TASK.md. `python3 -m pytest` runs the visible tests. Graded: {}. \
+        "{}\n\nThe working directory has the starter files; this text is its TASK.md. `python3 -m pytest` runs the visible tests. Graded: {}. \
          Tests are not to be changed. Say what you did when you are done.",
         task.text.trim_end(),
         task.facts.files.join(", "),
     )
 }
 
-/// The settings of a solver's session: those of the command line, and the recording where one is played.
-fn flags(
+/// Opens the workspace of a solver with the settings of the command line, and the recording to play.
+fn open_project(
     runner: Runner,
     task: &Task,
-    room: &AttemptDirectory,
+    attempt: &AttemptDirectory,
     bench: &Bench,
-) -> Result<Vec<(&'static str, String)>, LabError> {
+) -> Result<ProjectContext, LabError> {
     let mut flags = bench.flags.clone();
     if bench.recordings {
         let recording = task.recording(runner.name()).unwrap_or_default();
-        if let Some(path) = room.beside("recording.jsonl") {
+        if let Some(path) = attempt.beside("recording.jsonl") {
             put(&path, recording.as_bytes())?;
             flags.push(("model.script", path.display().to_string()));
         }
     }
-    Ok(flags)
+    let workspace = attempt.workspace();
+    let environment = bench.environment_of(workspace);
+    Ok(ProjectContext::find(environment, bench.directory.clone(), Some(workspace), true, flags)?)
 }
 
-/// States that are kept of one attempt, the last always among them.
-const STATES: usize = 6;
+/// States that are kept of one attempt, always with the last.
+const MAX_STATES: usize = 6;
 
-/// Watches the graded files of a workspace while somebody works on it.
+/// Captures the graded files of a workspace during an attempt.
 #[derive(Debug, Clone)]
 struct Watcher {
     task: Arc<Task>,
@@ -244,21 +239,21 @@ impl Watcher {
         }
     }
 
-    /// Looks, and keeps what is new.
-    fn look(&self) {
+    /// Captures the current state if it differs from the last.
+    fn capture(&self) {
         let now = Snapshot::take(&self.task, &self.workspace);
         let mut states = self.states.lock().unwrap_or_else(PoisonError::into_inner);
         if now == *states.last().unwrap_or(&self.first) {
             return;
         }
-        if states.len() >= STATES {
+        if states.len() >= MAX_STATES {
             states.pop();
         }
         states.push(now);
     }
 
     fn states(&self) -> Vec<Snapshot> {
-        self.look();
+        self.capture();
         self.states.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -269,10 +264,10 @@ mod tests {
     use crate::task;
 
     #[test]
-    fn a_workspace_holds_nothing_of_what_is_hidden() {
+    fn a_workspace_contains_no_hidden_files() {
         for task in task::all().unwrap().values() {
-            let room = AttemptDirectory::new(task).unwrap();
-            let mut directories = vec![room.directory.path().to_path_buf()];
+            let attempt = AttemptDirectory::new(task).unwrap();
+            let mut directories = vec![attempt.directory.path().to_path_buf()];
             let mut texts = Vec::new();
             while let Some(directory) = directories.pop() {
                 for entry in std::fs::read_dir(directory).unwrap() {
@@ -298,17 +293,17 @@ mod tests {
     #[test]
     fn states_are_those_that_differ() {
         let task = task::find(&["lru-cache".into()]).unwrap().remove(0);
-        let room = AttemptDirectory::new(&task).unwrap();
-        let watcher = Watcher::new(&task, room.workspace());
-        watcher.look();
+        let attempt = AttemptDirectory::new(&task).unwrap();
+        let watcher = Watcher::new(&task, attempt.workspace());
+        watcher.capture();
         assert!(watcher.states().is_empty());
         for at in 0..20 {
-            put(&room.workspace().join("lru.py"), format!("x = {}", at / 2).as_bytes()).unwrap();
-            put(&room.workspace().join("other.py"), format!("x = {at}").as_bytes()).unwrap();
-            watcher.look();
+            put(&attempt.workspace().join("lru.py"), format!("x = {}", at / 2).as_bytes()).unwrap();
+            put(&attempt.workspace().join("other.py"), format!("x = {at}").as_bytes()).unwrap();
+            watcher.capture();
         }
         let states = watcher.states();
-        assert_eq!(states.len(), STATES);
+        assert_eq!(states.len(), MAX_STATES);
         assert_eq!(states.last().unwrap().files["lru.py"], b"x = 9");
     }
 

@@ -124,8 +124,16 @@ fn drive(
         };
         let extras = packs::for_agents(&ground).into_iter().collect();
         let deadline = ground.settings.seconds(&table::DEADLINE);
-        let pipeline =
-            Pipeline::open(Options { ground, prompt, listener, cancel, ntfy, trust, extras, deadline })?;
+        let pipeline = Pipeline::open(Options {
+            project: ground,
+            prompt,
+            listener,
+            cancel,
+            ntfy,
+            trust,
+            extras,
+            deadline,
+        })?;
         let ended = Box::pin(pipeline.go()).await?;
         Ok::<_, Halt>((ended, reader.is_gone()))
     })?;
@@ -219,7 +227,7 @@ fn status(place: &PipelinePlace) -> Result<Exit, Failure> {
     let found = last_run(&ground.layout.runs());
     let known = found
         .as_ref()
-        .map(|(id, _)| Journal::known(&ground.layout.runs().join(id)))
+        .map(|(id, _)| Journal::read(&ground.layout.runs().join(id)))
         .transpose()
         .map_err(SessionError::from)?;
     let known = known.unwrap_or_default();

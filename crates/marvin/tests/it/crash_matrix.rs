@@ -254,7 +254,7 @@ fn kill_once(world: &World, number: u64, whole: &BTreeMap<&str, (Value, usize, u
 fn finished(path: &Path) -> BTreeMap<u32, i64> {
     let (_, _, folded) = marvin_flow::record::Record::look(path).unwrap();
     let over =
-        (0_u32..).zip(folded.status.iter().zip(&folded.seq)).filter(|(_, (status, _))| status.lets_go_on());
+        (0_u32..).zip(folded.status.iter().zip(&folded.seq)).filter(|(_, (status, _))| status.is_complete());
     over.map(|(step, (_, seq))| (step, *seq)).collect()
 }
 

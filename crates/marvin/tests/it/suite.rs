@@ -344,7 +344,7 @@ fn what_is_missing_or_misspelled_is_said() {
     for (words, code, says) in [
         (["run-task", "--task-id", "lru-cash", "--runner", "nop"], 2, "did you mean `lru-cache`?"),
         (["run-task", "--task-id", "lru-cache", "--runner", "orakel"], 2, "did you mean `oracle`?"),
-        (["run-task", "--task-id", "lru-cache", "--runner", "nop"], 4, "`no-such-python` is not there"),
+        (["run-task", "--task-id", "lru-cache", "--runner", "nop"], 4, "`no-such-python` does not exist"),
     ] {
         let ended = run(&world, "no-such-python", &words).exits(code);
         assert!(ended.message().contains(says), "{words:?}: {}", ended.stderr);

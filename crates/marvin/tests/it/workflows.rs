@@ -102,7 +102,7 @@ fn mistakes_are_named_and_nothing_is_begun() {
     ] {
         let ended = world.marvin(words).run().exits(2);
         assert!(
-            ended.message().contains("w.yaml:2:5: step `a`: it depends on `b`, and there is no such step"),
+            ended.message().contains("w.yaml:2:5: step `a`: it depends on `b`, which does not exist"),
             "{}",
             ended.whole()
         );
@@ -181,7 +181,7 @@ fn commands_are_judged_contained_and_proved_by_their_code() {
     assert_eq!(
         step("bad")["attempts"].as_array().unwrap().len(),
         1,
-        "what has effects is not repeated by itself"
+        "a step with effects is not repeated automatically"
     );
     assert!(!world.home().join("x").exists());
 }
@@ -350,7 +350,7 @@ fn a_disk_that_fills_up_or_cannot_be_written_stops_it() {
     let run = moved.join(runs[0].file_name().unwrap());
     fs::rename(&runs[0], &run).unwrap();
     let before = marvin_flow::record::Record::look(&run).unwrap().2;
-    let over = before.status.iter().filter(|status| status.lets_go_on()).count();
+    let over = before.status.iter().filter(|status| status.is_complete()).count();
     assert!((1..600).contains(&over), "{over} steps were over when the disk was full");
     let result = world
         .marvin(["resume-run", "--run-path", &run.display().to_string(), "--json"])

@@ -189,7 +189,7 @@ pub(crate) fn tests_and_code(program: Program) {
             ]),
         ),
         heard("Your part: review", reviewed()),
-        heard("Your part: mend the code", json!({"status": "BLOCKED", "summary": "Enough."})),
+        heard("Your part: fix the code", json!({"status": "BLOCKED", "summary": "Enough."})),
     ];
     let stage = Stage::new(program, entries);
     stage.write(".marvin/spec.md", &document("Twice", &["Overview", "Requirements", "Acceptance Criteria"]));

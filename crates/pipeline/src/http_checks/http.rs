@@ -1,6 +1,6 @@
-//! A request over a real connection to this machine, as small as it can be: HTTP/1.0, one answer, closed.
+//! A minimal HTTP/1.0 client for services on this machine: one request, one response.
 
-use super::missing;
+use super::check::missing;
 use marvin_base::truncate;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,36 +9,50 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// How long one request may take.
-const DEADLINE: Duration = Duration::from_secs(20);
-/// Bytes of an answer.
+/// The timeout of one request.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
 const MAX_RESPONSE_BYTES: u64 = 16 * 1024 * 1024;
 
-/// A request, and what the answer must be.
+/// Why a request has no valid response.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    #[error("{0}")]
+    Invalid(String),
+    #[error("no response within {0} s")]
+    Timeout(u64),
+    #[error("the headers of the response have no end")]
+    Headers,
+    #[error("the response is not HTTP")]
+    NotHttp,
+    #[error("the response is not valid chunked encoding")]
+    Chunked,
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+}
+
+/// A request and the expected response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// What it shows.
+    /// The name in reports.
     #[serde(default)]
     pub name: String,
-    /// The method.
     #[serde(default = "get")]
     pub method: String,
-    /// The path, with its query.
+    /// With the query.
     pub path: String,
-    /// Further headers.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// What is sent: text as it is, anything else as JSON.
+    /// The body: text as it is, anything else as JSON.
     #[serde(default)]
     pub body: Value,
-    /// The status of the answer.
+    /// The expected status.
     #[serde(default = "fine")]
     pub status: u16,
-    /// Texts that the answer must hold.
+    /// Texts that the response must contain.
     #[serde(default)]
     pub contains: Vec<String>,
-    /// Values that the answer must have as JSON, by pointers.
+    /// Expected values in a JSON response, by JSON Pointer.
     #[serde(default)]
     pub json: BTreeMap<String, Value>,
 }
@@ -51,48 +65,41 @@ fn fine() -> u16 {
     200
 }
 
-/// What came back.
+/// An HTTP response.
 #[derive(Debug, Clone, Default)]
-pub struct Answer {
-    /// The status.
+pub struct Response {
     pub status: u16,
-    /// Headers, by their names in small letters.
+    /// By lower-case name.
     pub headers: BTreeMap<String, String>,
-    /// The body.
     pub body: Vec<u8>,
 }
 
-impl Answer {
-    /// The body as text.
+impl Response {
     #[must_use]
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// The kind of its content, without parameters.
+    /// The media type, without parameters.
     #[must_use]
-    pub fn kind(&self) -> String {
+    pub fn media_type(&self) -> String {
         let kind = self.headers.get("content-type").map(String::as_str).unwrap_or_default();
         kind.split(';').next().unwrap_or_default().trim().to_lowercase()
     }
 
-    /// Is it a page?
     #[must_use]
     pub fn is_html(&self) -> bool {
-        self.kind() == "text/html"
+        self.media_type() == "text/html"
     }
 
-    fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let split = bytes
-            .windows(4)
-            .position(|window| window == b"\r\n\r\n")
-            .ok_or("the answer has no end of its headers")?;
+    fn parse(bytes: &[u8]) -> Result<Self, HttpError> {
+        let split = bytes.windows(4).position(|window| window == b"\r\n\r\n").ok_or(HttpError::Headers)?;
         let (head, rest) = bytes.split_at(split);
         let head = String::from_utf8_lossy(head);
         let mut lines = head.split("\r\n");
         let status =
             lines.next().and_then(|line| line.strip_prefix("HTTP/")?.split(' ').nth(1)?.parse().ok());
-        let status = status.ok_or("the answer is no HTTP")?;
+        let status = status.ok_or(HttpError::NotHttp)?;
         let header = |line: &str| {
             let (name, value) = line.split_once(':')?;
             Some((name.trim().to_lowercase(), value.trim().to_string()))
@@ -100,13 +107,9 @@ impl Answer {
         let headers: BTreeMap<String, String> = lines.filter_map(header).collect();
         let body = rest.get(4..).unwrap_or_default().to_vec();
         if headers.get("transfer-encoding").is_some_and(|value| value.eq_ignore_ascii_case("chunked")) {
-            return Ok(Answer {
-                status,
-                headers,
-                body: unchunked(&body).ok_or("the answer is not chunked as it says")?,
-            });
+            return Ok(Response { status, headers, body: unchunked(&body).ok_or(HttpError::Chunked)? });
         }
-        Ok(Answer { status, headers, body })
+        Ok(Response { status, headers, body })
     }
 }
 
@@ -126,7 +129,7 @@ fn unchunked(mut rest: &[u8]) -> Option<Vec<u8>> {
 }
 
 impl Request {
-    /// A plain request for a path.
+    /// A GET request for a path.
     #[must_use]
     pub fn get(path: &str) -> Self {
         Request {
@@ -141,39 +144,40 @@ impl Request {
         }
     }
 
-    /// What it is called in reports.
+    /// The name in reports.
     #[must_use]
     pub fn title(&self) -> String {
         let what = format!("{} {}", self.method, self.path);
         truncate::line(if self.name.is_empty() { &what } else { &self.name }, 100)
     }
 
-    /// Why it cannot be sent.
-    pub(super) fn unusable(&self) -> Option<String> {
+    /// Why the request is invalid.
+    pub(super) fn invalid(&self) -> Option<String> {
         let plain = |text: &str| {
             !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
         };
         if !plain(&self.method) {
-            return Some(format!("`{}` is no method", truncate::line(&self.method, 20)));
+            return Some(format!("`{}` is not an HTTP method", truncate::line(&self.method, 20)));
         }
         let odd =
             self.headers.iter().find(|(name, value)| !plain(name) || value.chars().any(char::is_control));
-        odd.map(|(name, _)| format!("`{}` is no header", truncate::line(name, 40)))
+        odd.map(|(name, _)| format!("`{}` is not a valid header", truncate::line(name, 40)))
     }
 
-    /// Sends it to a port of this machine.
-    pub async fn send(&self, port: u16) -> Result<Answer, String> {
-        if let Some(why) = self.unusable() {
-            return Err(why);
+    /// Sends the request to a port of this machine.
+    ///
+    /// # Errors
+    /// When the request is invalid, or no valid response arrives in time.
+    pub async fn send(&self, port: u16) -> Result<Response, HttpError> {
+        if let Some(problem) = self.invalid() {
+            return Err(HttpError::Invalid(problem));
         }
-        tokio::time::timeout(DEADLINE, self.exchange(port))
-            .await
-            .map_err(|_| format!("no answer within {} s", DEADLINE.as_secs()))?
+        let exchange = tokio::time::timeout(REQUEST_TIMEOUT, self.exchange(port));
+        exchange.await.unwrap_or_else(|_| Err(HttpError::Timeout(REQUEST_TIMEOUT.as_secs())))
     }
 
-    async fn exchange(&self, port: u16) -> Result<Answer, String> {
-        let said = |error: std::io::Error| error.to_string();
-        let mut stream = TcpStream::connect(("127.0.0.1", port)).await.map_err(said)?;
+    async fn exchange(&self, port: u16) -> Result<Response, HttpError> {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
         let (body, kind) = match &self.body {
             Value::Null => (String::new(), None),
             Value::String(text) => (text.clone(), None),
@@ -194,25 +198,25 @@ impl Request {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         let whole = format!("{head}\r\n{body}");
-        stream.write_all(whole.as_bytes()).await.map_err(said)?;
+        stream.write_all(whole.as_bytes()).await?;
         let mut bytes = Vec::new();
-        // Some servers close before all was read of them: what came counts.
+        // Some servers reset the connection early: the received bytes count.
         let read = stream.take(MAX_RESPONSE_BYTES).read_to_end(&mut bytes).await;
         match read {
-            Err(error) if bytes.is_empty() => Err(said(error)),
-            _ => Answer::parse(&bytes),
+            Err(error) if bytes.is_empty() => Err(error.into()),
+            _ => Response::parse(&bytes),
         }
     }
 
-    /// What is wrong with an answer.
+    /// What is wrong with a response.
     #[must_use]
-    pub fn problem(&self, answer: &Answer) -> Option<String> {
-        let text = answer.text();
-        if answer.status != self.status {
+    pub fn problem(&self, response: &Response) -> Option<String> {
+        let text = response.text();
+        if response.status != self.status {
             let shown = truncate::middle(text.trim(), 400);
             return Some(format!(
-                "the status is {}, and {} was expected; the answer: {shown}",
-                answer.status, self.status
+                "the status is {}, and {} was expected; the response: {shown}",
+                response.status, self.status
             ));
         }
         if let Some(problem) = missing(&self.contains, &text) {
@@ -222,19 +226,19 @@ impl Request {
             return None;
         }
         let Ok(value) = serde_json::from_str::<Value>(&text) else {
-            return Some(format!("the answer is no JSON: {}", truncate::middle(text.trim(), 400)));
+            return Some(format!("the response is not JSON: {}", truncate::middle(text.trim(), 400)));
         };
         self.json.iter().find_map(|(pointer, wanted)| {
             let found = value.pointer(pointer);
             (found != Some(wanted)).then(|| {
-                let found = found.map_or_else(|| "not there".to_string(), Value::to_string);
+                let found = found.map_or_else(|| "missing".to_string(), Value::to_string);
                 format!("`{pointer}` is {}, and {wanted} was expected", truncate::line(&found, 200))
             })
         })
     }
 }
 
-/// A port of this machine that nobody uses now.
+/// A free port of this machine.
 pub(super) fn free_port() -> Option<u16> {
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).ok()?;
     listener.local_addr().ok().map(|address| address.port())
@@ -246,33 +250,33 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn answers_are_read_and_compared() {
-        let answer =
-            Answer::parse(b"HTTP/1.0 200 OK\r\nContent-Type: text/HTML; x\r\n\r\n{\"a\": {\"b\": 1}}")
+    fn responses_are_parsed_and_compared() {
+        let response =
+            Response::parse(b"HTTP/1.0 200 OK\r\nContent-Type: text/HTML; x\r\n\r\n{\"a\": {\"b\": 1}}")
                 .unwrap();
-        assert!(answer.is_html());
+        assert!(response.is_html());
         let mut request = Request::get("/");
         request.json = BTreeMap::from([("/a/b".to_string(), json!(1))]);
-        assert_eq!(request.problem(&answer), None);
+        assert_eq!(request.problem(&response), None);
         request.json = BTreeMap::from([("/a/c".to_string(), json!(1))]);
-        assert!(request.problem(&answer).unwrap().contains("not there"));
+        assert!(request.problem(&response).unwrap().contains("missing"));
         request.status = 404;
-        assert!(request.problem(&answer).unwrap().contains("404 was expected"));
+        assert!(request.problem(&response).unwrap().contains("404 was expected"));
         let chunked =
-            Answer::parse(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
+            Response::parse(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n")
                 .unwrap();
         assert_eq!(chunked.text(), "abc");
     }
 
     #[test]
-    fn nonsense_is_no_answer() {
+    fn invalid_responses_are_refused() {
         for bytes in [
             &b""[..],
             b"hello",
             b"HTTP/1.0\r\n\r\n",
             b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
         ] {
-            assert!(Answer::parse(bytes).is_err(), "{bytes:?}");
+            assert!(Response::parse(bytes).is_err(), "{bytes:?}");
         }
     }
 }

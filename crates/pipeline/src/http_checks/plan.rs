@@ -1,4 +1,4 @@
-//! `.marvin/e2e.json`: how the application is started, and what it must answer. It is written before the code.
+//! `.marvin/e2e.json`: how to start the application and what it must answer. It is written before the code.
 
 use super::http::Request;
 use marvin_base::files::{self, Links};
@@ -6,51 +6,50 @@ use marvin_base::truncate;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Bytes of the file.
 const MAX_PLAN_BYTES: u64 = 1024 * 1024;
 /// Requests, pages and commands, each.
 const MAX_PLAN_ITEMS: usize = 200;
 
-/// What is asked of the application.
+/// The checks of the application.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// The line that starts a service; `{port}` stands for the port, which is in `PORT` too.
+    /// The command line that starts a service; `{port}` stands for the port, which is in `PORT` too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<String>,
-    /// A path that answers once it is up, with whatever status.
+    /// A path that answers with any status once the service is up.
     #[serde(default = "root")]
     pub ready: String,
-    /// Requests, in this order.
+    /// In this order.
     #[serde(default)]
     pub requests: Vec<Request>,
     /// Pages for a browser.
     #[serde(default)]
     pub pages: Vec<String>,
-    /// Lines that are run, in this order, before the service is started.
+    /// Commands that are run in this order before the service starts.
     #[serde(default)]
     pub commands: Vec<Command>,
 }
 
-/// A line that is run.
+/// A command with its expected result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Command {
-    /// What it shows.
+    /// The name in reports.
     #[serde(default)]
     pub name: String,
-    /// The line, for bash.
+    /// A line for bash.
     pub command: String,
-    /// The exit code.
+    /// The expected exit code.
     #[serde(default)]
     pub exit: i32,
-    /// Texts that it must print.
+    /// Texts that the output must contain.
     #[serde(default)]
     pub contains: Vec<String>,
 }
 
 impl Command {
-    /// What it is called in reports.
+    /// The name in reports.
     #[must_use]
     pub fn title(&self) -> String {
         truncate::line(if self.name.is_empty() { &self.command } else { &self.name }, 100)
@@ -65,7 +64,7 @@ impl Plan {
     /// Reads the plan of a project.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All problems of the plan.
     pub fn read(path: &Path) -> Result<Plan, Vec<String>> {
         let text = files::read_text(path, MAX_PLAN_BYTES, Links::Refuse)
             .map_err(|error| vec![format!(".marvin/e2e.json cannot be read: {error}")])?;
@@ -79,7 +78,7 @@ impl Plan {
         let mut problems = Vec::new();
         if self.commands.is_empty() && self.requests.is_empty() {
             problems.push(
-                ".marvin/e2e.json asks nothing: it needs `requests` (with `start`), or `commands`"
+                ".marvin/e2e.json checks nothing: it needs `requests` (with `start`), or `commands`"
                     .to_string(),
             );
         }
@@ -88,7 +87,7 @@ impl Plan {
         }
         if self.start.is_none() && !(self.requests.is_empty() && self.pages.is_empty()) {
             problems.push(
-                ".marvin/e2e.json has requests or pages, and no `start`: the line that starts the service"
+                ".marvin/e2e.json has requests or pages, but no `start`, the command line that starts the service"
                     .into(),
             );
         }
@@ -97,11 +96,11 @@ impl Plan {
             !path.starts_with('/') || path.chars().any(|letter| letter.is_control() || letter == ' ')
         }) {
             problems.push(format!(
-                ".marvin/e2e.json: `{}` is no path; it begins with `/` and has no blanks",
+                ".marvin/e2e.json: `{}` is not a path; a path begins with `/` and has no blanks",
                 truncate::line(path, 60)
             ));
         }
-        problems.extend(self.requests.iter().filter_map(Request::unusable));
+        problems.extend(self.requests.iter().filter_map(Request::invalid));
         if self.commands.iter().any(|command| command.command.trim().is_empty()) {
             problems.push(".marvin/e2e.json: a command is empty".into());
         }
@@ -109,7 +108,7 @@ impl Plan {
             .into_iter()
             .any(|count| count > MAX_PLAN_ITEMS)
         {
-            problems.push(format!(".marvin/e2e.json asks more than {MAX_PLAN_ITEMS} things of one kind"));
+            problems.push(format!(".marvin/e2e.json has more than {MAX_PLAN_ITEMS} checks of one kind"));
         }
         problems
     }
@@ -126,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_asks_something() {
+    fn a_valid_plan_is_read() {
         let plan =
             read(r#"{"start": "python3 app.py {port}", "requests": [{"path": "/health", "status": 200}]}"#)
                 .unwrap();
@@ -135,12 +134,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn every_problem_of_a_plan_is_reported() {
         for (text, why) in [
-            ("{}", "asks nothing"),
+            ("{}", "checks nothing"),
             (r#"{"requests": [{"path": "/"}]}"#, "no `start`"),
-            (r#"{"start": "x", "requests": [{"path": "a b"}]}"#, "is no path"),
-            (r#"{"start": "x", "requests": [{"path": "/", "method": "G T"}]}"#, "no method"),
+            (r#"{"start": "x", "requests": [{"path": "a b"}]}"#, "is not a path"),
+            (r#"{"start": "x", "requests": [{"path": "/", "method": "G T"}]}"#, "not an HTTP method"),
             (r#"{"begin": "x"}"#, "unknown field"),
             ("[", "EOF"),
             (r#"{"commands": [{"command": " "}]}"#, "is empty"),

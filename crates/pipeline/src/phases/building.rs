@@ -1,7 +1,7 @@
-//! Phases 3 and 4a: the code is written, and mended until the tests are green by the pipeline's own count.
+//! Phases 3 and 4a: writing the code, and fixing it until the tests pass by the pipeline's own count.
 
 use super::review::{CODE_ROUNDS, Reviewer, Subject};
-use super::{ATTEMPTS, MAX_TEST_OUTPUT_BYTES, before, code_scope, fill};
+use super::{MAX_ATTEMPTS, MAX_TEST_OUTPUT_BYTES, before, code_scope, facts, fill};
 use crate::finding::{Finding, Severity};
 use crate::phase::Phase;
 use crate::pipeline::{AgentReport, Pipeline, Task, TaskAccess};
@@ -13,17 +13,35 @@ use marvin_agent::roles::Role;
 use marvin_base::settings::table;
 use marvin_base::truncate;
 use marvin_flow::retry::Snapshot;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
-/// Rounds without any change after which nobody is asked again.
-const STILL: usize = 3;
+/// Rounds without a change after which the phase fails.
+const MAX_UNCHANGED_ROUNDS: usize = 3;
+
+#[derive(Serialize)]
+struct ImplementationFacts<'a> {
+    attempts: usize,
+    claimed: bool,
+    /// Problems of the last attempt.
+    left: &'a [String],
+    rounds: usize,
+    minor: usize,
+}
+
+#[derive(Serialize)]
+struct DebugFacts<'a> {
+    rounds: usize,
+    command: &'a str,
+    counted: String,
+}
 
 impl Pipeline {
     pub(super) async fn implement(&self) -> Result<Map<String, Value>, Halt> {
         let phase = Phase::Implementation;
         let mut problems: Vec<String> = Vec::new();
         let mut made = 0;
-        for attempt in 1..=ATTEMPTS {
+        for attempt in 1..=MAX_ATTEMPTS {
             made = attempt;
             let text = fill(
                 include_str!("../../prompts/implement.md"),
@@ -39,8 +57,7 @@ impl Pipeline {
                 schema: None,
                 commitments: vec![self.tests_pass()],
             };
-            let said = self.work(&task).await?;
-            problems = wrong(&said);
+            problems = attempt_problems(&self.work(&task).await?);
             if problems.is_empty() {
                 break;
             }
@@ -48,15 +65,20 @@ impl Pipeline {
         if !self.has_code() {
             return Err(Halt::failed(
                 "nothing_implemented",
-                format!("nothing was implemented in {ATTEMPTS} attempts: {}", problems.join("; ")),
+                format!("nothing was implemented in {MAX_ATTEMPTS} attempts: {}", problems.join("; ")),
             ));
         }
         let (rounds, left) = self.review_code().await?;
-        let facts = json!({"attempts": made, "claimed": problems.is_empty(), "left": problems, "rounds": rounds, "minor": left.len()});
-        Ok(facts.as_object().cloned().unwrap_or_default())
+        Ok(facts(&ImplementationFacts {
+            attempts: made,
+            claimed: problems.is_empty(),
+            left: &problems,
+            rounds,
+            minor: left.len(),
+        }))
     }
 
-    /// Is there any code beside tests and manifests?
+    /// Is there code besides tests and manifests?
     fn has_code(&self) -> bool {
         let manifests = files::patterns(&[&files::TESTS, &files::MANIFESTS]);
         let all = files::all(self.root());
@@ -84,17 +106,17 @@ impl Pipeline {
                 Reviewer {
                     name: "conformance",
                     model: ModelChoice::Opus,
-                    focus: "Go through the specification, the user's side and the design: is each requirement built as they say? What is built that nobody asked for?",
+                    focus: "Go through the specification, the user's side and the design: is each requirement built as they say? What is built that was not asked for?",
                 },
                 Reviewer {
                     name: "quality",
                     model: ModelChoice::AuxReviewer,
-                    focus: "Look for mistakes: stubs, pretended results, code that is made for the tests only, errors that are swallowed, input that is trusted.",
+                    focus: "Look for mistakes: stubs, fabricated results, code that only satisfies the tests, swallowed errors, trusted input.",
                 },
             ],
             fixer: Role::Implementer,
             may: TaskAccess::Work(code_scope()),
-            how: "Mend the code. The tests are closed, and must not become redder than they are.",
+            how: "Fix the code. The tests are closed, and no further test may fail.",
             tdd: false,
         };
         let own = async |_| {
@@ -102,7 +124,7 @@ impl Pipeline {
             let finding = |path: String| Finding {
                 severity: Severity::Critical,
                 place: path,
-                text: "it was changed since the tests were agreed on".into(),
+                text: "it was changed after the tests were sealed".into(),
                 repro: None,
             };
             Ok(changed.into_iter().map(finding).collect())
@@ -112,42 +134,41 @@ impl Pipeline {
 
     pub(super) async fn debug(&self) -> Result<Map<String, Value>, Halt> {
         let phase = Phase::Debug;
-        let rounds = self.ground.settings.count(&table::DEBUG_ROUNDS);
-        let (mut still, mut last) = (0, TestReport::default());
+        let rounds = self.project.settings.count(&table::DEBUG_ROUNDS);
+        let (mut unchanged_rounds, mut last) = (0, TestReport::default());
         for round in 1..=rounds {
             let tested = self.tested(phase, &format!("{phase}.tests.{round}")).await?;
             if tested.green {
                 return self.green(phase, round, &tested).await;
             }
             let state = self
-                .once(phase, &format!("{phase}.state.{round}"), async || {
-                    Ok(json!(Snapshot::take(self.root())))
-                })
+                .once(phase, &format!("{phase}.state.{round}"), async || Ok(Snapshot::take(self.root())))
                 .await?;
-            let what = format!("The tests are red: `{}`, {}.", tested.command, tested.words());
+            let what = format!("The tests fail: `{}`, {}.", tested.command, tested.words());
             let again = if round > 1 && tested.failing == last.failing {
-                "The round before this one failed in the same way: find another cause."
+                "The previous round failed in the same way: find another cause."
             } else {
                 ""
             };
             self.debugger(phase, &format!("{phase}.debug.{round}"), &what, &failures(&tested), again).await?;
-            let unchanged = async || {
-                let before: Snapshot = serde_json::from_value(state.clone()).unwrap_or_default();
-                Ok(json!(before.touched(&Snapshot::take(self.root())).is_empty()))
-            };
+            let unchanged = async || Ok(state.touched(&Snapshot::take(self.root())).is_empty());
             let unchanged = self.once(phase, &format!("{phase}.after.{round}"), unchanged).await?;
-            still = if unchanged == json!(true) { still + 1 } else { 0 };
+            unchanged_rounds = if unchanged { unchanged_rounds + 1 } else { 0 };
             last = tested;
-            if still >= STILL {
-                return Err(red(&last, &format!("nothing was changed in {STILL} rounds")));
+            if unchanged_rounds >= MAX_UNCHANGED_ROUNDS {
+                return Err(tests_failed(
+                    &last,
+                    &format!("no file was changed in {MAX_UNCHANGED_ROUNDS} rounds"),
+                ));
             }
         }
         let tested = self.tested(phase, &format!("{phase}.tests.last")).await?;
         match tested.green {
             true => self.green(phase, rounds, &tested).await,
-            false => {
-                Err(red(&tested, &format!("{rounds} rounds of debugging are used up (MARVIN_DEBUG_ROUNDS)")))
-            }
+            false => Err(tests_failed(
+                &tested,
+                &format!("{rounds} rounds of debugging are used up (MARVIN_DEBUG_ROUNDS)"),
+            )),
         }
     }
 
@@ -161,14 +182,13 @@ impl Pipeline {
         if !changed.is_empty() {
             return Err(Halt::not_verified(
                 "oracle_changed",
-                format!("{phase}: the tests are green, but they were changed: {}", changed.join(", ")),
+                format!("{phase}: the tests pass, but they were changed: {}", changed.join(", ")),
             ));
         }
-        let facts = json!({"rounds": round, "command": tested.command, "counted": tested.words()});
-        Ok(facts.as_object().cloned().unwrap_or_default())
+        Ok(facts(&DebugFacts { rounds: round, command: &tested.command, counted: tested.words() }))
     }
 
-    /// Somebody who mends the code, in any phase after it was written.
+    /// Lets an agent fix the code, in any phase after it was written.
     pub(super) async fn debugger(
         &self,
         phase: Phase,
@@ -195,32 +215,32 @@ impl Pipeline {
     }
 }
 
-/// What is wrong with an attempt at the code.
-fn wrong(said: &AgentReport) -> Vec<String> {
+/// The problems of an attempt at the code.
+fn attempt_problems(report: &AgentReport) -> Vec<String> {
     let mut problems = Vec::new();
-    if !said.tampered.is_empty() {
-        problems.push(format!(
-            "it changed what it is judged by, which was put back: {}",
-            said.tampered.join(", ")
-        ));
+    if !report.tampered.is_empty() {
+        problems.push(format!("it changed the oracle, which was restored: {}", report.tampered.join(", ")));
     }
-    if !said.succeeded() {
-        problems.push(format!("it ended with {}: {}", said.status, said.summary));
+    if !report.succeeded() {
+        problems.push(format!("it ended with {}: {}", report.status, report.summary));
     }
     problems
 }
 
 fn failures(tested: &TestReport) -> String {
     let names: String = tested.failing.iter().take(30).map(|name| format!("- {name}\n")).collect();
-    format!("{names}\nWhat the runner said:\n{}", truncate::middle(tested.text.trim(), MAX_TEST_OUTPUT_BYTES))
+    format!(
+        "{names}\nThe output of the runner:\n{}",
+        truncate::middle(tested.text.trim(), MAX_TEST_OUTPUT_BYTES)
+    )
 }
 
-fn red(tested: &TestReport, why: &str) -> Halt {
+fn tests_failed(tested: &TestReport, why: &str) -> Halt {
     let names: String = tested.failing.iter().take(20).map(|name| format!("\n- {name}")).collect();
     Halt::not_verified(
         "tests_red",
         format!(
-            "the tests are not green: {}; {why}{names}\n  hint: `marvin pipeline resume` tries again",
+            "the tests fail: {}; {why}{names}\n  hint: `marvin pipeline resume` tries again",
             tested.words()
         ),
     )

@@ -1,6 +1,6 @@
-//! Phases 1a and 1b: the documents are written.
+//! Phases 1a and 1b: writing the documents.
 
-use super::{ATTEMPTS, before, fill, texts};
+use super::{MAX_ATTEMPTS, before, fill};
 use crate::documents::Document;
 use crate::phase::Phase;
 use crate::pipeline::{Pipeline, Task, TaskAccess};
@@ -8,21 +8,28 @@ use crate::stop::Halt;
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::roles::Role;
 use marvin_base::trace_event::TraceEvent;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
-/// How documents are written.
+/// Tools that write documents.
 const TOOLS: [&str; 2] = ["create_file", "append_file"];
+
+#[derive(Serialize)]
+struct DocumentFacts {
+    attempts: usize,
+    bytes: u64,
+}
 
 fn what(document: Document) -> &'static str {
     match document {
         Document::Specification => {
-            "The product specification: what is to be built and for whom, every requirement with a number (R1, R2 …), what is not part of it, and how each requirement is accepted."
+            "The product specification: what to build and for whom, every requirement with a number (R1, R2 …), what is out of scope, and how each requirement is accepted."
         }
         Document::Experience => {
-            "The user's side of it, from `.marvin/spec.md`, which you read first: who uses it, every command, page or call with its exact words, and every error with what the user is told."
+            "The user's view, from `.marvin/spec.md`, which you read first: who uses it, every command, page or call with its exact words, and every error with its message to the user."
         }
         Document::Design => {
-            "The architecture, from `.marvin/spec.md` and `.marvin/ux.md`, which you read first: the parts and how they work together, every file and module by name with its functions and types, every package that is needed, and the test plan: for each requirement the tests, functional and integration, by file and name."
+            "The architecture, from `.marvin/spec.md` and `.marvin/ux.md`, which you read first: the components and how they work together, every file and module by name with its functions and types, every required package, and the test plan: for each requirement the tests, functional and integration, by file and name."
         }
     }
 }
@@ -33,26 +40,27 @@ impl Pipeline {
         for document in Document::for_phase(phase) {
             let attempts = self.write_document(phase, *document).await?;
             let bytes = std::fs::metadata(self.root().join(document.path())).map_or(0, |facts| facts.len());
-            facts.insert(document.name().into(), json!({"attempts": attempts, "bytes": bytes}));
+            let written = DocumentFacts { attempts, bytes };
+            facts.insert(document.name().into(), super::facts(&written).into());
         }
         Ok(facts)
     }
 
-    /// Gives the number of attempts; 0: somebody had written it before.
+    /// Returns the number of attempts; 0: the document existed already.
     async fn write_document(&self, phase: Phase, document: Document) -> Result<usize, Halt> {
         let name = document.name();
         let there = self
             .once(phase, &format!("{phase}.{name}.there"), async || {
-                Ok(json!(document.problems(self.root()).is_empty()))
+                Ok(document.problems(self.root()).is_empty())
             })
             .await?;
-        if there == json!(true) {
-            let text = format!("{} was there already, and is as it must be", document.path());
+        if there {
+            let text = format!("{} existed already, and is complete", document.path());
             self.trace.notice(text)?;
             return Ok(0);
         }
         let mut problems: Vec<String> = Vec::new();
-        for attempt in 1..=ATTEMPTS {
+        for attempt in 1..=MAX_ATTEMPTS {
             let step = format!("{phase}.{name}.{attempt}");
             let headings: Vec<String> =
                 document.headings().iter().map(|heading| format!("`## {heading}`")).collect();
@@ -76,18 +84,17 @@ impl Pipeline {
                 schema: None,
                 commitments: Vec::new(),
             };
-            let said = self.work(&task).await?;
-            let found = self
+            let report = self.work(&task).await?;
+            problems = self
                 .once(phase, &format!("{step}.check"), async || {
                     let problems = document.problems(self.root());
                     if !problems.is_empty() {
-                        // Garbage: the next attempt begins with nothing.
+                        // The next attempt must not continue an invalid document.
                         std::fs::remove_file(self.root().join(document.path())).ok();
                     }
-                    Ok(json!(problems))
+                    Ok(problems)
                 })
                 .await?;
-            problems = texts(&found);
             self.trace.event(TraceEvent::DocumentChecked {
                 phase: phase.name().into(),
                 step_id: step.clone(),
@@ -97,15 +104,15 @@ impl Pipeline {
             if problems.is_empty() {
                 return Ok(attempt);
             }
-            if !said.succeeded() {
-                problems.push(format!("it ended with {}: {}", said.status, said.summary));
+            if !report.succeeded() {
+                problems.push(format!("it ended with {}: {}", report.status, report.summary));
             }
         }
         let path = document.path();
         Err(Halt::failed(
             "document",
             format!(
-                "{path} was not written after {ATTEMPTS} attempts: {}\n  hint: write it yourself and go on with `marvin pipeline resume`, or take another model (--model plan_gen=…)",
+                "{path} was not written after {MAX_ATTEMPTS} attempts: {}\n  hint: write it yourself and continue with `marvin pipeline resume`, or use another model (--model plan_gen=…)",
                 problems.join("; ")
             ),
         ))

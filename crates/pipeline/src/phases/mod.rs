@@ -1,4 +1,4 @@
-//! What is done in each phase.
+//! The work of each phase.
 
 mod building;
 mod documents;
@@ -18,15 +18,16 @@ use marvin_agent::roles::Role;
 use marvin_base::settings::table;
 use marvin_base::trace_event::TraceEvent;
 use marvin_gate::Scope;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
-/// How often a document, tests or a review are asked for.
-const ATTEMPTS: usize = 3;
-/// Characters of what the tests said that are told to whoever mends them.
+/// Attempts at a document, at tests or at a review.
+const MAX_ATTEMPTS: usize = 3;
+/// Characters of test output in a prompt.
 const MAX_TEST_OUTPUT_BYTES: usize = 6_000;
 
 impl Pipeline {
-    /// What is done in a phase; gives the facts that are written down of it.
+    /// Executes a phase and returns the facts for the journal.
     pub(crate) async fn body(&self, phase: Phase) -> Result<Map<String, Value>, Halt> {
         match phase {
             Phase::Specification | Phase::Design => self.write_documents(phase).await,
@@ -41,15 +42,14 @@ impl Pipeline {
         }
     }
 
-    /// Asks somebody who only reads what they found; the inner error says why it is no review. `shown`: every finding must
-    /// say what shows it.
+    /// Asks a read-only agent for findings; the inner error is why its review is invalid. `repro`: every finding needs one.
     async fn findings(
         &self,
         phase: Phase,
         step: String,
         model: ModelChoice,
         text: String,
-        shown: bool,
+        repro: bool,
     ) -> Result<Result<Review, String>, Halt> {
         let task = Task {
             phase,
@@ -58,28 +58,25 @@ impl Pipeline {
             model,
             text,
             may: TaskAccess::Read,
-            schema: Some(finding::schema(shown)),
+            schema: Some(finding::schema(repro)),
             commitments: Vec::new(),
         };
-        let said = self.work(&task).await?;
-        let review = finding::understand(&said.outputs, &said.summary);
-        if review.is_ok() && !said.succeeded() {
-            return Ok(Err(format!("it ended with {}: {}", said.status, said.summary)));
+        let report = self.work(&task).await?;
+        let review = finding::parse_review(&report.outputs, &report.summary);
+        if review.is_ok() && !report.succeeded() {
+            return Ok(Err(format!("it ended with {}: {}", report.status, report.summary)));
         }
         Ok(review)
     }
 
-    /// Runs the project's own tests: as the settings say, or as they are found. `all`: also those beside files that cannot be
-    /// loaded yet, where pytest would stop.
+    /// Runs the project's tests; see [`test_run::run`].
     pub(crate) async fn run_tests(&self, all: bool) -> Result<TestReport, Halt> {
         test_run::run(&self.context(None), all).await
     }
 
-    /// The same, once under a name.
+    /// Runs the tests once under a name in the record.
     pub(crate) async fn tested(&self, phase: Phase, name: &str) -> Result<TestReport, Halt> {
-        let value = self.once(phase, name, async || Ok(json!(self.run_tests(false).await?))).await?;
-        let tested: TestReport =
-            serde_json::from_value(value).map_err(|error| Halt::Tool(error.to_string()))?;
+        let tested = self.once(phase, name, async || self.run_tests(false).await).await?;
         self.trace.event(TraceEvent::TestsCounted {
             phase: phase.name().into(),
             step_id: name.into(),
@@ -93,14 +90,14 @@ impl Pipeline {
 
     /// The commitment that the project's tests pass.
     pub(crate) fn tests_pass(&self) -> String {
-        match self.ground.settings.text(&table::TEST_COMMAND).trim() {
+        match self.project.settings.text(&table::TEST_COMMAND).trim() {
             "" => "tests_pass:auto".into(),
             line => format!("tests_pass:command {line}"),
         }
     }
 }
 
-/// A template with its places filled.
+/// Fills the placeholders of a template.
 pub(crate) fn fill(template: &str, places: &[(&str, &str)]) -> String {
     let mut text = template.to_string();
     for (name, value) in places {
@@ -119,42 +116,44 @@ pub(crate) fn listed(findings: &[Finding]) -> String {
     findings.iter().map(|finding| format!("- {finding}\n")).collect()
 }
 
-/// What was wrong with the attempt before; empty at the first.
+/// The problems of the previous attempt; empty at the first.
 pub(crate) fn before(problems: &[String]) -> String {
     match problems {
         [] => String::new(),
         problems => {
             let lines: String = problems.iter().map(|problem| format!("- {problem}\n")).collect();
-            format!(
-                "\n# The attempt before this one does not hold\n{lines}Do it again so that none of this is left."
-            )
+            format!("\n# The previous attempt was not accepted\n{lines}Do it again without these problems.")
         }
     }
 }
 
-/// Texts of a kept list.
-pub(crate) fn texts(value: &Value) -> Vec<String> {
-    value.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_string).collect()
+/// The facts of a phase, as the journal keeps them.
+pub(crate) fn facts(facts: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(facts) {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
+    }
 }
 
-/// What somebody who writes code may not write: what the work is judged by.
+/// The scope of an agent that writes code: everything except the oracle.
 pub(crate) fn code_scope() -> Scope {
     let mut closed = files::patterns(&[&files::TESTS]);
     closed.push(".marvin/".into());
     Scope {
-        name: "the tests, `.marvin` and what else the work is judged by".into(),
+        name: "the tests, `.marvin` and the rest of the oracle".into(),
         open: Vec::new(),
         closed,
-        reason: "They were agreed on before; change the code instead, or say in your answer what is wrong with them.".into(),
+        reason: "They are sealed; change the code instead, or say in your answer what is wrong with them."
+            .into(),
     }
 }
 
-/// What somebody who writes tests may write.
+/// The scope of an agent that writes tests.
 pub(crate) fn test_scope() -> Scope {
     Scope {
         name: "anything but tests and manifests".into(),
         open: files::patterns(&[&files::TESTS, &files::MANIFESTS]),
         closed: vec![".marvin/".into()],
-        reason: "The code is written later, by somebody else: write tests (`tests/…`, `test_*.py`, `*_test.go`, `*.test.ts` …) that need it.".into(),
+        reason: "The code is written later, by another agent: write tests (`tests/…`, `test_*.py`, `*_test.go`, `*.test.ts` …) that need it.".into(),
     }
 }

@@ -1,6 +1,6 @@
-//! Reviews: readers in parallel, findings as records, a fixer, again. The history is written from what the record keeps.
+//! Reviews: parallel reviewers, findings, a fixer, and the next round. The history is written from the record.
 
-use super::{ATTEMPTS, before, fill, listed, texts};
+use super::{MAX_ATTEMPTS, before, fill, listed};
 use crate::documents::Document;
 use crate::finding::{Finding, Review, Severity};
 use crate::phase::Phase;
@@ -11,15 +11,15 @@ use marvin_agent::launch::ModelChoice;
 use marvin_agent::roles::Role;
 use marvin_base::atomic;
 use marvin_base::trace_event::TraceEvent;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
-/// Rounds of a document, and of code and tests.
+/// Rounds of reviews of a document, and of code or tests.
 pub(super) const DOCUMENT_ROUNDS: usize = 4;
 pub(super) const CODE_ROUNDS: usize = 3;
-/// How documents are mended.
-const MENDING: [&str; 3] = ["apply_patch", "create_file", "append_file"];
+/// Tools that fix documents.
+const FIX_TOOLS: [&str; 3] = ["apply_patch", "create_file", "append_file"];
 
-/// Somebody who reviews.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Reviewer {
     pub(super) name: &'static str,
@@ -27,25 +27,31 @@ pub(super) struct Reviewer {
     pub(super) focus: &'static str,
 }
 
-/// What is reviewed.
+/// The subject of a review.
 pub(super) struct Subject {
     pub(super) phase: Phase,
-    /// Its name in steps and in the history's.
+    /// The name in step ids and file names.
     pub(super) name: &'static str,
-    /// In a few words.
+    /// The description in prompts.
     pub(super) what: String,
     pub(super) rounds: usize,
-    /// The first goes on alone after the first round.
+    /// After the first round only the first one reviews.
     pub(super) reviewers: Vec<Reviewer>,
     pub(super) fixer: Role,
     pub(super) may: TaskAccess,
-    /// How it is mended.
+    /// Instructions for the fixer.
     pub(super) how: &'static str,
     /// Whether the tests were written before the code.
     pub(super) tdd: bool,
 }
 
-/// What the shell itself finds before reviewers are asked, in a round.
+#[derive(Serialize)]
+struct ReviewFacts {
+    rounds: usize,
+    minor: usize,
+}
+
+/// The shell's own check before the reviewers of a round.
 pub(super) trait BuiltinCheck: AsyncFn(usize) -> Result<Vec<Finding>, Halt> {}
 impl<F: AsyncFn(usize) -> Result<Vec<Finding>, Halt>> BuiltinCheck for F {}
 
@@ -63,21 +69,21 @@ impl Pipeline {
                     Reviewer {
                         name: "conformance",
                         model: ModelChoice::Opus,
-                        focus: "Compare it with the task and with the documents before it, sentence by sentence: what is missing, what contradicts, what nobody asked for. Assume that something is wrong.",
+                        focus: "Compare it with the task and with the earlier documents, sentence by sentence: what is missing, what contradicts, what was not asked for. Assume that something is wrong.",
                     },
                     Reviewer {
                         name: "clarity",
                         model: ModelChoice::AuxReviewer,
-                        focus: "Could somebody build and test it from this alone? Look for what can be read in two ways, and for what cannot be tested.",
+                        focus: "Could an engineer build and test it from this alone? Look for ambiguities, and for what cannot be tested.",
                     },
                     Reviewer {
                         name: "edges",
                         model: ModelChoice::AuxReviewer,
-                        focus: "Look for what goes wrong in practice and is not said: wrong input, empty, huge, twice, at the same time, errors.",
+                        focus: "Look for missing edge cases: wrong, empty, huge, repeated and concurrent input, and errors.",
                     },
                 ],
                 fixer: Role::Implementer,
-                may: TaskAccess::Write(vec![document.path().into()], &MENDING),
+                may: TaskAccess::Write(vec![document.path().into()], &FIX_TOOLS),
                 how: "You may write only this document. Keep its headings.",
                 tdd: false,
             };
@@ -92,12 +98,13 @@ impl Pipeline {
                 Ok(problems.into_iter().map(finding).collect())
             };
             let (rounds, left) = self.review(&subject, &own).await?;
-            facts.insert(document.name().into(), json!({"rounds": rounds, "minor": left.len()}));
+            let reviewed = ReviewFacts { rounds, minor: left.len() };
+            facts.insert(document.name().into(), super::facts(&reviewed).into());
         }
         Ok(facts)
     }
 
-    /// Reviews until nothing critical or major is left; gives the rounds and the findings that may stay.
+    /// Reviews until no critical or major finding is left; returns the rounds and the minor findings.
     pub(super) async fn review(
         &self,
         subject: &Subject,
@@ -107,9 +114,8 @@ impl Pipeline {
         let mut history: Vec<Vec<Finding>> = Vec::new();
         for round in 1..=subject.rounds {
             let label = format!("{phase}.{name}.r{round}");
-            let shell =
-                self.once(phase, &format!("{label}.shell"), async || Ok(json!(own(round).await?))).await?;
-            let mut findings: Vec<Finding> = serde_json::from_value(shell).unwrap_or_default();
+            let mut findings: Vec<Finding> =
+                self.once(phase, &format!("{label}.shell"), async || own(round).await).await?;
             let asked = if round == 1 { subject.reviewers.len() } else { 1 };
             let earlier = history.last().map(Vec::as_slice).unwrap_or_default();
             let reviews = join_all(
@@ -123,37 +129,37 @@ impl Pipeline {
             for review in reviews {
                 findings.extend(review?.findings);
             }
-            let mut told: Vec<Finding> = Vec::new();
+            let mut unique: Vec<Finding> = Vec::new();
             for finding in findings {
-                if !told.iter().any(|known| known.place == finding.place && known.text == finding.text) {
-                    told.push(finding);
+                if !unique.iter().any(|known| known.place == finding.place && known.text == finding.text) {
+                    unique.push(finding);
                 }
             }
-            told.sort_by_key(|finding| finding.severity);
-            history.push(told.clone());
+            unique.sort_by_key(|finding| finding.severity);
+            history.push(unique.clone());
             self.write_history(subject, &history)?;
             self.trace.event(TraceEvent::ReviewRound {
                 phase: phase.name().into(),
                 of: name.to_string(),
                 round,
-                findings: json!(told),
+                findings: serde_json::to_value(&unique).unwrap_or_default(),
             })?;
             let open: Vec<Finding> =
-                told.iter().filter(|finding| finding.severity < Severity::Minor).cloned().collect();
+                unique.iter().filter(|finding| finding.severity < Severity::Minor).cloned().collect();
             if open.is_empty() {
-                return Ok((round, told));
+                return Ok((round, unique));
             }
             if round == subject.rounds {
                 return Err(Halt::not_verified(
                     "review",
                     format!(
-                        "after {round} rounds of review {} still has findings:\n{}  hint: mend them and go on with `marvin pipeline resume`",
+                        "after {round} rounds of review {} still has findings:\n{}  hint: fix them and continue with `marvin pipeline resume`",
                         subject.what,
                         listed(&open)
                     ),
                 ));
             }
-            self.mend(subject, round, &open).await?;
+            self.fix(subject, round, &open).await?;
         }
         Ok((subject.rounds, Vec::new()))
     }
@@ -167,15 +173,15 @@ impl Pipeline {
         earlier: &[Finding],
     ) -> Result<Review, Halt> {
         let mut problems: Vec<String> = Vec::new();
-        for attempt in 1..=ATTEMPTS {
+        for attempt in 1..=MAX_ATTEMPTS {
             let step = match attempt {
                 1 => format!("{label}.{}", reviewer.name),
                 _ => format!("{label}.{}.{attempt}", reviewer.name),
             };
-            let mut told = before(&problems);
+            let mut previous = before(&problems);
             if !earlier.is_empty() {
-                told.push_str(&format!(
-                    "\n# Found in the round before, and to be mended since: look whether it is\n{}",
+                previous.push_str(&format!(
+                    "\n# Findings of the previous round: check whether they are fixed\n{}",
                     listed(earlier)
                 ));
             }
@@ -185,7 +191,7 @@ impl Pipeline {
                     ("what", &subject.what),
                     ("focus", reviewer.focus),
                     ("tdd", if subject.tdd { include_str!("../../prompts/tdd.md").trim() } else { "" }),
-                    ("before", &told),
+                    ("before", &previous),
                     ("goal", self.goal()),
                 ],
             );
@@ -197,22 +203,22 @@ impl Pipeline {
         Err(Halt::failed(
             "empty_review",
             format!(
-                "the reviewer {label}.{} gave no review in {ATTEMPTS} attempts: {}\n  hint: an empty review is no pass; `marvin pipeline resume` goes on from here with another model",
+                "the reviewer {label}.{} made no valid review in {MAX_ATTEMPTS} attempts: {}\n  hint: an empty review does not pass; continue with `marvin pipeline resume` and another model",
                 reviewer.name,
                 problems.join("; ")
             ),
         ))
     }
 
-    /// The fixer mends; a document that it spoils is put back.
-    async fn mend(&self, subject: &Subject, round: usize, open: &[Finding]) -> Result<(), Halt> {
+    /// Lets the fixer work; a document that becomes invalid is restored.
+    async fn fix(&self, subject: &Subject, round: usize, open: &[Finding]) -> Result<(), Halt> {
         let phase = subject.phase;
         let step = format!("{phase}.{}.fix{round}", subject.name);
         let document = Document::for_phase(phase).iter().find(|document| document.name() == subject.name);
         let kept = match document {
             Some(document) => {
                 let path = self.root().join(document.path());
-                let read = async || Ok(json!(std::fs::read_to_string(&path).unwrap_or_default()));
+                let read = async || Ok(std::fs::read_to_string(&path).unwrap_or_default());
                 Some((path.clone(), self.once(phase, &format!("{step}.before"), read).await?))
             }
             None => None,
@@ -240,14 +246,15 @@ impl Pipeline {
         if let (Some(document), Some((path, before))) = (document, kept) {
             let check = async || {
                 let problems = document.problems(self.root());
-                if let (false, Some(text)) = (problems.is_empty(), before.as_str()) {
-                    atomic::replace(&path, text.as_bytes())?;
+                if !problems.is_empty() {
+                    atomic::replace(&path, before.as_bytes())?;
                 }
-                Ok(json!(problems))
+                Ok(problems)
             };
-            let spoiled = texts(&self.once(phase, &format!("{step}.check"), check).await?);
-            if !spoiled.is_empty() {
-                let text = format!("{step} spoiled the document, so it was put back: {}", spoiled.join("; "));
+            let problems: Vec<String> = self.once(phase, &format!("{step}.check"), check).await?;
+            if !problems.is_empty() {
+                let text =
+                    format!("{step} made the document invalid, so it was restored: {}", problems.join("; "));
                 self.trace.notice(text)?;
             }
         }
@@ -260,16 +267,12 @@ impl Pipeline {
         } else {
             subject.name.to_string()
         };
-        let Some(path) = self.ground.layout.review_history(&name) else { return Ok(()) };
+        let Some(path) = self.project.layout.review_history(&name) else { return Ok(()) };
         let mut text = format!("# Reviews of {}\n", subject.what);
         for (number, findings) in history.iter().enumerate() {
             text.push_str(&format!("\n## Phase {}, round {}\n", subject.phase, number + 1));
-            text.push_str(&if findings.is_empty() {
-                "Nothing was found.\n".to_string()
-            } else {
-                listed(findings)
-            });
+            text.push_str(&if findings.is_empty() { "No findings.\n".to_string() } else { listed(findings) });
         }
-        Ok(atomic::replace(&path, self.ground.redactor.text(&text).as_bytes())?)
+        Ok(atomic::replace(&path, self.project.redactor.text(&text).as_bytes())?)
     }
 }

@@ -1,7 +1,7 @@
-//! Phases 2a and 2b: the tests are written before the code, and the plan for the running application.
+//! Phases 2a and 2b: writing the tests before the code, and the checks of the running application.
 
 use super::review::{CODE_ROUNDS, Reviewer, Subject};
-use super::{ATTEMPTS, before, fill, test_scope, texts};
+use super::{MAX_ATTEMPTS, before, fill, test_scope};
 use crate::finding::{Finding, Severity};
 use crate::http_checks::Plan;
 use crate::oracle::PLAN;
@@ -13,13 +13,30 @@ use crate::{failing_tests, files, mock_detection};
 use marvin_agent::launch::ModelChoice;
 use marvin_agent::roles::Role;
 use marvin_base::trace_event::TraceEvent;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
-const FUNCTIONAL: &str = "Write the functional tests: one for every requirement and every edge that the plan names, each of one function or command.";
-const INTEGRATION: &str = "Write the integration tests: the parts together, through the outermost way in, with real files and real data. The functional tests are there already; add to them, and change none of them.";
+const FUNCTIONAL: &str = "Write the functional tests: one for every requirement and every edge case that the plan names, each of one function or command.";
+const INTEGRATION: &str = "Write the integration tests: the components together, through the outermost interface, with real files and real data. The functional tests exist already; add to them, and change none of them.";
 
-/// The name under which the last count of red tests is kept.
+/// The record key of the last count of failing tests.
 const RED: &str = "red";
+
+#[derive(Serialize)]
+struct TestFacts {
+    tests: usize,
+    /// The counts of the failing tests.
+    red: String,
+    command: String,
+    rounds: usize,
+    minor: usize,
+}
+
+#[derive(Serialize)]
+struct OracleFacts {
+    files: usize,
+    signature: String,
+}
 
 impl Pipeline {
     pub(super) async fn functional_tests(&self) -> Result<Map<String, Value>, Halt> {
@@ -36,28 +53,32 @@ impl Pipeline {
         let (rounds, left) = self.review_tests(phase).await?;
         let mut facts = self.red_facts(phase, rounds, left.len()).await?;
         let oracle = self.seal()?;
-        facts.insert("oracle".into(), json!({"files": oracle.len(), "signature": oracle.signature()}));
+        let sealed = OracleFacts { files: oracle.len(), signature: oracle.signature() };
+        facts.insert("oracle".into(), super::facts(&sealed).into());
         Ok(facts)
     }
 
     async fn red_facts(&self, phase: Phase, rounds: usize, minor: usize) -> Result<Map<String, Value>, Halt> {
-        // As it was counted last.
         let tested: TestReport = self
-            .crew
+            .agents
             .kept(&self.key(phase, &format!("{phase}.{RED}")))?
             .and_then(|kept| serde_json::from_value(kept).ok())
             .unwrap_or_default();
-        let facts = json!({"tests": failing_tests::written(self.root()), "red": tested.words(), "command": tested.command, "rounds": rounds, "minor": minor});
-        Ok(facts.as_object().cloned().unwrap_or_default())
+        Ok(super::facts(&TestFacts {
+            tests: failing_tests::written(self.root()),
+            red: tested.words(),
+            command: tested.command,
+            rounds,
+            minor,
+        }))
     }
 
     async fn write_tests(&self, phase: Phase, kind: &str, what: &str) -> Result<(), Halt> {
         let there = self
-            .once(phase, &format!("{phase}.written"), async || Ok(json!(failing_tests::written(self.root()))))
+            .once(phase, &format!("{phase}.written"), async || Ok(failing_tests::written(self.root())))
             .await?;
-        let there = usize::try_from(there.as_u64().unwrap_or(0)).unwrap_or(0);
         let mut problems: Vec<String> = Vec::new();
-        for attempt in 1..=ATTEMPTS {
+        for attempt in 1..=MAX_ATTEMPTS {
             let step = format!("{phase}.tests.{attempt}");
             let text = fill(
                 include_str!("../../prompts/tests.md"),
@@ -73,13 +94,12 @@ impl Pipeline {
                 schema: None,
                 commitments: Vec::new(),
             };
-            let said = self.work(&task).await?;
-            let found = self
+            let report = self.work(&task).await?;
+            problems = self
                 .once(phase, &format!("{step}.check"), async || {
-                    Ok(json!(self.wrong_with_tests(phase, there, &said).await?))
+                    self.test_problems(phase, there, &report).await
                 })
                 .await?;
-            problems = texts(&found);
             self.trace.event(TraceEvent::TestsChecked {
                 phase: phase.name().into(),
                 step_id: step.clone(),
@@ -92,37 +112,37 @@ impl Pipeline {
         Err(Halt::failed(
             "tests",
             format!(
-                "the {kind} tests do not hold after {ATTEMPTS} attempts:\n- {}\n  hint: mend them and go on with `marvin pipeline resume`",
+                "the {kind} tests are not acceptable after {MAX_ATTEMPTS} attempts:\n- {}\n  hint: fix them and continue with `marvin pipeline resume`",
                 problems.join("\n- ")
             ),
         ))
     }
 
-    /// Everything that is wrong with the tests as they are now.
-    async fn wrong_with_tests(
+    /// All problems of the current tests.
+    async fn test_problems(
         &self,
         phase: Phase,
         there: usize,
-        said: &AgentReport,
+        report: &AgentReport,
     ) -> Result<Vec<String>, Halt> {
         let mut problems: Vec<String> =
             self.own_findings(phase).await?.into_iter().map(|finding| finding.to_string()).collect();
-        if failing_tests::written(self.root()) <= there
-            && !problems.iter().any(|problem| problem.contains("no test was written"))
-        {
+        let written = failing_tests::written(self.root());
+        // Without any test the findings say so already.
+        if written > 0 && written <= there {
             problems.push("no test was added".into());
         }
-        let outside = said.outside.iter().map(|path| {
-            format!("`{path}` is no test and no manifest; the code is written later, by somebody else")
+        let outside = report.outside.iter().map(|path| {
+            format!("`{path}` is neither a test nor a manifest; the code is written later, by another agent")
         });
         problems.extend(outside);
-        if !problems.is_empty() && !said.succeeded() {
-            problems.push(format!("it ended with {}: {}", said.status, said.summary));
+        if !problems.is_empty() && !report.succeeded() {
+            problems.push(format!("it ended with {}: {}", report.status, report.summary));
         }
         Ok(problems)
     }
 
-    /// What the shell itself finds in the tests: stand-ins, a wrong reason to be red, code that is none of theirs.
+    /// The shell's own findings: mocks, failures for a wrong reason, code outside of the tests.
     async fn own_findings(&self, phase: Phase) -> Result<Vec<Finding>, Halt> {
         let critical = |place: &str, text: String| Finding {
             severity: Severity::Critical,
@@ -137,13 +157,12 @@ impl Pipeline {
             if !failing_tests::is_bare(&text) {
                 findings.push(critical(
                     path,
-                    "there is code in it already; before the code is written it holds nothing but remarks"
-                        .into(),
+                    "it has code already; before phase 3 it may have only comments".into(),
                 ));
             }
         }
         let tested = self.run_tests(true).await?;
-        self.crew.keep(&self.key(phase, &format!("{phase}.{RED}")), &json!(tested))?;
+        self.keep(&self.key(phase, &format!("{phase}.{RED}")), &tested)?;
         let design = files::text(root, ".marvin/design.md");
         findings.extend(
             failing_tests::problems(root, &tested.counts, &tested.text, &design)
@@ -163,20 +182,20 @@ impl Pipeline {
                 Reviewer {
                     name: "conformance",
                     model: ModelChoice::Opus,
-                    focus: "Go through the requirements and the test plan: is each of them tested, with the values that the documents give? Would a wrong program pass?",
+                    focus: "Go through the requirements and the test plan: is each of them tested, with the values in the documents? Would a wrong program pass?",
                 },
                 Reviewer {
                     name: "quality",
                     model: ModelChoice::AuxReviewer,
-                    focus: "Do the tests use real parts? Do they depend on each other, on the time, on the machine? Can each of them fail?",
+                    focus: "Do the tests use real components? Do they depend on each other, on the time, on the machine? Can each of them fail?",
                 },
             ],
             fixer: Role::TestWriter,
             may: TaskAccess::Work(test_scope()),
-            how: "You may write tests and manifests only. The tests stay red, since there is no code yet.",
+            how: "You may write tests and manifests only. The tests keep failing until the code is written.",
             tdd: true,
         };
-        // What was written was looked at a moment ago; what was mended since is looked at again.
+        // New tests were just checked; only fixed ones are checked again.
         let own = async |round| if round == 1 { Ok(Vec::new()) } else { self.own_findings(phase).await };
         self.review(&subject, &own).await
     }
@@ -186,7 +205,7 @@ impl Pipeline {
         let phase = Phase::IntegrationTests;
         let path = self.root().join(PLAN);
         let mut problems: Vec<String> = Vec::new();
-        for attempt in 1..=ATTEMPTS {
+        for attempt in 1..=MAX_ATTEMPTS {
             let step = format!("{phase}.e2e.{attempt}");
             let text = fill(
                 include_str!("../../prompts/asked.md"),
@@ -203,16 +222,15 @@ impl Pipeline {
                 commitments: Vec::new(),
             };
             self.work(&task).await?;
-            let found = self
+            problems = self
                 .once(phase, &format!("{step}.check"), async || {
                     let problems = Plan::read(&path).err().unwrap_or_default();
                     if !problems.is_empty() {
                         std::fs::remove_file(&path).ok();
                     }
-                    Ok(json!(problems))
+                    Ok(problems)
                 })
                 .await?;
-            problems = texts(&found);
             self.trace.event(TraceEvent::DocumentChecked {
                 phase: phase.name().into(),
                 step_id: step.clone(),
@@ -226,7 +244,7 @@ impl Pipeline {
         Err(Halt::failed(
             "document",
             format!(
-                "{PLAN} was not written after {ATTEMPTS} attempts: {}\n  hint: write it yourself and go on with `marvin pipeline resume`",
+                "{PLAN} was not written after {MAX_ATTEMPTS} attempts: {}\n  hint: write it yourself and continue with `marvin pipeline resume`",
                 problems.join("; ")
             ),
         ))

@@ -1,4 +1,4 @@
-//! One agent of a phase: an attempt of the crew under a key, with its rights, its ticket and its commit.
+//! One agent of a phase: an attempt under a key, with its rights, its ticket and its commit.
 
 use super::{Pipeline, interrupted};
 use crate::phase::Phase;
@@ -16,34 +16,33 @@ use marvin_base::{atomic, truncate};
 use marvin_flow::retry::Snapshot;
 use marvin_gate::{Access, Duty, Scope};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// How often an agent is asked again after it needed a person.
+/// How often an agent is asked again after it was blocked.
 const MAX_BLOCKED_RETRIES: usize = 20;
-/// Bytes of what is kept of the files before an agent's work.
 const MAX_BASELINE_BYTES: u64 = 128 * 1024 * 1024;
-/// Reads, and nothing else.
-const READ: [&str; 8] =
+/// Tools that only read.
+const READ_TOOLS: [&str; 8] =
     ["read_file", "tree", "list_files", "code_grep", "git_status", "git_diff", "git_log", "get_usage"];
 
-/// What an agent may do.
+/// The access of an agent.
 #[derive(Debug, Clone)]
 pub(crate) enum TaskAccess {
-    /// Look.
+    /// Read.
     Read,
-    /// Look, and write these files with these tools.
+    /// Read, and write these files with these tools.
     Write(Vec<String>, &'static [&'static str]),
-    /// Look, run, and write what the scope leaves open; with a ticket of its own.
+    /// Read, run, and write what the scope leaves open; with a ticket of its own.
     Work(Scope),
 }
 
-/// What an agent is to do.
+/// The task of an agent.
 #[derive(Debug, Clone)]
 pub(crate) struct Task {
     pub(crate) phase: Phase,
-    /// Its name in records and scripts.
+    /// The step id in records and scripts.
     pub(crate) step: String,
     pub(crate) role: Role,
     pub(crate) model: ModelChoice,
@@ -53,29 +52,28 @@ pub(crate) struct Task {
     pub(crate) commitments: Vec<String>,
 }
 
-/// What came of an agent.
+/// The result of an agent.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct AgentReport {
-    /// How its turn ended.
+    /// The status of its turn.
     pub(crate) status: String,
-    /// What it said, and what the shell found.
+    /// Its summary, with the result of the verification.
     pub(crate) summary: String,
-    /// What it gave.
     #[serde(default)]
     pub(crate) outputs: Map<String, Value>,
-    /// What of the oracle it changed; it was put back.
+    /// Files of the oracle that it changed; they were restored.
     #[serde(default)]
     pub(crate) tampered: Vec<String>,
-    /// Files that it wrote and should not have; they were put back.
+    /// Files outside of its scope that it wrote; they were restored.
     #[serde(default)]
     pub(crate) outside: Vec<String>,
 }
 
-/// How the files stood when an agent began.
+/// The files when an agent began.
 #[derive(Debug, Serialize, Deserialize)]
 struct FileBaseline {
     marks: Snapshot,
-    /// What it may not write, as hexadecimal digits.
+    /// Files outside of its scope, as hexadecimal digits.
     contents: BTreeMap<String, String>,
 }
 
@@ -86,17 +84,17 @@ impl AgentReport {
 }
 
 impl Pipeline {
-    /// Lets an agent work, or gives what it did already.
+    /// Lets an agent work, or returns its recorded result.
     pub(crate) async fn work(&self, task: &Task) -> Result<AgentReport, Halt> {
         let mut key = self.key(task.phase, &task.step);
         for number in 2..=MAX_BLOCKED_RETRIES {
-            let Some(kept) = self.crew.kept(&key)? else { break };
-            let said: AgentReport = serde_json::from_value(kept)
+            let Some(kept) = self.agents.kept(&key)? else { break };
+            let report: AgentReport = serde_json::from_value(kept)
                 .map_err(|error| Halt::Tool(format!("the record of {key}: {error}")))?;
-            if said.status != Status::Blocked.name() {
-                return Ok(said);
+            if report.status != Status::Blocked.name() {
+                return Ok(report);
             }
-            // A person was needed, and somebody goes on: it is asked anew.
+            // It was blocked, and the pipeline was resumed: it is asked again.
             key = format!("{}-again{number}", self.key(task.phase, &task.step));
         }
         if self.cancel.is_cancelled() {
@@ -115,8 +113,8 @@ impl Pipeline {
         });
         self.trace.event(TraceEvent::WorkerStarted(worker.clone()))?;
         let before = self.snapshot(task, &key)?;
-        let done = self.crew.work(&job, &self.cancel).await?;
-        let mut said = said(&done);
+        let done = self.agents.work(&job, &self.cancel).await?;
+        let mut report = agent_report(&done);
         match done.outcome.status {
             Status::Budget => return Err(budget(&done)),
             Status::Interrupted => return Err(interrupted()),
@@ -125,43 +123,45 @@ impl Pipeline {
                 let why = done.outcome.error.clone().unwrap_or_default();
                 return Err(Halt::failed(
                     "model_error",
-                    format!("the model cannot be asked: {why}\n  hint: the same command goes on from here"),
+                    format!(
+                        "cannot reach the model: {why}\n  hint: run the same command to continue from here"
+                    ),
                 ));
             }
             _ => {}
         }
         if !job.readonly {
-            self.look_after(task, before.as_ref(), &mut said)?;
+            self.restore_files(task, before.as_ref(), &mut report)?;
             let own = duty.current().unwrap_or_else(|| ticket.clone());
-            self.commit(&format!("{}: {}", task.step, truncate::line(&said.summary, 72)), &own).await?;
+            self.commit(&format!("{}: {}", task.step, truncate::line(&report.summary, 72)), &own).await?;
             if let Some(own) = duty.current() {
                 self.tickets()?.close(&own)?;
             }
         }
-        self.crew.keep(&key, &json!(said))?;
+        self.keep(&key, &report)?;
         worker.outcome = Some(WorkerOutcome {
-            status: said.status.clone(),
-            summary: self.trace.within_text(&said.summary, 2_000),
-            tampered: Some(said.tampered.clone()),
-            outside: Some(said.outside.clone()),
+            status: report.status.clone(),
+            summary: self.trace.within_text(&report.summary, 2_000),
+            tampered: Some(report.tampered.clone()),
+            outside: Some(report.outside.clone()),
             ..WorkerOutcome::default()
         });
         self.trace.event(TraceEvent::WorkerCompleted(worker))?;
-        if said.status == Status::Blocked.name() {
+        if report.status == Status::Blocked.name() {
             let message = format!(
-                "{} needs a person: {}\n  hint: say it in `.marvin/instructions.md`, then `marvin pipeline resume`",
-                task.step, said.summary
+                "{} needs a person: {}\n  hint: answer in `.marvin/instructions.md`, then continue with `marvin pipeline resume`",
+                task.step, report.summary
             );
             return Err(Halt::Stop(Stop { status: Status::Blocked, reason: "blocked", message }));
         }
-        Ok(said)
+        Ok(report)
     }
 
     fn job(&self, task: &Task, key: &str, duty: &Arc<Duty>) -> Job {
         let (access, tools) = match &task.may {
             TaskAccess::Read => (Access::Readonly, None),
             TaskAccess::Write(files, tools) => {
-                let names = READ.iter().chain(tools.iter()).map(|name| (*name).to_string()).collect();
+                let names = READ_TOOLS.iter().chain(tools.iter()).map(|name| (*name).to_string()).collect();
                 (Access::writable(files.iter().cloned()), Some(names))
             }
             TaskAccess::Work(scope) => (Access::Scoped(scope.clone()), None),
@@ -182,7 +182,7 @@ impl Pipeline {
         }
     }
 
-    /// The no-mock policy, which stands in every prompt.
+    /// The no-mock policy, which is part of every prompt.
     fn policy(&self) -> PromptExtra {
         PromptExtra {
             name: "Tests".into(),
@@ -191,7 +191,7 @@ impl Pipeline {
         }
     }
 
-    /// What files there are.
+    /// The list of files for the prompt.
     fn listing(&self) -> PromptExtra {
         let size =
             |path: &String| std::fs::symlink_metadata(self.root().join(path)).map_or(0, |facts| facts.len());
@@ -200,7 +200,7 @@ impl Pipeline {
             .take(120)
             .map(|path| format!("{path} ({} bytes)", size(path)))
             .collect();
-        let upstream = self.ground.layout.upstream().unwrap_or_default();
+        let upstream = self.project.layout.upstream().unwrap_or_default();
         let names = std::fs::read_dir(upstream)
             .into_iter()
             .flatten()
@@ -214,7 +214,7 @@ impl Pipeline {
         PromptExtra { name: "Files of the project".into(), text, priority: 40 }
     }
 
-    /// The ticket that it works on, and what an earlier process had done about it: the children that were not there before.
+    /// The ticket of the agent, with the child that an earlier process of the same attempt made.
     fn duty(&self, task: &Task, key: &str, ticket: &str) -> Result<Arc<Duty>, Halt> {
         let works = matches!(task.may, TaskAccess::Work(_));
         let duty = Arc::new(Duty::new(works.then_some(ticket)));
@@ -222,7 +222,7 @@ impl Pipeline {
             return Ok(duty);
         }
         let children = self.tickets()?.children(ticket)?;
-        let path = self.crew.beside(key, "tickets.json");
+        let path = self.agents.beside(key, "tickets.json");
         let before: Option<BTreeSet<String>> = bounded::read_text(&path, 1024 * 1024, Links::Refuse)
             .ok()
             .and_then(|text| serde_json::from_str(&text).ok());
@@ -233,18 +233,18 @@ impl Pipeline {
                     children.iter().find(|child| !before.contains(*child)).map(String::as_str),
                 );
             }
-            None => atomic::replace(&path, json!(children).to_string().as_bytes())?,
+            None => atomic::replace(&path, &serde_json::to_vec(&children).unwrap_or_default())?,
         }
         Ok(duty)
     }
 
-    /// How the files stood when it began, also if that was in another process; only where its scope names what is open.
+    /// The files when the attempt began, possibly in an earlier process; only for a scope with open files.
     fn snapshot(&self, task: &Task, key: &str) -> Result<Option<FileBaseline>, Halt> {
         let TaskAccess::Work(scope) = &task.may else { return Ok(None) };
         if scope.open.is_empty() {
             return Ok(None);
         }
-        let path = self.crew.beside(key, "before.json");
+        let path = self.agents.beside(key, "before.json");
         let read = bounded::read_text(&path, MAX_BASELINE_BYTES, Links::Refuse).ok();
         if let Some(before) = read.and_then(|text| serde_json::from_str(&text).ok()) {
             return Ok(Some(before));
@@ -254,38 +254,38 @@ impl Pipeline {
             marks: Snapshot::take(self.root()),
             contents: oracle::contents(self.root(), closed),
         };
-        atomic::replace(&path, json!(before).to_string().as_bytes())?;
+        atomic::replace(&path, &serde_json::to_vec(&before).unwrap_or_default())?;
         Ok(Some(before))
     }
 
-    /// Puts back what an agent should not have changed: commands can write where the file tools refuse to.
-    fn look_after(
+    /// Restores files that an agent must not change: its commands can write where the file tools refuse to.
+    fn restore_files(
         &self,
         task: &Task,
         before: Option<&FileBaseline>,
-        said: &mut AgentReport,
+        report: &mut AgentReport,
     ) -> Result<(), Halt> {
         if let (Some(before), TaskAccess::Work(scope)) = (before, &task.may) {
             let after = Snapshot::take(self.root());
             let touched = before.marks.touched(&after).into_iter().filter(|path| !scope.allows(path));
             for path in touched {
-                said.outside.push(path.to_string());
+                report.outside.push(path.to_string());
                 let content = before.contents.get(path);
-                // What was there and is too large to keep is left as it is; it was said that it was changed.
-                if content.is_some() || !before.marks.knows(path) {
+                // A file that was too large to keep cannot be restored; it is only reported.
+                if content.is_some() || !before.marks.contains(path) {
                     oracle::restore(self.root(), path, content)?;
                 }
             }
         }
         if task.phase >= Phase::Implementation {
-            said.tampered = self.oracle()?.put_back(self.root())?;
+            report.tampered = self.oracle()?.restore(self.root())?;
         }
         Ok(())
     }
 }
 
-/// What a turn gives.
-fn said(done: &JobResult) -> AgentReport {
+/// The report of a finished turn.
+fn agent_report(done: &JobResult) -> AgentReport {
     let outcome = &done.outcome;
     let mut summary = outcome.text.trim().to_string();
     if let Some(text) =
@@ -297,8 +297,8 @@ fn said(done: &JobResult) -> AgentReport {
         summary = outcome.error.clone().unwrap_or_else(|| outcome.reason.replace('_', " "));
     }
     if outcome.status == Status::NotVerified {
-        let found = outcome.verification.last().map(|proved| proved.summary.clone()).unwrap_or_default();
-        summary = format!("not verified ({found}); it had said: {summary}");
+        let found = outcome.verification.last().map(|last| last.summary.clone()).unwrap_or_default();
+        summary = format!("not verified ({found}); the agent had said: {summary}");
     }
     AgentReport {
         status: outcome.status.name().into(),
@@ -311,6 +311,8 @@ fn said(done: &JobResult) -> AgentReport {
 
 fn budget(done: &JobResult) -> Halt {
     let message = done.outcome.error.clone().unwrap_or_else(|| "the budget is spent".into());
-    let message = format!("{message}\n  hint: raise it with --max-cost; the same command goes on from here");
+    let message = format!(
+        "{message}\n  hint: raise it with --max-cost, and run the same command to continue from here"
+    );
     Halt::Stop(Stop { status: Status::Budget, reason: "max_cost", message })
 }

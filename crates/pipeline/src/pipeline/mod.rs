@@ -1,4 +1,4 @@
-//! The pipeline itself: it is opened on a run, new or old, goes through the phases, and ends with one result.
+//! The pipeline: it is opened on a new or old run, executes the phases, and ends with one result.
 
 mod agent;
 mod open;
@@ -29,6 +29,8 @@ use marvin_gate::{Access, Duty};
 use marvin_model::cost::Totals;
 use marvin_model::price::dollars;
 use marvin_tools::{ToolContext, notify};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,15 +38,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// Bytes of the kept oracle.
 const MAX_KEPT_ORACLE_BYTES: u64 = 80 * 1024 * 1024;
 
 /// A pipeline on a run.
 #[derive(Debug)]
 pub struct Pipeline {
-    pub(crate) ground: Arc<ProjectContext>,
+    pub(crate) project: Arc<ProjectContext>,
     pub(crate) run: RunDirectory,
-    pub(crate) crew: StepAgents,
+    pub(crate) agents: StepAgents,
     pub(crate) trace: Arc<Trace>,
     pub(crate) cancel: CancellationToken,
     pub(crate) goal: String,
@@ -62,25 +63,22 @@ pub struct Pipeline {
     _lock: Lock,
 }
 
-/// How a pipeline ended.
+/// The outcome of a pipeline.
 #[derive(Debug, Clone)]
 pub struct PipelineOutcome {
-    /// How.
     pub status: Status,
-    /// Why, in one word.
+    /// The reason as a word for programs.
     pub reason: &'static str,
-    /// What a person should know.
+    /// The message for people.
     pub message: String,
-    /// The report, as Markdown; there is a page beside it.
+    /// The Markdown report; an HTML page lies beside it.
     pub report: PathBuf,
-    /// The directory of the run.
     pub run: PathBuf,
-    /// What it cost.
     pub totals: Totals,
 }
 
 impl Pipeline {
-    /// Goes through the phases that are not over, and closes the run.
+    /// Executes the remaining phases and closes the run.
     ///
     /// # Errors
     /// When the record cannot be written. Everything else is a [`PipelineOutcome`].
@@ -102,14 +100,14 @@ impl Pipeline {
             Ok(()) => Stop {
                 status: Status::Success,
                 reason: "complete",
-                message: "every phase is over, and everything was proved".into(),
+                message: "every phase is complete, and everything was verified".into(),
             },
             Err(halt) => halt.stop(),
         };
         self.close(&stop).await
     }
 
-    /// The phases, until the deadline; then everything that runs is ended, and goes on with the next command.
+    /// Executes the phases until the deadline; then everything is cancelled and can be resumed.
     async fn within_deadline(&mut self) -> Result<(), Halt> {
         let (cancel, deadline) = (self.cancel.clone(), self.deadline);
         if deadline.is_zero() {
@@ -127,7 +125,7 @@ impl Pipeline {
         match course {
             Err(_) if late.load(Ordering::Relaxed) => {
                 let message = format!(
-                    "not done after {} s\n  hint: the same command goes on from here",
+                    "not done after {} s\n  hint: run the same command to continue from here",
                     deadline.as_secs()
                 );
                 Err(Halt::failed("deadline", message))
@@ -139,37 +137,37 @@ impl Pipeline {
     async fn course(&mut self) -> Result<(), Halt> {
         self.prepare().await?;
         for phase in Phase::ALL {
-            // From the disk, every time.
+            // Read from the disk each time, since other processes can change it.
             if self.state.is_over(phase)? {
                 continue;
             }
-            self.agree()?;
+            self.check_state()?;
             self.phase(phase).await?;
         }
-        self.agree()
+        self.check_state()
     }
 
-    /// The repository, the tickets and the documents of the project around.
+    /// Prepares the repository, the tickets and the documents of the enclosing project.
     async fn prepare(&mut self) -> Result<(), Halt> {
         project_setup::repository(&self.root, self.resumed, &self.cancel).await?;
-        let copied = project_setup::upstream(&self.ground)?;
+        let copied = project_setup::upstream(&self.project)?;
         if !copied.is_empty() {
-            let listed = copied.join(", ");
-            self.trace.notice(format!("documents of the project around, for reading: {listed}"))?;
+            self.trace
+                .notice(format!("read-only documents of the enclosing project: {}", copied.join(", ")))?;
         }
-        let tickets = Tickets::open(&self.ground, self.run.id(), &self.goal)?;
+        let tickets = Tickets::open(&self.project, self.run.id(), &self.goal)?;
         tickets.settle(self.known.closed)?;
         self.tickets = Some(tickets);
         Ok(())
     }
 
-    /// The state file says what the journal says; else somebody changed it.
-    fn agree(&self) -> Result<(), Halt> {
-        let (says, knows) = (self.state.read()?, self.known.closed);
-        if says == knows {
+    /// Checks that the state file agrees with the journal.
+    fn check_state(&self) -> Result<(), Halt> {
+        let (stated, recorded) = (self.state.read()?, self.known.closed);
+        if stated == recorded {
             return Ok(());
         }
-        Err(open::changed(&self.state, says, knows, self.run.id()).into())
+        Err(open::changed(&self.state, stated, recorded, self.run.id()).into())
     }
 
     async fn phase(&mut self, phase: Phase) -> Result<(), Halt> {
@@ -177,10 +175,10 @@ impl Pipeline {
         if self.known.phases.contains_key(&phase) {
             self.journal.taken(phase)?;
         } else {
-            let cost = self.crew.cost().tree()?.cost;
+            let cost = self.agents.cost().tree()?.cost;
             self.journal.begun(phase, cost)?;
         }
-        self.known = Journal::known(self.run.path())?;
+        self.known = Journal::read(self.run.path())?;
         let ticket = self.tickets()?.phase(phase)?;
         self.trace.event(TraceEvent::PhaseStarted {
             phase: phase.name().into(),
@@ -200,32 +198,32 @@ impl Pipeline {
             self.journal.failed(phase)?;
         }
         let mut facts = body?;
-        self.agree()?;
+        self.check_state()?;
         let record = self.known.phases.get(&phase).cloned().unwrap_or_default();
-        let cost = self.crew.cost().tree()?.cost.saturating_sub(record.cost_before);
-        facts.insert("cost_usd".into(), json!(dollars(cost)));
+        let cost = self.agents.cost().tree()?.cost.saturating_sub(record.cost_before);
+        facts.insert("cost_usd".into(), dollars(cost).into());
         facts.insert("elapsed_ms".into(), record.worked_ms.saturating_add(elapsed()).into());
         facts.insert("processes".into(), record.taken.into());
         facts.insert("ended".into(), clock::now_stamp().into());
-        self.shut(phase, &facts)?;
+        self.close_phase(phase, &facts)?;
         self.tickets()?.settle(Some(phase))?;
-        self.commit(&format!("Phase {phase} is over: {}", phase.title()), &ticket).await?;
+        self.commit(&format!("Phase {phase} is complete: {}", phase.title()), &ticket).await?;
         self.trace.event(TraceEvent::PhaseCompleted { phase: phase.name().into(), facts })?;
         Ok(())
     }
 
-    /// Closes a phase: announced, written, said.
-    fn shut(&mut self, phase: Phase, facts: &Map<String, Value>) -> Result<(), Halt> {
+    /// Closes a phase in the journal and the state file.
+    fn close_phase(&mut self, phase: Phase, facts: &Map<String, Value>) -> Result<(), Halt> {
         self.journal.closing(phase, facts)?;
         self.state.save(phase)?;
         self.journal.closed(phase)?;
-        self.known = Journal::known(self.run.path())?;
+        self.known = Journal::read(self.run.path())?;
         Ok(())
     }
 
     async fn close(self, stop: &Stop) -> Result<PipelineOutcome, Halt> {
-        let totals = self.crew.cost().tree()?;
-        let known = Journal::known(self.run.path())?;
+        let totals = self.agents.cost().tree()?;
+        let known = Journal::read(self.run.path())?;
         let report = report::write(&self, &known, stop)?;
         let proved = known
             .phases
@@ -245,7 +243,7 @@ impl Pipeline {
             verification,
             cost: totals.report(),
             rounds: totals.turns,
-            tool_calls: self.crew.cost().calls().values().sum::<u64>(),
+            tool_calls: self.agents.cost().calls().values().sum::<u64>(),
             duration_ms: u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX),
             run_id: Some(self.run.id().into()),
             run_path: Some(self.run.path().display().to_string()),
@@ -260,7 +258,7 @@ impl Pipeline {
             phase: known.closed.map(|phase| phase.name().to_string()),
             ..*self.facts.clone()
         };
-        self.run.save(&record, &self.ground.redactor)?;
+        self.run.save(&record, &self.project.redactor)?;
         self.trace.event(result)?;
         self.trace.sync()?;
         self.push(stop.status.name(), &stop.message).await;
@@ -275,7 +273,6 @@ impl Pipeline {
         })
     }
 
-    /// The workspace.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
@@ -284,26 +281,26 @@ impl Pipeline {
         self.tickets.as_ref().ok_or_else(|| Halt::Tool("the tickets were not opened".into()))
     }
 
-    /// The surroundings of what the pipeline does itself.
+    /// The tool context of the pipeline's own calls.
     pub(crate) fn context(&self, ticket: Option<&str>) -> ToolContext {
-        let mut context = self.ground.tool_context(self.cancel.clone(), Some(self.run.artifacts().clone()));
+        let mut context = self.project.tool_context(self.cancel.clone(), Some(self.run.artifacts().clone()));
         context.access = Access::Full;
         context.duty = Arc::new(Duty::new(ticket));
         context
     }
 
-    /// Commits what is there, with the ticket in its message. Nothing to commit is no failure; what git refuses is said.
+    /// Commits all changes, with the ticket in the message; a refusal by git becomes a notice.
     pub(crate) async fn commit(&self, message: &str, ticket: &str) -> Result<(), Halt> {
         let mut context = self.context(Some(ticket));
         context.duty.made(ticket);
         context.artifacts = None;
         if let Err(why) = project_setup::commit(message, &context).await {
-            self.trace.notice(format!("nothing was committed: {}", truncate::line(&why, 300)))?;
+            self.trace.notice(format!("cannot commit: {}", truncate::line(&why, 300)))?;
         }
         Ok(())
     }
 
-    /// A key of this phase, in this generation of it.
+    /// A record key of this generation of a phase.
     pub(crate) fn key(&self, phase: Phase, name: &str) -> String {
         match self.known.generation(phase) {
             0 => name.to_string(),
@@ -311,49 +308,57 @@ impl Pipeline {
         }
     }
 
-    /// What was found out under a name, or what is found out now and written down.
-    pub(crate) async fn once(
+    /// The recorded value of this name; computed and recorded at the first call.
+    pub(crate) async fn once<T: Serialize + DeserializeOwned>(
         &self,
         phase: Phase,
         name: &str,
-        find: impl AsyncFnOnce() -> Result<Value, Halt>,
-    ) -> Result<Value, Halt> {
+        compute: impl AsyncFnOnce() -> Result<T, Halt>,
+    ) -> Result<T, Halt> {
         let key = format!("check-{}", self.key(phase, name));
-        if let Some(value) = self.crew.kept(&key)? {
-            return Ok(value);
+        if let Some(value) = self.agents.kept(&key)? {
+            return serde_json::from_value(value)
+                .map_err(|error| Halt::Tool(format!("the record of {key}: {error}")));
         }
-        let value = find().await?;
+        let value = compute().await?;
         if self.cancel.is_cancelled() {
             return Err(interrupted());
         }
-        self.crew.keep(&key, &value)?;
+        self.keep(&key, &value)?;
         Ok(value)
     }
 
-    /// Takes the tests and the plan as what everything after this is judged by.
+    /// Records a value under a key.
+    pub(crate) fn keep(&self, key: &str, value: &impl Serialize) -> Result<(), Halt> {
+        let value = serde_json::to_value(value).map_err(|error| Halt::Tool(error.to_string()))?;
+        Ok(self.agents.keep(key, &value)?)
+    }
+
+    /// Seals the tests and the plan as the oracle of all later phases.
     pub(crate) fn seal(&self) -> Result<Oracle, Halt> {
         let oracle = Oracle::take(&self.root);
-        let path = self.crew.beside("oracle", "files.json");
-        atomic::replace(&path, json!(oracle).to_string().as_bytes())?;
+        let path = self.agents.beside("oracle", "files.json");
+        atomic::replace(&path, &serde_json::to_vec(&oracle).unwrap_or_default())?;
         Ok(oracle)
     }
 
-    /// What everything is judged by, once the tests are written.
+    /// The sealed oracle.
     pub(crate) fn oracle(&self) -> Result<Oracle, Halt> {
-        let path = self.crew.beside("oracle", "files.json");
+        let path = self.agents.beside("oracle", "files.json");
         let read = files::read_text(&path, MAX_KEPT_ORACLE_BYTES, Links::Refuse).ok();
         read.and_then(|text| serde_json::from_str(&text).ok()).ok_or_else(|| {
-            Halt::Tool(format!("{} is gone or damaged: nobody knows how the tests were\n  hint: `marvin pipeline resume --trust 2a` writes the integration tests again", path.display()))
+            Halt::Tool(format!("{} is missing or damaged, so the sealed tests are not known\n  hint: `marvin pipeline resume --trust 2a` writes the integration tests again", path.display()))
         })
     }
 
-    /// Tells the ntfy topic, if one was given.
+    /// Notifies the ntfy topic, if one was given.
     async fn push(&self, what: &str, text: &str) {
         let Some(topic) = &self.ntfy else { return };
         let message =
-            self.ground.redactor.text(&format!("{what}: {}", truncate::line(text, 160))).into_owned();
-        if let Err(error) = notify::publish(&self.ground.settings, topic, "Marvin pipeline", &message).await {
-            self.trace.notice(format!("the notification to `{topic}` was not sent: {error}")).ok();
+            self.project.redactor.text(&format!("{what}: {}", truncate::line(text, 160))).into_owned();
+        if let Err(error) = notify::publish(&self.project.settings, topic, "Marvin pipeline", &message).await
+        {
+            self.trace.notice(format!("cannot send the notification to `{topic}`: {error}")).ok();
         }
     }
 
@@ -362,11 +367,11 @@ impl Pipeline {
     }
 }
 
-/// Somebody ended it.
+/// The halt of a cancelled pipeline.
 pub(crate) fn interrupted() -> Halt {
     Halt::Stop(Stop {
         status: Status::Interrupted,
         reason: "interrupted",
-        message: "interrupted; the same command goes on from here".into(),
+        message: "interrupted; run the same command to continue from here".into(),
     })
 }

@@ -1,4 +1,4 @@
-//! Opening a pipeline: which run it goes on with, and whether the state file and the record agree.
+//! Opening a pipeline: the run to resume, and the agreement of state file and record.
 
 use super::Pipeline;
 use crate::documents::Document;
@@ -24,23 +24,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
-/// How a pipeline is to be opened.
+/// Options of a pipeline.
 pub struct Options {
-    /// Settings, workspace and directories.
-    pub ground: ProjectContext,
-    /// What is to be built; none: what the last run was for.
+    pub project: ProjectContext,
+    /// The task; none: the task of the last run.
     pub prompt: Option<String>,
-    /// Told of every event.
+    /// Receives every event.
     pub listener: Listener,
-    /// Ends it.
     pub cancel: CancellationToken,
-    /// The topic that is told of phases.
+    /// The ntfy topic for notifications about phases.
     pub ntfy: Option<String>,
-    /// Whose word counts where the state file and the record disagree.
+    /// What to trust if the state file and the record disagree.
     pub trust: Option<Trust>,
-    /// What floors above bring into every prompt: packs.
+    /// Further parts of every prompt: packs.
     pub extras: Vec<PromptExtra>,
-    /// When it is ended; zero: never.
+    /// The deadline; zero: none.
     pub deadline: Duration,
 }
 
@@ -54,16 +52,16 @@ impl std::fmt::Debug for Options {
     }
 }
 
-/// Whose word counts.
+/// What to trust if the state file and the record disagree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// The record's.
+    /// The record.
     Record,
-    /// Everything after this phase is done again; none: everything.
+    /// This phase: everything after it is repeated; none: everything.
     After(Option<Phase>),
 }
 
-/// The last run of a pipeline among these, with the task that it is for.
+/// The id and task of the last pipeline run.
 #[must_use]
 pub fn last_run(runs: &Path) -> Option<(String, String)> {
     run_record::list(runs).into_iter().find_map(|run| {
@@ -72,51 +70,56 @@ pub fn last_run(runs: &Path) -> Option<(String, String)> {
     })
 }
 
-/// That the state file was changed.
-pub(super) fn changed(state: &StateFile, says: Option<Phase>, knows: Option<Phase>, run: &str) -> StateError {
+/// The error of a state file that was changed.
+pub(super) fn changed(
+    state: &StateFile,
+    stated: Option<Phase>,
+    recorded: Option<Phase>,
+    run: &str,
+) -> StateError {
     let word = |phase: Option<Phase>| phase.map_or("nothing", Phase::name).to_string();
     StateError::Changed {
         path: state.path().display().to_string(),
-        says: word(says),
-        knows: word(knows),
+        stated: word(stated),
+        recorded: word(recorded),
         run: run.to_string(),
-        file: says.map_or("none", Phase::name).to_string(),
+        file: stated.map_or("none", Phase::name).to_string(),
     }
 }
 
 impl Pipeline {
-    /// Opens a pipeline: goes on with the last run of the project, or begins one.
+    /// Opens a pipeline: resumes the last run of the project, or starts one.
     ///
     /// # Errors
-    /// When the state cannot be trusted, the task is another one, somebody else works on it, or the record cannot be written.
+    /// When state and record disagree, the task differs, another process works on it, or the record cannot be written.
     pub fn open(options: Options) -> Result<Pipeline, Halt> {
-        let Options { ground, prompt, listener, cancel, ntfy, trust, extras, deadline } = options;
-        let ground = Arc::new(ground);
-        let (Some(workspace), Some(path)) = (&ground.workspace, ground.layout.pipeline_state()) else {
+        let Options { project, prompt, listener, cancel, ntfy, trust, extras, deadline } = options;
+        let project = Arc::new(project);
+        let (Some(workspace), Some(path)) = (&project.workspace, project.layout.pipeline_state()) else {
             return Err(Halt::Usage(
                 "a pipeline needs a directory to work in\n  hint: --working-dir PATH".into(),
             ));
         };
-        ground.depth()?;
-        let access = Access::from_settings(&ground.settings);
+        project.depth()?;
+        let access = Access::from_settings(&project.settings);
         if access != Access::Full {
             let why = format!(
-                "a pipeline writes everywhere in its directory, and this process may not: {}",
+                "a pipeline needs write access to its whole directory, and this process has less: {}",
                 access.describe()
             );
-            let mend = "Start it where MARVIN_READONLY and MARVIN_WRITABLE_FILES are not set.";
-            return Err(SessionError::from(Refusal::new(RefusalKind::Access, why, mend)).into());
+            let hint = "Start it where MARVIN_READONLY and MARVIN_WRITABLE_FILES are not set.";
+            return Err(SessionError::from(Refusal::new(RefusalKind::Access, why, hint)).into());
         }
         let root = workspace.root().to_path_buf();
         let state = StateFile::new(path);
-        let found = last_run(&ground.layout.runs()).filter(|_| !begins_anew(&state, &root));
+        let found = last_run(&project.layout.runs()).filter(|_| !is_new(&state, &root));
         let (run, goal, resumed) = match found {
             Some((id, goal)) => {
                 if let Some(prompt) =
-                    prompt.as_deref().filter(|prompt| ground.redactor.text(prompt.trim()) != goal)
+                    prompt.as_deref().filter(|prompt| project.redactor.text(prompt.trim()) != goal)
                 {
                     return Err(Halt::Usage(format!(
-                        "the pipeline of this directory is for another task: `{}`, not `{}`\n  hint: go on with it by `marvin pipeline resume`; for a new one take another directory, or move `.marvin/pipeline_state` and the documents in `.marvin` away",
+                        "the pipeline of this directory is for another task: `{}`, not `{}`\n  hint: continue it with `marvin pipeline resume`; for a new one use another directory, or move `.marvin/pipeline_state` and the documents in `.marvin` away",
                         truncate::line(&goal, 80),
                         truncate::line(prompt, 80)
                     )));
@@ -124,18 +127,18 @@ impl Pipeline {
                 let wrap = |source| {
                     SessionError::Write(marvin_base::atomic::WriteError { path: id.clone(), source })
                 };
-                (RunDirectory::open(&ground.layout.runs(), &id).map_err(wrap)?, goal, true)
+                (RunDirectory::open(&project.layout.runs(), &id).map_err(wrap)?, goal, true)
             }
             None => {
                 let Some(prompt) = prompt.filter(|prompt| !prompt.trim().is_empty()) else {
-                    return Err(Halt::Usage("no pipeline was begun in this directory\n  hint: marvin --non-interactive --working-dir . --design-first --prompt 'what to build'".into()));
+                    return Err(Halt::Usage("no pipeline was started in this directory\n  hint: marvin --non-interactive --working-dir . --design-first --prompt 'what to build'".into()));
                 };
-                let goal = ground.redactor.text(prompt.trim()).into_owned();
-                (RunDirectory::create_in(&ground.layout)?, goal, false)
+                let goal = project.redactor.text(prompt.trim()).into_owned();
+                (RunDirectory::create_in(&project.layout)?, goal, false)
             }
         };
         let lock = Lock::take(run.path())?;
-        let durability = Durability::from_setting(ground.settings.text(&table::DURABILITY));
+        let durability = Durability::from_setting(project.settings.text(&table::DURABILITY));
         let facts = Box::new(RunRecord {
             goal: Some(goal.clone()),
             status: Some(RunStatus::Running),
@@ -150,20 +153,20 @@ impl Pipeline {
         } else {
             Vec::new()
         };
-        let journal = Journal::for_run(&run, ground.redactor.clone(), durability);
-        let mut known = Journal::known(run.path())?;
-        // Whoever worked on it before was killed, and could not say for how long it had worked.
+        let journal = Journal::for_run(&run, project.redactor.clone(), durability);
+        let mut known = Journal::read(run.path())?;
+        // An earlier process was killed and could not write its time.
         if let Some((phase, worked)) = known.under_way(&before) {
             journal.worked(phase, worked)?;
-            known = Journal::known(run.path())?;
+            known = Journal::read(run.path())?;
         }
-        let trace_ledger = Ledger::open_chained(&run.trace(), durability, ground.redactor.clone())?;
+        let trace_ledger = Ledger::open_chained(&run.trace(), durability, project.redactor.clone())?;
         let trace = Arc::new(Trace::going_on(trace_ledger, listener, &before));
-        let crew = StepAgents::open(&ground, &run, &trace, &cancel)?;
+        let agents = StepAgents::open(&project, &run, &trace, &cancel)?;
         let mut pipeline = Pipeline {
-            ground,
+            project,
             run,
-            crew,
+            agents,
             trace,
             cancel,
             goal,
@@ -181,15 +184,15 @@ impl Pipeline {
             _lock: lock,
         };
         pipeline.settle(trust)?;
-        pipeline.run.save(&pipeline.facts, &pipeline.ground.redactor)?;
+        pipeline.run.save(&pipeline.facts, &pipeline.project.redactor)?;
         Ok(pipeline)
     }
 
-    /// Makes sure that the state file and the journal say the same.
+    /// Makes the state file and the journal agree.
     fn settle(&mut self, trust: Option<Trust>) -> Result<(), Halt> {
         match trust {
             Some(Trust::Record) => self.state.decide(self.known.closed)?,
-            Some(Trust::After(to)) => self.set_back(to)?,
+            Some(Trust::After(to)) => self.reset(to)?,
             None if !self.resumed => {
                 if let Some(phase) = self.state.read()? {
                     self.adopt(phase)?;
@@ -197,23 +200,23 @@ impl Pipeline {
             }
             None => {}
         }
-        let says = self.state.read()?;
+        let stated = self.state.read()?;
         let PhaseHistory { closed, closing, .. } = self.known;
-        if says == closed {
+        if stated == closed {
             return Ok(());
         }
         match closing {
-            // A process ended between writing the state and saying so.
-            Some(phase) if says == Some(phase) => {
+            // A process died between the state file and the journal.
+            Some(phase) if stated == Some(phase) => {
                 self.journal.closed(phase)?;
-                self.known = Journal::known(self.run.path())?;
+                self.known = Journal::read(self.run.path())?;
                 Ok(())
             }
-            _ => Err(changed(&self.state, says, closed, self.run.id()).into()),
+            _ => Err(changed(&self.state, stated, closed, self.run.id()).into()),
         }
     }
 
-    /// A state without a record, from a clone of the project: taken when what its phases leave is there.
+    /// Adopts a state file without a record, from a clone of the project, if the products of its phases exist.
     fn adopt(&mut self, phase: Phase) -> Result<(), Halt> {
         let mut missing: Vec<String> = Vec::new();
         for written in [Phase::Specification, Phase::Design].into_iter().filter(|written| *written <= phase) {
@@ -222,37 +225,37 @@ impl Pipeline {
             );
         }
         if phase >= Phase::FunctionalTests && files::tests(&self.root).is_empty() {
-            missing.push("there are no tests".into());
+            missing.push("the tests".into());
         }
         if phase >= Phase::IntegrationTests && !self.root.join(oracle::PLAN).is_file() {
-            missing.push(format!("there is no {}", oracle::PLAN));
+            missing.push(oracle::PLAN.to_string());
         }
         if !missing.is_empty() {
             return Err(Halt::Usage(format!(
-                "{} says that phase {phase} is over, but there is no record of it here, and what it leaves is not there: {}\n  hint: remove the file to begin anew",
+                "{} says that phase {phase} is complete, but this project has no record of it, and products of the phases are missing: {}\n  hint: remove the file to start again",
                 self.state.path().display(),
                 missing.join("; ")
             )));
         }
         if phase >= Phase::IntegrationTests {
             let oracle: Oracle = self.seal()?;
-            self.trace.notice(format!("{} files of tests are taken as they are", oracle.len()))?;
+            self.trace.notice(format!("{} test files are sealed as they are", oracle.len()))?;
         }
         self.journal.reset(Some(phase))?;
-        self.known = Journal::known(self.run.path())?;
+        self.known = Journal::read(self.run.path())?;
         let text = format!(
-            "there was no record of phases up to {phase}; the state file is taken at its word, what they leave is there"
+            "the project has no record of the phases up to {phase}; the state file is trusted, since their products exist"
         );
         Ok(self.trace.notice(text)?)
     }
 
-    /// Everything after a phase is done again.
-    fn set_back(&mut self, to: Option<Phase>) -> Result<(), Halt> {
+    /// Resets everything after a phase.
+    fn reset(&mut self, to: Option<Phase>) -> Result<(), Halt> {
         if to > self.known.closed {
             let (to, closed) =
                 (to.map_or("none", Phase::name), self.known.closed.map_or("none", Phase::name));
             return Err(Halt::Usage(format!(
-                "--trust {to}: a phase cannot be skipped; by the record the last one that is over is {closed}\n  hint: `marvin pipeline resume` goes on after {closed}"
+                "--trust {to}: a phase cannot be skipped; by the record the last complete phase is {closed}\n  hint: `marvin pipeline resume` continues after {closed}"
             )));
         }
         for written in [Phase::Specification, Phase::Design].into_iter().filter(|written| Some(*written) > to)
@@ -266,17 +269,17 @@ impl Pipeline {
         }
         if to != self.known.closed || !self.known.phases.is_empty() {
             self.journal.reset(to)?;
-            self.known = Journal::known(self.run.path())?;
+            self.known = Journal::read(self.run.path())?;
         }
         Ok(self.state.decide(to)?)
     }
 }
 
-/// Did somebody move everything away? Then the next pipeline is a new one. A run that has closed no phase is gone on with.
-fn begins_anew(state: &StateFile, root: &Path) -> bool {
+/// Were the state file and all documents moved away? Then the next pipeline is a new one, unless no phase was closed.
+fn is_new(state: &StateFile, root: &Path) -> bool {
     let none = |document: &Document| !root.join(document.path()).exists();
     let documents = [Document::Specification, Document::Experience, Document::Design];
     let runs = state.path().parent().map(|record| record.join("runs")).unwrap_or_default();
-    let last = || last_run(&runs).and_then(|(id, _)| Journal::known(&runs.join(id)).ok());
+    let last = || last_run(&runs).and_then(|(id, _)| Journal::read(&runs.join(id)).ok());
     !state.path().exists() && documents.iter().all(none) && last().is_some_and(|known| known.closed.is_some())
 }

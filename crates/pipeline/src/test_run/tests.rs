@@ -1,4 +1,4 @@
-//! Small projects whose tests are really run: are they red for the right reason, and green by the runner's own count?
+//! Small projects whose tests are run for real: they fail for the right reason, and pass by the runner's own count.
 //! Python and Rust are run from end to end by the scripted projects in `crates/marvin/tests/it/pipeline`.
 
 use super::*;
@@ -27,9 +27,9 @@ impl Project {
             ("HOME", root.path().join("home").display().to_string()),
             ("PATH", std::env::var("PATH").unwrap_or_default()),
         ]);
-        let ground =
+        let project =
             ProjectContext::find(environment, project.clone(), Some(&project), true, Vec::new()).unwrap();
-        let context = ground.tool_context(CancellationToken::new(), None);
+        let context = project.tool_context(CancellationToken::new(), None);
         let made = Project { root, context };
         files.iter().for_each(|(path, text)| made.write(path, text));
         made
@@ -49,7 +49,7 @@ impl Project {
         run(&self.context, true).await.unwrap()
     }
 
-    /// What is wrong with its redness; nothing: it is red for the right reason.
+    /// Everything that keeps its tests from failing for the right reason.
     async fn wrong(&self) -> String {
         self.wrong_with(&self.tested().await)
     }
@@ -141,8 +141,8 @@ async fn node_is_red_for_other_reasons_too() {
         (&unknown, "assert is not defined"),
         (&stranger, "`left-pad`, which the design does not name"),
         (&helper, "`test/helpers.js`, which belongs to the tests"),
-        (passes, "1 of the tests pass although there is no code yet"),
-        (&skips, "test/tally.test.js:10 leaves a test out"),
+        (passes, "1 of the tests pass without any code"),
+        (&skips, "test/tally.test.js:10 skips a test"),
         (&skips, "1 of the tests are skipped"),
     ] {
         let wrong = script(test).wrong().await;
@@ -152,7 +152,7 @@ async fn node_is_red_for_other_reasons_too() {
     let unseen = Project::new(&[("package.json", MODULE), ("tests/tally.spec.js", SCRIPT_TEST)]);
     let wrong = unseen.wrong().await;
     assert!(
-        wrong.contains("ran no test and is content") && wrong.contains("`tests/tally.spec.js`"),
+        wrong.contains("ran no test and reports success") && wrong.contains("`tests/tally.spec.js`"),
         "{wrong}"
     );
     let none = Project::new(&[("package.json", MODULE), ("test/README.md", "soon")]);

@@ -68,7 +68,7 @@ fn table(view: &View) -> String {
     // What a person looks for first: what is not over.
     let mut steps: Vec<&StepView> = view.steps.iter().collect();
     if steps.len() > MAX_LISTED_ROWS {
-        steps.sort_by_key(|step| step.status.lets_go_on());
+        steps.sort_by_key(|step| step.status.is_complete());
     }
     for step in steps.iter().take(MAX_LISTED_ROWS) {
         let line = format!(

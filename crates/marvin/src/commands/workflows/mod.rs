@@ -182,7 +182,7 @@ fn say(step: &WhichStep, said: &PersonDecision, command: &str) -> Result<Exit, F
     let person = deciding::person(None)?;
     let path = find(&step.which)?;
     person.record(command, &format!("{} {}", path.display(), step.step))?;
-    engine::say(&path, &step.step, said, person.decided_by())?;
+    engine::record_decision(&path, &step.step, said, person.decided_by())?;
     let held = engine::holder(&path).is_some();
     if step.which.json {
         return output::json(

@@ -125,7 +125,7 @@ fn a_run_goes_on_without_its_caller_and_is_stopped_with_the_server() {
     world.write("slow.json", &flow.to_string());
     let mut pipe = Pipe::open(&world, &[]);
     let (text, run) = told(&pipe.call("workflow_run", json!({"file": "slow.json", "wait_s": 1})), false);
-    assert!(run["status"] == "RUNNING" && text.contains("It goes on"), "{text}");
+    assert!(run["status"] == "RUNNING" && text.contains("It still runs"), "{text}");
     until("the command runs", || processes(&world.project()) > 1);
     let id = run["run"].as_str().unwrap().to_string();
     let (text, _) = told(&pipe.call("workflow_run", json!({"run": id})), true);

@@ -311,11 +311,11 @@ fn a_state_file_that_somebody_changed_is_noticed() {
         events(&trace, "worker.started").iter().filter(|event| event["step_id"] == step).count()
     };
     for (text, why) in [
-        ("1a\n", "somebody changed"),
-        ("3\n", "somebody changed"),
-        ("", "is no phase"),
-        ("1a_rev", "is no phase"),
-        ("\u{0}\u{1}garbage", "is no phase"),
+        ("1a\n", "changed by hand"),
+        ("3\n", "changed by hand"),
+        ("", "is not a phase"),
+        ("1a_rev", "is not a phase"),
+        ("\u{0}\u{1}garbage", "is not a phase"),
     ] {
         world.write(".marvin/pipeline_state", text);
         let ended = begin(&world, &path, &file, "Build it").run();
@@ -345,7 +345,7 @@ fn a_state_file_that_somebody_changed_is_noticed() {
         String::from_utf8_lossy(&world.marvin(["pipeline", "status"]).run().exits(0).stdout).into_owned();
     assert!(text.contains("1a_review") && text.contains("go on with: marvin pipeline resume"), "{text}");
     let explained = world.marvin(["pipeline", "explain", "2a"]).run();
-    assert!(String::from_utf8_lossy(&explained.exits(0).stdout).contains("red because"));
+    assert!(String::from_utf8_lossy(&explained.exits(0).stdout).contains("fails because"));
 }
 
 #[test]

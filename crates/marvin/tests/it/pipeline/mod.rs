@@ -119,7 +119,7 @@ fn is_whole(world: &World, ended: &ProgramOutput) -> Vec<Value> {
     assert!(told("worker-2a-tests-r1-quality") && told("worker-2b-tests-r1-conformance"));
     assert!(!told("worker-3-code-r1-quality") && !told("worker-1b_review-design-r1-clarity"));
     let report = fs::read_to_string(world.run().join("reports/pipeline.md")).unwrap();
-    assert!(report.contains("## What was proved") && report.contains("| 4a |"), "{report}");
+    assert!(report.contains("## What was verified") && report.contains("| 4a |"), "{report}");
     assert!(world.run().join("reports/pipeline.html").is_file());
     trace
 }

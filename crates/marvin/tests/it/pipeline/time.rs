@@ -72,7 +72,7 @@ fn the_time_of_a_killed_process_counts_and_the_time_until_somebody_goes_on_does_
     let seconds = format!("{}.{} s", whole / 1000, whole % 1000 / 100);
     let report = fs::read_to_string(world.run().join("reports/pipeline.md")).unwrap();
     let line = report.lines().find(|line| line.starts_with("| 1a |")).unwrap();
-    assert!(line.contains(&seconds) && line.contains("taken up 2 times"), "{line}");
+    assert!(line.contains(&seconds) && line.contains("worked on by 2 processes"), "{line}");
     let status = world.marvin(["pipeline", "status"]).run().exits(0);
     assert!(status.text().contains(&seconds), "{}", status.text());
 }
