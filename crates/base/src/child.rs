@@ -28,12 +28,12 @@ pub const GIT_VARIABLES: [&str; 3] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FIL
 
 /// How long a child may take to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long ending everything may take after that; the keeper goes on, but nobody waits for it.
+/// How long ending everything may take after that; the keeper continues, but is not waited for.
 const LAST: Duration = Duration::from_secs(12);
 /// How long to wait for output once the child and all that it started have ended.
 const DRAIN: Duration = Duration::from_millis(300);
 
-/// A last change to a command before it starts, such as putting it into a box; an error keeps it from starting.
+/// A last change to a command before it starts, such as setting up the sandbox; an error keeps it from starting.
 pub type Prepare = Arc<dyn Fn(&mut std::process::Command) -> std::io::Result<()> + Send + Sync>;
 
 /// Variables that every child gets, set once when the program starts (`-B`).
@@ -106,7 +106,7 @@ impl fmt::Debug for Child {
             .debug_struct("Child")
             .field("program", &self.program)
             .field("arguments", &self.arguments)
-            .field("folder", &self.directory)
+            .field("directory", &self.directory)
             .field("deadline", &self.deadline)
             .field("prepared", &self.prepare.is_some())
             .finish_non_exhaustive()
@@ -203,7 +203,7 @@ pub struct Outcome {
 /// Why a child could not be run at all.
 #[derive(Debug, thiserror::Error)]
 pub enum ChildError {
-    /// There is no such program.
+    /// The program does not exist.
     #[error("the program `{0}` is not installed or not on PATH")]
     Missing(String),
     /// Anything else.
@@ -261,10 +261,10 @@ pub async fn run(child: Child, cancel: &CancellationToken) -> Result<Outcome, Ch
     }
     let ending =
         if ending != Ending::Cancelled && keeper::was_crowded(word) { Ending::Crowded } else { ending };
-    // It was waited for: its number may soon be somebody else's.
+    // It was waited for: its process id may soon be reused.
     guard.keeper = None;
     feeding.abort();
-    // Somebody outside may have been handed the pipes: wait a moment, then stop reading.
+    // A process outside may have been handed the pipes: wait a moment, then stop reading.
     let both = async { (stdout.await.unwrap_or_default(), stderr.await.unwrap_or_default()) };
     tokio::pin!(both);
     let (stdout, stderr) = match tokio::time::timeout(DRAIN, &mut both).await {
@@ -316,7 +316,7 @@ impl ChildHandle {
             self.guard.tell(keeper::END);
             tokio::time::timeout(LAST, self.process.wait()).await.ok();
         }
-        // It was waited for: its number may soon be somebody else's.
+        // It was waited for: its process id may soon be reused.
         self.guard.keeper = None;
     }
 }
@@ -381,7 +381,7 @@ fn create_private(path: &std::path::Path) -> std::io::Result<std::fs::File> {
 /// Closes `/proc/PID/environ`, `/proc/PID/mem` and tracing of this process to others of the same user: its environment
 /// holds the keys that are taken out of its children's. Lasts until the process ends; core dumps are off with it.
 ///
-/// Limits: a process with `CAP_SYS_PTRACE` (root outside the box) still sees it.
+/// Limits: a process with `CAP_SYS_PTRACE` (root outside the sandbox) still sees it.
 ///
 /// # Errors
 /// When the kernel refuses.

@@ -196,7 +196,7 @@ impl Layout {
         }
     }
 
-    /// Where downloads go when nobody is coding.
+    /// Directory for downloads outside of a coding session.
     #[must_use]
     pub fn downloads(&self) -> PathBuf {
         self.home.join("Downloads")

@@ -5,7 +5,7 @@
 //! processes of one run share (the cost ledger) are opened with [`Ledger::open_shared`] and locked line by line.
 //!
 //! A process that dies in the middle of a write leaves a last line without a newline. Such a tail was never
-//! acknowledged: it is never parsed as data. Whoever opens the ledger next moves it to `<file>.torn` and says so.
+//! acknowledged: it is never parsed as data. The next process that opens the ledger moves it to `<file>.torn` and says so.
 //!
 //! Ledgers that decide something are opened with [`Ledger::open_chained`] or [`Ledger::open_shared_chained`] and read
 //! with [`read_chained`]: their lines are a hash chain ([`chain`]), and one that is broken is not used.
@@ -235,7 +235,7 @@ impl Ledger {
             if file.metadata()?.is_file() {
                 return Ok(file);
             }
-            Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no regular file"))
+            Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "not a regular file"))
         };
         let file = open().map_err(|source| io("open", path, source))?;
         Ok(Ledger {
@@ -355,7 +355,7 @@ impl Ledger {
         if self.chain.is_some() && !self.is_in_place() {
             return Err(LedgerError::Moved { path: self.path.display().to_string() });
         }
-        // Where nobody else has written since, the last line is whole.
+        // If no other process has written since, the last line is complete.
         let known = self.end > 0 && self.length() == self.end;
         if !known && let Some(torn) = self.repair()? {
             self.torn = Some(torn);
@@ -366,7 +366,7 @@ impl Ledger {
         self.write_linked(line)
     }
 
-    /// Takes the lock, and does not wait for ever: whoever holds it for long does not write a line.
+    /// Takes the lock within a timeout: a process that holds it for long is not writing a line.
     fn lock(&self) -> Result<(), LedgerError> {
         self.lock_within(SHARED_LOCK_TIMEOUT)
     }

@@ -29,7 +29,7 @@ impl OpenDir {
     /// Holds a directory that is there; a link in its place is refused.
     ///
     /// # Errors
-    /// When it is no directory, or cannot be opened.
+    /// When it is not a directory, or cannot be opened.
     pub fn open(path: &Path) -> std::io::Result<Self> {
         let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
         let directory = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;

@@ -59,10 +59,10 @@ impl RunDirectory {
         }
     }
 
-    /// A run that is there, to go on with.
+    /// Opens an existing run, to resume it.
     ///
     /// # Errors
-    /// When there is no such run, or its directory cannot be opened.
+    /// When the run does not exist, or its directory cannot be opened.
     pub fn open(runs: &Path, id: &str) -> std::io::Result<Self> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         let started = ids::run_started(id).filter(|_| id.bytes().all(plain));

@@ -156,7 +156,7 @@ pub enum Failure {
     Cancelled,
 }
 
-/// Why there is no reply.
+/// Failure of a request to a model.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{provider}: {message}")]
 pub struct ModelError {
@@ -164,13 +164,13 @@ pub struct ModelError {
     pub provider: String,
     /// The kind.
     pub failure: Failure,
-    /// One sentence that names the thing and the mend.
+    /// One sentence that names the problem and its fix.
     pub message: String,
     /// A stable name for records and retries, such as `llm-codex-timeout`.
     pub signature: String,
     /// How long the server asked us to wait.
     pub retry_after: Option<Duration>,
-    /// See [`ModelError::spent`]. In a box, because results are moved far more often than they fail.
+    /// See [`ModelError::spent`]. Boxed, because results are moved far more often than they fail.
     pub(crate) spent: Option<Box<Usage>>,
 }
 
@@ -211,7 +211,7 @@ impl ModelError {
         self
     }
 
-    /// What was spent although there is no reply: what the vendor said until then, else a guess. `None` when the request
+    /// Tokens spent on a failed request: what the vendor reported until then, else an estimate. `None` when the request
     /// did not reach the model. Of a request that was repeated it is the last attempt's; the others are told with
     /// [`Event::Restart`].
     #[must_use]
@@ -232,7 +232,7 @@ impl ModelError {
 /// Receives events while a reply arrives.
 pub type Sink<'a> = dyn FnMut(Event<'_>) + Send + 'a;
 
-/// A model, whoever serves it.
+/// A model behind any provider.
 #[async_trait]
 pub trait ModelClient: Send + Sync {
     /// The provider's name.
@@ -254,7 +254,7 @@ pub trait ModelClient: Send + Sync {
     /// Sends one request and streams the reply. One attempt: repeating is [`crate::retry`]'s job.
     ///
     /// # Errors
-    /// When there is no whole reply; `cancel` ends the wait at once.
+    /// When the reply is not complete; `cancel` ends the wait at once.
     async fn send(
         &self,
         request: &Request,

@@ -83,7 +83,7 @@ impl ModelClient for RetryClient {
                 return Err(error);
             }
             attempt += 1;
-            // Said before the wait, so that nobody watches a silent screen for a minute.
+            // Sent before the wait, so that the screen is not silent for a minute.
             sink(Event::Restart { reason: &error.message, attempt, spent: error.spent() });
             tokio::select! {
                 biased;

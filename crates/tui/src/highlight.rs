@@ -15,7 +15,7 @@ pub(crate) struct HighlightState {
 /// How comments are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Family {
-    /// Nobody knows.
+    /// Unknown.
     #[default]
     Text,
     /// `//` and `/* */`.

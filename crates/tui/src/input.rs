@@ -158,7 +158,7 @@ fn sequence(rest: &[u8], last: bool) -> ParseStep {
         },
         b'u' => named(number(0)).and_then(|code| key(code, modifiers)),
         b'Z' => key(KeyCode::BackTab, KeyModifiers::SHIFT),
-        // Where the cursor stands: an answer to a question that nobody asked here.
+        // A cursor position report, which was not asked for here.
         b'R' if number(0) > 1 => None,
         other => letter(other).and_then(|code| key(code, modifiers)),
     };

@@ -41,7 +41,7 @@ use transcript::Tone;
 
 /// While text is arriving, frames are this far apart; keys are shown at once.
 const FRAME: Duration = Duration::from_millis(16);
-/// How long a turn that is broken off may take to close its record when the person leaves.
+/// How long an interrupted turn may take to close its record when the person leaves.
 const TURN_CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Events that are taken at once.
 const MANY: usize = 2_048;
@@ -50,9 +50,9 @@ const MANY: usize = 2_048;
 pub struct OpenedChat {
     /// The conversation.
     pub chat: Chat,
-    /// What somebody sees who has said nothing yet.
+    /// Text for an empty conversation.
     pub welcome: String,
-    /// What everybody sees when it opens; empty: nothing.
+    /// Text that is shown when it opens; empty: none.
     pub note: String,
     /// What must live as long as the conversation.
     pub held: Box<dyn std::any::Any>,
@@ -64,7 +64,7 @@ impl std::fmt::Debug for OpenedChat {
     }
 }
 
-/// What the face is told of its surroundings.
+/// Options of the front end.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// No colours.
@@ -73,11 +73,11 @@ pub struct Options {
     pub editor: String,
 }
 
-/// What the face hears.
+/// Messages to the front end.
 enum FrontEndMessage {
     Key(Key),
     Resized,
-    /// The terminal is gone, or somebody wants the program to end.
+    /// The terminal is gone, or the program is asked to end.
     End,
     Opened(Box<Start>),
     Failed(String),
@@ -86,7 +86,7 @@ enum FrontEndMessage {
     Voice(Result<String, String>),
 }
 
-/// What a conversation is when it is opened.
+/// An opened conversation, as the front end receives it.
 struct Start {
     chat: Chat,
     welcome: String,
@@ -94,7 +94,7 @@ struct Start {
     messages: Vec<Arc<Message>>,
 }
 
-/// What is to be done on the conversation's thread.
+/// Requests to the conversation's thread.
 enum Job {
     Line(String),
     Voice(u64),
@@ -324,13 +324,13 @@ impl TerminalFrontEnd {
             }
             "messages" => self.show_again(),
             _ => {
-                self.draw_anew();
+                self.redraw();
             }
         }
     }
 
     /// Everything is drawn again with the next frame. The terminal is asked nothing: its answer would be taken for a key.
-    fn draw_anew(&mut self) {
+    fn redraw(&mut self) {
         if let Ok(size) = self.screen.size() {
             self.screen.resize(Rect::new(0, 0, size.width, size.height)).ok();
         }
@@ -338,7 +338,7 @@ impl TerminalFrontEnd {
 
     /// Leaves the terminal to the person's editor until that ends.
     fn edit(&mut self, path: &Path, options: &Options) {
-        // Nobody else may read what is typed meanwhile.
+        // Only the editor may read what is typed meanwhile.
         self.reader = None;
         self.taken = None;
         let mut words = options.editor.split_whitespace();
@@ -355,7 +355,7 @@ impl TerminalFrontEnd {
         };
         self.taken = TerminalGuard::new().ok();
         self.reader = keys_to(&self.tell).ok();
-        self.draw_anew();
+        self.redraw();
         if self.taken.is_none() || self.reader.is_none() {
             self.app.quitting = true;
         }

@@ -47,7 +47,7 @@ impl Drop for TerminalGuard {
 
 /// Gives the terminal back; twice does no harm.
 fn give_back() {
-    // Where this fails there is no terminal left to mend.
+    // If this fails, the terminal is gone.
     execute!(stdout(), DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, cursor::Show).ok();
     disable_raw_mode().ok();
 }

@@ -16,7 +16,7 @@ const FEW: usize = 12;
 pub(crate) enum Content {
     /// As it is stored.
     Said(Arc<Message>),
-    /// A text that is still arriving, or that is no part of the chat log; with its item.
+    /// A text that is still arriving, or that is not part of the chat log; with its item.
     Arriving(String, String),
     /// A call.
     Call(Call),

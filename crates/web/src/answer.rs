@@ -1,11 +1,11 @@
-//! What a request is answered with: JSON, or a sentence that says what is wrong and how to mend it.
+//! Answers to requests: JSON, or an error with its reason and hint.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
 use serde_json::{Value, json};
 
-/// Why a request is not answered.
+/// Refusal of a request.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
@@ -24,7 +24,7 @@ impl Refusal {
         Refusal::new(StatusCode::BAD_REQUEST, message)
     }
 
-    /// There is no such thing.
+    /// The thing asked for does not exist.
     pub(crate) fn absent(message: impl Into<String>) -> Self {
         Refusal::new(StatusCode::NOT_FOUND, message)
     }
@@ -53,7 +53,7 @@ impl Refusal {
     }
 }
 
-/// What a page gives: a value, or why not.
+/// Result of a page.
 pub(crate) type Answer = Result<Value, Refusal>;
 
 /// A value with its status.

@@ -120,8 +120,9 @@ pub(crate) fn find(method: &Method, path: &str) -> Result<RouteMatch, Refusal> {
     })
 }
 
-/// Whether an address fits a route, and what stands for its `{…}`, with `%…` undone. A part that would name a directory, or is no
-/// text, fits nothing.
+/// Matches a path against a route and returns the decoded part that stands for `{…}`.
+///
+/// A part that would name a directory, or is not text, does not match.
 fn fits(route: &str, path: &str) -> Option<String> {
     let mut given = path.split('/');
     let mut part = String::new();

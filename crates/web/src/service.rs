@@ -62,13 +62,13 @@ impl std::fmt::Debug for Setup {
 /// Why it cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The address is not of this machine alone, and nobody said that it may be.
+    /// Other machines can reach the address, and that was not asked for.
     #[error(
-        "{0} can be reached from other machines: whoever gets the link can read everything here and have commands run\n  \
+        "{0} can be reached from other machines: anyone with the link can read everything here and run commands\n  \
          hint: leave --host away to serve this machine only, or say --expose when that is what you want"
     )]
     Beyond(SocketAddr),
-    /// Somebody listens there already.
+    /// Another process listens there already.
     #[error("port {0} is in use\n  hint: another `marvin chat-ui` may be running; --port 0 picks a free one")]
     InUse(u16),
     /// The address cannot be listened on.

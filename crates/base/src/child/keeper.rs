@@ -8,9 +8,9 @@
 //!
 //! It also counts: a program with more processes than its bound is ended with all of them, and the keeper says so through a
 //! pipe. Contained programs ask before each new process ([`forks`]), so that none is too many. For others counting is a
-//! matter of moments: a fork bomb may pass the bound by what it starts between two looks. So that the keeper gets its looks and is faster at ending than a bomb is at starting, programs with
-//! many processes run only when nobody else wants to (`SCHED_IDLE`), the keeper of root runs before everybody, and users
-//! other than root have a hard bound besides (`RLIMIT_NPROC`). While a program grows fast, its process group stands still for
+//! matter of moments: a fork bomb may exceed the limit by what it starts between two counts. So that the keeper gets to count
+//! and ends processes faster than a bomb starts them, programs with many processes run only while the CPU is idle
+//! (`SCHED_IDLE`), the keeper of root runs before all other processes, and users other than root have a hard bound besides (`RLIMIT_NPROC`). While a program grows fast, its process group stands still for
 //! the moment of counting. The keeper does not end before everything has.
 //!
 //! The keeper never runs another program. It is a fork of a process with threads, so it makes system calls only and
@@ -19,7 +19,7 @@
 //! Limits: where programs do not ask, root without the right to run before others (`CAP_SYS_NICE`, which containers often
 //! lack) can be outrun by a bomb whose every process begins a session of its own. A process that changed its user (`sudo`)
 //! cannot be ended. An uncontained program can kill its own keeper with `SIGKILL`; a contained one cannot signal outside its
-//! box (Linux 6.12 and newer). On a kernel without `/proc/PID/task/TID/children` only the program's process group is ended.
+//! sandbox (Linux 6.12 and newer). On a kernel without `/proc/PID/task/TID/children` only the program's process group is ended.
 
 use super::forks::{self, ForkEvent};
 use super::namespaces::{self, IdMaps};
@@ -51,7 +51,7 @@ const CROWDED: u8 = b'c';
 
 /// Did the keeper end the program because it had too many processes? To be asked when the keeper has ended.
 pub(super) fn was_crowded(mut word: PipeReader) -> bool {
-    // Nobody writes any more, but some other child on its way to its program may hold the pipe for a moment.
+    // The writer has ended, but another child before its exec may hold the pipe for a moment.
     let flags = rustix::fs::fcntl_getfl(word.as_fd()).unwrap_or(rustix::fs::OFlags::empty());
     if rustix::fs::fcntl_setfl(word.as_fd(), flags | rustix::fs::OFlags::NONBLOCK).is_err() {
         return false;
@@ -333,7 +333,7 @@ fn watch(program: i32, watched: &libc::sigset_t, child: &KeeperOptions, open: Ha
                 let mut status = 0;
                 match libc::waitpid(-1, &raw mut status, libc::WNOHANG) {
                     0 => break,
-                    // Nobody is left.
+                    // No child is left.
                     -1 => leave(ended),
                     found if found == program => {
                         let status = link.and_then(namespaces::program_status).unwrap_or(status);
@@ -371,13 +371,13 @@ fn watch(program: i32, watched: &libc::sigset_t, child: &KeeperOptions, open: Ha
             let signal = if let Some(open) = listener {
                 match forks::wait(open, signals, rest.min(3_600_000)) {
                     ForkEvent::Question(id) if looks.has_room(&mut tree) => forks::allow(open, id),
-                    // Whoever asks from here on gets no answer, until it is ended.
+                    // From here on questions get no answer, until the process that asks is ended.
                     ForkEvent::Question(_) => {
                         libc::write(say, [CROWDED].as_ptr().cast(), 1);
                         deadline = now();
                         continue;
                     }
-                    ForkEvent::Nobody => listener = None,
+                    ForkEvent::NoneLeft => listener = None,
                     ForkEvent::Nothing => {}
                 }
                 let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -390,7 +390,7 @@ fn watch(program: i32, watched: &libc::sigset_t, child: &KeeperOptions, open: Ha
             if signal == END.as_raw() {
                 deadline = now();
             } else if signal == ASK.as_raw() && ended.is_none() {
-                // Until the program is waited for, its number cannot become somebody else's.
+                // Until the program is waited for, its process id cannot be reused.
                 libc::kill(-program, libc::SIGTERM);
             }
         }
@@ -472,7 +472,7 @@ impl Looks {
             return false;
         }
         self.quiet = 0;
-        // Somebody grows fast. If it is ours, it must not go on growing while it is counted; it is stopped at once.
+        // Some process group grows fast. If it is ours, it must not grow while it is counted; it is stopped at once.
         let stopped = group.filter(|_| grown > most / 4);
         let tell = |signal| {
             if let Some(group) = stopped {

@@ -69,7 +69,7 @@ impl Outcome {
                 layout.project_state().display()
             )),
             Outcome::Ignored(names) => Some(format!(
-                "ignored {}: you have never trusted anything in this project, so what they say may be anybody's; \
+                "ignored {}: you have never trusted anything in this project, so they may come from anyone; \
                  records are kept in {}",
                 list(names),
                 layout.project_state().display()

@@ -52,7 +52,7 @@ impl DecisionChannel {
     }
 }
 
-/// Why there is no person.
+/// Reasons why a process does not speak for a person.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// An agent or a sandboxed program asks.
@@ -135,7 +135,7 @@ impl Person {
             None => unattended.clone().unwrap_or_else(|| user_name(environment)),
         };
         let state = decisions::state_dir(environment)
-            .ok_or_else(|| Refusal::Undecided("there is no state directory: HOME is not set".into()))?;
+            .ok_or_else(|| Refusal::Undecided("the state directory is unknown: HOME is not set".into()))?;
         decisions::Key::load_or_create(&state).map_err(|error| {
             Refusal::Undecided(format!("the key of the state directory cannot be used: {error}"))
         })?;

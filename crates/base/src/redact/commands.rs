@@ -3,7 +3,7 @@
 //! Which letter means a password depends on the program, so the words of a line are read one by one: a program that takes
 //! passwords, then its flags. That costs next to nothing for lines without such a program, and nothing to get ready.
 //!
-//! Limits: a line is not parsed as shell. What a variable holds (`-p "$PASS"`) is no secret, and a path is none.
+//! Limits: a line is not parsed as shell. A variable (`-p "$PASS"`) or a path does not count as a secret.
 
 use super::span::{Evidence, Span};
 use std::ops::Range;
@@ -28,7 +28,7 @@ enum Form {
     Attached,
     /// Behind a user's name: `-u bob:X`, `-ubob:X`; the flag may end a cluster: `-su`.
     AfterUser,
-    /// The first word that is no flag: `vault login X`.
+    /// The first word that is not a flag: `vault login X`.
     Operand,
     /// On standard input: what was printed into it is the password.
     Input,
@@ -255,7 +255,7 @@ impl Reading {
         let text = line.get(range.clone()).unwrap_or_default();
         match form {
             Form::AfterUser => match text.find([':', '%']) {
-                // An address is no user with a password.
+                // A URL is not a user with a password.
                 Some(mark) if !text.get(mark + 1..).unwrap_or_default().starts_with("//") => {
                     range.start += mark + 1;
                     let quote = text.trim_start_matches('\\').starts_with(['"', '\'']);
@@ -327,7 +327,7 @@ fn shell_word(line: &str, at: usize) -> Option<Range<usize>> {
         match letter {
             '"' | '\'' => {
                 let rest = text.get(end + 1..).unwrap_or_default();
-                // The quote may be that of somebody who speaks of the command.
+                // The quote may belong to a sentence that mentions the command.
                 let closes =
                     end > 0 && rest.starts_with([',', '}', ']', ':', '.', ')', ' ', '\n']) || rest.is_empty();
                 match rest.find(letter).filter(|_| !closes) {

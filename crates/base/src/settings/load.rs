@@ -100,7 +100,7 @@ pub enum SettingsError {
     },
     /// A project tries to set what is the person's to set.
     #[error(
-        "setting `{key}` in {path} is not a project's to set: it decides where keys, traffic or programs go\n  hint: put it into {mend}"
+        "setting `{key}` in {path} is not a project's to set: it decides where keys, traffic or programs go\n  hint: put it into {place}"
     )]
     NotForProjects {
         /// The key.
@@ -108,7 +108,7 @@ pub enum SettingsError {
         /// The project's file.
         path: String,
         /// Where it may stand.
-        mend: String,
+        place: String,
     },
 }
 
@@ -163,11 +163,11 @@ fn known(key: &str, origin: &Origin) -> Result<&'static Setting, SettingsError> 
 }
 
 fn not_for_projects(setting: &Setting, path: &Path, sources: &Sources<'_>) -> SettingsError {
-    let mend = match (&sources.user, setting.scope) {
+    let place = match (&sources.user, setting.scope) {
         (Some(user), Scope::Person) => user.display().to_string(),
         _ => format!("the environment variable {}", setting.variables.first().unwrap_or(&"")),
     };
-    SettingsError::NotForProjects { key: setting.key, path: path.display().to_string(), mend }
+    SettingsError::NotForProjects { key: setting.key, path: path.display().to_string(), place }
 }
 
 /// The settings of a file as dotted keys with their values as text. A file that does not exist has none.
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named_with_their_mend() {
+    fn mistakes_are_named_with_a_hint() {
         let text =
             |user, project, env: &[(&str, &str)]| load_from(user, project, env).unwrap_err().to_string();
         assert!(

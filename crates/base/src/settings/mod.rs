@@ -3,7 +3,7 @@
 //!
 //! A value comes from the first of: a flag, the environment, the project's `config.toml`, the person's `config.toml`,
 //! the default. Settings that say where traffic, keys or programs come from are the person's alone
-//! ([`Scope::Person`]): a project directory that somebody else wrote must not redirect them.
+//! ([`Scope::Person`]): a project directory that another person wrote must not redirect them.
 
 mod load;
 pub mod reference;

@@ -238,7 +238,7 @@ settings! {
     SECRETS_GRANTED = "secrets.granted", List, "", Person, ["MARVIN_SECRETS_GRANTED"],
         "Files of secrets that agents may read, as paths in the workspace or as file names";
     SANDBOX_INSTALL = "sandbox.install", Choice(&["ask", "allow", "deny"]), "ask", Person, ["MARVIN_SANDBOX_INSTALL"],
-        "Whether packages may be installed; ask: where nobody can be asked, they are not";
+        "Whether packages may be installed; ask: without a person to ask, they are not";
     GATE_EVALUATOR = "gate.evaluator", Switch, "false", Person, ["MARVIN_GATE_EVALUATOR"],
         "Ask a model about commands that are neither allowed nor denied";
     GATE_EVALUATOR_PROVIDER = "gate.evaluator_provider", Choice(&PROVIDERS), "", Person, ["MARVIN_GATE_EVALUATOR_PROVIDER"],

@@ -254,13 +254,13 @@ mod tests {
     }
 
     #[test]
-    fn a_tool_that_is_off_is_named_with_its_mend() {
+    fn a_tool_that_is_off_is_named_with_a_hint() {
         let mut without = request("read Cargo.toml lines 1-20");
         without.role = "Chat".into();
         without.tools.retain(|tool| !FILE_TOOLS.contains(&tool.name.as_str()));
         let said = answer(&without).unwrap().text;
-        let mend = "file tools are off here: add --working-dir . (or run --non-interactive)";
-        assert!(said.contains(mend) && said.contains("what is 3 km in miles"), "{said}");
+        let hint = "file tools are off here: add --working-dir . (or run --non-interactive)";
+        assert!(said.contains(hint) && said.contains("what is 3 km in miles"), "{said}");
         assert!(!said.contains("did not understand") && !said.contains("list files"), "{said}");
         without.role = "Coder".into();
         assert_eq!(answer(&without), Err(said));

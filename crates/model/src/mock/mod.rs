@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_script_it_fails_where_nobody_asks() {
+    async fn without_a_script_it_fails_in_unattended_roles() {
         let (heard, reply) = say(&Mock::new(None), "sing a song").await;
         let error = reply.unwrap_err();
         assert_eq!((error.failure, error.signature.as_str()), (Failure::Missing, NOT_UNDERSTOOD));

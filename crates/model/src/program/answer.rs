@@ -42,7 +42,7 @@ fn unfenced(text: &str) -> &str {
 }
 
 /// Every object that stands in the text and is not part of another, or `None` when one begins and does not end well: what
-/// stands inside a broken object is no answer. A brace that no key follows is code or prose, not the beginning of one.
+/// stands inside a broken object is not an answer. A brace that no key follows is code or prose, not the beginning of one.
 fn objects(text: &str) -> Option<Vec<Map<String, Value>>> {
     let mut found = Vec::new();
     let mut rest = text;

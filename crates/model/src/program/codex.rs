@@ -99,16 +99,16 @@ impl CodexOptions {
 
     fn permissions(&self) -> String {
         let sandbox = match self.sandbox.as_str() {
-            "read-only" => "files can be read, nothing can be written, and there is no network",
+            "read-only" => "files can be read, nothing can be written, and the network is off",
             "workspace-write" => {
-                "files can be written in the working directory only, and there is no network"
+                "files can be written in the working directory only, and the network is off"
             }
             "danger-full-access" => "nothing is contained, so take care",
             _ => "see your own settings for what it allows",
         };
         let approval = match self.approval.as_str() {
-            "never" => "nobody is asked, and what the sandbox forbids fails",
-            _ => "nobody is there to answer, so what would have to be asked fails",
+            "never" => "no person is asked, and what the sandbox forbids fails",
+            _ => "no person can answer, so what would have to be asked fails",
         };
         let search = if self.search { "may" } else { "may not" };
         format!(
@@ -255,7 +255,7 @@ impl ModelClient for CodexProgram {
             child.set.insert(guard::VARIABLE.into(), path.display().to_string());
         }
         let outcome = launch.run(&VENDOR, child, cancel).await?;
-        // No file is no last message, and no last message is no JSON.
+        // A missing file means that there was no last message, which does not parse as JSON.
         let bytes = std::fs::read(&last_message).unwrap_or_default();
         let said = String::from_utf8_lossy(&bytes);
         let usage = Usage { input: estimate(&prompt), output: estimate(&said), cached: 0 };

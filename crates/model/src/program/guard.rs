@@ -49,7 +49,7 @@ pub fn write(
 ) -> Result<PathBuf, atomic::WriteError> {
     let path = Layout::scratch(workspace).join(FILE);
     let text = contents(&own_flags(environment), max_columns);
-    // Two calls at once write the same bytes; whoever finds them there already has nothing to do.
+    // Two calls at once write the same bytes; the second finds nothing to do.
     if std::fs::read(&path).ok().as_ref() != Some(&text) {
         atomic::replace(&path, &text)?;
     }

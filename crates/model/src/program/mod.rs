@@ -1,4 +1,4 @@
-//! Models behind a program that somebody else wrote: Codex and Claude Code.
+//! Models behind an agent program: Codex and Claude Code.
 //!
 //! Such a program is an agent of its own: it gets one prompt on standard input, may run its own tools in the workspace,
 //! and says one last thing. Marvin holds it to the worker contract: that last thing is exactly one JSON object, which asks

@@ -276,7 +276,7 @@ async fn codex_gets_the_ripgrep_guard_and_claude_does_not() {
 }
 
 #[tokio::test]
-async fn a_missing_program_is_named_with_its_mend() {
+async fn a_missing_program_is_named_with_a_hint() {
     let stage = Stage::new("").with("CODEX_CLI", "no-such-codex").with("CLAUDE_CODE_CLI", "/no/such/claude");
     let [codex, claude] = failed(stage.both().await, Failure::Missing, "cli-missing");
     assert!(

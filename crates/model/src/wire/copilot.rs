@@ -1,7 +1,7 @@
 //! GitHub Copilot: the OpenAI wire behind a key that lives for minutes.
 //!
-//! A GitHub token is exchanged for a Copilot token, which is kept until shortly before it expires. A key that is no
-//! GitHub token is taken for a Copilot token and used as it is.
+//! A GitHub token is exchanged for a Copilot token, which is kept until shortly before it expires. A key that is not
+//! a GitHub token is taken for a Copilot token and used as it is.
 
 use super::errors::{body_message, transient_status};
 use super::http::{Access, HttpModel, HttpOptions, causes, without_key};
@@ -92,7 +92,7 @@ impl CopilotModel {
         let options = self.model.options();
         let failed = |failure, message: String| ModelError::new(&options.provider, failure, message);
         let mut value: HeaderValue = format!("token {key}").parse().map_err(|_| {
-            failed(Failure::Missing, "the key cannot be sent; mend `provider.copilot.key`".into())
+            failed(Failure::Missing, "cannot send the key; correct `provider.copilot.key`".into())
         })?;
         value.set_sensitive(true);
         let response = self

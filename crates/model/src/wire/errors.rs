@@ -77,7 +77,7 @@ impl Fault {
             }
             Fault::Vendor { message, transient } => {
                 let failure = if transient { Failure::Unavailable } else { Failure::Rejected };
-                ModelError::new(provider, failure, format!("the server broke the answer off: {message}"))
+                ModelError::new(provider, failure, format!("the server ended the answer: {message}"))
             }
             Fault::Cut => ModelError::new(
                 provider,

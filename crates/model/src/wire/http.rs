@@ -43,7 +43,7 @@ pub struct HttpOptions {
     /// How long connecting may take.
     pub connect: Duration,
     /// How long the answer may be silent, from the request to its first byte and between any two pieces. Signs of life
-    /// (comments, pings) are no pieces.
+    /// (comments, pings) do not count as pieces.
     pub idle: Duration,
     /// How long a request and its reply may take in all.
     pub total: Duration,
@@ -209,7 +209,7 @@ impl HttpModel {
             let provider = &self.options.provider;
             missing(
                 provider,
-                &format!("the key holds characters that cannot be sent; mend `provider.{provider}.key`"),
+                &format!("the key holds characters that cannot be sent; correct `provider.{provider}.key`"),
             )
         })?;
         value.set_sensitive(true);
@@ -284,12 +284,12 @@ impl HttpModel {
         let said = body_message(&body);
         let provider = &self.options.provider;
         let (failure, message) = if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-            let mend = format!("check `provider.{provider}.key`");
-            (Failure::Rejected, format!("the server does not accept the key ({status}): {said}; {mend}"))
+            let hint = format!("check `provider.{provider}.key`");
+            (Failure::Rejected, format!("the server does not accept the key ({status}): {said}; {hint}"))
         } else if transient_status(status.as_u16()) {
             (Failure::Unavailable, format!("the server cannot answer now ({status}): {said}"))
         } else if status.is_redirection() {
-            (Failure::Rejected, format!("the server redirects ({status}); mend `provider.{provider}.url`"))
+            (Failure::Rejected, format!("the server redirects ({status}); correct `provider.{provider}.url`"))
         } else {
             (Failure::Rejected, format!("the server refuses the request ({status}): {said}"))
         };
@@ -402,9 +402,9 @@ pub fn web_builder(plain: bool, connect: Duration) -> ClientBuilder {
         .connect_timeout(connect)
         .tcp_nodelay(true)
         .user_agent(concat!("marvin/", env!("CARGO_PKG_VERSION")))
-        // A redirect would carry the key to an address that nobody configured.
+        // A redirect would carry the key to an address that is not configured.
         .redirect(redirect::Policy::none());
-    // Without TLS there is no need for the system's certificates, which take a while to load.
+    // Without TLS the system's certificates, which take a while to load, are not needed.
     if plain { builder.tls_certs_only([]) } else { builder }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn body(model: &str, context: Option<u64>, request: &Request) -> Valu
         "messages": request.messages.iter().map(message).collect::<Vec<_>>(),
         "stream": true,
     });
-    // There is no way to name tools and forbid them; a history with calls is accepted without them.
+    // The wire cannot name tools and forbid them; a history with calls is accepted without them.
     if !request.tools.is_empty() && !request.answer_only {
         set(&mut body, "tools", tools(request));
     }

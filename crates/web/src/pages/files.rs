@@ -33,7 +33,7 @@ fn walk(directory: &Path, below: &str, depth: usize, found: &mut Vec<Value>) {
         std::fs::read_dir(directory).into_iter().flatten().flatten().take(MAX_LISTED_FILES).collect();
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
-        // A name that is no text cannot be asked for.
+        // A name that is not UTF-8 cannot be asked for.
         let Ok(name) = entry.file_name().into_string() else { continue };
         let (Ok(facts), path) = (entry.metadata(), format!("{below}/{name}")) else { continue };
         if found.len() >= MAX_LISTED_FILES {
@@ -66,7 +66,7 @@ pub(super) fn show(ground: &ProjectContext, run: &str, path: &str) -> Answer {
         )?;
         rustix::fs::openat2(base, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve)
     };
-    // A pipe that nobody writes to is not waited for.
+    // Opening a pipe without a writer must not block.
     let file = open(Path::new(path), OFlags::RDONLY | OFlags::NONBLOCK).map_err(|_| absent())?;
     let file = std::fs::File::from(file);
     let facts = file.metadata().map_err(|_| absent())?;

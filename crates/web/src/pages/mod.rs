@@ -151,7 +151,7 @@ fn within(text: &str, most: usize) -> Result<(), Refusal> {
 }
 
 fn asset(name: &str) -> Result<Response, Refusal> {
-    let asset = assets::find(name).ok_or_else(|| Refusal::absent("there is no such file of the page"))?;
+    let asset = assets::find(name).ok_or_else(|| Refusal::absent("the page has no such file"))?;
     Ok(service::file(asset))
 }
 

@@ -20,7 +20,7 @@ const MAX_LISTED_ROWS: usize = 2_000;
 
 /// The directory of a run: of this project, or of no project.
 pub(super) fn directory(ground: &ProjectContext, run: &str) -> Result<PathBuf, Refusal> {
-    let absent = || Refusal::absent(format!("there is no run `{}`", marvin_base::truncate::line(run, 80)));
+    let absent = || Refusal::absent(format!("unknown run `{}`", marvin_base::truncate::line(run, 80)));
     if ids::run_started(run).is_none() {
         return Err(absent());
     }

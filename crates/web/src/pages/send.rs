@@ -1,8 +1,8 @@
 //! `POST /api/send`: a message, and the whole answer when it is there.
 //!
 //! Without `history` the message belongs to the conversation that the page shows. With `history` (also an empty one) the
-//! conversation is the caller's: it is answered in a run of its own, nothing of it is kept in the chat log, and nobody can be
-//! asked, so that a question of the gate is a no.
+//! conversation is the caller's: it is answered in a run of its own, nothing of it is kept in the chat log, and no person can
+//! be asked, so that a question of the gate is a no.
 
 use super::{MAX_TEXT_CHARS, PageHandler, within};
 use crate::answer::{Answer, Refusal};
@@ -109,7 +109,7 @@ impl PageHandler {
         session.turn(&prompt(message, history)).await.map_err(refused)?;
         Ok(told
             .try_recv()
-            .map_or_else(|_| failed("there is no result", "no-result"), |result| reply(&result)))
+            .map_or_else(|_| failed("the turn has no result", "no-result"), |result| reply(&result)))
     }
 }
 
