@@ -1,5 +1,6 @@
 //! Reading settings from flags, environment and files, and checking them against the table.
 
+use super::table::RETIRED_KEYS;
 use super::{Kind, Scope, Setting, Settings, TABLE, find, nearest, nearest_of};
 use crate::environment::Environment;
 use crate::files::{self, Links};
@@ -131,6 +132,9 @@ pub(super) fn load(sources: &Sources<'_>) -> Result<Settings, SettingsError> {
         let Some(path) = path else { continue };
         let origin = Origin::File(path.clone());
         for (key, raw) in read_file(path, scope == Scope::Anyone)? {
+            if RETIRED_KEYS.contains(&key.as_str()) {
+                continue;
+            }
             let setting = known(&key, &origin)?;
             if setting.scope == Scope::Process || (setting.scope == Scope::Person && scope == Scope::Anyone) {
                 return Err(not_for_projects(setting, path, sources));
