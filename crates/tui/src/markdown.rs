@@ -81,7 +81,7 @@ fn bullet_of(text: &str) -> usize {
     }
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let after = text.get(digits..).unwrap_or_default();
-    if (1..=9).contains(&digits) && (after.starts_with(". ") || after.starts_with(") ")) {
+    if (1..=9).contains(&digits) && matches!(after.as_bytes(), [b'.' | b')', b' ', ..]) {
         digits + 2
     } else {
         0

@@ -129,10 +129,14 @@ pub(super) fn start(line: &str) -> Option<usize> {
     })
 }
 
+/// Parts of a line one of which stands before every password: a flag, or a verb.
+const PASSWORD_MARKS: [&str; 4] = [" -", "\t-", " set ", " login "];
+/// A flag of `openssl` for a password, whatever the program in front of it.
+const PASS_FLAG: &str = " -pass";
+
 /// Adds a span for every password among the words of programs.
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
-    // A flag, or a setting: a program that takes a password among its words has one of them.
-    if !text.contains(" -") && !text.contains("\t-") && !text.contains(" set ") && !text.contains(" login ") {
+    if !PASSWORD_MARKS.iter().any(|mark| text.contains(mark)) {
         return;
     }
     let mut at = 0;
@@ -161,7 +165,7 @@ struct Reading {
 
 /// Where the passwords of a line stand, in their order.
 fn passwords(line: &str) -> Vec<Range<usize>> {
-    if start(line).is_none() && !line.contains(" -pass") {
+    if start(line).is_none() && !line.contains(PASS_FLAG) {
         return Vec::new();
     }
     let mut reading = Reading::default();

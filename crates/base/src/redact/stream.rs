@@ -16,6 +16,11 @@ const MAX_HELD_BYTES: usize = 16 * 1024;
 /// How much of the current line is remembered after it was shown.
 const MAX_CONTEXT_BYTES: usize = 1024;
 
+/// Label of a private key in PEM, behind `-----BEGIN`.
+const PRIVATE_KEY_LABEL: &str = "PRIVATE KEY";
+/// Keyword of `.netrc` before a password.
+const NETRC_PASSWORD: &str = "password ";
+
 /// Redacts a stream of text.
 #[derive(Debug)]
 pub struct StreamRedactor {
@@ -124,7 +129,7 @@ impl StreamRedactor {
         if let Some(begin) = text.rfind("-----BEGIN")
             && end_of_key(text, begin).is_none_or(|end| cut < end)
         {
-            key = text.get(begin..).is_some_and(|rest| rest.contains("PRIVATE KEY"));
+            key = text.get(begin..).is_some_and(|rest| rest.contains(PRIVATE_KEY_LABEL));
             cut = cut.min(begin);
         }
         if let Some(begin) = text.rfind("Private-Lines:")
@@ -134,7 +139,7 @@ impl StreamRedactor {
         }
         if let Some(begin) = text.rfind("machine ")
             && text.len() - begin < 512
-            && !text.get(begin..).is_some_and(|rest| rest.contains("password ") && rest.ends_with('\n'))
+            && !text.get(begin..).is_some_and(|rest| rest.contains(NETRC_PASSWORD) && rest.ends_with('\n'))
         {
             cut = cut.min(begin);
         }
