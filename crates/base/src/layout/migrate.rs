@@ -17,7 +17,7 @@ use crate::files::{self, Links};
 use crate::ledger::chain;
 use crate::{atomic, clock, signature};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -292,6 +292,13 @@ fn copy_file(from: &Path, to: &Path) -> std::io::Result<()> {
     ))
 }
 
+/// Content of the file that marks an imported run.
+#[derive(Serialize)]
+struct ImportNote {
+    version: u32,
+    reason: &'static str,
+}
+
 /// Takes from a copy the authority that nothing outside the project confirms, before it gets its place.
 fn disarm(partial: &Path, name: &str) -> std::io::Result<()> {
     let write = |path: &Path, text: &str| {
@@ -299,9 +306,10 @@ fn disarm(partial: &Path, name: &str) -> std::io::Result<()> {
     };
     match name {
         "runs" => {
-            let note = json!({"version": 1, "reason": "made by 0.1.0, where agents could write it: for reading only"});
+            let note = ImportNote { version: 1, reason: "made by 0.1.0, where agents could write it: for reading only" };
+            let note = serde_json::to_string_pretty(&note).map_err(std::io::Error::other)?;
             for run in subdirectories(partial) {
-                write(&run.join(IMPORTED), &format!("{note:#}\n"))?;
+                write(&run.join(IMPORTED), &format!("{note}\n"))?;
             }
         }
         "agents" => {
@@ -438,7 +446,7 @@ mod tests {
         fn trust_learned(&self) {
             let file = self.record().canonicalize().unwrap().join("security/learned.jsonl");
             let hash = signature::hash_bytes(&std::fs::read(&file).unwrap());
-            put(&self.layout.trusted(), &json!({"files": {file.display().to_string(): hash}}).to_string());
+            put(&self.layout.trusted(), &serde_json::json!({"files": {file.display().to_string(): hash}}).to_string());
         }
     }
 

@@ -6,7 +6,7 @@
 
 use crate::environment::Environment;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -40,6 +40,18 @@ pub struct DecidedBy {
     pub terminal: String,
     /// How the decision arrived: command, screen, page or unattended.
     pub via: String,
+}
+
+/// A line of the record. The code covers the line without its `mac`.
+#[derive(Serialize)]
+struct Decision<'a> {
+    at: String,
+    command: &'a str,
+    subject: String,
+    decided_by: &'a DecidedBy,
+    before: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mac: Option<String>,
 }
 
 /// Why a decision cannot be recorded.
@@ -194,21 +206,20 @@ pub(super) fn append(
             });
         }
     };
-    let mut entry = json!({
-        "at": crate::clock::now().to_string(),
-        "command": command,
-        "subject": crate::truncate::line(&crate::printable::visible(subject), MAX_SUBJECT_CHARS),
-        "decided_by": by,
-        "before": before,
-    });
-    let mac = key.authenticate(&canonical(&entry));
-    if let Some(map) = entry.as_object_mut() {
-        map.insert("mac".into(), mac.into());
-    }
-    file.write_all(format!("{entry}\n").as_bytes()).and_then(|()| file.sync_data()).map_err(file_error(&path))
+    let mut decision = Decision {
+        at: crate::clock::now().to_string(),
+        command,
+        subject: crate::truncate::line(&crate::printable::visible(subject), MAX_SUBJECT_CHARS),
+        decided_by: by,
+        before,
+        mac: None,
+    };
+    decision.mac = Some(key.authenticate(&canonical(&decision)));
+    let line = serde_json::to_string(&decision).map_err(|error| file_error(&path)(error.into()))?;
+    file.write_all(format!("{line}\n").as_bytes()).and_then(|()| file.sync_data()).map_err(file_error(&path))
 }
 
-fn canonical(entry: &Value) -> Vec<u8> {
+fn canonical(entry: &impl Serialize) -> Vec<u8> {
     serde_json_canonicalizer::to_vec(entry).unwrap_or_default()
 }
 
