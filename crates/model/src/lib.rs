@@ -8,7 +8,7 @@ pub mod arguments;
 pub mod choose;
 pub mod client;
 pub mod cost;
-mod json;
+mod formats;
 pub mod message;
 pub mod mock;
 pub mod price;

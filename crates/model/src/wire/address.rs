@@ -1,4 +1,4 @@
-//! Where requests go: the base address of the settings and the path of the wire.
+//! Addresses of requests: the base address of the settings and the path of the wire.
 
 use super::WireKind;
 use super::http::missing;
