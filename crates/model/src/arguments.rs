@@ -73,7 +73,9 @@ impl Arguments {
     pub fn to_object(&self) -> Value {
         match self {
             Arguments::Object(map) => Value::Object(map.clone()),
-            Arguments::Patch(text) | Arguments::Unreadable(text) => Value::Object(Map::from_iter([("input".to_string(), Value::from(text.as_str()))])),
+            Arguments::Patch(text) | Arguments::Unreadable(text) => {
+                Value::Object(Map::from_iter([("input".to_string(), Value::from(text.as_str()))]))
+            }
         }
     }
 

@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a provider behind HTTP needs.
+/// Settings of a provider behind HTTP.
 struct Endpoint {
     provider: &'static str,
     wire: WireKind,
@@ -103,7 +103,7 @@ static ENDPOINTS: [Endpoint; 8] = [
     },
 ];
 
-/// What choosing needs to know.
+/// Inputs of the choice of a client.
 #[derive(Debug)]
 pub struct Choice<'a> {
     /// The settings, flags included.
@@ -112,7 +112,7 @@ pub struct Choice<'a> {
     pub environment: &'a Environment,
     /// The directories.
     pub layout: &'a Layout,
-    /// Where programs run.
+    /// Working directory of agent programs.
     pub workspace: &'a Path,
     /// Through which file the processes of the run share a script.
     pub script_state: Option<PathBuf>,
@@ -125,11 +125,11 @@ pub struct ProviderStatus {
     pub provider: &'static str,
     /// Whether it could be asked now.
     pub ready: bool,
-    /// Where its key comes from, by name only; or what is there instead.
+    /// Origin of its key by name, or its address or program.
     pub through: String,
     /// The model it would use.
     pub model: String,
-    /// What to do when it is not ready.
+    /// Hint when it is not ready.
     #[serde(rename = "mend")]
     pub hint: String,
 }

@@ -7,13 +7,12 @@
 
 use serde_json::{Deserializer, Map, Value};
 
-/// Why an answer is not the object that was asked for.
+/// Failure to find the one JSON object in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
     /// There is no JSON in it, or no telling which of several objects is meant.
     #[error("what came is not JSON")]
     NotJson,
-    /// It is JSON, but a list, a text or a number.
     #[error("what came is JSON, but not an object")]
     NotAnObject,
 }

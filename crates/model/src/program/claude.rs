@@ -157,7 +157,7 @@ impl ClaudeOutput {
         self.0.get("is_error").and_then(Value::as_bool).unwrap_or(false)
     }
 
-    /// What it says about a failure.
+    /// Its message about a failure.
     fn complaint(&self) -> Option<String> {
         let errors = || {
             let list = self.0.get("errors")?.as_array().filter(|list| !list.is_empty())?;
@@ -200,14 +200,12 @@ impl ClaudeOutput {
     }
 }
 
-/// Claude Code as a model.
 #[derive(Debug)]
 pub struct ClaudeProgram {
     options: ClaudeOptions,
 }
 
 impl ClaudeProgram {
-    /// A client with these options.
     #[must_use]
     pub fn new(options: ClaudeOptions) -> Self {
         ClaudeProgram { options }
@@ -250,7 +248,7 @@ fn understand(outcome: &Outcome) -> Result<(ClaudeOutput, String), ModelError> {
     Ok((printed, said))
 }
 
-/// What a failed call cost: what Claude Code says, else a guess.
+/// Tokens of a failed call: as Claude Code reports them, else an estimate.
 fn spent(prompt: &str, outcome: &Outcome) -> Usage {
     let stdout = outcome.stdout.text();
     match ClaudeOutput::read(&stdout) {

@@ -36,7 +36,7 @@ const MAX_KEPT_OUTPUT_BYTES: usize = 8 * 1024 * 1024;
 /// Characters of a program's own words that an error repeats.
 const QUOTE: usize = 600;
 
-/// What differs between the programs when something goes wrong.
+/// Facts of a program for error messages.
 #[derive(Debug)]
 struct Vendor {
     /// The provider's name, as signatures spell it.
@@ -89,7 +89,7 @@ impl Vendor {
     }
 }
 
-/// What both programs are started with.
+/// Options that both programs share.
 #[derive(Debug, Clone)]
 pub struct Launch {
     /// The program; looked for on `PATH` when it has no slash.

@@ -231,7 +231,7 @@ async fn the_environment_gains_the_delegation_and_nothing_else() {
             let environment = stage.left("environment");
             let mut seen: Vec<&str> = environment
                 .lines()
-                // What the shell of the stand-in sets by itself.
+                // Variables that the shell of the fake program sets by itself.
                 .filter(|line| !["PWD=", "OLDPWD=", "SHLVL=", "_="].iter().any(|own| line.starts_with(own)))
                 .collect();
             seen.sort_unstable();
