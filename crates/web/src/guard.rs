@@ -24,7 +24,6 @@ const A_SECOND: f64 = 300.0;
 /// Wrong tokens at once, and a second.
 const WRONG_BURST: f64 = 60.0;
 const WRONG_A_SECOND: f64 = 5.0;
-/// Bytes of an address.
 const MAX_URI_BYTES: usize = 4 * 1024;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \

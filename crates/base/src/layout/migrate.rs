@@ -306,7 +306,10 @@ fn disarm(partial: &Path, name: &str) -> std::io::Result<()> {
     };
     match name {
         "runs" => {
-            let note = ImportNote { version: 1, reason: "made by 0.1.0, where agents could write it: for reading only" };
+            let note = ImportNote {
+                version: 1,
+                reason: "made by 0.1.0, where agents could write it: for reading only",
+            };
             let note = serde_json::to_string_pretty(&note).map_err(std::io::Error::other)?;
             for run in subdirectories(partial) {
                 write(&run.join(IMPORTED), &format!("{note}\n"))?;
@@ -446,7 +449,10 @@ mod tests {
         fn trust_learned(&self) {
             let file = self.record().canonicalize().unwrap().join("security/learned.jsonl");
             let hash = signature::hash_bytes(&std::fs::read(&file).unwrap());
-            put(&self.layout.trusted(), &serde_json::json!({"files": {file.display().to_string(): hash}}).to_string());
+            put(
+                &self.layout.trusted(),
+                &serde_json::json!({"files": {file.display().to_string(): hash}}).to_string(),
+            );
         }
     }
 

@@ -79,7 +79,10 @@ pub fn schema() -> Value {
         ..Schema::object()
     };
     for setting in TABLE.iter().filter(|setting| setting.scope != Scope::Process) {
-        root.insert(setting.key, Schema { description: Some(setting.meaning), ..Schema::of_kind(setting.kind) });
+        root.insert(
+            setting.key,
+            Schema { description: Some(setting.meaning), ..Schema::of_kind(setting.kind) },
+        );
     }
     serde_json::to_value(root).unwrap_or_default()
 }
