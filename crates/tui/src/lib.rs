@@ -4,7 +4,7 @@
 //! opened; from then on it is drawn when something changed, and only then. The conversation runs on a thread of its own, so that
 //! a key never waits for it.
 //!
-//! What models and tools say is shown, never obeyed: escape sequences and turns of direction are written out, and Markdown is
+//! Output of models and tools is shown, never obeyed: escape sequences and turns of direction are written out, and Markdown is
 //! coloured with all its marks in place.
 
 mod app;
@@ -48,13 +48,12 @@ const MANY: usize = 2_048;
 
 /// A conversation that was opened.
 pub struct OpenedChat {
-    /// The conversation.
     pub chat: Chat,
     /// Text for an empty conversation.
     pub welcome: String,
     /// Text that is shown when it opens; empty: none.
     pub note: String,
-    /// What must live as long as the conversation.
+    /// Values that must live as long as the conversation.
     pub held: Box<dyn std::any::Any>,
 }
 
@@ -64,7 +63,6 @@ impl std::fmt::Debug for OpenedChat {
     }
 }
 
-/// Options of the front end.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// No colours.
@@ -73,7 +71,6 @@ pub struct Options {
     pub editor: String,
 }
 
-/// Messages to the front end.
 enum FrontEndMessage {
     Key(Key),
     Resized,
@@ -101,31 +98,46 @@ enum Job {
     End,
 }
 
+#[derive(Debug, thiserror::Error)]
+pub enum TerminalError {
+    #[error("cannot use the terminal: {0}\n  hint: try --plain")]
+    Setup(#[from] std::io::Error),
+    #[error("the terminal is gone: {0}")]
+    Gone(std::io::Error),
+    #[error("{0}")]
+    Chat(String),
+    #[error("the conversation failed")]
+    Panicked,
+}
+
+impl From<TerminalError> for String {
+    fn from(error: TerminalError) -> Self {
+        error.to_string()
+    }
+}
+
 /// Shows a conversation until the person leaves. `open` runs on the thread of the conversation, after the first frame.
 ///
 /// # Errors
-/// Why the terminal could not be taken, or the conversation not be opened.
-pub fn run<F, Fut>(options: &Options, open: F) -> Result<(), String>
+/// When the terminal cannot be used, or the conversation cannot be opened.
+pub fn run<F, Fut, E>(options: &Options, open: F) -> Result<(), TerminalError>
 where
     F: FnOnce() -> Fut + Send + 'static,
-    Fut: Future<Output = Result<OpenedChat, String>>,
+    Fut: Future<Output = Result<OpenedChat, E>>,
+    E: std::fmt::Display,
 {
-    let cannot = |error: std::io::Error| format!("the terminal cannot be used: {error}\n  hint: try --plain");
     let (tell, heard) = channel();
     let (jobs, orders) = unbounded_channel();
-    let taken = TerminalGuard::new().map_err(cannot)?;
-    let mut screen = Terminal::new(CrosstermBackend::new(std::io::stdout())).map_err(cannot)?;
+    let taken = TerminalGuard::new()?;
+    let mut screen = Terminal::new(CrosstermBackend::new(std::io::stdout()))?;
     let mut app = App::new(Theme::choose(options.no_color));
-    screen.draw(|frame| view::draw(&mut app, frame)).map_err(cannot)?;
+    screen.draw(|frame| view::draw(&mut app, frame))?;
     let service = {
         let tell = tell.clone();
-        std::thread::Builder::new()
-            .name("chat".into())
-            .spawn(move || serve(open, &tell, orders))
-            .map_err(cannot)?
+        std::thread::Builder::new().name("chat".into()).spawn(move || serve(open, &tell, orders))?
     };
-    let reader = keys_to(&tell).map_err(cannot)?;
-    let mut face = TerminalFrontEnd {
+    let reader = keys_to(&tell)?;
+    let mut front_end = TerminalFrontEnd {
         app,
         screen,
         chat: None,
@@ -135,13 +147,13 @@ where
         tell,
         jobs,
     };
-    let ended = face.live(&heard, options);
-    let TerminalFrontEnd { screen, reader, taken, jobs, .. } = face;
+    let ended = front_end.live(&heard, options);
+    let TerminalFrontEnd { screen, reader, taken, jobs, .. } = front_end;
     jobs.send(Job::End).ok();
     drop(reader);
     drop(screen);
     drop(taken);
-    service.join().map_err(|_| "the conversation broke".to_string())?;
+    service.join().map_err(|_| TerminalError::Panicked)?;
     ended
 }
 
@@ -162,8 +174,8 @@ struct TerminalFrontEnd {
 }
 
 impl TerminalFrontEnd {
-    /// Hears and draws until it is over.
-    fn live(&mut self, heard: &Receiver<FrontEndMessage>, options: &Options) -> Result<(), String> {
+    /// Receives messages and draws until the person leaves.
+    fn live(&mut self, heard: &Receiver<FrontEndMessage>, options: &Options) -> Result<(), TerminalError> {
         let (mut drawn, mut due) = (Instant::now(), false);
         loop {
             let next = if due {
@@ -187,15 +199,13 @@ impl TerminalFrontEnd {
             due = !at_once && drawn.elapsed() < FRAME;
             if !due {
                 let app = &mut self.app;
-                self.screen
-                    .draw(|frame| view::draw(app, frame))
-                    .map_err(|error| format!("the terminal is gone: {error}"))?;
+                self.screen.draw(|frame| view::draw(app, frame)).map_err(TerminalError::Gone)?;
                 drawn = Instant::now();
             }
         }
     }
 
-    fn hear(&mut self, heard: FrontEndMessage, options: &Options) -> Result<(), String> {
+    fn hear(&mut self, heard: FrontEndMessage, options: &Options) -> Result<(), TerminalError> {
         match heard {
             FrontEndMessage::Key(key) => {
                 let effects = keys::input(&mut self.app, &key, self.chat.as_ref());
@@ -203,7 +213,7 @@ impl TerminalFrontEnd {
             }
             FrontEndMessage::Resized => {}
             FrontEndMessage::End => self.app.quitting = true,
-            FrontEndMessage::Failed(error) => return Err(error),
+            FrontEndMessage::Failed(error) => return Err(TerminalError::Chat(error)),
             FrontEndMessage::Opened(start) => {
                 let Start { chat, welcome, note, messages } = *start;
                 self.app.show(&messages, &welcome);
@@ -215,15 +225,15 @@ impl TerminalFrontEnd {
                 self.welcome = welcome;
             }
             FrontEndMessage::Events(events) => {
-                let mut anew = false;
+                let mut refresh = false;
                 for event in &events {
                     if event.kind == "gap" {
                         self.show_again();
                     }
-                    anew |= self.app.event(event);
+                    refresh |= self.app.event(event);
                 }
-                if anew {
-                    self.ask_anew();
+                if refresh {
+                    self.refresh();
                 }
             }
             FrontEndMessage::Reply(reply) => {
@@ -242,7 +252,7 @@ impl TerminalFrontEnd {
         Ok(())
     }
 
-    fn ask_anew(&mut self) {
+    fn refresh(&mut self) {
         if let Some(chat) = &self.chat {
             self.app.stands(chat.status(), chat.approvals());
         }
@@ -291,7 +301,7 @@ impl TerminalFrontEnd {
                     }
                     self.app.flash = Some(truncate::line(&error.to_string(), 200));
                 }
-                self.ask_anew();
+                self.refresh();
             }
             Effect::Look(what) => self.look(what),
             Effect::Copy(text) => {
@@ -311,7 +321,7 @@ impl TerminalFrontEnd {
         let Some(chat) = &self.chat else { return };
         match what {
             "memory" => {
-                self.ask_anew();
+                self.refresh();
                 self.app.panel = Some(Panel::Approvals { at: 0, scroll: 0 });
             }
             "servitors" => {
@@ -362,11 +372,12 @@ impl TerminalFrontEnd {
     }
 }
 
-/// The thread of the conversation: opens it, tells the face what happens, does what the face orders.
-fn serve<F, Fut>(open: F, tell: &Sender<FrontEndMessage>, mut orders: UnboundedReceiver<Job>)
+/// The thread of the conversation: opens it, forwards its events to the front end, and executes jobs.
+fn serve<F, Fut, E>(open: F, tell: &Sender<FrontEndMessage>, mut orders: UnboundedReceiver<Job>)
 where
     F: FnOnce() -> Fut,
-    Fut: Future<Output = Result<OpenedChat, String>>,
+    Fut: Future<Output = Result<OpenedChat, E>>,
+    E: std::fmt::Display,
 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
@@ -385,7 +396,7 @@ where
                 (chat, held)
             }
             Err(error) => {
-                tell.send(FrontEndMessage::Failed(error)).ok();
+                tell.send(FrontEndMessage::Failed(error.to_string())).ok();
                 return;
             }
         };
@@ -410,7 +421,7 @@ where
                 },
             }
         }
-        // What is being answered is broken off, and its record closed.
+        // The running turn is interrupted, and its record closed.
         if chat.cancel() {
             let quiet = async {
                 while chat.status().busy {
