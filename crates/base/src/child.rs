@@ -51,7 +51,7 @@ pub fn environment() -> Environment {
     shared.fold(Environment::of_process(), |environment, (name, value)| environment.with(name, value))
 }
 
-/// What a child with all that it starts may use. Core dumps are never written.
+/// Limits of a child with everything that it starts. Core dumps are never written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
     /// Processes at the same time (and eight times as many threads); with more, everything is ended. `None`: no bound.
@@ -65,14 +65,13 @@ pub struct Limits {
     pub expendable: bool,
 }
 
-/// What to run, and within which bounds.
+/// A program to run, with its limits.
 #[derive(Clone)]
 pub struct Child {
     /// The program; looked for on `PATH` when it has no slash.
     pub program: OsString,
-    /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// Where it runs.
+    /// Its working directory.
     pub directory: Option<PathBuf>,
     /// Variables set on top of this process's environment.
     pub set: BTreeMap<String, String>,
@@ -80,13 +79,12 @@ pub struct Child {
     pub remove: Vec<String>,
     /// When false, the child sees only what `set` says.
     pub inherit: bool,
-    /// What it reads from standard input, which is then closed.
+    /// Its standard input, which is closed after it.
     pub input: Vec<u8>,
-    /// When it must have ended.
+    /// The timeout.
     pub deadline: Duration,
     /// How many bytes of each output stream are kept; the rest is read, counted and dropped.
     pub keep: usize,
-    /// What it may use.
     pub limits: Limits,
     /// Namespaces that it starts in, with an init process that ends everything with it.
     pub namespaces: Option<Namespaces>,
@@ -135,13 +133,12 @@ impl Child {
         }
     }
 
-    /// Where it starts: its own directory, else `default`.
+    /// Its working directory, else `default`.
     #[must_use]
     pub fn directory_in(&self, default: &std::path::Path) -> PathBuf {
         self.directory.clone().unwrap_or_else(|| default.to_path_buf())
     }
 
-    /// Adds arguments.
     #[must_use]
     pub fn args<S: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
         self.arguments.extend(arguments.into_iter().map(Into::into));
@@ -187,31 +184,21 @@ impl Output {
     }
 }
 
-/// What came of a child.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// How it ended.
     pub ending: Ending,
-    /// Standard output.
     pub stdout: Output,
-    /// Standard error.
     pub stderr: Output,
-    /// How long it ran.
     pub elapsed: Duration,
 }
 
-/// Why a child could not be run at all.
 #[derive(Debug, thiserror::Error)]
 pub enum ChildError {
-    /// The program does not exist.
     #[error("the program `{0}` is not installed or not on PATH")]
     Missing(String),
-    /// Anything else.
     #[error("cannot start `{program}`: {source}")]
     Start {
-        /// The program.
         program: String,
-        /// The reason.
         #[source]
         source: std::io::Error,
     },

@@ -35,7 +35,7 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(2);
 /// A last line that is longer than this was not written here.
 const MAX_LAST_LINE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// When lines are forced to the disk.
+/// Time at which lines are forced to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
     /// After every line.
@@ -59,63 +59,46 @@ impl Durability {
     }
 }
 
-/// What was found at the end of a ledger whose writer died.
+/// An unfinished line at the end of a ledger whose writer died.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TornTail {
     /// How many bytes were cut off the ledger.
     pub bytes: u64,
-    /// Where they were put.
+    /// The file that they were moved to.
     pub saved_to: PathBuf,
 }
 
-/// Why a ledger could not be opened, read or appended to.
+/// Failure to open, read or append to a ledger.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
-    /// The operating system refused.
     #[error("cannot {doing} the record {path}: {source}{}", crate::atomic::hint(.source))]
     Io {
-        /// What was tried.
         doing: &'static str,
-        /// The file.
         path: String,
-        /// The reason.
         #[source]
         source: std::io::Error,
     },
-    /// Another process writes to it.
     #[error("the record {path} is being written by another process; wait for it to end")]
-    Busy {
-        /// The file.
-        path: String,
-    },
-    /// Its hash chain is broken.
+    Busy { path: String },
     #[error(
         "cannot trust the record {path}: {found}\n  hint: something other than Marvin changed it; look at the file, restore it from a copy, or move it and its run away"
     )]
     Broken {
-        /// The file.
         path: String,
-        /// Where it is broken.
+        /// The place of the break.
         found: Break,
     },
     /// It was put aside by another process since it was opened; open it again.
     #[error("the record {path} was put aside by another process")]
-    Moved {
-        /// The file.
-        path: String,
-    },
-    /// The entry cannot be written as JSON.
+    Moved { path: String },
     #[error("an entry for {path} cannot be written as JSON: {source}")]
     Entry {
-        /// The file.
         path: String,
-        /// The reason.
         #[source]
         source: serde_json::Error,
     },
 }
 
-/// An open ledger.
 #[derive(Debug)]
 pub struct Ledger {
     path: PathBuf,
@@ -274,13 +257,12 @@ impl Ledger {
         Ok(())
     }
 
-    /// What a former writer left unfinished, if anything.
+    /// The unfinished line of a former writer, if any.
     #[must_use]
     pub fn torn(&self) -> Option<&TornTail> {
         self.torn.as_ref()
     }
 
-    /// Where the ledger is.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -300,7 +282,6 @@ impl Ledger {
         self.file.metadata().map_or(0, |facts| facts.len())
     }
 
-    /// What its entries are cleaned by.
     #[must_use]
     pub fn redactor(&self) -> &Redactor {
         &self.redactor
@@ -497,7 +478,6 @@ fn whole_lines(file: &mut File, length: u64) -> std::io::Result<u64> {
 /// The whole lines of a ledger.
 #[derive(Debug, Default)]
 pub struct Contents {
-    /// The entries, in order.
     pub entries: Vec<Value>,
     /// Lines that are not JSON, as (line number, reason). A ledger of ours has none.
     pub damaged: Vec<(usize, String)>,

@@ -51,7 +51,7 @@ impl OpenDir {
         &self.path
     }
 
-    /// Where to write: the handle itself, as a path of this process.
+    /// The handle as a path of this process, to write below.
     #[must_use]
     pub fn place(&self) -> PathBuf {
         let place = PathBuf::from(format!("/proc/self/fd/{}", self.directory.as_raw_fd()));

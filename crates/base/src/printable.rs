@@ -1,6 +1,6 @@
 //! Text as it is shown to a person: nothing in it moves a cursor, hides something, or turns the direction of reading.
 //!
-//! What a terminal or a reader would obey is written out (`\u{1b}`); everything else stays as it is, so that what is seen is
+//! Characters that a terminal or a reader would obey are written out (`\u{1b}`); everything else stays as it is, so that what is seen is
 //! what is stored.
 
 use std::borrow::Cow;

@@ -97,13 +97,11 @@ impl RunDirectory {
         &self.id
     }
 
-    /// The directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// When the run began.
     #[must_use]
     pub fn started(&self) -> Timestamp {
         self.started
@@ -115,7 +113,7 @@ impl RunDirectory {
         self.path().join("trace.jsonl")
     }
 
-    /// What the run cost, line by line, over all its processes.
+    /// The cost ledger of all processes of the run.
     #[must_use]
     pub fn cost(&self) -> PathBuf {
         self.path().join("cost.jsonl")
@@ -133,7 +131,7 @@ impl RunDirectory {
         &self.logs
     }
 
-    /// What people read about it.
+    /// Reports for people.
     #[must_use]
     pub fn reports(&self) -> PathBuf {
         self.path().join("reports")

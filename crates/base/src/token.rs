@@ -2,12 +2,10 @@
 
 use crate::signature;
 
-/// Hash of an access token.
 #[derive(Debug, Clone)]
 pub struct TokenHash(String);
 
 impl TokenHash {
-    /// The hash of a token.
     #[must_use]
     pub fn new(token: &str) -> Self {
         TokenHash(signature::hash_bytes(token.as_bytes()))

@@ -36,7 +36,7 @@ pub(super) const ASK: Signal = Signal::TERM;
 /// Tells the keeper to end everything now.
 pub(super) const END: Signal = Signal::INT;
 
-/// How long what a program left behind may go on writing, in milliseconds.
+/// How long processes that a program left behind may continue to write, in milliseconds.
 const DRAIN: i64 = 300;
 /// At which distance, in nanoseconds, what is left is ended; the keeper does not give up before nothing is left.
 const KILL_INTERVAL_NS: i64 = 500_000;
@@ -46,7 +46,7 @@ const LOOK: i64 = 25;
 const QUIET_LOOKS: u32 = 20;
 /// Threads for each process of the bound.
 const THREADS: u32 = 8;
-/// What the keeper says when it ended a program for its many processes.
+/// Byte by which the keeper reports that a program had too many processes.
 const CROWDED: u8 = b'c';
 
 /// Did the keeper end the program because it had too many processes? To be asked when the keeper has ended.
@@ -168,25 +168,25 @@ fn close_regular_files() {
     });
 }
 
-/// What the keeper holds open.
+/// Descriptors that the keeper holds open.
 #[derive(Clone, Copy)]
 struct Handles {
-    /// Where it says how it ended the program.
+    /// Pipe for its report.
     say: i32,
-    /// Where the listener of new processes comes from.
+    /// Socket over which the listener of new processes arrives.
     ask: Option<i32>,
     /// The socket that it shares with init, where there is one.
     link: Option<i32>,
 }
 
-/// What the keeper knows of the program.
+/// Facts of the program for the keeper.
 struct KeeperOptions {
     max_processes: Option<u32>,
     own_session: bool,
     status_file: Option<StatusFile>,
 }
 
-/// Where the keeper writes how the program ended, out of the program's reach.
+/// File for the exit status, out of the program's reach.
 struct StatusFile {
     part: CString,
     whole: CString,
@@ -424,10 +424,10 @@ fn keep_open(say: i32, listener: Option<i32>, link: Option<i32>) -> (i32, Option
     }
 }
 
-/// When processes are counted, and when there are too many.
+/// Schedule of process counts, and the limit.
 struct Looks {
     most: Option<u32>,
-    /// When the next look is due.
+    /// Time of the next count.
     due: i64,
     /// How many there were, and how many tasks the machine had, at the last count.
     last: (u32, u32),

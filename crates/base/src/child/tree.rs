@@ -223,7 +223,7 @@ fn each_piece(file: &Path, mut visit: impl FnMut(&[u8])) {
 /// Calls `visit` with every entry of a directory whose name is a number.
 #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
 pub(super) fn each_entry(directory: &Path, mut visit: impl FnMut(i32)) {
-    /// Where the length of an entry and its name stand.
+    /// Offsets of the length of an entry and of its name.
     const LENGTH: usize = 16;
     const NAME: usize = 19;
     let mut entries = [0u8; 4096];

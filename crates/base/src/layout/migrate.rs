@@ -1,6 +1,6 @@
 //! The one migration of a project's authority from `PROJECT/.marvin`, where 0.1.0 kept it, to the state directory.
 //!
-//! What lies there is data: agents could write it, and a repository can bring it. So it is only taken from a project
+//! The files there are data: agents could write them, and a repository can bring it. So it is only taken from a project
 //! that this person has used (there is a seal of its memory, or a file of it was trusted), and nothing of it gains
 //! authority by being moved: runs are for reading only, servitors come back with read-only access, learned rules and
 //! memory count as far as the trust list and the seal, which lay outside the project, confirm them, and `state.json`
@@ -42,7 +42,6 @@ const MAX_NOTE_BYTES: u64 = 4 * 1024 * 1024;
 /// Nesting of directories that is followed.
 const MAX_DEPTH: usize = 32;
 
-/// What a migration did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// There is nothing to migrate, or it was done before.
@@ -184,7 +183,7 @@ fn old_authority(record: &Path) -> Vec<String> {
     names
 }
 
-/// What is authority in the old `security`: ledgers and what the evaluator used, not rule files.
+/// Files of the old `security` that carry authority: ledgers and evaluator files, not rules.
 fn ledgers(security: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(security).into_iter().flatten().flatten();
     let is_ledger = |entry: &std::fs::DirEntry| {

@@ -23,16 +23,13 @@ const MAX_SUBJECT_CHARS: usize = 400;
 /// The code before the first line.
 const START: &str = "";
 
-/// Who decided, and from where.
+/// The person who decided, and the process and terminal used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecidedBy {
     /// The name that the person gave, else the user's.
     pub name: String,
-    /// The user's number.
     pub uid: u32,
-    /// The controlling terminal.
     pub tty: Option<String>,
-    /// The deciding process.
     pub pid: i32,
     /// The program that it executes.
     pub exe: String,
@@ -54,32 +51,21 @@ struct Decision<'a> {
     mac: Option<String>,
 }
 
-/// Why a decision cannot be recorded.
+/// Failure to record or read decisions.
 #[derive(Debug, thiserror::Error)]
 pub enum DecisionError {
-    /// A file cannot be used.
     #[error("cannot use {path}: {source}")]
     File {
-        /// The file.
         path: String,
-        /// The reason.
         #[source]
         source: std::io::Error,
     },
-    /// The key is not one, or other users can read it.
     #[error("cannot use {path}: {reason}")]
-    Key {
-        /// The file.
-        path: String,
-        /// The reason.
-        reason: &'static str,
-    },
-    /// The record was changed.
+    Key { path: String, reason: &'static str },
     #[error(
         "cannot believe {path}: line {line} does not fit the key\n  hint: move the file away to begin another one, and look at what was decided since"
     )]
     Changed {
-        /// The file.
         path: String,
         /// The first line that does not fit.
         line: usize,
@@ -100,7 +86,6 @@ pub fn state_dir(environment: &Environment) -> Option<PathBuf> {
     is_known.then(|| layout.state().to_path_buf())
 }
 
-/// The key of a state directory.
 pub struct Key([u8; KEY_BYTES]);
 
 impl std::fmt::Debug for Key {
@@ -178,7 +163,6 @@ fn record_path(state: &Path) -> PathBuf {
     state.join("decisions.jsonl")
 }
 
-/// Appends one decision.
 pub(super) fn append(
     state: &Path,
     by: &DecidedBy,

@@ -17,7 +17,7 @@ struct Habit {
     form: Form,
 }
 
-/// Where the password stands.
+/// Position of the password.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// Behind the flag or next to it: `-p X`, `-pX`.
@@ -121,7 +121,7 @@ fn is_program(name: &str) -> bool {
         && ["mysql", "mariadb", "mongo", "ldap", "smb"].iter().any(|start| name.starts_with(start))
 }
 
-/// Where a command begins in whose words a password may stand, if there is one in this line.
+/// Start of the first command of a line that may hold a password among its words.
 pub(super) fn start(line: &str) -> Option<usize> {
     words(line).find_map(|(at, word)| {
         let (behind, name) = name(word);
@@ -149,12 +149,12 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     }
 }
 
-/// What is known while the words of a line are read.
+/// State of the scan of a line.
 #[derive(Default)]
 struct Reading {
     habits: Vec<&'static Habit>,
     verbs: Vec<String>,
-    /// What was printed into a pipe, and where the pipe ends it.
+    /// Text printed into a pipe, up to the pipe.
     printed: Option<Range<usize>>,
     /// Whether the program waits for a password on its standard input.
     waits: bool,
@@ -163,7 +163,7 @@ struct Reading {
     found: Vec<Range<usize>>,
 }
 
-/// Where the passwords of a line stand, in their order.
+/// Ranges of the passwords of a line, in their order.
 fn passwords(line: &str) -> Vec<Range<usize>> {
     if start(line).is_none() && !line.contains(PASS_FLAG) {
         return Vec::new();
@@ -279,7 +279,7 @@ impl Reading {
     }
 }
 
-/// What follows a flag in its word: nothing where the value is the next word.
+/// The rest of a word behind its flag; empty if the value is the next word.
 fn behind<'a>(word: &'a str, flag: &str, form: Form) -> Option<&'a str> {
     if form == Form::Behind {
         return (word == flag).then_some("");
@@ -323,7 +323,7 @@ fn printed(line: &str, from: usize) -> Option<Range<usize>> {
         .then(|| start..start + value.len())
 }
 
-/// Where the word of a shell that begins here ends: quotes may hold blanks.
+/// End of the shell word that begins here; quotes may hold blanks.
 fn shell_word(line: &str, at: usize) -> Option<Range<usize>> {
     let text = line.get(at..)?;
     let mut end = 0;

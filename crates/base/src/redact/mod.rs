@@ -34,7 +34,7 @@ use span::{Evidence, Span};
 use std::borrow::Cow;
 use values::Style;
 
-/// Where a text goes.
+/// Destination of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// Into a record, a log or a document that outlives the turn: all evidence counts.

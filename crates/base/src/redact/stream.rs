@@ -21,14 +21,13 @@ const PRIVATE_KEY_LABEL: &str = "PRIVATE KEY";
 /// Keyword of `.netrc` before a password.
 const NETRC_PASSWORD: &str = "password ";
 
-/// Redacts a stream of text.
 #[derive(Debug)]
 pub struct StreamRedactor {
     redactor: Arc<Redactor>,
     scope: Scope,
-    /// What was shown already of the line that is arriving, then what is held.
+    /// The shown part of the current line, then the held part.
     text: String,
-    /// Where the held part begins.
+    /// Start of the held part.
     shown: usize,
     /// Whether a private key was let go before its end arrived.
     in_key: bool,
@@ -166,7 +165,7 @@ impl StreamRedactor {
     }
 }
 
-/// Where the private key that begins at `begin` ends, if it has come that far.
+/// End of the private key that begins at `begin`, if it has arrived.
 fn end_of_key(text: &str, begin: usize) -> Option<usize> {
     let (key, after) = text.get(begin..)?.split_once("-----END")?;
     let last = after.find("-----")?;
@@ -182,7 +181,7 @@ fn first_length(text: &str) -> usize {
     text.chars().next().map_or(1, char::len_utf8)
 }
 
-/// Where the longest end of `text` that is a beginning of `value` starts; else its length.
+/// Start of the longest suffix of `text` that is a prefix of `value`; else its length.
 fn before_prefix_of(value: &str, text: &str) -> usize {
     let longest = value.len().min(text.len());
     (1..=longest)

@@ -200,7 +200,7 @@ settings! {
     VERIFY_ROUNDS = "agent.verify_rounds", Whole(0, 20), "3", Anyone, ["MARVIN_VERIFY_ROUNDS"],
         "How often a final answer is sent back because what was promised does not hold";
     PERSEVERANCE = "agent.perseverance", Whole(0, 20), "3", Anyone, ["MARVIN_PERSEVERANCE"],
-        "How often a servitor that stops unfinished is told to go on";
+        "How often a servitor that stops unfinished is told to continue";
     COORDINATOR = "agent.coordinator", Text, "Jake", Anyone, ["MARVIN_COORDINATOR"],
         "Name of the agent that summons servitors on a person's behalf";
     SERVITORS = "agent.servitors", Whole(1, 10_000), "1000", Anyone, ["MARVIN_SERVITORS"],
