@@ -7,18 +7,17 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-/// Why a file could not be replaced.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {path}: {source}{}", hint(.source))]
 pub struct WriteError {
     /// The file that was to be written.
     pub path: String,
-    /// What the operating system said.
+    /// The error of the operating system.
     #[source]
     pub source: std::io::Error,
 }
 
-/// What a person can do about an I/O error, as a clause to append.
+/// A hint for an I/O error, as a clause to append.
 #[must_use]
 pub fn hint(error: &std::io::Error) -> &'static str {
     match error.kind() {

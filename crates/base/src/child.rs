@@ -28,12 +28,12 @@ pub const GIT_VARIABLES: [&str; 3] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FIL
 
 /// How long a child may take to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long ending everything may take after that; the keeper goes on, but nobody waits for it.
+/// How long ending everything may take after that; the keeper continues, but is not waited for.
 const LAST: Duration = Duration::from_secs(12);
 /// How long to wait for output once the child and all that it started have ended.
 const DRAIN: Duration = Duration::from_millis(300);
 
-/// A last change to a command before it starts, such as putting it into a box; an error keeps it from starting.
+/// A last change to a command before it starts, such as setting up the sandbox; an error keeps it from starting.
 pub type Prepare = Arc<dyn Fn(&mut std::process::Command) -> std::io::Result<()> + Send + Sync>;
 
 /// Variables that every child gets, set once when the program starts (`-B`).
@@ -51,7 +51,7 @@ pub fn environment() -> Environment {
     shared.fold(Environment::of_process(), |environment, (name, value)| environment.with(name, value))
 }
 
-/// What a child with all that it starts may use. Core dumps are never written.
+/// Limits of a child with everything that it starts. Core dumps are never written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
     /// Processes at the same time (and eight times as many threads); with more, everything is ended. `None`: no bound.
@@ -65,14 +65,13 @@ pub struct Limits {
     pub expendable: bool,
 }
 
-/// What to run, and within which bounds.
+/// A program to run, with its limits.
 #[derive(Clone)]
 pub struct Child {
     /// The program; looked for on `PATH` when it has no slash.
     pub program: OsString,
-    /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// Where it runs.
+    /// Its working directory.
     pub directory: Option<PathBuf>,
     /// Variables set on top of this process's environment.
     pub set: BTreeMap<String, String>,
@@ -80,13 +79,12 @@ pub struct Child {
     pub remove: Vec<String>,
     /// When false, the child sees only what `set` says.
     pub inherit: bool,
-    /// What it reads from standard input, which is then closed.
+    /// Its standard input, which is closed after it.
     pub input: Vec<u8>,
-    /// When it must have ended.
+    /// The timeout.
     pub deadline: Duration,
     /// How many bytes of each output stream are kept; the rest is read, counted and dropped.
     pub keep: usize,
-    /// What it may use.
     pub limits: Limits,
     /// Namespaces that it starts in, with an init process that ends everything with it.
     pub namespaces: Option<Namespaces>,
@@ -106,7 +104,7 @@ impl fmt::Debug for Child {
             .debug_struct("Child")
             .field("program", &self.program)
             .field("arguments", &self.arguments)
-            .field("folder", &self.directory)
+            .field("directory", &self.directory)
             .field("deadline", &self.deadline)
             .field("prepared", &self.prepare.is_some())
             .finish_non_exhaustive()
@@ -135,13 +133,12 @@ impl Child {
         }
     }
 
-    /// Where it starts: its own directory, else `default`.
+    /// Its working directory, else `default`.
     #[must_use]
     pub fn directory_in(&self, default: &std::path::Path) -> PathBuf {
         self.directory.clone().unwrap_or_else(|| default.to_path_buf())
     }
 
-    /// Adds arguments.
     #[must_use]
     pub fn args<S: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = S>) -> Self {
         self.arguments.extend(arguments.into_iter().map(Into::into));
@@ -187,31 +184,21 @@ impl Output {
     }
 }
 
-/// What came of a child.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// How it ended.
     pub ending: Ending,
-    /// Standard output.
     pub stdout: Output,
-    /// Standard error.
     pub stderr: Output,
-    /// How long it ran.
     pub elapsed: Duration,
 }
 
-/// Why a child could not be run at all.
 #[derive(Debug, thiserror::Error)]
 pub enum ChildError {
-    /// There is no such program.
     #[error("the program `{0}` is not installed or not on PATH")]
     Missing(String),
-    /// Anything else.
     #[error("cannot start `{program}`: {source}")]
     Start {
-        /// The program.
         program: String,
-        /// The reason.
         #[source]
         source: std::io::Error,
     },
@@ -261,10 +248,10 @@ pub async fn run(child: Child, cancel: &CancellationToken) -> Result<Outcome, Ch
     }
     let ending =
         if ending != Ending::Cancelled && keeper::was_crowded(word) { Ending::Crowded } else { ending };
-    // It was waited for: its number may soon be somebody else's.
+    // It was waited for: its process id may soon be reused.
     guard.keeper = None;
     feeding.abort();
-    // Somebody outside may have been handed the pipes: wait a moment, then stop reading.
+    // A process outside may have been handed the pipes: wait a moment, then stop reading.
     let both = async { (stdout.await.unwrap_or_default(), stderr.await.unwrap_or_default()) };
     tokio::pin!(both);
     let (stdout, stderr) = match tokio::time::timeout(DRAIN, &mut both).await {
@@ -316,7 +303,7 @@ impl ChildHandle {
             self.guard.tell(keeper::END);
             tokio::time::timeout(LAST, self.process.wait()).await.ok();
         }
-        // It was waited for: its number may soon be somebody else's.
+        // It was waited for: its process id may soon be reused.
         self.guard.keeper = None;
     }
 }
@@ -381,7 +368,7 @@ fn create_private(path: &std::path::Path) -> std::io::Result<std::fs::File> {
 /// Closes `/proc/PID/environ`, `/proc/PID/mem` and tracing of this process to others of the same user: its environment
 /// holds the keys that are taken out of its children's. Lasts until the process ends; core dumps are off with it.
 ///
-/// Limits: a process with `CAP_SYS_PTRACE` (root outside the box) still sees it.
+/// Limits: a process with `CAP_SYS_PTRACE` (root outside the sandbox) still sees it.
 ///
 /// # Errors
 /// When the kernel refuses.

@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 
-/// The present moment.
 #[must_use]
 pub fn now() -> Timestamp {
     #[expect(clippy::disallowed_methods, reason = "this is the clock module")]

@@ -1,4 +1,4 @@
-//! The facts of a file that change with it: whoever keeps what a file holds asks them whether to read it again.
+//! Facts of a file that change with its content, by which a cache knows when to read it again.
 
 use crate::clock;
 use std::os::unix::fs::MetadataExt;
@@ -19,7 +19,7 @@ pub struct FileStamp {
 }
 
 impl FileStamp {
-    /// The facts now; `None` when there is no file.
+    /// The facts now; `None` when the file does not exist.
     #[must_use]
     pub fn from_path(path: &Path) -> Option<FileStamp> {
         let facts = std::fs::metadata(path).ok()?;

@@ -1,4 +1,4 @@
-//! Reading a file that somebody else may have put there: only a regular one, never more than asked for, never waiting.
+//! Reading of untrusted files: only regular ones, never more than asked for, never waiting.
 
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
@@ -40,7 +40,7 @@ pub fn read(path: &Path, limit: u64, links: Links) -> std::io::Result<Vec<u8>> {
 /// # Errors
 /// When it is not there or not regular.
 pub fn open(path: &Path, links: Links) -> std::io::Result<std::fs::File> {
-    // Without O_NONBLOCK a pipe that nobody writes to would be waited for at the opening.
+    // Without O_NONBLOCK opening a pipe without a writer would block.
     let mut flags = libc::O_NONBLOCK;
     if links == Links::Refuse {
         flags |= libc::O_NOFOLLOW;

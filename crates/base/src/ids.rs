@@ -10,7 +10,7 @@ pub fn run_id(started: Timestamp) -> String {
     format!("run_{}_{}", moment.strftime("%Y%m%d_%H%M%S"), short(4))
 }
 
-/// When a run of that id began, if it is the id of a run.
+/// Start of the run with that id, if it is the id of a run.
 #[must_use]
 pub fn run_started(id: &str) -> Option<Timestamp> {
     let (moment, _) = id.strip_prefix("run_")?.rsplit_once('_')?;

@@ -1,4 +1,4 @@
-//! Where things live: the only module that knows a path.
+//! Paths of Marvin's files: the only module that knows them.
 
 pub mod clients;
 pub mod migrate;
@@ -41,13 +41,11 @@ impl Layout {
         Layout { home, user, state, project: project.map(Path::to_path_buf), project_id }
     }
 
-    /// The person's home directory.
     #[must_use]
     pub fn home(&self) -> &Path {
         &self.home
     }
 
-    /// The user directory.
     #[must_use]
     pub fn user(&self) -> &Path {
         &self.user
@@ -81,13 +79,13 @@ impl Layout {
         }
     }
 
-    /// Where runs are kept: in the project's state directory, else in the user directory.
+    /// Directory of the runs: in the project's state directory, else in the user directory.
     #[must_use]
     pub fn runs(&self) -> PathBuf {
         self.project_state().join("runs")
     }
 
-    /// Where runs are kept that have no project, or whose project cannot keep them.
+    /// Directory of runs without a project, or whose project cannot keep them.
     #[must_use]
     pub fn user_runs(&self) -> PathBuf {
         self.user.join("runs")
@@ -127,7 +125,6 @@ impl Layout {
         self.user.join("prices.toml")
     }
 
-    /// Lifetime usage.
     #[must_use]
     pub fn usage(&self) -> PathBuf {
         self.user.join("usage.json")
@@ -139,43 +136,38 @@ impl Layout {
         self.user.join("last_profile")
     }
 
-    /// The directory of a profile.
     #[must_use]
     pub fn profile(&self, name: &str) -> PathBuf {
         self.user.join("profiles").join(name)
     }
 
-    /// What was said with a profile.
     #[must_use]
     pub fn chat_log(&self, profile: &str) -> PathBuf {
         self.profile(profile).join("chat_log.json")
     }
 
-    /// What was typed with a profile.
+    /// The input history of a profile.
     #[must_use]
     pub fn typed(&self, profile: &str) -> PathBuf {
         self.profile(profile).join("history")
     }
 
-    /// Questions of a profile that are being answered; what is left there broke off.
+    /// Questions of a profile that are being answered; those left there were interrupted.
     #[must_use]
     pub fn open_turns(&self, profile: &str) -> PathBuf {
         self.profile(profile).join("open_turns")
     }
 
-    /// The preferences of a profile.
     #[must_use]
     pub fn preferences(&self, profile: &str) -> PathBuf {
         self.profile(profile).join("preferences.yaml")
     }
 
-    /// The saved places of a profile.
     #[must_use]
     pub fn saved_places(&self, profile: &str) -> PathBuf {
         self.profile(profile).join("saved_places.json")
     }
 
-    /// The directory of the profiles.
     #[must_use]
     pub fn profiles(&self) -> PathBuf {
         self.user.join("profiles")
@@ -196,13 +188,13 @@ impl Layout {
         }
     }
 
-    /// Where downloads go when nobody is coding.
+    /// Directory for downloads outside of a coding session.
     #[must_use]
     pub fn downloads(&self) -> PathBuf {
         self.home.join("Downloads")
     }
 
-    /// What tools keep for themselves: in the project, else in the user directory.
+    /// Data of tools: in the project, else in the user directory.
     #[must_use]
     pub fn tools_cache(&self) -> PathBuf {
         self.record().unwrap_or_else(|| self.user.clone()).join("tools_cache")
@@ -221,7 +213,7 @@ impl Layout {
         self.record().unwrap_or_else(|| self.user.clone()).join("security")
     }
 
-    /// What the gate decided, learned and is waiting for: in the project's state directory, else the person's own.
+    /// Decisions, learned rules and open questions of the gate: in the project's state directory, else the person's.
     #[must_use]
     pub fn security(&self) -> PathBuf {
         self.project_state().join("security")
@@ -245,19 +237,19 @@ impl Layout {
         self.project.is_some().then(|| self.project_state().join("agents"))
     }
 
-    /// What agents said and did, one file each; none without a project.
+    /// Records of agents, one file each; none without a project.
     #[must_use]
     pub fn agent_records(&self) -> Option<PathBuf> {
         self.agents().map(|agents| agents.join("records"))
     }
 
-    /// What is remembered: in the project's state directory, else in the user directory.
+    /// Memory: in the project's state directory, else in the user directory.
     #[must_use]
     pub fn memory(&self) -> PathBuf {
         self.project_state().join("memory")
     }
 
-    /// What was sealed of a memory, outside of everything that a contained program can write to.
+    /// Seal of a memory, outside of everything that a sandboxed program can write to.
     #[must_use]
     pub fn memory_seal(&self, directory: &Path) -> PathBuf {
         let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_path_buf());
@@ -327,7 +319,7 @@ impl Layout {
         self.record().map(|record| record.join("upstream"))
     }
 
-    /// What was found in the reviews of a document, or of a phase.
+    /// Findings of the reviews of a document or a phase.
     #[must_use]
     pub fn review_history(&self, of: &str) -> Option<PathBuf> {
         self.record().map(|record| record.join(format!("review-history-{of}.md")))

@@ -5,7 +5,7 @@
 //! processes of one run share (the cost ledger) are opened with [`Ledger::open_shared`] and locked line by line.
 //!
 //! A process that dies in the middle of a write leaves a last line without a newline. Such a tail was never
-//! acknowledged: it is never parsed as data. Whoever opens the ledger next moves it to `<file>.torn` and says so.
+//! acknowledged: it is never parsed as data. The next process that opens the ledger moves it to `<file>.torn` and says so.
 //!
 //! Ledgers that decide something are opened with [`Ledger::open_chained`] or [`Ledger::open_shared_chained`] and read
 //! with [`read_chained`]: their lines are a hash chain ([`chain`]), and one that is broken is not used.
@@ -35,7 +35,7 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(2);
 /// A last line that is longer than this was not written here.
 const MAX_LAST_LINE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// When lines are forced to the disk.
+/// Time at which lines are forced to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
     /// After every line.
@@ -59,63 +59,46 @@ impl Durability {
     }
 }
 
-/// What was found at the end of a ledger whose writer died.
+/// An unfinished line at the end of a ledger whose writer died.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TornTail {
     /// How many bytes were cut off the ledger.
     pub bytes: u64,
-    /// Where they were put.
+    /// The file that they were moved to.
     pub saved_to: PathBuf,
 }
 
-/// Why a ledger could not be opened, read or appended to.
+/// Failure to open, read or append to a ledger.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
-    /// The operating system refused.
     #[error("cannot {doing} the record {path}: {source}{}", crate::atomic::hint(.source))]
     Io {
-        /// What was tried.
         doing: &'static str,
-        /// The file.
         path: String,
-        /// The reason.
         #[source]
         source: std::io::Error,
     },
-    /// Another process writes to it.
     #[error("the record {path} is being written by another process; wait for it to end")]
-    Busy {
-        /// The file.
-        path: String,
-    },
-    /// Its hash chain is broken.
+    Busy { path: String },
     #[error(
         "cannot trust the record {path}: {found}\n  hint: something other than Marvin changed it; look at the file, restore it from a copy, or move it and its run away"
     )]
     Broken {
-        /// The file.
         path: String,
-        /// Where it is broken.
+        /// The place of the break.
         found: Break,
     },
     /// It was put aside by another process since it was opened; open it again.
     #[error("the record {path} was put aside by another process")]
-    Moved {
-        /// The file.
-        path: String,
-    },
-    /// The entry cannot be written as JSON.
+    Moved { path: String },
     #[error("an entry for {path} cannot be written as JSON: {source}")]
     Entry {
-        /// The file.
         path: String,
-        /// The reason.
         #[source]
         source: serde_json::Error,
     },
 }
 
-/// An open ledger.
 #[derive(Debug)]
 pub struct Ledger {
     path: PathBuf,
@@ -235,7 +218,7 @@ impl Ledger {
             if file.metadata()?.is_file() {
                 return Ok(file);
             }
-            Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "it is no regular file"))
+            Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, "not a regular file"))
         };
         let file = open().map_err(|source| io("open", path, source))?;
         Ok(Ledger {
@@ -274,13 +257,12 @@ impl Ledger {
         Ok(())
     }
 
-    /// What a former writer left unfinished, if anything.
+    /// The unfinished line of a former writer, if any.
     #[must_use]
     pub fn torn(&self) -> Option<&TornTail> {
         self.torn.as_ref()
     }
 
-    /// Where the ledger is.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -300,7 +282,6 @@ impl Ledger {
         self.file.metadata().map_or(0, |facts| facts.len())
     }
 
-    /// What its entries are cleaned by.
     #[must_use]
     pub fn redactor(&self) -> &Redactor {
         &self.redactor
@@ -355,7 +336,7 @@ impl Ledger {
         if self.chain.is_some() && !self.is_in_place() {
             return Err(LedgerError::Moved { path: self.path.display().to_string() });
         }
-        // Where nobody else has written since, the last line is whole.
+        // If no other process has written since, the last line is complete.
         let known = self.end > 0 && self.length() == self.end;
         if !known && let Some(torn) = self.repair()? {
             self.torn = Some(torn);
@@ -366,7 +347,7 @@ impl Ledger {
         self.write_linked(line)
     }
 
-    /// Takes the lock, and does not wait for ever: whoever holds it for long does not write a line.
+    /// Takes the lock within a timeout: a process that holds it for long is not writing a line.
     fn lock(&self) -> Result<(), LedgerError> {
         self.lock_within(SHARED_LOCK_TIMEOUT)
     }
@@ -497,7 +478,6 @@ fn whole_lines(file: &mut File, length: u64) -> std::io::Result<u64> {
 /// The whole lines of a ledger.
 #[derive(Debug, Default)]
 pub struct Contents {
-    /// The entries, in order.
     pub entries: Vec<Value>,
     /// Lines that are not JSON, as (line number, reason). A ledger of ours has none.
     pub damaged: Vec<(usize, String)>,

@@ -29,7 +29,7 @@ impl OpenDir {
     /// Holds a directory that is there; a link in its place is refused.
     ///
     /// # Errors
-    /// When it is no directory, or cannot be opened.
+    /// When it is not a directory, or cannot be opened.
     pub fn open(path: &Path) -> std::io::Result<Self> {
         let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
         let directory = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path)?;
@@ -51,7 +51,7 @@ impl OpenDir {
         &self.path
     }
 
-    /// Where to write: the handle itself, as a path of this process.
+    /// The handle as a path of this process, to write below.
     #[must_use]
     pub fn place(&self) -> PathBuf {
         let place = PathBuf::from(format!("/proc/self/fd/{}", self.directory.as_raw_fd()));

@@ -1,6 +1,6 @@
 //! Text as it is shown to a person: nothing in it moves a cursor, hides something, or turns the direction of reading.
 //!
-//! What a terminal or a reader would obey is written out (`\u{1b}`); everything else stays as it is, so that what is seen is
+//! Characters that a terminal or a reader would obey are written out (`\u{1b}`); everything else stays as it is, so that what is seen is
 //! what is stored.
 
 use std::borrow::Cow;
@@ -14,7 +14,7 @@ pub fn is_hidden(char: char) -> bool {
         // Marks of byte order and of annotations, soft hyphen, fillers, shorthand controls.
         | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{00ad}' | '\u{034f}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}'
         | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
-        // Letters that nobody sees, and selectors that only carry data.
+        // Invisible tag letters, and selectors that only carry data.
         | '\u{e0000}'..='\u{e007f}' | '\u{e0100}'..='\u{e01ef}')
         || (char.is_control() && !matches!(char, '\n' | '\t'))
 }

@@ -21,7 +21,7 @@ fn limit() {
             services: *const libc::c_char,
         ) -> libc::c_int;
     }
-    // SAFETY: it only reads what the kernel handed over. Without a loader there is no place of it.
+    // SAFETY: it only reads what the kernel handed over; zero means that no loader is in use.
     if unsafe { libc::getauxval(libc::AT_BASE) } != 0 {
         return;
     }

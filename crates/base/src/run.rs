@@ -59,10 +59,10 @@ impl RunDirectory {
         }
     }
 
-    /// A run that is there, to go on with.
+    /// Opens an existing run, to resume it.
     ///
     /// # Errors
-    /// When there is no such run, or its directory cannot be opened.
+    /// When the run does not exist, or its directory cannot be opened.
     pub fn open(runs: &Path, id: &str) -> std::io::Result<Self> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         let started = ids::run_started(id).filter(|_| id.bytes().all(plain));
@@ -97,13 +97,11 @@ impl RunDirectory {
         &self.id
     }
 
-    /// The directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// When the run began.
     #[must_use]
     pub fn started(&self) -> Timestamp {
         self.started
@@ -115,7 +113,7 @@ impl RunDirectory {
         self.path().join("trace.jsonl")
     }
 
-    /// What the run cost, line by line, over all its processes.
+    /// The cost ledger of all processes of the run.
     #[must_use]
     pub fn cost(&self) -> PathBuf {
         self.path().join("cost.jsonl")
@@ -133,7 +131,7 @@ impl RunDirectory {
         &self.logs
     }
 
-    /// What people read about it.
+    /// Reports for people.
     #[must_use]
     pub fn reports(&self) -> PathBuf {
         self.path().join("reports")

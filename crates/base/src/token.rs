@@ -1,13 +1,11 @@
-//! A token that somebody must know, kept as its hash: comparing hashes tells nothing about how much of a guess was right.
+//! Access tokens, kept as hashes: comparing hashes does not reveal how much of a guess was right.
 
 use crate::signature;
 
-/// The key to a door.
 #[derive(Debug, Clone)]
 pub struct TokenHash(String);
 
 impl TokenHash {
-    /// The key that this token is.
     #[must_use]
     pub fn new(token: &str) -> Self {
         TokenHash(signature::hash_bytes(token.as_bytes()))

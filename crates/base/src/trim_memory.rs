@@ -1,4 +1,4 @@
-//! Gives memory back that a process needed to begin and does not need to go on.
+//! Returns memory that a process needed only while it started.
 //!
 //! Beginning touches much of a large program once: tables, parsers, expressions that are compiled. What is mapped from the
 //! program's file is let go and comes back from the system's cache, piece by piece, when it is needed again.

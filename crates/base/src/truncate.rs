@@ -82,7 +82,7 @@ fn in_token(character: char) -> bool {
     character.is_alphanumeric() || "_-+/=.~%:@$!".contains(character)
 }
 
-/// Where the token that a cut at `at` would divide begins; `at` when it divides none, or one that is too long.
+/// Start of the token that a cut at `at` would divide; `at` if it divides none, or one that is too long.
 fn token_start(text: &str, at: usize) -> usize {
     let (before, after) = (text.get(..at).unwrap_or_default(), text.get(at..).unwrap_or_default());
     if !after.starts_with(in_token) {
@@ -92,7 +92,7 @@ fn token_start(text: &str, at: usize) -> usize {
     if at - start > TOKEN { at } else { start }
 }
 
-/// Where the token that a cut at `at` would divide ends; `at` when it divides none, or one that is too long.
+/// End of the token that a cut at `at` would divide; `at` if it divides none, or one that is too long.
 fn token_end(text: &str, at: usize) -> usize {
     let (before, after) = (text.get(..at).unwrap_or_default(), text.get(at..).unwrap_or_default());
     if !before.ends_with(in_token) {

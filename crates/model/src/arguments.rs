@@ -73,7 +73,9 @@ impl Arguments {
     pub fn to_object(&self) -> Value {
         match self {
             Arguments::Object(map) => Value::Object(map.clone()),
-            Arguments::Patch(text) | Arguments::Unreadable(text) => serde_json::json!({ "input": text }),
+            Arguments::Patch(text) | Arguments::Unreadable(text) => {
+                Value::Object(Map::from_iter([("input".to_string(), Value::from(text.as_str()))]))
+            }
         }
     }
 
@@ -87,14 +89,18 @@ impl Arguments {
     }
 }
 
+/// First lines of a Codex patch, a git diff and a hunk.
+const PATCH_STARTS: [&str; 3] = ["*** Begin Patch", "diff --git ", "@@ "];
+/// The two lines of a unified diff that name its files.
+const OLD_FILE: &str = "--- ";
+const NEW_FILE: &str = "\n+++ ";
+
 /// A Codex patch, or a unified diff, with or without a code fence around it.
 fn is_patch(text: &str) -> bool {
     let text = text.trim_start_matches("```diff").trim_start_matches("```patch").trim_start_matches("```");
     let text = text.trim_start();
-    text.starts_with("*** Begin Patch")
-        || text.starts_with("diff --git ")
-        || (text.starts_with("--- ") && text.contains("\n+++ "))
-        || text.starts_with("@@ ")
+    PATCH_STARTS.iter().any(|start| text.starts_with(start))
+        || (text.starts_with(OLD_FILE) && text.contains(NEW_FILE))
 }
 
 impl Serialize for Arguments {

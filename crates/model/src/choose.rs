@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a provider behind HTTP needs.
+/// Settings of a provider behind HTTP.
 struct Endpoint {
     provider: &'static str,
     wire: WireKind,
@@ -103,7 +103,7 @@ static ENDPOINTS: [Endpoint; 8] = [
     },
 ];
 
-/// What choosing needs to know.
+/// Inputs of the choice of a client.
 #[derive(Debug)]
 pub struct Choice<'a> {
     /// The settings, flags included.
@@ -112,7 +112,7 @@ pub struct Choice<'a> {
     pub environment: &'a Environment,
     /// The directories.
     pub layout: &'a Layout,
-    /// Where programs run.
+    /// Working directory of agent programs.
     pub workspace: &'a Path,
     /// Through which file the processes of the run share a script.
     pub script_state: Option<PathBuf>,
@@ -125,12 +125,13 @@ pub struct ProviderStatus {
     pub provider: &'static str,
     /// Whether it could be asked now.
     pub ready: bool,
-    /// Where its key comes from, by name only; or what is there instead.
+    /// Origin of its key by name, or its address or program.
     pub through: String,
     /// The model it would use.
     pub model: String,
-    /// What to do when it is not ready.
-    pub mend: String,
+    /// Hint when it is not ready.
+    #[serde(rename = "mend")]
+    pub hint: String,
 }
 
 /// The key of an endpoint and where it came from, by name.
@@ -189,7 +190,7 @@ pub fn provider_name(settings: &Settings, layout: &Layout) -> String {
 /// The client that answers.
 ///
 /// # Errors
-/// When something that the provider needs is missing, with the mend.
+/// When something that the provider needs is missing, with a hint.
 pub fn client(choice: &Choice<'_>) -> Result<Arc<dyn ModelClient>, ModelError> {
     let settings = choice.settings;
     let name = provider_name(settings, choice.layout);
@@ -224,13 +225,13 @@ fn http(name: &str, choice: &Choice<'_>, wanted: Option<&str>) -> Result<HttpOpt
         let near = nearest_of(name, PROVIDERS.iter().copied())
             .map(|near| format!("; did you mean `{near}`?"))
             .unwrap_or_default();
-        let message = format!("there is no provider `{name}`{near} (there are: {})", PROVIDERS.join(", "));
+        let message = format!("unknown provider `{name}`{near} (known: {})", PROVIDERS.join(", "));
         return Err(ModelError::new(name, Failure::Missing, message));
     };
     let settings = choice.settings;
     let key = key_of(endpoint, settings, choice.layout).map(|(key, _)| key);
     if key.is_none() && !endpoint.free {
-        return Err(ModelError::new(name, Failure::Missing, mend(endpoint)));
+        return Err(ModelError::new(name, Failure::Missing, key_hint(endpoint)));
     }
     Ok(HttpOptions {
         provider: name.to_string(),
@@ -248,7 +249,7 @@ fn http(name: &str, choice: &Choice<'_>, wanted: Option<&str>) -> Result<HttpOpt
     })
 }
 
-fn mend(endpoint: &Endpoint) -> String {
+fn key_hint(endpoint: &Endpoint) -> String {
     let variables = endpoint.key.map(|key| key.variables).unwrap_or_default();
     let usual = format!("{}_API_KEY", endpoint.provider.to_uppercase());
     let own = variables
@@ -271,14 +272,14 @@ pub fn survey(settings: &Settings, layout: &Layout, environment: &Environment) -
         .map(|endpoint| {
             let key = key_of(endpoint, settings, layout);
             let url = settings.text(endpoint.url).to_string();
-            let (ready, through, mend) = match (&key, endpoint.free) {
+            let (ready, through, hint) = match (&key, endpoint.free) {
                 (Some((_, origin)), _) => (true, format!("key from {origin}"), String::new()),
                 (None, true) if answers(&url) => (true, url, String::new()),
                 (None, true) => (false, url.clone(), format!("nothing listens at {url}: start the server")),
-                (None, false) => (false, String::new(), mend(endpoint)),
+                (None, false) => (false, String::new(), key_hint(endpoint)),
             };
             let model = settings.text(endpoint.model).to_string();
-            ProviderStatus { provider: endpoint.provider, ready, through, model, mend }
+            ProviderStatus { provider: endpoint.provider, ready, through, model, hint }
         })
         .collect();
     for (provider, program, model) in [
@@ -292,7 +293,7 @@ pub fn survey(settings: &Settings, layout: &Layout, environment: &Environment) -
             ready: found.is_some(),
             through: found.as_ref().map(|path| path.display().to_string()).unwrap_or_default(),
             model: settings.text(model).to_string(),
-            mend: if found.is_some() {
+            hint: if found.is_some() {
                 String::new()
             } else {
                 format!("`{name}` is not on PATH: install it or set {}", program.key)
@@ -306,7 +307,7 @@ pub fn survey(settings: &Settings, layout: &Layout, environment: &Environment) -
             .given(&table::SCRIPT)
             .map_or("built in".to_string(), |path| format!("script {path}")),
         model: "mock".to_string(),
-        mend: String::new(),
+        hint: String::new(),
     });
     rows
 }

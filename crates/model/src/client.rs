@@ -1,4 +1,4 @@
-//! What a model is, to everything above: a [`ModelClient`].
+//! The interface to models: [`ModelClient`], its requests, replies and errors.
 
 use crate::message::{Message, ToolCall};
 use async_trait::async_trait;
@@ -10,9 +10,8 @@ use tokio_util::sync::CancellationToken;
 /// A tool as a model is told of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
-    /// Its name.
     pub name: String,
-    /// What it does, for the model.
+    /// Its description for the model.
     pub description: String,
     /// JSON schema of its arguments.
     pub parameters: Value,
@@ -55,8 +54,8 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// A guess, four characters a token, for a request whose vendor did not live to say: what it was given to read, and
-    /// `written` characters of an answer.
+    /// An estimate, four characters per token, for a request whose vendor did not report usage: the input of the request,
+    /// and `written` characters of an answer.
     #[must_use]
     pub fn estimate(request: &Request, written: usize) -> Self {
         let said = request.messages.iter().map(|message| {
@@ -74,7 +73,7 @@ impl Usage {
     }
 }
 
-/// About four characters a token.
+/// About four characters per token.
 pub(crate) fn tokens(characters: usize) -> u64 {
     characters.div_ceil(4) as u64
 }
@@ -84,7 +83,7 @@ fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
-/// Why a reply ended.
+/// Reason for the end of a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stop {
     /// The model was done, or wants its calls run. Which of the two, the presence of calls says, not the wire.
@@ -96,57 +95,55 @@ pub enum Stop {
     Filtered,
 }
 
-/// A whole reply.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reply {
-    /// What the model said.
     pub text: String,
-    /// What it wants done.
+    /// The calls that the model asks for.
     pub calls: Vec<ToolCall>,
-    /// What it cost.
+    /// The tokens.
     pub usage: Usage,
-    /// Why it ended.
+    /// The reason for its end.
     pub stop: Stop,
     /// The model that answered, as the vendor names it; empty when it does not say.
     pub model: String,
-    /// What the vendor wants back unchanged with this message.
+    /// Data that the vendor wants back unchanged with this message.
     pub opaque: Option<Value>,
-    /// What the vendor says it cost, in nano-dollars, where it says so.
+    /// Cost in nano-dollars, if the vendor reports it.
     pub cost: Option<u64>,
 }
 
-/// What happens while a reply arrives.
+/// An event while a reply arrives.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A piece of the answer.
     Text(&'a str),
     /// A piece of the model's reasoning, where the vendor shows it.
     Reasoning(&'a str),
-    /// What came so far is void; the request is being repeated.
+    /// The reply so far is void; the request is being repeated.
     Restart {
         /// Why.
         reason: &'a str,
         /// Which repetition this is, from 1.
         attempt: u32,
-        /// What the failed attempt cost; see [`ModelError::spent`].
+        /// Tokens of the failed attempt; see [`ModelError::spent`].
         spent: Option<Usage>,
     },
     /// Nothing more is at hand just now: what was held for company may be shown.
     Idle,
 }
 
-/// What went wrong, in kinds that the shell treats differently.
+/// Kinds of failure that the shell treats differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// The server said no; repeating does not help.
+    /// The server refused the request; repeating does not help.
     Rejected,
     /// The server is busy or broken (429, 5xx).
     Unavailable,
-    /// Nothing came in time.
+    /// The timeout passed.
     Timeout,
     /// The connection broke, or never came about.
     Disconnected,
-    /// What came cannot be understood.
+    /// The answer cannot be parsed.
     Garbage,
     /// A key, a program or a script is missing.
     Missing,
@@ -156,21 +153,19 @@ pub enum Failure {
     Cancelled,
 }
 
-/// Why there is no reply.
+/// Failure of a request to a model.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{provider}: {message}")]
 pub struct ModelError {
-    /// Which provider.
     pub provider: String,
-    /// The kind.
     pub failure: Failure,
-    /// One sentence that names the thing and the mend.
+    /// One sentence that names the problem and its fix.
     pub message: String,
     /// A stable name for records and retries, such as `llm-codex-timeout`.
     pub signature: String,
     /// How long the server asked us to wait.
     pub retry_after: Option<Duration>,
-    /// See [`ModelError::spent`]. In a box, because results are moved far more often than they fail.
+    /// See [`ModelError::spent`]. Boxed, because results are moved far more often than they fail.
     pub(crate) spent: Option<Box<Usage>>,
 }
 
@@ -211,7 +206,7 @@ impl ModelError {
         self
     }
 
-    /// What was spent although there is no reply: what the vendor said until then, else a guess. `None` when the request
+    /// Tokens spent on a failed request: what the vendor reported until then, else an estimate. `None` when the request
     /// did not reach the model. Of a request that was repeated it is the last attempt's; the others are told with
     /// [`Event::Restart`].
     #[must_use]
@@ -232,7 +227,7 @@ impl ModelError {
 /// Receives events while a reply arrives.
 pub type Sink<'a> = dyn FnMut(Event<'_>) + Send + 'a;
 
-/// A model, whoever serves it.
+/// A model behind any provider.
 #[async_trait]
 pub trait ModelClient: Send + Sync {
     /// The provider's name.
@@ -254,7 +249,7 @@ pub trait ModelClient: Send + Sync {
     /// Sends one request and streams the reply. One attempt: repeating is [`crate::retry`]'s job.
     ///
     /// # Errors
-    /// When there is no whole reply; `cancel` ends the wait at once.
+    /// When the reply is not complete; `cancel` ends the wait at once.
     async fn send(
         &self,
         request: &Request,

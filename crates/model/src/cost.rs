@@ -1,4 +1,4 @@
-//! What a run costs, over its whole tree of processes.
+//! Cost of a run over its whole tree of processes.
 //!
 //! Every reply of every process of a run is one line of one ledger. The outermost process makes the ledger; its
 //! sub-agents are told where it is and append to the same file, so a budget holds for all of them together and nothing
@@ -25,7 +25,6 @@ pub struct Spend {
     pub timestamp: String,
     /// Which processes, outermost first, the last being the one that asked.
     pub lineage: Vec<u32>,
-    /// The provider.
     pub provider: String,
     /// The model.
     pub model: String,
@@ -83,7 +82,7 @@ impl Totals {
         }
     }
 
-    /// What a result object says of the cost: the four keys, tokens, and what is not priced.
+    /// The cost in a result object: the four keys, tokens, and models without a price.
     #[must_use]
     pub fn report(&self) -> CostReport {
         let tokens = self.tokens.iter().map(|(provider, (input, output))| {
@@ -108,7 +107,7 @@ pub struct CostLedger {
     summed: Mutex<CostTotal>,
 }
 
-/// What was read of the ledger so far, for the question that is asked before every request.
+/// Sum of the ledger so far, which is asked for before every request.
 #[derive(Debug, Default)]
 struct CostTotal {
     walk: Walk,
@@ -140,7 +139,7 @@ impl CostLedger {
         })
     }
 
-    /// Where the ledger is, for sub-agents.
+    /// The path of the ledger, for sub-agents.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -191,7 +190,7 @@ impl CostLedger {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What this process and everything below it cost.
+    /// Cost of this process and everything below it.
     ///
     /// # Errors
     /// When the ledger cannot be read.
@@ -199,7 +198,7 @@ impl CostLedger {
         self.sum(|spend| spend.lineage.starts_with(&self.lineage))
     }
 
-    /// What the whole tree cost, sub-agents beside this one included: what a budget is compared with.
+    /// Cost of the whole tree, which a budget is compared with.
     ///
     /// # Errors
     /// When the ledger cannot be read.
@@ -230,7 +229,7 @@ impl CostLedger {
         }
     }
 
-    /// What the whole tree cost, in nano-dollars: only lines are read that are new since it was asked last.
+    /// Cost of the whole tree in nano-dollars; reads only lines that are new since the last call.
     fn spent(&self) -> Result<u64, LedgerError> {
         let mut summed = self.summed.lock().unwrap_or_else(PoisonError::into_inner);
         let broken = |found| LedgerError::Broken { path: self.path.display().to_string(), found };
@@ -266,7 +265,6 @@ pub struct Lifetime {
     pub total_llm_turns: u64,
     /// Replies of Ollama, which are free.
     pub total_ollama_turns: u64,
-    /// Tokens by provider.
     pub total_provider_tokens: BTreeMap<String, Tokens>,
     /// Calls by tool.
     pub total_calls: BTreeMap<String, u64>,

@@ -2,13 +2,13 @@
 //!
 //! A [`ModelClient`] takes a [`Request`] and streams [`Event`]s until it has a [`Reply`]. Everything above knows only
 //! these types; what a vendor's wire looks like stays in [`wire`], what a vendor's program prints stays in [`program`],
-//! and what models get wrong about arguments is mended in one place, [`arguments`].
+//! and what models get wrong about arguments is corrected in one place, [`arguments`].
 
 pub mod arguments;
 pub mod choose;
 pub mod client;
 pub mod cost;
-mod json;
+mod formats;
 pub mod message;
 pub mod mock;
 pub mod price;

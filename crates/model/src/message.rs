@@ -9,29 +9,22 @@ use serde_json::Value;
 #[serde(tag = "role", rename_all = "lowercase")]
 pub enum Message {
     /// Rules and context, written by the shell.
-    System {
-        /// The text.
-        content: String,
-    },
-    /// What the person (or the shell on their behalf) says.
-    User {
-        /// The text.
-        content: String,
-    },
-    /// What the model said.
+    System { content: String },
+    /// A message of the person, or of the shell on their behalf.
+    User { content: String },
+    /// A message of the model.
     Assistant {
         /// The text; may be empty when there are calls.
         content: String,
         /// The calls it asked for.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<ToolCall>,
-        /// What the vendor wants back unchanged (thinking blocks, signatures).
+        /// Data that the vendor wants back unchanged (thinking blocks, signatures).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         opaque: Option<Value>,
     },
     /// The result of a call.
     Tool {
-        /// Which call.
         tool_call_id: String,
         /// Which tool.
         name: String,
@@ -88,9 +81,8 @@ pub struct ToolCall {
     pub id: String,
     /// The tool's name as the model wrote it.
     pub name: String,
-    /// The arguments.
     pub arguments: Arguments,
-    /// What the vendor wants back unchanged with this call (Gemini's thought signature).
+    /// Data that the vendor wants back unchanged with this call (Gemini's thought signature).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<Value>,
 }

@@ -1,4 +1,4 @@
-//! What a reply costs, from a table in a data file.
+//! Prices of replies, from a table in a data file.
 //!
 //! Money is counted in nano-dollars, as whole numbers: a thousand replies add up to exactly what they cost. A dollar per
 //! million tokens is a thousand nano-dollars per token.
@@ -18,7 +18,6 @@ pub fn nanos(dollars: f64) -> u64 {
     (dollars.max(0.0) * 1e9).round() as u64
 }
 
-/// Nano-dollars as dollars.
 #[must_use]
 #[expect(clippy::cast_precision_loss, reason = "for display: exact below nine million dollars")]
 pub fn dollars(nanos: u64) -> f64 {
@@ -51,7 +50,7 @@ pub struct Prices {
     rows: Vec<Price>,
 }
 
-/// Why a price file cannot be used.
+/// Failure to use a price file.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{path} is not a price table: {reason}\n  hint: a row is [[price]] with model, input and output in dollars per million tokens"
@@ -94,7 +93,7 @@ impl Prices {
         self.find(provider, model).is_some()
     }
 
-    /// What a reply costs in nano-dollars: what the vendor says, else what the table says, else unknown.
+    /// Cost of a reply in nano-dollars: as the vendor reports it, else by the table, else unknown.
     #[must_use]
     pub fn reply_cost(&self, provider: &str, model: &str, reply: &Reply) -> Option<u64> {
         reply.cost.or_else(|| self.find(provider, model).map(|row| row.cost(reply.usage)))

@@ -14,7 +14,8 @@ use async_trait::async_trait;
 use marvin_base::ledger::{Durability, Ledger, LedgerError};
 use marvin_base::redact::Redactor;
 use marvin_base::{signature, truncate};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_util::sync::CancellationToken;
@@ -23,6 +24,45 @@ use tokio_util::sync::CancellationToken;
 #[must_use]
 pub fn file(directory: &Path) -> PathBuf {
     directory.join("script.jsonl")
+}
+
+/// A request as it is recorded: the messages from `from` on, and what else the answer depends on.
+#[derive(Serialize)]
+struct RecordedRequest<'a> {
+    run_id: &'a str,
+    from: usize,
+    messages: &'a [Message],
+    tools: Vec<&'a str>,
+    tools_signature: String,
+    answer_only: bool,
+    response_schema: &'a Option<Value>,
+    role: &'a str,
+    step: &'a Option<String>,
+}
+
+impl<'a> RecordedRequest<'a> {
+    fn new(run_id: &'a str, from: usize, request: &'a Request) -> Self {
+        RecordedRequest {
+            run_id,
+            from,
+            messages: request.messages.get(from..).unwrap_or_default(),
+            tools: request.tools.iter().map(|tool| tool.name.as_str()).collect(),
+            tools_signature: signature::hash(&request.tools),
+            answer_only: request.answer_only,
+            response_schema: &request.response_schema,
+            role: &request.role,
+            step: &request.step,
+        }
+    }
+}
+
+/// Keys of a recorded request that a replay compares, besides the messages.
+const COMPARED: [&str; 4] = ["tools", "tools_signature", "answer_only", "response_schema"];
+
+/// The part of a recorded request that a replay compares, with the whole conversation.
+fn comparable(messages: Value, request: &Value) -> Value {
+    let others = COMPARED.map(|key| (key.to_string(), request.get(key).cloned().unwrap_or_default()));
+    Value::Object(std::iter::once(("messages".to_string(), messages)).chain(others).collect())
 }
 
 /// A client whose exchanges are saved.
@@ -65,17 +105,8 @@ impl Recording {
     fn save(&self, request: &Request, result: &Result<Reply, ModelError>) -> Result<(), LedgerError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let from = if request.messages.starts_with(&state.last) { state.last.len() } else { 0 };
-        let recorded = json!({
-            "run_id": self.run,
-            "from": from,
-            "messages": request.messages.get(from..).unwrap_or_default(),
-            "tools": request.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(),
-            "tools_signature": signature::hash(&request.tools),
-            "answer_only": request.answer_only,
-            "response_schema": request.response_schema,
-            "role": request.role,
-            "step": request.step,
-        });
+        let recorded = RecordedRequest::new(&self.run, from, request);
+        let recorded = serde_json::to_value(recorded).unwrap_or_default();
         let (reply, fail) = match result {
             Ok(reply) => (Some(script_reply(reply)), None),
             // A failure in the middle of a reply has cost something, and does so again when it is replayed.
@@ -163,16 +194,15 @@ pub fn of_run(entries: Vec<Entry>, run: &str) -> Vec<Entry> {
     entries.into_iter().filter(|entry| whose(entry).is_none_or(|of| of == run)).collect()
 }
 
-/// Where a replayed run leaves the recorded one.
+/// The first difference between a replayed run and the recorded one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
     /// Which request, from 1.
     pub call: usize,
-    /// Where in the request, as a JSON pointer.
+    /// Place in the request, as a JSON pointer.
     pub at: String,
-    /// What was recorded there.
     pub recorded: Value,
-    /// What stands there now.
+    /// The current value.
     pub now: Value,
 }
 
@@ -287,7 +317,7 @@ impl ReplayClient {
         messages.flatten().flat_map(results_in).collect()
     }
 
-    /// What had been said before the recorded run began: all but the rules and the prompt of its first request.
+    /// Messages before the recorded run: its first request without the system message and the prompt.
     #[must_use]
     pub fn said_before(&self) -> Vec<Message> {
         let first =
@@ -309,22 +339,11 @@ impl ReplayClient {
             if let Some(messages) = recorded.get("messages").and_then(Value::as_array) {
                 state.messages.extend(messages.iter().cloned());
             }
-            let recorded_now = json!({
-                "messages": state.messages,
-                "tools": recorded.get("tools"),
-                "tools_signature": recorded.get("tools_signature"),
-                "answer_only": recorded.get("answer_only"),
-                "response_schema": recorded.get("response_schema"),
-            });
-            let mut now = json!({
-                "messages": request.messages,
-                "tools": request.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(),
-                "tools_signature": signature::hash(&request.tools),
-                "answer_only": request.answer_only,
-                "response_schema": request.response_schema,
-            });
+            let mut now = serde_json::to_value(RecordedRequest::new("", 0, request)).unwrap_or_default();
+            let messages = now.get_mut("messages").map(Value::take).unwrap_or_default();
+            now = comparable(messages, &now);
             self.redactor.value(&mut now);
-            let mut recorded_now = recorded_now;
+            let mut recorded_now = comparable(Value::Array(state.messages.clone()), recorded);
             self.redactor.value(&mut recorded_now);
             if state.difference.is_none()
                 && let Some((at, a, b)) = first_difference(&recorded_now, &now, "")

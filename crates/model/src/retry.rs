@@ -13,12 +13,11 @@ use tokio_util::sync::CancellationToken;
 
 const FIRST_RETRY_DELAY: Duration = Duration::from_millis(500);
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(30);
-/// A server may ask for hours; a person would rather be told.
+/// A server may ask for hours; a person would rather get the error.
 const MAX_REQUESTED_RETRY_DELAY: Duration = Duration::from_secs(60);
 
 /// A model whose passing failures are not seen, up to a number of repetitions.
 pub struct RetryClient {
-    /// The model that is asked.
     pub inner: Arc<dyn ModelClient>,
     /// How often a request is repeated at most.
     pub retries: u32,
@@ -83,7 +82,7 @@ impl ModelClient for RetryClient {
                 return Err(error);
             }
             attempt += 1;
-            // Said before the wait, so that nobody watches a silent screen for a minute.
+            // Sent before the wait, so that the screen is not silent for a minute.
             sink(Event::Restart { reason: &error.message, attempt, spent: error.spent() });
             tokio::select! {
                 biased;

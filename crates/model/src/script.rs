@@ -21,14 +21,12 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// One entry of a script.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
-    /// When it applies; all of it must match.
+    /// Conditions, all of which must match.
     #[serde(default, skip_serializing_if = "RequestCondition::is_empty")]
     pub when: RequestCondition,
-    /// What the model answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<ScriptReply>,
     /// How the model fails; with a reply: in the middle of it.
@@ -48,14 +46,11 @@ pub struct Entry {
     pub request: Option<Value>,
 }
 
-/// A condition on the request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestCondition {
-    /// The role that asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role: Option<String>,
-    /// The step that asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
     /// A text that the last message contains.
@@ -80,23 +75,20 @@ impl RequestCondition {
     }
 }
 
-/// What the model answers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptReply {
-    /// Text.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
     /// An object, sent as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json: Option<Value>,
-    /// Calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ScriptCall>,
     /// Tokens; estimated from the text when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// What the vendor wanted back unchanged, in recordings.
+    /// Data that the vendor wants back unchanged, in recordings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<Value>,
 }
@@ -116,7 +108,6 @@ impl ScriptReply {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptCall {
-    /// The tool.
     pub name: String,
     /// The arguments exactly as the model sends them.
     #[serde(default)]
@@ -124,7 +115,7 @@ pub struct ScriptCall {
     /// The call's id, where it matters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// What the vendor wanted back unchanged with this call, in recordings.
+    /// Data that the vendor wants back unchanged with this call, in recordings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opaque: Option<Value>,
 }
@@ -137,11 +128,9 @@ impl ScriptCall {
     }
 }
 
-/// How the model fails.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptFailure {
-    /// The kind.
     pub kind: FailureKind,
     /// The status of an `http` failure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,7 +140,6 @@ pub struct ScriptFailure {
     pub retry_after_s: Option<u64>,
 }
 
-/// Kinds of failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FailureKind {
@@ -173,36 +161,21 @@ fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
-/// Why a script cannot be played.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
-    /// It cannot be read.
     #[error("cannot read the script {path}: {source}")]
     Unreadable {
-        /// The file.
         path: String,
-        /// The reason.
         #[source]
         source: std::io::Error,
     },
-    /// A line is wrong.
     #[error(
         "{path}, line {line}: {reason}\n  hint: an entry is {{\"when\":{{…}},\"reply\":{{\"text\":\"…\"}}}} or {{\"fail\":{{\"kind\":\"http\",\"status\":429}}}}"
     )]
-    Line {
-        /// The file.
-        path: String,
-        /// The line's number.
-        line: usize,
-        /// The reason.
-        reason: String,
-    },
-    /// The shared state cannot be kept.
+    Line { path: String, line: usize, reason: String },
     #[error("cannot keep the script's state in {path}: {source}")]
     State {
-        /// The file.
         path: String,
-        /// The reason.
         #[source]
         source: std::io::Error,
     },
@@ -234,7 +207,6 @@ impl Script {
         Ok(Script { entries: parse(&name, &text)?, used: Mutex::default(), state })
     }
 
-    /// Every entry.
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries

@@ -1,20 +1,46 @@
-//! Speech into text, by providers that speak OpenAI's form of it (`/audio/transcriptions`).
+//! Speech to text, by providers with OpenAI's `/audio/transcriptions`.
 
 use crate::choose;
-use crate::wire::web_client;
+use crate::wire::{WebClientError, web_client};
 use marvin_base::layout::Layout;
 use marvin_base::settings::{Settings, table};
 use marvin_base::truncate;
-use serde_json::Value;
+use serde::Deserialize;
 use std::time::Duration;
 
-/// Providers that can, in the order in which a key decides; with the model that each uses.
+/// Providers that can transcribe, in the order in which a key decides; with the model that each uses.
 const PROVIDERS: [&str; 3] = ["groq", "openai", "local"];
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
-/// Bytes of an answer that are read of.
+/// Bytes of an answer that are read.
 const MAX_REPLY_BYTES: usize = 1024 * 1024;
 
-/// Somebody who turns speech into text.
+/// Failure to turn speech into text.
+#[derive(Debug, thiserror::Error)]
+pub enum SpeechError {
+    #[error("no provider can turn speech into text\n  hint: set GROQ_API_KEY or OPENAI_API_KEY")]
+    NoProvider,
+    #[error(transparent)]
+    Address(#[from] WebClientError),
+    #[error("cannot turn speech into text: {0}")]
+    Request(reqwest::Error),
+    #[error("cannot turn speech into text: {0} {1}")]
+    Refused(reqwest::StatusCode, String),
+    #[error("the answer holds no text: {0}")]
+    NoText(String),
+}
+
+impl From<SpeechError> for String {
+    fn from(error: SpeechError) -> Self {
+        error.to_string()
+    }
+}
+
+#[derive(Deserialize)]
+struct Transcription {
+    text: String,
+}
+
+/// A provider that turns speech into text.
 #[derive(Debug)]
 pub struct Transcriber {
     url: String,
@@ -25,8 +51,8 @@ pub struct Transcriber {
 /// The one that the settings name, else the first with a key.
 ///
 /// # Errors
-/// When none can be asked, with the mend.
-pub fn transcriber(settings: &Settings, layout: &Layout) -> Result<Transcriber, String> {
+/// When no provider has a key.
+pub fn transcriber(settings: &Settings, layout: &Layout) -> Result<Transcriber, SpeechError> {
     let chosen = choose::provider_name(settings, layout);
     let order = PROVIDERS
         .iter()
@@ -48,15 +74,15 @@ pub fn transcriber(settings: &Settings, layout: &Layout) -> Result<Transcriber, 
             model,
         });
     }
-    Err("no provider can turn speech into text\n  hint: set GROQ_API_KEY or OPENAI_API_KEY".to_string())
+    Err(SpeechError::NoProvider)
 }
 
 impl Transcriber {
-    /// What is said in a recording (WAV).
+    /// Transcribes a recording (WAV).
     ///
     /// # Errors
-    /// What went wrong, without the key.
-    pub async fn text(&self, sound: Vec<u8>) -> Result<String, String> {
+    /// When the provider does not answer with a text.
+    pub async fn text(&self, sound: Vec<u8>) -> Result<String, SpeechError> {
         let mark = format!("marvin-{}", marvin_base::ids::uuid());
         let mut body = format!(
             "--{mark}\r\ncontent-disposition: form-data; name=\"model\"\r\n\r\n{}\r\n--{mark}\r\ncontent-disposition: form-data; \
@@ -66,8 +92,7 @@ impl Transcriber {
         .into_bytes();
         body.extend(sound);
         body.extend(format!("\r\n--{mark}--\r\n").into_bytes());
-        let failed =
-            |error: reqwest::Error| format!("speech could not be turned into text: {}", error.without_url());
+        let failed = |error: reqwest::Error| SpeechError::Request(error.without_url());
         let client = web_client(&self.url, Duration::from_secs(10))?;
         let mut request = client.post(&self.url).timeout(REQUEST_TIMEOUT).body(body);
         if !self.key.is_empty() {
@@ -84,17 +109,11 @@ impl Transcriber {
             String::from_utf8_lossy(bytes.get(..bytes.len().min(MAX_REPLY_BYTES)).unwrap_or_default())
                 .into_owned();
         if !status.is_success() {
-            return Err(format!(
-                "speech could not be turned into text: {status} {}",
-                truncate::line(&answer, 200)
-            ));
+            return Err(SpeechError::Refused(status, truncate::line(&answer, 200)));
         }
-        let value: Value = serde_json::from_str(&answer).unwrap_or_default();
-        value
-            .get("text")
-            .and_then(Value::as_str)
-            .map(str::to_string)
-            .ok_or_else(|| format!("the answer holds no text: {}", truncate::line(&answer, 200)))
+        serde_json::from_str(&answer)
+            .map(|transcription: Transcription| transcription.text)
+            .map_err(|_| SpeechError::NoText(truncate::line(&answer, 200)))
     }
 }
 
@@ -137,6 +156,6 @@ mod tests {
         assert!(heard.starts_with("POST /openai/v1/audio/transcriptions"), "{heard}");
         assert!(heard.contains("whisper-large-v3") && heard.contains("RIFF sound"), "{heard}");
         let bare = Settings::defaults().unwrap();
-        assert!(super::transcriber(&bare, &layout).unwrap_err().contains("GROQ_API_KEY"));
+        assert!(super::transcriber(&bare, &layout).unwrap_err().to_string().contains("GROQ_API_KEY"));
     }
 }

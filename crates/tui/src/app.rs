@@ -1,4 +1,4 @@
-//! The state of the face: what is shown and where the person is in it. It decides nothing; what the person wants leaves it as
+//! State of the front end: the shown content and the position of the person in it. It decides nothing; requests of the person leave it as
 //! an [`Effect`].
 
 use crate::editor::Editor;
@@ -16,12 +16,12 @@ use std::time::{Duration, Instant};
 /// A question that just appeared is not answered by a key that was meant for something else.
 const CALM: Duration = Duration::from_millis(500);
 
-/// What the person wants.
+/// Effect of an input outside of the screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// A line was sent: a command or a prompt.
     Line(String),
-    /// Break off what is being answered.
+    /// Interrupt the running turn.
     Cancel,
     /// Answer what waits.
     Answer(String, Answer),
@@ -29,11 +29,8 @@ pub(crate) enum Effect {
     Edit(PathBuf),
     /// Show a panel: look up what it shows.
     Look(&'static str),
-    /// Record speech.
     Voice(u64),
-    /// Put a text on the clipboard.
     Copy(String),
-    /// Leave.
     Quit,
 }
 
@@ -52,7 +49,6 @@ pub(crate) struct Choice {
     pub(crate) at: Option<usize>,
 }
 
-/// The face.
 #[derive(Debug)]
 pub(crate) struct App {
     pub(crate) theme: Theme,
@@ -74,7 +70,6 @@ pub(crate) struct App {
     recalled: Option<(usize, String)>,
     /// The first block of the running turn, and its question.
     turn: Option<usize>,
-    /// Commands that run.
     pub(crate) commands: usize,
     pub(crate) quitting: bool,
     /// How large the transcript was when it was last drawn.
@@ -143,7 +138,7 @@ impl App {
         self.status.as_ref().is_some_and(|status| status.busy)
     }
 
-    /// The question that is shown above the input: a call that waits, or a turn that broke off.
+    /// The question that is shown above the input: a call that waits, or a turn that was interrupted.
     pub(crate) fn question(&self) -> Option<&Approval> {
         let urgent =
             |approval: &&Approval| approval.kind == Kind::Command || approval.id.starts_with("turn:");
@@ -160,7 +155,7 @@ impl App {
         self.asked.as_ref().and_then(|(_, since)| CALM.checked_sub(since.elapsed()))
     }
 
-    /// Takes an event; true when how the conversation stands must be asked anew.
+    /// Applies an event; true when the status of the conversation must be asked for again.
     pub(crate) fn event(&mut self, event: &Event) -> bool {
         let data = &event.data;
         let text = |key: &str| data.get(key).and_then(Value::as_str).unwrap_or_default();
@@ -260,7 +255,7 @@ impl App {
         }
     }
 
-    /// What is stored takes the place of what was shown while it arrived.
+    /// Replaces a text that was shown while it arrived by the stored message.
     fn message(&mut self, data: &Value) {
         let text = |key: &str| data.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
         let number = data.get("number").and_then(Value::as_u64).unwrap_or(0);
@@ -284,7 +279,7 @@ impl App {
         }
     }
 
-    /// What came of a line.
+    /// Shows the reply to a line.
     pub(crate) fn reply(&mut self, reply: Reply) -> Vec<Effect> {
         match reply {
             Reply::Text(text) => self.note(&text, Tone::Plain),
@@ -317,7 +312,6 @@ impl App {
         self.panel = Some(Panel::Runs { rows, scroll: 0 });
     }
 
-    /// Sends what is typed.
     pub(crate) fn send(&mut self) -> Vec<Effect> {
         if let Some(id) = self.answering.take() {
             let text = self.editor.take();

@@ -7,7 +7,7 @@ use unicode_width::UnicodeWidthStr;
 /// Bytes that can be typed or pasted into one prompt.
 const MAX_PROMPT_BYTES: usize = 1024 * 1024;
 
-/// What is typed, and where the cursor stands.
+/// The typed text and the cursor.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Editor {
     text: String,

@@ -5,7 +5,7 @@
 use crate::theme::Theme;
 use ratatui::style::Style;
 
-/// What of the lines before matters for the next.
+/// State of the lines before that matters for the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct HighlightState {
     family: Family,
@@ -15,7 +15,7 @@ pub(crate) struct HighlightState {
 /// How comments are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Family {
-    /// Nobody knows.
+    /// Unknown.
     #[default]
     Text,
     /// `//` and `/* */`.

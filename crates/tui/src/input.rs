@@ -1,4 +1,4 @@
-//! What a terminal sends, as keys: characters, control characters, escape sequences (xterm's, with modifiers), pasted text, the wheel.
+//! Parser of terminal input: characters, control characters, escape sequences (xterm's, with modifiers), pasted text, the wheel.
 //!
 //! Limits: a key that begins like a sequence is a key of its own when nothing more comes for a moment. What is not known is left out.
 
@@ -15,7 +15,7 @@ pub(crate) struct Parser {
     pasting: bool,
 }
 
-/// What stands at the beginning of some bytes.
+/// Result of parsing the beginning of some bytes.
 enum ParseStep {
     /// More must come before it can be known.
     More,
@@ -129,7 +129,7 @@ fn character(bytes: &[u8], byte: u8, last: bool) -> ParseStep {
     }
 }
 
-/// What stands behind `ESC [`.
+/// Parses the rest of a sequence behind `ESC [`.
 fn sequence(rest: &[u8], last: bool) -> ParseStep {
     let Some(end) = rest.iter().position(|byte| (0x40..=0x7e).contains(byte)) else {
         return match rest.len() {
@@ -158,7 +158,7 @@ fn sequence(rest: &[u8], last: bool) -> ParseStep {
         },
         b'u' => named(number(0)).and_then(|code| key(code, modifiers)),
         b'Z' => key(KeyCode::BackTab, KeyModifiers::SHIFT),
-        // Where the cursor stands: an answer to a question that nobody asked here.
+        // A cursor position report, which was not asked for here.
         b'R' if number(0) > 1 => None,
         other => letter(other).and_then(|code| key(code, modifiers)),
     };

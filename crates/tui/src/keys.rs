@@ -1,11 +1,10 @@
-//! What the keys do. The list that a person sees is here too, so that the two stay the same.
+//! Key bindings. The list that a person sees is here too, so that the two stay the same.
 
 use crate::app::{App, Effect, Search};
 use crate::panel::{Panel, panel_key};
 use crossterm::event::{Event as Input, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseEventKind};
 use marvin_agent::chat::{Answer, Chat};
 
-/// Keys and their meaning.
 pub(crate) const KEYS: [(&str, &str); 24] = [
     ("Enter", "send; while something is answered, one further prompt waits"),
     ("Alt+Enter, Ctrl+J", "a new line"),
@@ -24,7 +23,7 @@ pub(crate) const KEYS: [(&str, &str); 24] = [
     ("Ctrl+O", "open or fold what tools did"),
     ("Ctrl+Y", "copy the last answer, byte for byte (terminals with OSC 52)"),
     ("Ctrl+L", "draw everything again"),
-    ("Esc, Ctrl+C", "break off what is being answered; close a panel"),
+    ("Esc, Ctrl+C", "interrupt the running turn; close a panel"),
     ("F1, ?", "this help (? while nothing is typed)"),
     ("F2", "what waits for you: commands, memory, servitors; y n e s"),
     ("F3", "servitors and what they promised"),
@@ -36,7 +35,7 @@ pub(crate) const KEYS: [(&str, &str); 24] = [
 /// Lines that the wheel scrolls.
 const WHEEL: usize = 3;
 
-/// What an input does.
+/// Applies an input.
 pub(crate) fn input(app: &mut App, input: &Input, chat: Option<&Chat>) -> Vec<Effect> {
     match input {
         Input::Key(key) if key.kind != KeyEventKind::Release => key_pressed(app, *key, chat),
@@ -77,7 +76,6 @@ fn key_pressed(app: &mut App, key: KeyEvent, chat: Option<&Chat>) -> Vec<Effect>
     app.flash = None;
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     let alt = key.modifiers.contains(KeyModifiers::ALT);
-    let shift = key.modifiers.contains(KeyModifiers::SHIFT);
     // Leaving works everywhere.
     match key.code {
         KeyCode::Char('q') if control => return vec![Effect::Quit],
@@ -115,6 +113,14 @@ fn key_pressed(app: &mut App, key: KeyEvent, chat: Option<&Chat>) -> Vec<Effect>
             _ => {}
         }
     }
+    prompt_key(app, key, chat)
+}
+
+/// Applies a key to the input and the conversation.
+fn prompt_key(app: &mut App, key: KeyEvent, chat: Option<&Chat>) -> Vec<Effect> {
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    let alt = key.modifiers.contains(KeyModifiers::ALT);
+    let shift = key.modifiers.contains(KeyModifiers::SHIFT);
     match key.code {
         KeyCode::Enter if alt || shift => app.editor.insert("\n"),
         KeyCode::Char('j') if control => app.editor.insert("\n"),

@@ -4,7 +4,7 @@
 //! opened; from then on it is drawn when something changed, and only then. The conversation runs on a thread of its own, so that
 //! a key never waits for it.
 //!
-//! What models and tools say is shown, never obeyed: escape sequences and turns of direction are written out, and Markdown is
+//! Output of models and tools is shown, never obeyed: escape sequences and turns of direction are written out, and Markdown is
 //! coloured with all its marks in place.
 
 mod app;
@@ -41,20 +41,19 @@ use transcript::Tone;
 
 /// While text is arriving, frames are this far apart; keys are shown at once.
 const FRAME: Duration = Duration::from_millis(16);
-/// How long a turn that is broken off may take to close its record when the person leaves.
+/// How long an interrupted turn may take to close its record when the person leaves.
 const TURN_CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Events that are taken at once.
 const MANY: usize = 2_048;
 
 /// A conversation that was opened.
 pub struct OpenedChat {
-    /// The conversation.
     pub chat: Chat,
-    /// What somebody sees who has said nothing yet.
+    /// Text for an empty conversation.
     pub welcome: String,
-    /// What everybody sees when it opens; empty: nothing.
+    /// Text that is shown when it opens; empty: none.
     pub note: String,
-    /// What must live as long as the conversation.
+    /// Values that must live as long as the conversation.
     pub held: Box<dyn std::any::Any>,
 }
 
@@ -64,7 +63,6 @@ impl std::fmt::Debug for OpenedChat {
     }
 }
 
-/// What the face is told of its surroundings.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// No colours.
@@ -73,11 +71,10 @@ pub struct Options {
     pub editor: String,
 }
 
-/// What the face hears.
 enum FrontEndMessage {
     Key(Key),
     Resized,
-    /// The terminal is gone, or somebody wants the program to end.
+    /// The terminal is gone, or the program is asked to end.
     End,
     Opened(Box<Start>),
     Failed(String),
@@ -86,7 +83,7 @@ enum FrontEndMessage {
     Voice(Result<String, String>),
 }
 
-/// What a conversation is when it is opened.
+/// An opened conversation, as the front end receives it.
 struct Start {
     chat: Chat,
     welcome: String,
@@ -94,38 +91,53 @@ struct Start {
     messages: Vec<Arc<Message>>,
 }
 
-/// What is to be done on the conversation's thread.
+/// Requests to the conversation's thread.
 enum Job {
     Line(String),
     Voice(u64),
     End,
 }
 
+#[derive(Debug, thiserror::Error)]
+pub enum TerminalError {
+    #[error("cannot use the terminal: {0}\n  hint: try --plain")]
+    Setup(#[from] std::io::Error),
+    #[error("the terminal is gone: {0}")]
+    Gone(std::io::Error),
+    #[error("{0}")]
+    Chat(String),
+    #[error("the conversation failed")]
+    Panicked,
+}
+
+impl From<TerminalError> for String {
+    fn from(error: TerminalError) -> Self {
+        error.to_string()
+    }
+}
+
 /// Shows a conversation until the person leaves. `open` runs on the thread of the conversation, after the first frame.
 ///
 /// # Errors
-/// Why the terminal could not be taken, or the conversation not be opened.
-pub fn run<F, Fut>(options: &Options, open: F) -> Result<(), String>
+/// When the terminal cannot be used, or the conversation cannot be opened.
+pub fn run<F, Fut, E>(options: &Options, open: F) -> Result<(), TerminalError>
 where
     F: FnOnce() -> Fut + Send + 'static,
-    Fut: Future<Output = Result<OpenedChat, String>>,
+    Fut: Future<Output = Result<OpenedChat, E>>,
+    E: std::fmt::Display,
 {
-    let cannot = |error: std::io::Error| format!("the terminal cannot be used: {error}\n  hint: try --plain");
     let (tell, heard) = channel();
     let (jobs, orders) = unbounded_channel();
-    let taken = TerminalGuard::new().map_err(cannot)?;
-    let mut screen = Terminal::new(CrosstermBackend::new(std::io::stdout())).map_err(cannot)?;
+    let taken = TerminalGuard::new()?;
+    let mut screen = Terminal::new(CrosstermBackend::new(std::io::stdout()))?;
     let mut app = App::new(Theme::choose(options.no_color));
-    screen.draw(|frame| view::draw(&mut app, frame)).map_err(cannot)?;
+    screen.draw(|frame| view::draw(&mut app, frame))?;
     let service = {
         let tell = tell.clone();
-        std::thread::Builder::new()
-            .name("chat".into())
-            .spawn(move || serve(open, &tell, orders))
-            .map_err(cannot)?
+        std::thread::Builder::new().name("chat".into()).spawn(move || serve(open, &tell, orders))?
     };
-    let reader = keys_to(&tell).map_err(cannot)?;
-    let mut face = TerminalFrontEnd {
+    let reader = keys_to(&tell)?;
+    let mut front_end = TerminalFrontEnd {
         app,
         screen,
         chat: None,
@@ -135,13 +147,13 @@ where
         tell,
         jobs,
     };
-    let ended = face.live(&heard, options);
-    let TerminalFrontEnd { screen, reader, taken, jobs, .. } = face;
+    let ended = front_end.live(&heard, options);
+    let TerminalFrontEnd { screen, reader, taken, jobs, .. } = front_end;
     jobs.send(Job::End).ok();
     drop(reader);
     drop(screen);
     drop(taken);
-    service.join().map_err(|_| "the conversation broke".to_string())?;
+    service.join().map_err(|_| TerminalError::Panicked)?;
     ended
 }
 
@@ -162,8 +174,8 @@ struct TerminalFrontEnd {
 }
 
 impl TerminalFrontEnd {
-    /// Hears and draws until it is over.
-    fn live(&mut self, heard: &Receiver<FrontEndMessage>, options: &Options) -> Result<(), String> {
+    /// Receives messages and draws until the person leaves.
+    fn live(&mut self, heard: &Receiver<FrontEndMessage>, options: &Options) -> Result<(), TerminalError> {
         let (mut drawn, mut due) = (Instant::now(), false);
         loop {
             let next = if due {
@@ -187,15 +199,13 @@ impl TerminalFrontEnd {
             due = !at_once && drawn.elapsed() < FRAME;
             if !due {
                 let app = &mut self.app;
-                self.screen
-                    .draw(|frame| view::draw(app, frame))
-                    .map_err(|error| format!("the terminal is gone: {error}"))?;
+                self.screen.draw(|frame| view::draw(app, frame)).map_err(TerminalError::Gone)?;
                 drawn = Instant::now();
             }
         }
     }
 
-    fn hear(&mut self, heard: FrontEndMessage, options: &Options) -> Result<(), String> {
+    fn hear(&mut self, heard: FrontEndMessage, options: &Options) -> Result<(), TerminalError> {
         match heard {
             FrontEndMessage::Key(key) => {
                 let effects = keys::input(&mut self.app, &key, self.chat.as_ref());
@@ -203,7 +213,7 @@ impl TerminalFrontEnd {
             }
             FrontEndMessage::Resized => {}
             FrontEndMessage::End => self.app.quitting = true,
-            FrontEndMessage::Failed(error) => return Err(error),
+            FrontEndMessage::Failed(error) => return Err(TerminalError::Chat(error)),
             FrontEndMessage::Opened(start) => {
                 let Start { chat, welcome, note, messages } = *start;
                 self.app.show(&messages, &welcome);
@@ -215,15 +225,15 @@ impl TerminalFrontEnd {
                 self.welcome = welcome;
             }
             FrontEndMessage::Events(events) => {
-                let mut anew = false;
+                let mut refresh = false;
                 for event in &events {
                     if event.kind == "gap" {
                         self.show_again();
                     }
-                    anew |= self.app.event(event);
+                    refresh |= self.app.event(event);
                 }
-                if anew {
-                    self.ask_anew();
+                if refresh {
+                    self.refresh();
                 }
             }
             FrontEndMessage::Reply(reply) => {
@@ -242,7 +252,7 @@ impl TerminalFrontEnd {
         Ok(())
     }
 
-    fn ask_anew(&mut self) {
+    fn refresh(&mut self) {
         if let Some(chat) = &self.chat {
             self.app.stands(chat.status(), chat.approvals());
         }
@@ -291,7 +301,7 @@ impl TerminalFrontEnd {
                     }
                     self.app.flash = Some(truncate::line(&error.to_string(), 200));
                 }
-                self.ask_anew();
+                self.refresh();
             }
             Effect::Look(what) => self.look(what),
             Effect::Copy(text) => {
@@ -311,7 +321,7 @@ impl TerminalFrontEnd {
         let Some(chat) = &self.chat else { return };
         match what {
             "memory" => {
-                self.ask_anew();
+                self.refresh();
                 self.app.panel = Some(Panel::Approvals { at: 0, scroll: 0 });
             }
             "servitors" => {
@@ -324,13 +334,13 @@ impl TerminalFrontEnd {
             }
             "messages" => self.show_again(),
             _ => {
-                self.draw_anew();
+                self.redraw();
             }
         }
     }
 
     /// Everything is drawn again with the next frame. The terminal is asked nothing: its answer would be taken for a key.
-    fn draw_anew(&mut self) {
+    fn redraw(&mut self) {
         if let Ok(size) = self.screen.size() {
             self.screen.resize(Rect::new(0, 0, size.width, size.height)).ok();
         }
@@ -338,7 +348,7 @@ impl TerminalFrontEnd {
 
     /// Leaves the terminal to the person's editor until that ends.
     fn edit(&mut self, path: &Path, options: &Options) {
-        // Nobody else may read what is typed meanwhile.
+        // Only the editor may read what is typed meanwhile.
         self.reader = None;
         self.taken = None;
         let mut words = options.editor.split_whitespace();
@@ -355,18 +365,19 @@ impl TerminalFrontEnd {
         };
         self.taken = TerminalGuard::new().ok();
         self.reader = keys_to(&self.tell).ok();
-        self.draw_anew();
+        self.redraw();
         if self.taken.is_none() || self.reader.is_none() {
             self.app.quitting = true;
         }
     }
 }
 
-/// The thread of the conversation: opens it, tells the face what happens, does what the face orders.
-fn serve<F, Fut>(open: F, tell: &Sender<FrontEndMessage>, mut orders: UnboundedReceiver<Job>)
+/// The thread of the conversation: opens it, forwards its events to the front end, and executes jobs.
+fn serve<F, Fut, E>(open: F, tell: &Sender<FrontEndMessage>, mut orders: UnboundedReceiver<Job>)
 where
     F: FnOnce() -> Fut,
-    Fut: Future<Output = Result<OpenedChat, String>>,
+    Fut: Future<Output = Result<OpenedChat, E>>,
+    E: std::fmt::Display,
 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = match runtime {
@@ -385,7 +396,7 @@ where
                 (chat, held)
             }
             Err(error) => {
-                tell.send(FrontEndMessage::Failed(error)).ok();
+                tell.send(FrontEndMessage::Failed(error.to_string())).ok();
                 return;
             }
         };
@@ -410,7 +421,7 @@ where
                 },
             }
         }
-        // What is being answered is broken off, and its record closed.
+        // The running turn is interrupted, and its record closed.
         if chat.cancel() {
             let quiet = async {
                 while chat.status().busy {

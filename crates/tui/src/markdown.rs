@@ -1,4 +1,4 @@
-//! Markdown as colours: what it marks is coloured, and the marks stay. So every byte of an answer can be seen, and a link says
+//! Markdown in colours: marked text is coloured, and the marks stay. So every byte of an answer can be seen, and a link says
 //! where it leads.
 //!
 //! Limits: one line at a time. Emphasis that goes over a line break, tables and nested lists are shown as they are written.
@@ -8,7 +8,7 @@ use crate::theme::Theme;
 use marvin_base::printable::is_hidden;
 use ratatui::style::{Modifier, Style};
 
-/// What of the lines before matters for the next.
+/// State of the lines before that matters for the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct MarkdownState {
     /// Within a block of code: how its fence is written, and its language.
@@ -81,7 +81,7 @@ fn bullet_of(text: &str) -> usize {
     }
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let after = text.get(digits..).unwrap_or_default();
-    if (1..=9).contains(&digits) && (after.starts_with(". ") || after.starts_with(") ")) {
+    if (1..=9).contains(&digits) && matches!(after.as_bytes(), [b'.' | b')', b' ', ..]) {
         digits + 2
     } else {
         0
@@ -112,7 +112,7 @@ fn inline<'a>(text: &'a str, from: usize, pieces: &mut Vec<(&'a str, Style)>, th
     push(pieces, text, plain, text.len(), Style::default());
 }
 
-/// What begins here: its length in bytes and its style.
+/// Length in bytes and style of the markup that begins here.
 fn span(rest: &str, theme: &Theme, before: Option<char>) -> Option<(usize, Style)> {
     let first = rest.chars().next()?;
     let word_before = before.is_some_and(char::is_alphanumeric);

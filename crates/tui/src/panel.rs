@@ -9,17 +9,25 @@ use marvin_agent::chat::{Answer, Approval, RunRow, ServitorRow, help};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-/// A panel.
 #[derive(Debug)]
 pub(crate) enum Panel {
     /// Keys and commands.
-    Help { scroll: usize },
-    /// What waits; the one that is chosen is shown whole.
-    Approvals { at: usize, scroll: usize },
-    /// Servitors.
-    Servitors { rows: Vec<ServitorRow>, scroll: usize },
-    /// Runs.
-    Runs { rows: Vec<RunRow>, scroll: usize },
+    Help {
+        scroll: usize,
+    },
+    /// Open questions; the selected one is shown in full.
+    Approvals {
+        at: usize,
+        scroll: usize,
+    },
+    Servitors {
+        rows: Vec<ServitorRow>,
+        scroll: usize,
+    },
+    Runs {
+        rows: Vec<RunRow>,
+        scroll: usize,
+    },
 }
 
 impl Panel {

@@ -1,4 +1,4 @@
-//! The terminal itself: taken when the face begins, given back whatever happens; and the thread that reads from it.
+//! The terminal: set up when the front end starts, restored whatever happens; and the thread that reads from it.
 
 use crate::input::Parser;
 use crossterm::event::{
@@ -20,7 +20,7 @@ pub(crate) struct TerminalGuard;
 
 impl TerminalGuard {
     /// Takes the terminal. A panic of this thread gives it back before anything is said; what breaks elsewhere is told as an event,
-    /// and the face goes on.
+    /// and the front end continues.
     pub(crate) fn new() -> std::io::Result<Self> {
         static HOOK: Once = Once::new();
         HOOK.call_once(|| {
@@ -47,7 +47,7 @@ impl Drop for TerminalGuard {
 
 /// Gives the terminal back; twice does no harm.
 fn give_back() {
-    // Where this fails there is no terminal left to mend.
+    // If this fails, the terminal is gone.
     execute!(stdout(), DisableBracketedPaste, DisableMouseCapture, LeaveAlternateScreen, cursor::Show).ok();
     disable_raw_mode().ok();
 }

@@ -103,7 +103,7 @@ fn a_narrow_one() {
 fn a_turn_with_a_tool_and_a_change() {
     let mut app = talk();
     app.stands(Status { busy: true, queued: Some("and then?".into()), ..status() }, Vec::new());
-    told(&mut app, "turn.started", json!({"prompt": "mend it"}));
+    told(&mut app, "turn.started", json!({"prompt": "fix it"}));
     told(
         &mut app,
         "item.updated",
@@ -146,7 +146,7 @@ fn a_turn_with_a_tool_and_a_change() {
     let open = screen(&mut app, 70, 60);
     assert!(open.contains("\"exit_code\": 0") && open.contains("rule of the gate: effect"), "{open}");
     // What is stored takes the place of what arrived.
-    told(&mut app, "message", json!({"number": 7, "role": "you", "text": "mend it", "time": "12:31"}));
+    told(&mut app, "message", json!({"number": 7, "role": "you", "text": "fix it", "time": "12:31"}));
     told(
         &mut app,
         "message",
@@ -154,7 +154,7 @@ fn a_turn_with_a_tool_and_a_change() {
     );
     let shown = screen(&mut app, 70, 60);
     assert_eq!(shown.matches("Let me look.").count(), 1, "{shown}");
-    assert_eq!(shown.matches("mend it").count(), 1, "{shown}");
+    assert_eq!(shown.matches("fix it").count(), 1, "{shown}");
 }
 
 fn asked() -> Approval {

@@ -78,7 +78,7 @@ impl Layout {
             };
             wrap(&styled, self.width, self.indent, &mut self.lines, theme);
             if !whole && !long {
-                // It may go on: it is laid out again when it does.
+                // It may continue: it is laid out again when it does.
                 return;
             }
             self.done += part.len() + usize::from(!long || part.len() == line.len() && whole);

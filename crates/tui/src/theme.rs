@@ -2,7 +2,7 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-/// What things look like.
+/// Styles of the screen.
 #[derive(Debug, Clone)]
 pub(crate) struct Theme {
     pub(crate) you: Style,

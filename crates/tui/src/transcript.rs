@@ -1,4 +1,4 @@
-//! What was said and done, as blocks of lines. Only blocks that are looked at are laid out, and each is laid out once for a width.
+//! Messages and calls as blocks of lines. Only blocks that are looked at are laid out, and each is laid out once for a width.
 
 use crate::text::{Kind, Layout, one_line};
 use crate::theme::Theme;
@@ -16,9 +16,8 @@ const FEW: usize = 12;
 pub(crate) enum Content {
     /// As it is stored.
     Said(Arc<Message>),
-    /// A text that is still arriving, or that is no part of the chat log; with its item.
+    /// A text that is still arriving, or that is not part of the chat log; with its item.
     Arriving(String, String),
-    /// A call.
     Call(Call),
     /// Something that the shell says.
     Note(String, Tone),
@@ -29,13 +28,10 @@ pub(crate) enum Content {
 pub(crate) enum Tone {
     /// By the way.
     Quiet,
-    /// An answer to a command.
     Plain,
-    /// Something is wrong.
     Bad,
 }
 
-/// A call of a tool.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) item: String,
@@ -119,7 +115,6 @@ impl Transcript {
         }
     }
 
-    /// Changes a call.
     pub(crate) fn call(&mut self, at: usize, change: impl FnOnce(&mut Call)) {
         if let Some(block) = self.blocks.get_mut(at)
             && let Content::Call(call) = &mut block.content
@@ -326,7 +321,7 @@ fn text_at<'a>(value: &'a Value, path: &str) -> &'a str {
     value.pointer(path).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A call in one line: what, with what, what the gate said, and what came of it.
+/// A call in one line: the tool, its arguments, the verdict of the gate, and the result.
 fn card(call: &Call, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let sign = if call.open { "▾" } else { "▸" };
     let (mark, style, verdict) = match &call.ended {
@@ -392,7 +387,7 @@ fn kind_of_call(call: &Call, theme: &Theme) -> Kind {
     if change(&call.arguments).is_some() { Kind::Diff } else { Kind::Plain(theme.time) }
 }
 
-/// What a card shows below its first lines.
+/// The part of a card below its first lines.
 fn details(call: &Call) -> String {
     let change = change(&call.arguments);
     if !call.open {

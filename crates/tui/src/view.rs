@@ -1,4 +1,4 @@
-//! Draws the face: the conversation, a question, the input, the status line, a panel over it.
+//! Draws the screen: the conversation, a question, the input, the status line, a panel over it.
 
 use crate::app::App;
 use crate::text::{Kind, Layout, one_line};
@@ -15,7 +15,6 @@ const INPUT_ROWS: usize = 8;
 const QUESTION_ROWS: usize = 10;
 const CHOICE_ROWS: usize = 8;
 
-/// Draws everything.
 pub(crate) fn draw(app: &mut App, frame: &mut Frame<'_>) {
     let area = frame.area();
     if area.width < 8 || area.height < 4 {
@@ -51,7 +50,7 @@ pub(crate) fn draw(app: &mut App, frame: &mut Frame<'_>) {
     panel(app, area, frame);
 }
 
-/// What is left of the screen.
+/// The rest of the screen.
 struct Parts {
     left: Rect,
 }
@@ -149,7 +148,7 @@ fn working_line(app: &App, width: usize) -> Option<Line<'static>> {
     let status = app.status.as_ref()?;
     let mut text = String::new();
     if status.busy {
-        text = "  … working (Esc breaks off)".to_string();
+        text = "  … working (Esc interrupts)".to_string();
         if let Some(queued) = &status.queued {
             text.push_str(&format!("; next: {}", one_line(queued, 60)));
         }

@@ -1,11 +1,17 @@
-//! What a request is answered with: JSON, or a sentence that says what is wrong and how to mend it.
+//! Answers to requests: JSON, or an error with its reason and hint.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
-use serde_json::{Value, json};
+use marvin_agent::ProjectContext;
+use serde::Serialize;
+use serde_json::Value;
 
-/// Why a request is not answered.
+#[derive(Serialize)]
+struct ErrorBody<'a> {
+    error: &'a str,
+}
+
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
@@ -19,12 +25,12 @@ impl Refusal {
         Refusal { status, message: message.into(), header: None }
     }
 
-    /// What was asked for is wrong.
+    /// The request is wrong.
     pub(crate) fn bad(message: impl Into<String>) -> Self {
         Refusal::new(StatusCode::BAD_REQUEST, message)
     }
 
-    /// There is no such thing.
+    /// The thing asked for does not exist.
     pub(crate) fn absent(message: impl Into<String>) -> Self {
         Refusal::new(StatusCode::NOT_FOUND, message)
     }
@@ -34,7 +40,7 @@ impl Refusal {
         Refusal::new(StatusCode::CONFLICT, message)
     }
 
-    /// What is stored cannot be read or written.
+    /// Stored data cannot be read or written.
     pub(crate) fn broken(message: impl Into<String>) -> Self {
         Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, message)
     }
@@ -45,7 +51,7 @@ impl Refusal {
     }
 
     pub(crate) fn response(self) -> Response {
-        let mut response = json_response(self.status, &json!({ "error": self.message }));
+        let mut response = json_response(self.status, &ErrorBody { error: &self.message });
         if let Some((name, value)) = self.header {
             response.headers_mut().insert(name, value);
         }
@@ -53,12 +59,31 @@ impl Refusal {
     }
 }
 
-/// What a page gives: a value, or why not.
+/// Result of a page.
 pub(crate) type Answer = Result<Value, Refusal>;
 
-/// A value with its status.
-pub(crate) fn json_response(status: StatusCode, value: &Value) -> Response {
-    typed(status, "application/json", value.to_string())
+/// The JSON of a response type.
+pub(crate) fn json(body: &impl Serialize) -> Answer {
+    serde_json::to_value(body).map_err(|error| Refusal::broken(format!("cannot write the answer: {error}")))
+}
+
+/// The JSON of a response type, without secrets.
+pub(crate) fn redacted(context: &ProjectContext, body: &impl Serialize) -> Answer {
+    let mut value = json(body)?;
+    context.redactor.value(&mut value);
+    Ok(value)
+}
+
+/// Refuses a text that is too long.
+pub(crate) fn within(text: &str, most: usize) -> Result<(), Refusal> {
+    match text.len() > most && text.chars().nth(most).is_some() {
+        true => Err(Refusal::bad(format!("a text of more than {most} characters is not taken"))),
+        false => Ok(()),
+    }
+}
+
+pub(crate) fn json_response(status: StatusCode, body: &impl Serialize) -> Response {
+    typed(status, "application/json", serde_json::to_string(body).unwrap_or_default())
 }
 
 /// Something with a type.

@@ -1,6 +1,10 @@
 //! The files of the page, packed into the binary. They are written by hand and served as they are.
 
-/// One file.
+use crate::answer::typed;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use bytes::Bytes;
+
 #[derive(Debug)]
 pub(crate) struct Asset {
     pub(crate) name: &'static str,
@@ -19,7 +23,7 @@ macro_rules! asset {
 /// The page itself.
 pub(crate) static PAGE: Asset = asset!("index.html", "text/html; charset=utf-8");
 
-/// What the page loads.
+/// Files that the page loads.
 static FILES: [Asset; 16] = [
     asset!("style.css", "text/css; charset=utf-8"),
     asset!("icon.svg", "image/svg+xml"),
@@ -42,9 +46,16 @@ static FILES: [Asset; 16] = [
 /// The description of everything that can be asked for.
 pub(crate) const DESCRIPTION: &str = include_str!("openapi.json");
 
-/// The file with this name.
 pub(crate) fn find(name: &str) -> Option<&'static Asset> {
     FILES.iter().find(|asset| asset.name == name)
+}
+
+impl Asset {
+    pub(crate) fn response(&self) -> Response {
+        let mut response = typed(StatusCode::OK, self.kind, Bytes::from_static(self.bytes));
+        response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        response
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What keeps others out, in the order in which it is asked.
+//! Access control of the server, in the order of its checks.
 //!
 //! 1. `Host` must name this server: a page elsewhere whose name was made to lead here (rebinding) names itself instead.
 //!    An address in digits cannot be made to lead anywhere, so beyond this machine digits are taken, names are not.
@@ -8,7 +8,7 @@
 //! 4. Not more requests than a person with a few programs makes. Requests with the token, without it, and with a wrong one are
 //!    counted apart, so that others cannot use up the person's share; the page's own files are not counted.
 //!
-//! And what every answer says: nothing but this server's own files may run or be loaded, nobody may frame it.
+//! Every answer also says that only this server's own files may run or be loaded, and that no page may frame it.
 
 use crate::answer::Refusal;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
@@ -24,7 +24,6 @@ const A_SECOND: f64 = 300.0;
 /// Wrong tokens at once, and a second.
 const WRONG_BURST: f64 = 60.0;
 const WRONG_A_SECOND: f64 = 5.0;
-/// Bytes of an address.
 const MAX_URI_BYTES: usize = 4 * 1024;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \

@@ -3,7 +3,7 @@
 use crate::answer::Refusal;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 
-/// What is to be done.
+/// Operation of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Act {
     Page,
@@ -58,7 +58,6 @@ const fn post(path: &'static str, act: Act) -> Route {
     Route { method: "POST", path, act, open: false }
 }
 
-/// The table.
 pub(crate) static ROUTES: [Route; 27] = [
     open("/", Act::Page),
     open("/assets/{file}", Act::Asset),
@@ -97,7 +96,6 @@ pub(crate) struct RouteMatch {
     pub(crate) part: String,
 }
 
-/// The route of a request.
 pub(crate) fn find(method: &Method, path: &str) -> Result<RouteMatch, Refusal> {
     let mut allowed = Vec::new();
     for route in &ROUTES {
@@ -120,8 +118,9 @@ pub(crate) fn find(method: &Method, path: &str) -> Result<RouteMatch, Refusal> {
     })
 }
 
-/// Whether an address fits a route, and what stands for its `{…}`, with `%…` undone. A part that would name a directory, or is no
-/// text, fits nothing.
+/// Matches a path against a route and returns the decoded part that stands for `{…}`.
+///
+/// A part that would name a directory, or is not text, does not match.
 fn fits(route: &str, path: &str) -> Option<String> {
     let mut given = path.split('/');
     let mut part = String::new();

@@ -31,7 +31,6 @@ const MAX_CONNECTIONS: usize = 1_024;
 const HEAD_TIME: Duration = Duration::from_secs(10);
 /// How long the body of a request may take.
 const BODY_TIME: Duration = Duration::from_secs(10);
-/// Bytes of a body.
 const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 /// Headers of a request, and bytes of all of them.
 const MAX_HEADERS: usize = 64;
@@ -39,15 +38,14 @@ const MAX_HEAD_BYTES: usize = 32 * 1024;
 /// How long open answers may take to end.
 const LAST: Duration = Duration::from_secs(3);
 
-/// What is served.
+/// Parts and address of the server.
 pub struct Setup {
     /// Settings, directories and workspace.
     pub ground: Arc<ProjectContext>,
-    /// The conversation.
     pub chat: Chat,
     /// The token that requests must carry.
     pub token: String,
-    /// Where to listen; port 0 picks one.
+    /// Address to listen on; port 0 picks a free one.
     pub address: SocketAddr,
     /// Whether an address beyond this machine was asked for by name.
     pub beyond: bool,
@@ -59,24 +57,19 @@ impl std::fmt::Debug for Setup {
     }
 }
 
-/// Why it cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The address is not of this machine alone, and nobody said that it may be.
     #[error(
-        "{0} can be reached from other machines: whoever gets the link can read everything here and have commands run\n  \
+        "{0} can be reached from other machines: anyone with the link can read everything here and run commands\n  \
          hint: leave --host away to serve this machine only, or say --expose when that is what you want"
     )]
     Beyond(SocketAddr),
-    /// Somebody listens there already.
     #[error("port {0} is in use\n  hint: another `marvin chat-ui` may be running; --port 0 picks a free one")]
     InUse(u16),
-    /// The address cannot be listened on.
     #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, std::io::Error),
 }
 
-/// A server that listens.
 #[derive(Debug)]
 pub struct WebServer {
     address: SocketAddr,
@@ -103,14 +96,14 @@ pub async fn serve(setup: Setup, cancel: &CancellationToken) -> Result<WebServer
     let sessions = Arc::new(Sessions::new(&setup.token));
     let door = Arc::new(Door {
         guard: Guard::new(address, &setup.token),
-        house: PageHandler::new(setup.ground, setup.chat, sessions.clone(), cancel.clone()),
+        pages: PageHandler::new(setup.ground, setup.chat, sessions.clone(), cancel.clone()),
     });
     let task = tokio::spawn(accept(listener, door, cancel.clone()));
     Ok(WebServer { address, sessions, cancel, task })
 }
 
 impl WebServer {
-    /// Where it listens.
+    /// The address that it listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -137,11 +130,11 @@ impl WebServer {
     }
 }
 
-/// The guard, and the house behind it.
+/// The guard, and the pages behind it.
 #[derive(Debug)]
 struct Door {
     guard: Guard,
-    house: PageHandler,
+    pages: PageHandler,
 }
 
 async fn accept(listener: TcpListener, door: Arc<Door>, cancel: CancellationToken) {
@@ -216,7 +209,7 @@ impl Door {
         let found = found?;
         let body = read_body(&parts.method, &parts.headers, body).await?;
         let query = parts.uri.query().unwrap_or_default();
-        self.house.answer(found, query, &parts.headers, &body).await
+        self.pages.answer(found, query, &parts.headers, &body).await
     }
 }
 
@@ -253,11 +246,4 @@ async fn read_body(method: &Method, headers: &HeaderMap, body: Body) -> Result<B
 /// What is left of the request is not read: the connection ends with the answer.
 fn closing(refusal: Refusal) -> Refusal {
     refusal.with(header::CONNECTION, HeaderValue::from_static("close"))
-}
-
-/// A file of the page.
-pub(crate) fn file(asset: &crate::assets::Asset) -> Response {
-    let mut response = typed(StatusCode::OK, asset.kind, Body::from(Bytes::from_static(asset.bytes)));
-    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    response
 }

@@ -27,7 +27,6 @@ impl Sessions {
         Sessions { token: token.to_string(), codes: Mutex::default(), opened: Notify::new() }
     }
 
-    /// Makes a code.
     pub(crate) fn issue(&self) -> String {
         let code = ids::short(CODE_DIGITS);
         let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);

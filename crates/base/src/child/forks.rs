@@ -4,9 +4,9 @@
 //! as the keeper does not answer, nothing of the program's can become more. So a fork bomb cannot outrun its keeper,
 //! however busy the machine is. Everything here runs between fork and exec, or in the keeper: system calls only.
 //!
-//! Limits: Linux 5.5 and newer, on x86-64 and 64-bit ARM, and one listener at a time: inside a program that has one there is
-//! no second, and the outer one counts for both. A signal that reaches a program in the moment between its question and the
-//! keeper's look at it ends the call (`EINTR`) where the program does not let its calls go on after signals; the kernel knows
+//! Limits: Linux 5.5 and newer, on x86-64 and 64-bit ARM, and one listener at a time: a program that has one cannot
+//! get a second, and the outer one counts for both. A signal that reaches a program in the moment between its question and the
+//! keeper's look at it ends the call (`EINTR`) where the program does not restart its calls after signals; the kernel offers
 //! no way around that.
 
 use std::mem::size_of;
@@ -168,24 +168,24 @@ pub(super) fn wait(listener: i32, signals: i32, milliseconds: i64) -> ForkEvent 
         let [of_listener, _] = both;
         if of_listener.revents & libc::POLLIN != 0 {
             let mut question = Question { id: 0, process: 0, flags: 0, data: [0; 8] };
-            // It fails when whoever asked has ended meanwhile.
+            // It fails when the process that asked has ended meanwhile.
             if libc::ioctl(listener, RECEIVE as _, &raw mut question) == 0 {
                 return ForkEvent::Question(question.id);
             }
         } else if of_listener.revents & (libc::POLLHUP | libc::POLLERR | libc::POLLNVAL) != 0 {
-            return ForkEvent::Nobody;
+            return ForkEvent::NoneLeft;
         }
     }
     ForkEvent::Nothing
 }
 
-/// What came of waiting.
+/// The result of waiting.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ForkEvent {
-    /// Somebody wants to begin a process or a thread.
+    /// The program wants to start a process or a thread.
     Question(u64),
-    /// Nobody is left who could ask.
-    Nobody,
+    /// No process is left that could ask.
+    NoneLeft,
     /// A signal, or nothing.
     Nothing,
 }
@@ -194,6 +194,6 @@ pub(super) enum ForkEvent {
 #[expect(unsafe_code, reason = "a system call without a safe form that allocates nothing")]
 pub(super) fn allow(listener: i32, id: u64) {
     let mut answer = Answer { id, value: 0, error: 0, flags: CONTINUE };
-    // SAFETY: the structure is ours. It fails when whoever asked has ended meanwhile.
+    // SAFETY: the structure is ours. It fails when the process that asked has ended meanwhile.
     unsafe { libc::ioctl(listener, SEND as _, &raw mut answer) };
 }

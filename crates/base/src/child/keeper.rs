@@ -8,9 +8,9 @@
 //!
 //! It also counts: a program with more processes than its bound is ended with all of them, and the keeper says so through a
 //! pipe. Contained programs ask before each new process ([`forks`]), so that none is too many. For others counting is a
-//! matter of moments: a fork bomb may pass the bound by what it starts between two looks. So that the keeper gets its looks and is faster at ending than a bomb is at starting, programs with
-//! many processes run only when nobody else wants to (`SCHED_IDLE`), the keeper of root runs before everybody, and users
-//! other than root have a hard bound besides (`RLIMIT_NPROC`). While a program grows fast, its process group stands still for
+//! matter of moments: a fork bomb may exceed the limit by what it starts between two counts. So that the keeper gets to count
+//! and ends processes faster than a bomb starts them, programs with many processes run only while the CPU is idle
+//! (`SCHED_IDLE`), the keeper of root runs before all other processes, and users other than root have a hard bound besides (`RLIMIT_NPROC`). While a program grows fast, its process group stands still for
 //! the moment of counting. The keeper does not end before everything has.
 //!
 //! The keeper never runs another program. It is a fork of a process with threads, so it makes system calls only and
@@ -19,7 +19,7 @@
 //! Limits: where programs do not ask, root without the right to run before others (`CAP_SYS_NICE`, which containers often
 //! lack) can be outrun by a bomb whose every process begins a session of its own. A process that changed its user (`sudo`)
 //! cannot be ended. An uncontained program can kill its own keeper with `SIGKILL`; a contained one cannot signal outside its
-//! box (Linux 6.12 and newer). On a kernel without `/proc/PID/task/TID/children` only the program's process group is ended.
+//! sandbox (Linux 6.12 and newer). On a kernel without `/proc/PID/task/TID/children` only the program's process group is ended.
 
 use super::forks::{self, ForkEvent};
 use super::namespaces::{self, IdMaps};
@@ -36,7 +36,7 @@ pub(super) const ASK: Signal = Signal::TERM;
 /// Tells the keeper to end everything now.
 pub(super) const END: Signal = Signal::INT;
 
-/// How long what a program left behind may go on writing, in milliseconds.
+/// How long processes that a program left behind may continue to write, in milliseconds.
 const DRAIN: i64 = 300;
 /// At which distance, in nanoseconds, what is left is ended; the keeper does not give up before nothing is left.
 const KILL_INTERVAL_NS: i64 = 500_000;
@@ -46,12 +46,12 @@ const LOOK: i64 = 25;
 const QUIET_LOOKS: u32 = 20;
 /// Threads for each process of the bound.
 const THREADS: u32 = 8;
-/// What the keeper says when it ended a program for its many processes.
+/// Byte by which the keeper reports that a program had too many processes.
 const CROWDED: u8 = b'c';
 
 /// Did the keeper end the program because it had too many processes? To be asked when the keeper has ended.
 pub(super) fn was_crowded(mut word: PipeReader) -> bool {
-    // Nobody writes any more, but some other child on its way to its program may hold the pipe for a moment.
+    // The writer has ended, but another child before its exec may hold the pipe for a moment.
     let flags = rustix::fs::fcntl_getfl(word.as_fd()).unwrap_or(rustix::fs::OFlags::empty());
     if rustix::fs::fcntl_setfl(word.as_fd(), flags | rustix::fs::OFlags::NONBLOCK).is_err() {
         return false;
@@ -168,25 +168,25 @@ fn close_regular_files() {
     });
 }
 
-/// What the keeper holds open.
+/// Descriptors that the keeper holds open.
 #[derive(Clone, Copy)]
 struct Handles {
-    /// Where it says how it ended the program.
+    /// Pipe for its report.
     say: i32,
-    /// Where the listener of new processes comes from.
+    /// Socket over which the listener of new processes arrives.
     ask: Option<i32>,
     /// The socket that it shares with init, where there is one.
     link: Option<i32>,
 }
 
-/// What the keeper knows of the program.
+/// Facts of the program for the keeper.
 struct KeeperOptions {
     max_processes: Option<u32>,
     own_session: bool,
     status_file: Option<StatusFile>,
 }
 
-/// Where the keeper writes how the program ended, out of the program's reach.
+/// File for the exit status, out of the program's reach.
 struct StatusFile {
     part: CString,
     whole: CString,
@@ -333,7 +333,7 @@ fn watch(program: i32, watched: &libc::sigset_t, child: &KeeperOptions, open: Ha
                 let mut status = 0;
                 match libc::waitpid(-1, &raw mut status, libc::WNOHANG) {
                     0 => break,
-                    // Nobody is left.
+                    // No child is left.
                     -1 => leave(ended),
                     found if found == program => {
                         let status = link.and_then(namespaces::program_status).unwrap_or(status);
@@ -371,13 +371,13 @@ fn watch(program: i32, watched: &libc::sigset_t, child: &KeeperOptions, open: Ha
             let signal = if let Some(open) = listener {
                 match forks::wait(open, signals, rest.min(3_600_000)) {
                     ForkEvent::Question(id) if looks.has_room(&mut tree) => forks::allow(open, id),
-                    // Whoever asks from here on gets no answer, until it is ended.
+                    // From here on questions get no answer, until the process that asks is ended.
                     ForkEvent::Question(_) => {
                         libc::write(say, [CROWDED].as_ptr().cast(), 1);
                         deadline = now();
                         continue;
                     }
-                    ForkEvent::Nobody => listener = None,
+                    ForkEvent::NoneLeft => listener = None,
                     ForkEvent::Nothing => {}
                 }
                 let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -390,7 +390,7 @@ fn watch(program: i32, watched: &libc::sigset_t, child: &KeeperOptions, open: Ha
             if signal == END.as_raw() {
                 deadline = now();
             } else if signal == ASK.as_raw() && ended.is_none() {
-                // Until the program is waited for, its number cannot become somebody else's.
+                // Until the program is waited for, its process id cannot be reused.
                 libc::kill(-program, libc::SIGTERM);
             }
         }
@@ -424,10 +424,10 @@ fn keep_open(say: i32, listener: Option<i32>, link: Option<i32>) -> (i32, Option
     }
 }
 
-/// When processes are counted, and when there are too many.
+/// Schedule of process counts, and the limit.
 struct Looks {
     most: Option<u32>,
-    /// When the next look is due.
+    /// Time of the next count.
     due: i64,
     /// How many there were, and how many tasks the machine had, at the last count.
     last: (u32, u32),
@@ -472,7 +472,7 @@ impl Looks {
             return false;
         }
         self.quiet = 0;
-        // Somebody grows fast. If it is ours, it must not go on growing while it is counted; it is stopped at once.
+        // Some process group grows fast. If it is ours, it must not grow while it is counted; it is stopped at once.
         let stopped = group.filter(|_| grown > most / 4);
         let tell = |signal| {
             if let Some(group) = stopped {

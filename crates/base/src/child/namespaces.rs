@@ -34,7 +34,7 @@ impl std::fmt::Debug for Namespaces {
     }
 }
 
-/// How long what the program left behind may go on, in milliseconds.
+/// How long processes that a program left behind may continue, in milliseconds.
 const DRAIN_MS: i64 = 300;
 /// The keeper's word that the ID maps are written.
 const GO: u8 = b'g';
@@ -126,7 +126,7 @@ pub(super) fn clone(flags: i32) -> i32 {
     }
 }
 
-/// The keeper's side: writes the maps and lets the child go on. Without maps the child ends.
+/// The keeper's side: writes the maps and lets the child continue. Without maps the child ends.
 #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
 pub(super) fn release(child: i32, maps: &IdMaps, link: i32) {
     let written = maps.write(child);

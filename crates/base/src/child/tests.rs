@@ -154,9 +154,9 @@ async fn a_child_is_prepared_or_not_started() {
         Ok(())
     }));
     assert_eq!(outcome(child.clone()).await.stdout.text(), "prepared\n");
-    child.prepare = Some(Arc::new(|_| Err(std::io::Error::other("no box"))));
+    child.prepare = Some(Arc::new(|_| Err(std::io::Error::other("no sandbox"))));
     let error = run(child, &CancellationToken::new()).await.unwrap_err();
-    assert!(error.to_string().contains("no box"), "{error}");
+    assert!(error.to_string().contains("no sandbox"), "{error}");
 }
 
 #[tokio::test]

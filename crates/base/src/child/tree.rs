@@ -10,13 +10,13 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// An empty list; `None` when there is no memory.
+    /// An empty list; `None` when memory is exhausted.
     #[expect(
         unsafe_code,
         reason = "memory straight from the kernel; the allocator may be locked after a fork"
     )]
     pub(super) fn new() -> Option<Self> {
-        // SAFETY: a fresh private mapping of zeroes, never unmapped, is a slice of numbers that nobody else has.
+        // SAFETY: a fresh private mapping of zeroes, never unmapped, is a slice of numbers that nothing else refers to.
         unsafe {
             let place = libc::mmap(
                 std::ptr::null_mut(),
@@ -49,7 +49,7 @@ impl Tree {
         (u32::try_from(self.length.saturating_sub(1)).unwrap_or(u32::MAX), threads)
     }
 
-    /// Lets the processes of the last count, and what they start, run only when nobody else wants to.
+    /// Lets the processes of the last count, and what they start, run only while the CPU is idle.
     #[expect(unsafe_code, reason = "a system call without a safe form that allocates nothing")]
     pub(super) fn yield_to_us(&self) {
         let none = libc::sched_param { sched_priority: 0 };
@@ -69,8 +69,8 @@ impl Tree {
             let known = self.length;
             self.add_children_of(process);
             for child in self.numbers.get(known..self.length).unwrap_or_default() {
-                // SAFETY: a plain system call. A child that nobody waited for keeps its number; whoever waits for a
-                // grandchild is one of those that are being ended.
+                // SAFETY: a plain system call. A child that was not waited for keeps its process id; the process that
+                // waits for a grandchild is one of those that are being ended.
                 unsafe { libc::kill(*child, libc::SIGKILL) };
             }
             at += 1;
@@ -223,7 +223,7 @@ fn each_piece(file: &Path, mut visit: impl FnMut(&[u8])) {
 /// Calls `visit` with every entry of a directory whose name is a number.
 #[expect(unsafe_code, reason = "system calls without a safe form that allocates nothing")]
 pub(super) fn each_entry(directory: &Path, mut visit: impl FnMut(i32)) {
-    /// Where the length of an entry and its name stand.
+    /// Offsets of the length of an entry and of its name.
     const LENGTH: usize = 16;
     const NAME: usize = 19;
     let mut entries = [0u8; 4096];

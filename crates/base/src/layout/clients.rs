@@ -1,4 +1,4 @@
-//! Where Claude Code, Codex and git look in a project, and what `marvin init` puts beside them; all relative to a directory.
+//! Files of Claude Code, Codex and git in a project, and of `marvin init`; relative to a directory.
 
 /// Claude Code's settings that a team shares.
 pub const CLAUDE_SETTINGS: &str = ".claude/settings.json";
@@ -6,13 +6,12 @@ pub const CLAUDE_SETTINGS: &str = ".claude/settings.json";
 pub const CLAUDE_LOCAL_SETTINGS: &str = ".claude/settings.local.json";
 /// The directory of Claude Code's skills.
 pub const CLAUDE_SKILLS: &str = ".claude/skills";
-/// The hooks of Codex.
 pub const CODEX_HOOKS: &str = ".codex/hooks.json";
-/// What Claude Code reads at the beginning of a session.
+/// Instructions that Claude Code reads at the beginning of a session.
 pub const CLAUDE_NOTES: &str = "CLAUDE.md";
-/// What Codex reads at the beginning of a session.
+/// Instructions that Codex reads at the beginning of a session.
 pub const CODEX_NOTES: &str = "AGENTS.md";
-/// What git leaves out.
+/// Paths that git ignores.
 pub const IGNORED: &str = ".gitignore";
 /// The directory of the record.
 pub const RECORD: &str = ".marvin";
@@ -20,5 +19,5 @@ pub const RECORD: &str = ".marvin";
 pub const PACKS: &str = ".marvin/packs";
 /// The rules of the project that refuse.
 pub const DENYLIST: &str = ".marvin/security/denylist.json";
-/// What `marvin init` wrote on this machine, so that it can be taken back byte for byte.
+/// Record of what `marvin init` wrote on this machine, so that it can be undone byte for byte.
 pub const RECEIPT: &str = ".marvin/init.json";

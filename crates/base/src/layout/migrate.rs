@@ -1,6 +1,6 @@
 //! The one migration of a project's authority from `PROJECT/.marvin`, where 0.1.0 kept it, to the state directory.
 //!
-//! What lies there is data: agents could write it, and a repository can bring it. So it is only taken from a project
+//! The files there are data: agents could write them, and a repository can bring it. So it is only taken from a project
 //! that this person has used (there is a seal of its memory, or a file of it was trusted), and nothing of it gains
 //! authority by being moved: runs are for reading only, servitors come back with read-only access, learned rules and
 //! memory count as far as the trust list and the seal, which lay outside the project, confirm them, and `state.json`
@@ -17,7 +17,7 @@ use crate::files::{self, Links};
 use crate::ledger::chain;
 use crate::{atomic, clock, signature};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -42,7 +42,6 @@ const MAX_NOTE_BYTES: u64 = 4 * 1024 * 1024;
 /// Nesting of directories that is followed.
 const MAX_DEPTH: usize = 32;
 
-/// What a migration did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// There is nothing to migrate, or it was done before.
@@ -69,7 +68,7 @@ impl Outcome {
                 layout.project_state().display()
             )),
             Outcome::Ignored(names) => Some(format!(
-                "ignored {}: you have never trusted anything in this project, so what they say may be anybody's; \
+                "ignored {}: you have never trusted anything in this project, so they may come from anyone; \
                  records are kept in {}",
                 list(names),
                 layout.project_state().display()
@@ -184,7 +183,7 @@ fn old_authority(record: &Path) -> Vec<String> {
     names
 }
 
-/// What is authority in the old `security`: ledgers and what the evaluator used, not rule files.
+/// Files of the old `security` that carry authority: ledgers and evaluator files, not rules.
 fn ledgers(security: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(security).into_iter().flatten().flatten();
     let is_ledger = |entry: &std::fs::DirEntry| {
@@ -292,6 +291,13 @@ fn copy_file(from: &Path, to: &Path) -> std::io::Result<()> {
     ))
 }
 
+/// Content of the file that marks an imported run.
+#[derive(Serialize)]
+struct ImportNote {
+    version: u32,
+    reason: &'static str,
+}
+
 /// Takes from a copy the authority that nothing outside the project confirms, before it gets its place.
 fn disarm(partial: &Path, name: &str) -> std::io::Result<()> {
     let write = |path: &Path, text: &str| {
@@ -299,9 +305,13 @@ fn disarm(partial: &Path, name: &str) -> std::io::Result<()> {
     };
     match name {
         "runs" => {
-            let note = json!({"version": 1, "reason": "made by 0.1.0, where agents could write it: for reading only"});
+            let note = ImportNote {
+                version: 1,
+                reason: "made by 0.1.0, where agents could write it: for reading only",
+            };
+            let note = serde_json::to_string_pretty(&note).map_err(std::io::Error::other)?;
             for run in subdirectories(partial) {
-                write(&run.join(IMPORTED), &format!("{note:#}\n"))?;
+                write(&run.join(IMPORTED), &format!("{note}\n"))?;
             }
         }
         "agents" => {
@@ -438,7 +448,10 @@ mod tests {
         fn trust_learned(&self) {
             let file = self.record().canonicalize().unwrap().join("security/learned.jsonl");
             let hash = signature::hash_bytes(&std::fs::read(&file).unwrap());
-            put(&self.layout.trusted(), &json!({"files": {file.display().to_string(): hash}}).to_string());
+            put(
+                &self.layout.trusted(),
+                &serde_json::json!({"files": {file.display().to_string(): hash}}).to_string(),
+            );
         }
     }
 

@@ -27,40 +27,28 @@ const ID_DIGITS: usize = 16;
 const MAX_NOTE_BYTES: u64 = 64 * 1024;
 /// The name of the link in a project that leads people to its runs.
 const RUNS_LINK: &str = "runs";
-/// What git is told not to show of `.marvin` where the project says nothing itself.
+/// Ignore file of `.marvin`, where the project has none.
 const IGNORED: &str = "/.gitignore\n/runs\n/tools_cache/\n/worktrees/\n";
 
-/// Why the state directory cannot be used.
+/// Failure to use the state directory.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
-    /// The variable does not hold an absolute path.
     #[error(
         "cannot use the state directory `{0}`: it is not an absolute path\n  hint: set MARVIN_STATE_DIR to one, or unset it"
     )]
     Relative(String),
-    /// Programs that agents start could write there.
     #[error(
         "cannot use the state directory {state}: it lies inside the workspace {workspace}, where agents write\n  hint: set MARVIN_STATE_DIR to a directory elsewhere"
     )]
-    Inside {
-        /// The state directory.
-        state: String,
-        /// The workspace.
-        workspace: String,
-    },
-    /// Another user owns it.
+    Inside { state: String, workspace: String },
     #[error(
         "cannot use the state directory {0}: another user owns it\n  hint: set MARVIN_STATE_DIR to a directory of your own"
     )]
     Foreign(String),
-    /// The operating system refused.
     #[error("cannot {doing} the state directory {path}: {source}{}", crate::atomic::hint(.source))]
     Io {
-        /// What was tried.
         doing: &'static str,
-        /// The directory.
         path: String,
-        /// The reason.
         #[source]
         source: std::io::Error,
     },
@@ -69,11 +57,10 @@ pub enum StateError {
 /// `project.json`: which project a state directory belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProjectNote {
-    /// The version of this file.
     pub version: u32,
     /// The canonical path of the project.
     pub path: String,
-    /// When the state directory was created.
+    /// Time of creation of the state directory.
     pub created: String,
 }
 
@@ -209,7 +196,7 @@ impl Layout {
             .map(Path::to_path_buf)
     }
 
-    /// What `project.json` says of the project's state directory, if it is there.
+    /// The content of `project.json` in the state directory, if it exists.
     #[must_use]
     pub fn project_note(&self) -> Option<ProjectNote> {
         let path = self.project_state().join("project.json");

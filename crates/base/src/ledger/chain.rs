@@ -23,7 +23,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// What the first line continues.
+/// The hash before the first line.
 const GENESIS: &[u8] = b"marvin ledger v1";
 /// The version of the format.
 const VERSION: &str = "v1";
@@ -112,7 +112,6 @@ pub fn prev(line: &[u8]) -> Option<&str> {
 pub struct Walk {
     /// The hash of the last line.
     pub last: String,
-    /// Lines so far.
     pub lines: usize,
     /// Bytes so far, newlines included.
     pub bytes: u64,
@@ -143,7 +142,6 @@ impl Walk {
     }
 }
 
-/// Where the head of a ledger lies.
 #[must_use]
 pub fn head_path(ledger: &Path) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
@@ -152,7 +150,7 @@ pub fn head_path(ledger: &Path) -> PathBuf {
     ledger.with_file_name(name)
 }
 
-/// What a head says.
+/// The content of a head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) bytes: u64,

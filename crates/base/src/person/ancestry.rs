@@ -41,7 +41,7 @@ const SHELL_OPTIONS: [&str; 15] = [
     "-NoLogo",
 ];
 
-/// What the judgement needs besides the table.
+/// Inputs of the judgement besides the process table.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Rules {
     /// Programs that the person's settings accept as terminals: file names, or paths.

@@ -6,7 +6,7 @@
 
 use crate::environment::Environment;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -23,16 +23,13 @@ const MAX_SUBJECT_CHARS: usize = 400;
 /// The code before the first line.
 const START: &str = "";
 
-/// Who decided, and from where.
+/// The person who decided, and the process and terminal used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecidedBy {
     /// The name that the person gave, else the user's.
     pub name: String,
-    /// The user's number.
     pub uid: u32,
-    /// The controlling terminal.
     pub tty: Option<String>,
-    /// The deciding process.
     pub pid: i32,
     /// The program that it executes.
     pub exe: String,
@@ -42,32 +39,33 @@ pub struct DecidedBy {
     pub via: String,
 }
 
-/// Why a decision cannot be recorded.
+/// A line of the record. The code covers the line without its `mac`.
+#[derive(Serialize)]
+struct Decision<'a> {
+    at: String,
+    command: &'a str,
+    subject: String,
+    decided_by: &'a DecidedBy,
+    before: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mac: Option<String>,
+}
+
+/// Failure to record or read decisions.
 #[derive(Debug, thiserror::Error)]
 pub enum DecisionError {
-    /// A file cannot be used.
     #[error("cannot use {path}: {source}")]
     File {
-        /// The file.
         path: String,
-        /// The reason.
         #[source]
         source: std::io::Error,
     },
-    /// The key is not one, or other users can read it.
     #[error("cannot use {path}: {reason}")]
-    Key {
-        /// The file.
-        path: String,
-        /// The reason.
-        reason: &'static str,
-    },
-    /// The record was changed.
+    Key { path: String, reason: &'static str },
     #[error(
         "cannot believe {path}: line {line} does not fit the key\n  hint: move the file away to begin another one, and look at what was decided since"
     )]
     Changed {
-        /// The file.
         path: String,
         /// The first line that does not fit.
         line: usize,
@@ -88,7 +86,6 @@ pub fn state_dir(environment: &Environment) -> Option<PathBuf> {
     is_known.then(|| layout.state().to_path_buf())
 }
 
-/// The key of a state directory.
 pub struct Key([u8; KEY_BYTES]);
 
 impl std::fmt::Debug for Key {
@@ -166,7 +163,6 @@ fn record_path(state: &Path) -> PathBuf {
     state.join("decisions.jsonl")
 }
 
-/// Appends one decision.
 pub(super) fn append(
     state: &Path,
     by: &DecidedBy,
@@ -194,21 +190,20 @@ pub(super) fn append(
             });
         }
     };
-    let mut entry = json!({
-        "at": crate::clock::now().to_string(),
-        "command": command,
-        "subject": crate::truncate::line(&crate::printable::visible(subject), MAX_SUBJECT_CHARS),
-        "decided_by": by,
-        "before": before,
-    });
-    let mac = key.authenticate(&canonical(&entry));
-    if let Some(map) = entry.as_object_mut() {
-        map.insert("mac".into(), mac.into());
-    }
-    file.write_all(format!("{entry}\n").as_bytes()).and_then(|()| file.sync_data()).map_err(file_error(&path))
+    let mut decision = Decision {
+        at: crate::clock::now().to_string(),
+        command,
+        subject: crate::truncate::line(&crate::printable::visible(subject), MAX_SUBJECT_CHARS),
+        decided_by: by,
+        before,
+        mac: None,
+    };
+    decision.mac = Some(key.authenticate(&canonical(&decision)));
+    let line = serde_json::to_string(&decision).map_err(|error| file_error(&path)(error.into()))?;
+    file.write_all(format!("{line}\n").as_bytes()).and_then(|()| file.sync_data()).map_err(file_error(&path))
 }
 
-fn canonical(entry: &Value) -> Vec<u8> {
+fn canonical(entry: &impl Serialize) -> Vec<u8> {
     serde_json_canonicalizer::to_vec(entry).unwrap_or_default()
 }
 

@@ -58,7 +58,7 @@ pub(super) enum TerminalKind {
 
 static ROWS: LazyLock<Option<Table>> = LazyLock::new(|| toml::from_str(TABLE).ok());
 
-/// Whether the table could be read; without it nobody can decide.
+/// Whether the table could be read; without it every decision is refused.
 pub(super) fn is_loaded() -> bool {
     ROWS.is_some()
 }

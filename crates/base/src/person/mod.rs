@@ -1,9 +1,9 @@
-//! Who is asking: whether a process speaks for a person.
+//! Decides whether a process speaks for a person.
 //!
 //! Commands that decide (approve, trust, forget …) need a [`Person`], and [`Person::identify`] is the way to get one. It
 //! decides by facts that the process cannot choose: its ancestors, its terminal, its namespaces ([`process`], [`ancestry`]), and a
-//! key in the person's state directory that a sandbox cannot read ([`decisions`]). What cannot be decided is refused, with the way to
-//! do it oneself.
+//! key in the person's state directory that a sandbox cannot read ([`decisions`]). An undecidable case is refused, with a hint how
+//! a person can do it.
 //!
 //! Limits: a hostile program of the same user outside of every sandbox can write the person's files directly, or type into the
 //! person's own terminal. docs/deciding.md says what remains.
@@ -52,20 +52,17 @@ impl DecisionChannel {
     }
 }
 
-/// Why there is no person.
+/// Reasons why a process does not speak for a person.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// An agent or a sandboxed program asks.
     #[error(
         "cannot decide for a person: this process belongs to an agent ({0})\n  hint: say in your answer what should be decided; a person decides in a terminal of their own"
     )]
     Agent(String),
-    /// It cannot be told who asks.
     #[error(
         "cannot tell whether a person decides: {0}\n  hint: run it yourself from a shell in a terminal, or in `marvin`; for your own scripts set person.unattended in your config.toml (docs/deciding.md)"
     )]
     Undecided(String),
-    /// The name is empty.
     #[error("--reviewer: say who decides, for example --reviewer ann")]
     Nameless,
 }
@@ -135,7 +132,7 @@ impl Person {
             None => unattended.clone().unwrap_or_else(|| user_name(environment)),
         };
         let state = decisions::state_dir(environment)
-            .ok_or_else(|| Refusal::Undecided("there is no state directory: HOME is not set".into()))?;
+            .ok_or_else(|| Refusal::Undecided("the state directory is unknown: HOME is not set".into()))?;
         decisions::Key::load_or_create(&state).map_err(|error| {
             Refusal::Undecided(format!("the key of the state directory cannot be used: {error}"))
         })?;
@@ -152,7 +149,6 @@ impl Person {
         Ok(Person { by, state })
     }
 
-    /// Who it is.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.by.name

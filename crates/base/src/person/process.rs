@@ -27,16 +27,12 @@ const SYSTEM_PLACES: [&str; 10] = [
     "/app/",
 ];
 
-/// One process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Process {
-    /// Its number.
     pub pid: i32,
     /// Its parent; 0 where the parent is outside of this PID namespace.
     pub parent: i32,
-    /// Its process group.
     pub group: i32,
-    /// Its session.
     pub session: i32,
     /// The device of its controlling terminal; 0 without one.
     pub terminal: i32,
@@ -129,13 +125,11 @@ impl ProcessTable {
         ProcessTable { rows, connected, this }
     }
 
-    /// The process that asks.
     #[must_use]
     pub fn this(&self) -> Option<&Process> {
         self.rows.get(&self.this)
     }
 
-    /// A process by its number.
     #[must_use]
     pub fn get(&self, pid: i32) -> Option<&Process> {
         self.rows.get(&pid)

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// The settings that count.
 #[derive(Debug, Default)]
 pub(super) struct PersonSettings {
-    /// Who decides where there is no terminal.
+    /// Name of the person who decides without a terminal.
     pub(super) unattended: Option<String>,
     /// Further terminal programs.
     pub(super) terminals: Vec<String>,

@@ -210,7 +210,7 @@ fn s10_a_multiplexer_needs_a_client_in_a_persons_terminal() {
         let refusal = judge(rows, connected, DecisionChannel::Screen).unwrap_err();
         assert!(matches!(refusal, Refusal::Undecided(_)), "{name}: {refusal:?}");
     };
-    refused(multiplexer(), &[], "nobody is attached");
+    refused(multiplexer(), &[], "no client is attached");
     let mut rows = multiplexer();
     at(&mut rows, 33).parent = 1;
     refused(rows, &[(33, 34)], "a client that lost its ancestry");

@@ -3,7 +3,7 @@
 //! Which letter means a password depends on the program, so the words of a line are read one by one: a program that takes
 //! passwords, then its flags. That costs next to nothing for lines without such a program, and nothing to get ready.
 //!
-//! Limits: a line is not parsed as shell. What a variable holds (`-p "$PASS"`) is no secret, and a path is none.
+//! Limits: a line is not parsed as shell. A variable (`-p "$PASS"`) or a path does not count as a secret.
 
 use super::span::{Evidence, Span};
 use std::ops::Range;
@@ -17,7 +17,7 @@ struct Habit {
     form: Form,
 }
 
-/// Where the password stands.
+/// Position of the password.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// Behind the flag or next to it: `-p X`, `-pX`.
@@ -28,7 +28,7 @@ enum Form {
     Attached,
     /// Behind a user's name: `-u bob:X`, `-ubob:X`; the flag may end a cluster: `-su`.
     AfterUser,
-    /// The first word that is no flag: `vault login X`.
+    /// The first word that is not a flag: `vault login X`.
     Operand,
     /// On standard input: what was printed into it is the password.
     Input,
@@ -121,7 +121,7 @@ fn is_program(name: &str) -> bool {
         && ["mysql", "mariadb", "mongo", "ldap", "smb"].iter().any(|start| name.starts_with(start))
 }
 
-/// Where a command begins in whose words a password may stand, if there is one in this line.
+/// Start of the first command of a line that may hold a password among its words.
 pub(super) fn start(line: &str) -> Option<usize> {
     words(line).find_map(|(at, word)| {
         let (behind, name) = name(word);
@@ -129,10 +129,14 @@ pub(super) fn start(line: &str) -> Option<usize> {
     })
 }
 
+/// Parts of a line one of which stands before every password: a flag, or a verb.
+const PASSWORD_MARKS: [&str; 4] = [" -", "\t-", " set ", " login "];
+/// A flag of `openssl` for a password, whatever the program in front of it.
+const PASS_FLAG: &str = " -pass";
+
 /// Adds a span for every password among the words of programs.
 pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
-    // A flag, or a setting: a program that takes a password among its words has one of them.
-    if !text.contains(" -") && !text.contains("\t-") && !text.contains(" set ") && !text.contains(" login ") {
+    if !PASSWORD_MARKS.iter().any(|mark| text.contains(mark)) {
         return;
     }
     let mut at = 0;
@@ -145,12 +149,12 @@ pub(super) fn find(text: &str, spans: &mut Vec<Span>) {
     }
 }
 
-/// What is known while the words of a line are read.
+/// State of the scan of a line.
 #[derive(Default)]
 struct Reading {
     habits: Vec<&'static Habit>,
     verbs: Vec<String>,
-    /// What was printed into a pipe, and where the pipe ends it.
+    /// Text printed into a pipe, up to the pipe.
     printed: Option<Range<usize>>,
     /// Whether the program waits for a password on its standard input.
     waits: bool,
@@ -159,9 +163,9 @@ struct Reading {
     found: Vec<Range<usize>>,
 }
 
-/// Where the passwords of a line stand, in their order.
+/// Ranges of the passwords of a line, in their order.
 fn passwords(line: &str) -> Vec<Range<usize>> {
-    if start(line).is_none() && !line.contains(" -pass") {
+    if start(line).is_none() && !line.contains(PASS_FLAG) {
         return Vec::new();
     }
     let mut reading = Reading::default();
@@ -255,7 +259,7 @@ impl Reading {
         let text = line.get(range.clone()).unwrap_or_default();
         match form {
             Form::AfterUser => match text.find([':', '%']) {
-                // An address is no user with a password.
+                // A URL is not a user with a password.
                 Some(mark) if !text.get(mark + 1..).unwrap_or_default().starts_with("//") => {
                     range.start += mark + 1;
                     let quote = text.trim_start_matches('\\').starts_with(['"', '\'']);
@@ -275,7 +279,7 @@ impl Reading {
     }
 }
 
-/// What follows a flag in its word: nothing where the value is the next word.
+/// The rest of a word behind its flag; empty if the value is the next word.
 fn behind<'a>(word: &'a str, flag: &str, form: Form) -> Option<&'a str> {
     if form == Form::Behind {
         return (word == flag).then_some("");
@@ -319,7 +323,7 @@ fn printed(line: &str, from: usize) -> Option<Range<usize>> {
         .then(|| start..start + value.len())
 }
 
-/// Where the word of a shell that begins here ends: quotes may hold blanks.
+/// End of the shell word that begins here; quotes may hold blanks.
 fn shell_word(line: &str, at: usize) -> Option<Range<usize>> {
     let text = line.get(at..)?;
     let mut end = 0;
@@ -327,7 +331,7 @@ fn shell_word(line: &str, at: usize) -> Option<Range<usize>> {
         match letter {
             '"' | '\'' => {
                 let rest = text.get(end + 1..).unwrap_or_default();
-                // The quote may be that of somebody who speaks of the command.
+                // The quote may belong to a sentence that mentions the command.
                 let closes =
                     end > 0 && rest.starts_with([',', '}', ']', ':', '.', ')', ' ', '\n']) || rest.is_empty();
                 match rest.find(letter).filter(|_| !closes) {

@@ -4,11 +4,8 @@ use super::names::{Reading, starts_with_ignore_case};
 use super::span::{Evidence, Span};
 use super::values;
 
-/// What was read of a header.
 pub(super) struct HeaderFinding {
-    /// Where the header begins.
     pub(super) start: usize,
-    /// Where reading goes on.
     pub(super) end: usize,
     /// Whether the text ends inside it.
     pub(super) open: bool,

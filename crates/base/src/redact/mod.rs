@@ -7,7 +7,7 @@
 //! - *generated*: a value that looks generated under a secret's name or in a connection string ([`names`], [`values`]);
 //! - *named*: any other value under a secret's name, or where a program takes a password ([`commands`]).
 //!
-//! Randomness alone is no evidence: object names of git, digests, ids and encoded data stay. Where a text goes decides
+//! Randomness alone is not evidence: object names of git, digests, ids and encoded data stay. Where a text goes decides
 //! which evidence counts ([`Scope`]). A replaced secret reads `[REDACTED:kind]`.
 //!
 //! Limits: an unknown secret of no provider's shape, without a name beside it, is not found; a short dictionary word
@@ -34,7 +34,7 @@ use span::{Evidence, Span};
 use std::borrow::Cow;
 use values::Style;
 
-/// Where a text goes.
+/// Destination of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// Into a record, a log or a document that outlives the turn: all evidence counts.

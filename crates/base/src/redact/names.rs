@@ -5,7 +5,7 @@
 //! inside such an assignment, which the stream needs.
 
 use super::span::{Evidence, Span};
-use super::values::{self, NameKind, Style};
+use super::values::{self, Name, NameKind, Style};
 use super::{checks, headers};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use std::ops::Range;
@@ -13,7 +13,6 @@ use std::sync::LazyLock;
 
 /// Longest value that is read.
 const MAX_VALUE_BYTES: usize = 8 * 1024;
-/// Longest identifier.
 const MAX_NAME_BYTES: usize = 128;
 
 /// Words that names of secrets are made of, and words that begin headers with credentials.
@@ -170,7 +169,6 @@ fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.') || byte >= 0x80
 }
 
-/// The identifier around a hit.
 fn identifier(text: &str, hit: Range<usize>) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let of_name = |byte: &&u8| is_name_byte(**byte);
@@ -315,14 +313,8 @@ impl Reading<'_> {
 
     /// The value of the assignment to a name, and how it is written.
     fn assignment(&mut self, name: &Range<usize>) -> Option<(Range<usize>, Style)> {
-        let bytes = self.text.as_bytes();
-        let before = name.start.checked_sub(1).and_then(|at| bytes.get(at)).copied().unwrap_or(b'\n');
-        let word = self.text.get(name.clone()).unwrap_or_default();
-        let is_flag = word.starts_with('-') && word.len() > 2;
+        let Name { before, word, is_flag, capitals } = Name::new(self.text, name);
         let is_tag = before == b'<' || before == b'/';
-        let is_query = matches!(before, b'?' | b'&');
-        let capitals =
-            !word.bytes().any(|byte| byte.is_ascii_lowercase()) && !word.contains('-') && word.len() > 2;
         let closing = self.skip(|byte| matches!(byte, b'\\' | b'"' | b'\'' | b'`' | b']'));
         self.skip(|byte| byte == b'?' || byte == b'!');
         if (is_tag || closing > 0) && self.peek() == Some(b'>') {
@@ -380,12 +372,25 @@ impl Reading<'_> {
             _ if gap > 0 => return self.prose(),
             _ => return None,
         }
+        self.assigned(name, sign, gap, closing)
+    }
+
+    /// The value behind the sign of an assignment, and how it is written.
+    fn assigned(
+        &mut self,
+        name: &Range<usize>,
+        sign: usize,
+        gap: usize,
+        closing: usize,
+    ) -> Option<(Range<usize>, Style)> {
+        let Name { before, word, is_flag, capitals } = Name::new(self.text, name);
+        let is_query = matches!(before, b'?' | b'&');
         // `=`, `==`, `===`, `=>`, `:`, `:=`; `::` is a path of modules.
         let signs = self.skip(|byte| matches!(byte, b'=' | b':' | b'>' | b'~'));
         if self.text.get(sign..sign + 2) == Some("::") || signs > 3 {
             return None;
         }
-        let colon = bytes.get(sign) == Some(&b':') && signs == 1;
+        let colon = self.text.as_bytes().get(sign) == Some(&b':') && signs == 1;
         let tight = gap == 0 && !colon;
         let space = self.blanks();
         // `arn:aws:…:secret:NAME`.

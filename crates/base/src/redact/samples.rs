@@ -128,9 +128,11 @@ fn field_value(field: &str, last: &str, numbers: &mut Numbers) -> String {
     }
 }
 
+const COMMENT: &str = "# ";
+
 /// The lines of a list of templates that are not comments, as `(kind, template)`; the two are separated by a tab.
 pub fn list(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with("# "));
+    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with(COMMENT));
     lines.map(|line| line.split_once('\t').unwrap_or(("", line)))
 }
 

@@ -22,9 +22,9 @@ pub(super) struct Shape {
     pub(super) anchors: &'static [&'static str],
     /// Regex of the credential from its beginning; only a group named `value` is replaced, if there is one.
     pub(super) pattern: &'static str,
-    /// What else must hold.
+    /// A further check.
     pub(super) check: Check,
-    /// What may stand before the anchor.
+    /// Context before the anchor.
     pub(super) edge: Edge,
     /// Templates of texts that hold the shape (see [`super::samples`]), and of texts that look like it and are harmless.
     #[cfg_attr(not(test), expect(dead_code, reason = "the tests check every row by its examples"))]
@@ -58,7 +58,7 @@ pub(super) enum Check {
     Bech32,
 }
 
-/// What may stand before an anchor.
+/// Context that an anchor needs before it.
 #[derive(Clone, Copy)]
 pub(super) enum Edge {
     /// Nothing that belongs to the same word.
@@ -200,7 +200,7 @@ fn memchr_dots(bytes: &[u8]) -> impl Iterator<Item = usize> {
     bytes.iter().enumerate().filter(|(_, byte)| **byte == b'.').map(|(at, _)| at)
 }
 
-/// Where the last anchor of a shape that may hold blanks or line ends begins in `line`, for text that still arrives.
+/// Start of the last anchor in `line` of a shape that may hold white space, for text that still arrives.
 pub(super) fn open_line(line: &str) -> Option<usize> {
     const LINE_ANCHORS: [&str; 13] = [
         "AKIA",

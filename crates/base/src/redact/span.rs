@@ -14,10 +14,8 @@ pub(super) enum Evidence {
     Certain,
 }
 
-/// A secret in a text.
 #[derive(Debug, Clone)]
 pub(super) struct Span {
-    /// The bytes to replace.
     pub(super) range: Range<usize>,
     /// The word in the replacement.
     pub(super) kind: Cow<'static, str>,

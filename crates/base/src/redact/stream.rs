@@ -16,14 +16,18 @@ const MAX_HELD_BYTES: usize = 16 * 1024;
 /// How much of the current line is remembered after it was shown.
 const MAX_CONTEXT_BYTES: usize = 1024;
 
-/// Redacts a stream of text.
+/// Label of a private key in PEM, behind `-----BEGIN`.
+const PRIVATE_KEY_LABEL: &str = "PRIVATE KEY";
+/// Keyword of `.netrc` before a password.
+const NETRC_PASSWORD: &str = "password ";
+
 #[derive(Debug)]
 pub struct StreamRedactor {
     redactor: Arc<Redactor>,
     scope: Scope,
-    /// What was shown already of the line that is arriving, then what is held.
+    /// The shown part of the current line, then the held part.
     text: String,
-    /// Where the held part begins.
+    /// Start of the held part.
     shown: usize,
     /// Whether a private key was let go before its end arrived.
     in_key: bool,
@@ -124,7 +128,7 @@ impl StreamRedactor {
         if let Some(begin) = text.rfind("-----BEGIN")
             && end_of_key(text, begin).is_none_or(|end| cut < end)
         {
-            key = text.get(begin..).is_some_and(|rest| rest.contains("PRIVATE KEY"));
+            key = text.get(begin..).is_some_and(|rest| rest.contains(PRIVATE_KEY_LABEL));
             cut = cut.min(begin);
         }
         if let Some(begin) = text.rfind("Private-Lines:")
@@ -134,7 +138,7 @@ impl StreamRedactor {
         }
         if let Some(begin) = text.rfind("machine ")
             && text.len() - begin < 512
-            && !text.get(begin..).is_some_and(|rest| rest.contains("password ") && rest.ends_with('\n'))
+            && !text.get(begin..).is_some_and(|rest| rest.contains(NETRC_PASSWORD) && rest.ends_with('\n'))
         {
             cut = cut.min(begin);
         }
@@ -161,7 +165,7 @@ impl StreamRedactor {
     }
 }
 
-/// Where the private key that begins at `begin` ends, if it has come that far.
+/// End of the private key that begins at `begin`, if it has arrived.
 fn end_of_key(text: &str, begin: usize) -> Option<usize> {
     let (key, after) = text.get(begin..)?.split_once("-----END")?;
     let last = after.find("-----")?;
@@ -177,7 +181,7 @@ fn first_length(text: &str) -> usize {
     text.chars().next().map_or(1, char::len_utf8)
 }
 
-/// Where the longest end of `text` that is a beginning of `value` starts; else its length.
+/// Start of the longest suffix of `text` that is a prefix of `value`; else its length.
 fn before_prefix_of(value: &str, text: &str) -> usize {
     let longest = value.len().min(text.len());
     (1..=longest)

@@ -22,7 +22,6 @@ fn is_azure(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'~' | b'.' | b'-')
 }
 
-/// The rows.
 #[rustfmt::skip]
 pub(super) const SHAPES: &[Shape] = &[
     // Private keys.

@@ -8,8 +8,33 @@
 
 use super::checks::is_varied;
 use super::span::Evidence;
+use std::ops::Range;
 
-/// What kind of secret a name stands for.
+/// A name before a value, and how it is written.
+pub(super) struct Name<'a> {
+    /// The byte before it.
+    pub(super) before: u8,
+    pub(super) word: &'a str,
+    pub(super) is_flag: bool,
+    /// Whether it is written as an environment variable is.
+    pub(super) capitals: bool,
+}
+
+impl<'a> Name<'a> {
+    pub(super) fn new(text: &'a str, range: &Range<usize>) -> Self {
+        let before = range.start.checked_sub(1).and_then(|at| text.as_bytes().get(at));
+        let word = text.get(range.clone()).unwrap_or_default();
+        let has_lowercase = word.bytes().any(|byte| byte.is_ascii_lowercase());
+        Name {
+            before: before.copied().unwrap_or(b'\n'),
+            word,
+            is_flag: word.starts_with('-') && word.len() > 2,
+            capitals: !has_lowercase && !word.contains('-') && word.len() > 2,
+        }
+    }
+}
+
+/// Kind of secret that a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameKind {
     /// Chosen by a person: password, passphrase.

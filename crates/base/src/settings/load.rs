@@ -1,5 +1,6 @@
 //! Reading settings from flags, environment and files, and checking them against the table.
 
+use super::table::RETIRED_KEYS;
 use super::{Kind, Scope, Setting, Settings, TABLE, find, nearest, nearest_of};
 use crate::environment::Environment;
 use crate::files::{self, Links};
@@ -10,12 +11,10 @@ use std::path::{Path, PathBuf};
 /// A settings file larger than this is not one.
 const MAX_SETTINGS_FILE_BYTES: u64 = 1024 * 1024;
 
-/// Where settings are looked for.
 #[derive(Debug, Default)]
 pub struct Sources<'a> {
     /// Flags, as (key, value).
     pub flags: Vec<(&'a str, String)>,
-    /// The environment.
     pub environment: Environment,
     /// The project's `config.toml`; need not exist.
     pub project: Option<PathBuf>,
@@ -23,16 +22,11 @@ pub struct Sources<'a> {
     pub user: Option<PathBuf>,
 }
 
-/// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// The table.
     Default,
-    /// A `config.toml`.
     File(PathBuf),
-    /// An environment variable.
     Variable(&'static str),
-    /// A flag of the command line.
     Flag,
 }
 
@@ -52,63 +46,48 @@ impl fmt::Display for Origin {
 pub struct Value {
     /// The value in its canonical spelling.
     pub text: String,
-    /// Where it came from.
     pub origin: Origin,
 }
 
-/// What is wrong with the settings.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
-    /// A file cannot be read.
     #[error("cannot read {path}: {source}\n  hint: check that it is a readable file, or move it away")]
     Unreadable {
-        /// The file.
         path: String,
-        /// The reason.
         #[source]
         source: std::io::Error,
     },
-    /// A file is not TOML.
     #[error("{path} is not valid TOML: {reason}")]
     Syntax {
-        /// The file.
         path: String,
-        /// Where and why.
+        /// The place and the reason.
         reason: String,
     },
-    /// A key that does not exist.
     #[error("unknown setting `{key}` ({origin}){}\n  hint: `marvin config` lists every key", .nearest.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default())]
     UnknownKey {
         /// The key as given.
         key: String,
-        /// Where it stands.
         origin: Origin,
         /// The nearest key there is.
         nearest: Option<&'static str>,
     },
-    /// A value that does not fit.
     #[error("setting `{key}` ({origin}) cannot be `{value}`: it takes {accepted}")]
     BadValue {
-        /// The key.
         key: &'static str,
-        /// Where it stands.
         origin: Origin,
         /// The value as given.
         value: String,
-        /// What would fit.
+        /// The accepted values.
         accepted: String,
     },
-    /// A project tries to set what is the person's to set.
     #[error(
-        "setting `{key}` in {path} is not a project's to set: it decides where keys, traffic or programs go\n  hint: put it into {mend}"
+        "setting `{key}` in {path} is not a project's to set: it decides where keys, traffic or programs go\n  hint: put it into {place}"
     )]
     NotForProjects {
-        /// The key.
         key: &'static str,
-        /// The project's file.
         path: String,
-        /// Where it may stand.
-        mend: String,
+        /// The place where it is allowed.
+        place: String,
     },
 }
 
@@ -131,6 +110,9 @@ pub(super) fn load(sources: &Sources<'_>) -> Result<Settings, SettingsError> {
         let Some(path) = path else { continue };
         let origin = Origin::File(path.clone());
         for (key, raw) in read_file(path, scope == Scope::Anyone)? {
+            if RETIRED_KEYS.contains(&key.as_str()) {
+                continue;
+            }
             let setting = known(&key, &origin)?;
             if setting.scope == Scope::Process || (setting.scope == Scope::Person && scope == Scope::Anyone) {
                 return Err(not_for_projects(setting, path, sources));
@@ -163,11 +145,11 @@ fn known(key: &str, origin: &Origin) -> Result<&'static Setting, SettingsError> 
 }
 
 fn not_for_projects(setting: &Setting, path: &Path, sources: &Sources<'_>) -> SettingsError {
-    let mend = match (&sources.user, setting.scope) {
+    let place = match (&sources.user, setting.scope) {
         (Some(user), Scope::Person) => user.display().to_string(),
         _ => format!("the environment variable {}", setting.variables.first().unwrap_or(&"")),
     };
-    SettingsError::NotForProjects { key: setting.key, path: path.display().to_string(), mend }
+    SettingsError::NotForProjects { key: setting.key, path: path.display().to_string(), place }
 }
 
 /// The settings of a file as dotted keys with their values as text. A file that does not exist has none.
@@ -187,7 +169,7 @@ fn read_file(path: &Path, is_project: bool) -> Result<Vec<(String, String)>, Set
     Ok(flat)
 }
 
-/// Where a TOML error is and what it is, without the line itself: it may hold a key.
+/// Position and message of a TOML error, without the line itself: it may hold a key.
 fn place(text: &str, error: &toml::de::Error) -> String {
     let at = error.span().map_or(0, |span| span.start);
     let before = text.get(..at).unwrap_or_default();
@@ -272,7 +254,7 @@ fn nearest_choice(kind: Kind, text: &str) -> String {
         .unwrap_or_default()
 }
 
-/// What a kind takes, in words.
+/// Description of the values that a type accepts.
 pub(super) fn accepted(kind: Kind) -> String {
     match kind {
         Kind::Text => "any text".into(),
@@ -337,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named_with_their_mend() {
+    fn mistakes_are_named_with_a_hint() {
         let text =
             |user, project, env: &[(&str, &str)]| load_from(user, project, env).unwrap_err().to_string();
         assert!(

@@ -3,7 +3,7 @@
 //!
 //! A value comes from the first of: a flag, the environment, the project's `config.toml`, the person's `config.toml`,
 //! the default. Settings that say where traffic, keys or programs come from are the person's alone
-//! ([`Scope::Person`]): a project directory that somebody else wrote must not redirect them.
+//! ([`Scope::Person`]): a project directory that another person wrote must not redirect them.
 
 mod load;
 pub mod reference;
@@ -17,10 +17,8 @@ pub use table::TABLE;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What a setting holds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
-    /// Any text.
     Text,
     /// Text that is never shown.
     Secret,
@@ -38,7 +36,6 @@ pub enum Kind {
     Json,
 }
 
-/// Who may set it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// The project or the person.
@@ -54,11 +51,9 @@ pub enum Scope {
 pub struct Setting {
     /// The dotted key in `config.toml`.
     pub key: &'static str,
-    /// What it holds.
     pub kind: Kind,
     /// The default, as text; empty means unset.
     pub default: &'static str,
-    /// Who may set it.
     pub scope: Scope,
     /// Environment variables, the first of them canonical, the first that is set wins.
     pub variables: &'static [&'static str],
@@ -125,7 +120,6 @@ impl Settings {
         self.objects.iter().filter(|(key, _)| *key == setting.key).map(|(_, value)| value)
     }
 
-    /// A switch.
     #[must_use]
     pub fn on(&self, setting: &Setting) -> bool {
         self.text(setting) == "true"
@@ -149,13 +143,11 @@ impl Settings {
         Duration::from_secs(u64::try_from(self.whole(setting)).unwrap_or(0))
     }
 
-    /// An amount, if it is set.
     #[must_use]
     pub fn amount(&self, setting: &Setting) -> Option<f64> {
         self.given(setting).and_then(|text| text.parse().ok())
     }
 
-    /// A list.
     #[must_use]
     pub fn list(&self, setting: &Setting) -> Vec<String> {
         self.text(setting)

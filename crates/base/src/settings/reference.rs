@@ -1,10 +1,12 @@
-//! What is made from the table: `docs/settings.md` and the JSON schema of `config.toml`.
+//! Documents generated from the table: `docs/settings.md` and the JSON schema of `config.toml`.
 
 use super::load::accepted;
+use super::table::RETIRED_KEYS;
 use super::{Kind, Scope, TABLE};
-use serde_json::{Value, json};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
 
-/// `docs/settings.md`, whole.
+/// The text of `docs/settings.md`.
 #[must_use]
 pub fn markdown() -> String {
     let mut text = String::from(
@@ -13,10 +15,6 @@ pub fn markdown() -> String {
          Order: flag, environment, the project's `.marvin/config.toml`, the person's `config.toml`, default.\n\
          *person*: not the project's to set, since it decides where keys, traffic or programs go. *process*: only the\n\
          environment; what one process tells another. Of several variables the first that is set wins.\n\n\
-         Checked, but without effect until the parts that they belong to are there: `tier.*`, `web.*`, `pipeline.*`,\n\
-         `tickets.*`, `memory.stm.dimensions`, `mtg.*`, `interface.*`, `tools.session_grant`, `tools.roots`,\n\
-         `provider.groq.whisper_model`, `process.hook_session`, `process.hook_daemon`,\n\
-         `process.hook_request`, `process.hook_log`, `process.delegated`.\n\n\
          | key | default | takes | who | variables | meaning |\n|---|---|---|---|---|---|\n",
     );
     for setting in TABLE {
@@ -36,54 +34,99 @@ pub fn markdown() -> String {
             setting.meaning
         ));
     }
+    let retired = RETIRED_KEYS.map(|key| format!("`{key}`")).join(", ");
+    text.push_str(&format!("\nAccepted in files and ignored, because nothing uses them: {retired}.\n"));
     text
+}
+
+/// A JSON schema, as far as the settings need it.
+#[derive(Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Schema {
+    #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
+    dialect: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'static str>,
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    minimum: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    maximum: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    items: Option<Box<Schema>>,
+    #[serde(rename = "enum", skip_serializing_if = "Option::is_none")]
+    choices: Option<&'static [&'static str]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    additional_properties: Option<bool>,
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
+    properties: Vec<(&'static str, Schema)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'static str>,
+}
+
+/// Writes properties as an object in the order of the table.
+fn as_map<S: Serializer>(properties: &[(&'static str, Schema)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(properties.iter().map(|(key, schema)| (key, schema)))
 }
 
 /// The JSON schema of `config.toml`.
 #[must_use]
 pub fn schema() -> Value {
-    let mut root = object();
-    for setting in TABLE.iter().filter(|setting| setting.scope != Scope::Process) {
-        insert(&mut root, setting.key, leaf(setting.kind, setting.meaning));
-    }
-    let mut schema =
-        json!({"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Marvin's config.toml"});
-    if let (Some(schema), Value::Object(root)) = (schema.as_object_mut(), root) {
-        schema.extend(root);
-    }
-    schema
-}
-
-fn object() -> Value {
-    json!({"type": "object", "additionalProperties": false, "properties": {}})
-}
-
-fn leaf(kind: Kind, meaning: &str) -> Value {
-    let mut schema = match kind {
-        Kind::Text | Kind::Secret => json!({"type": "string"}),
-        Kind::Switch => json!({"type": "boolean"}),
-        Kind::Whole(least, i64::MAX) => json!({"type": "integer", "minimum": least}),
-        Kind::Whole(least, most) => json!({"type": "integer", "minimum": least, "maximum": most}),
-        Kind::Amount => json!({"type": "number", "minimum": 0}),
-        Kind::List => json!({"type": "array", "items": {"type": "string"}}),
-        Kind::Choice(choices) => json!({"enum": choices}),
-        Kind::Json => json!({"type": "object"}),
+    let mut root = Schema {
+        dialect: Some("https://json-schema.org/draft/2020-12/schema"),
+        title: Some("Marvin's config.toml"),
+        ..Schema::object()
     };
-    if let Some(map) = schema.as_object_mut() {
-        map.insert("description".into(), meaning.into());
+    for setting in TABLE.iter().filter(|setting| setting.scope != Scope::Process) {
+        root.insert(
+            setting.key,
+            Schema { description: Some(setting.meaning), ..Schema::of_kind(setting.kind) },
+        );
     }
-    schema
+    serde_json::to_value(root).unwrap_or_default()
 }
 
-/// Puts a leaf at a dotted key.
-fn insert(node: &mut Value, key: &str, leaf: Value) {
-    let Some(properties) = node.pointer_mut("/properties").and_then(Value::as_object_mut) else { return };
-    match key.split_once('.') {
-        None => {
-            properties.insert(key.to_string(), leaf);
+impl Schema {
+    fn object() -> Self {
+        Schema { additional_properties: Some(false), ..Schema::of_type("object") }
+    }
+
+    fn of_type(kind: &'static str) -> Self {
+        Schema { kind: Some(kind), ..Schema::default() }
+    }
+
+    fn of_kind(kind: Kind) -> Self {
+        match kind {
+            Kind::Text | Kind::Secret => Schema::of_type("string"),
+            Kind::Switch => Schema::of_type("boolean"),
+            Kind::Whole(least, most) => Schema {
+                minimum: Some(least),
+                maximum: Some(most).filter(|most| *most < i64::MAX),
+                ..Schema::of_type("integer")
+            },
+            Kind::Amount => Schema { minimum: Some(0), ..Schema::of_type("number") },
+            Kind::List => {
+                Schema { items: Some(Box::new(Schema::of_type("string"))), ..Schema::of_type("array") }
+            }
+            Kind::Choice(choices) => Schema { choices: Some(choices), ..Schema::default() },
+            Kind::Json => Schema::of_type("object"),
         }
-        Some((head, rest)) => {
-            insert(properties.entry(head.to_string()).or_insert_with(object), rest, leaf);
+    }
+
+    /// Puts a schema at a dotted key.
+    fn insert(&mut self, key: &'static str, schema: Schema) {
+        let Some((head, rest)) = key.split_once('.') else {
+            self.properties.push((key, schema));
+            return;
+        };
+        match self.properties.iter_mut().find(|(known, _)| *known == head) {
+            Some((_, node)) => node.insert(rest, schema),
+            None => {
+                let mut node = Schema::object();
+                node.insert(rest, schema);
+                self.properties.push((head, node));
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Settings as people and programs may see them: secrets are only said to be there.
 
 use super::{Kind, Setting, Value};
-use serde_json::json;
+use serde::Serialize;
 
 /// A value as a person may see it.
 #[must_use]
@@ -15,15 +15,27 @@ pub fn shown(setting: &Setting, value: &Value) -> String {
     }
 }
 
-/// A setting with its value, where that came from, and what it means.
+/// A setting with its value, its origin and its meaning.
+#[derive(Serialize)]
+struct SettingRow {
+    key: &'static str,
+    value: String,
+    origin: String,
+    default: &'static str,
+    variables: &'static [&'static str],
+    meaning: &'static str,
+}
+
+/// The row of a setting, with secrets hidden.
 #[must_use]
 pub fn row(setting: &Setting, value: &Value) -> serde_json::Value {
-    json!({
-        "key": setting.key,
-        "value": shown(setting, value),
-        "origin": value.origin.to_string(),
-        "default": setting.default,
-        "variables": setting.variables,
-        "meaning": setting.meaning,
-    })
+    let row = SettingRow {
+        key: setting.key,
+        value: shown(setting, value),
+        origin: value.origin.to_string(),
+        default: setting.default,
+        variables: setting.variables,
+        meaning: setting.meaning,
+    };
+    serde_json::to_value(row).unwrap_or_default()
 }

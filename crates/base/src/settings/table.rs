@@ -38,6 +38,17 @@ pub const ROLES: [&str; 13] = [
     "Evaluator",
 ];
 
+/// Keys without effect that files of earlier versions may hold: they are accepted and ignored.
+pub const RETIRED_KEYS: [&str; 7] = [
+    "memory.stm.dimensions",
+    "mtg.key",
+    "mtg.model",
+    "mtg.remote",
+    "mtg.url",
+    "tools.roots",
+    "tools.session_grant",
+];
+
 const MANY: i64 = i64::MAX;
 
 macro_rules! settings {
@@ -189,7 +200,7 @@ settings! {
     VERIFY_ROUNDS = "agent.verify_rounds", Whole(0, 20), "3", Anyone, ["MARVIN_VERIFY_ROUNDS"],
         "How often a final answer is sent back because what was promised does not hold";
     PERSEVERANCE = "agent.perseverance", Whole(0, 20), "3", Anyone, ["MARVIN_PERSEVERANCE"],
-        "How often a servitor that stops unfinished is told to go on";
+        "How often a servitor that stops unfinished is told to continue";
     COORDINATOR = "agent.coordinator", Text, "Jake", Anyone, ["MARVIN_COORDINATOR"],
         "Name of the agent that summons servitors on a person's behalf";
     SERVITORS = "agent.servitors", Whole(1, 10_000), "1000", Anyone, ["MARVIN_SERVITORS"],
@@ -221,10 +232,6 @@ settings! {
         ["MARVIN_GREP_MAX_BYTES", "TOKIMON_GREP_MAX_BYTES"], "Bytes of search results; 0: no limit";
     COMMAND_TIMEOUT = "tools.command_timeout_s", Whole(1, 86_400), "60", Anyone, ["MARVIN_COMMAND_TIMEOUT_S"],
         "Seconds that a command may take when the call does not say";
-    TOOL_SANDBOX = "tools.session_grant", Switch, "false", Person, ["MARVIN_TOOL_SANDBOX", "BOB_TOOL_SANDBOX_ENABLED"],
-        "Grant file and command tools to interactive sessions";
-    TOOL_ROOTS = "tools.roots", List, "", Person, ["MARVIN_TOOL_ROOTS", "BOB_TOOL_ROOTS"],
-        "Directories that granted tools may touch";
     CONTAINMENT = "sandbox.commands", Choice(&["auto", "namespaces", "landlock", "bubblewrap", "off"]), "auto", Person, ["MARVIN_SANDBOX"],
         "How the operating system contains commands; auto: the strongest level this machine gives; namespaces: that or nothing";
     SANDBOX_READABLE = "sandbox.readable", List, "", Person, ["MARVIN_SANDBOX_READABLE"],
@@ -238,7 +245,7 @@ settings! {
     SECRETS_GRANTED = "secrets.granted", List, "", Person, ["MARVIN_SECRETS_GRANTED"],
         "Files of secrets that agents may read, as paths in the workspace or as file names";
     SANDBOX_INSTALL = "sandbox.install", Choice(&["ask", "allow", "deny"]), "ask", Person, ["MARVIN_SANDBOX_INSTALL"],
-        "Whether packages may be installed; ask: where nobody can be asked, they are not";
+        "Whether packages may be installed; ask: without a person to ask, they are not";
     GATE_EVALUATOR = "gate.evaluator", Switch, "false", Person, ["MARVIN_GATE_EVALUATOR"],
         "Ask a model about commands that are neither allowed nor denied";
     GATE_EVALUATOR_PROVIDER = "gate.evaluator_provider", Choice(&PROVIDERS), "", Person, ["MARVIN_GATE_EVALUATOR_PROVIDER"],
@@ -331,8 +338,6 @@ settings! {
     STM_REFRESH = "memory.stm.refresh_hours", Whole(0, 72), "24", Anyone,
         ["MARVIN_STM_REFRESH_HOURS", "BOB_STM_INJECT_REFRESH_HOURS"], "Hours before an entry is shown to the model again";
     STM_TOP = "memory.stm.top", Whole(0, 50), "6", Anyone, ["MARVIN_STM_TOP", "BOB_STM_TOP_K"], "Entries shown to the model";
-    STM_DIMENSIONS = "memory.stm.dimensions", Whole(16, 4096), "256", Anyone, ["MARVIN_STM_DIMENSIONS", "BOB_STM_EMBED_DIM"],
-        "Dimensions of an embedding backend, where one is joined";
     STM_ENTRIES = "memory.stm.entries", Whole(1, 100_000), "200", Anyone, ["MARVIN_STM_ENTRIES", "BOB_STM_MAX_ENTRIES"],
         "Entries kept, oldest out first";
     STM_CHARACTERS = "memory.stm.characters", Whole(100, 100_000), "3072", Anyone,
@@ -343,17 +348,9 @@ settings! {
         ["MARVIN_STM_PROMOTION_SESSIONS", "BOB_STM_PROMOTION_SESSIONS_MIN"], "Sessions before an entry may be proposed";
     STM_PROMOTIONS = "memory.stm.promotions_per_turn", Whole(0, 100), "2", Anyone,
         ["MARVIN_STM_PROMOTIONS", "BOB_STM_PROMOTION_MAX_PER_TURN"], "Proposals a turn may make from short-term memory";
-    MTG_URL = "mtg.url", Text, "https://api.openai.com/v1", Person, ["MARVIN_MTG_URL", "BOB_MTG_BASE_URL", "OPENAI_BASE_URL"],
-        "Base address of the model that plays Magic";
-    MTG_KEY = "mtg.key", Secret, "", Person, ["MARVIN_MTG_KEY", "BOB_MTG_API_KEY", "OPENAI_API_KEY"],
-        "Key of the model that plays Magic";
-    MTG_MODEL = "mtg.model", Text, "gpt-5", Person, ["MARVIN_MTG_MODEL", "BOB_MTG_MODEL", "BOB_CHAT_MODEL"],
-        "Model that plays Magic";
-    MTG_REMOTE = "mtg.remote", Switch, "false", Person, ["MARVIN_MTG_REMOTE", "BOB_ROUTE_MTG_REMOTE"],
-        "Let a remote model play Magic";
     ENTRY = "interface.entry", Choice(&["cli", "ui"]), "cli", Person, ["MARVIN_ENTRY", "BOB_ENTRY"],
-        "Which face opens first";
-    WEB_UI = "interface.web", Switch, "false", Person, ["MARVIN_UI", "BOB_UI"], "Open the browser face beside the terminal";
+        "Which front end opens first";
+    WEB_UI = "interface.web", Switch, "false", Person, ["MARVIN_UI", "BOB_UI"], "Open the browser front end beside the terminal";
     APPROVAL = "interface.approval_s", Whole(1, 86_400), "600", Person, ["MARVIN_APPROVAL_S"],
         "Seconds that a question of the gate waits for a person; no answer is a no";
     PROFILE = "profile", Text, "", Person, ["MARVIN_PROFILE"], "Profile to use; unset: the last one";
@@ -397,11 +394,6 @@ settings! {
         ["MARVIN_SECURITY_EVAL", "MARVEL_SECURITY_EVAL"], "This process judges a command; its own hooks are quiet";
     LAB = "process.lab", Switch, "false", Process, ["MARVIN_LAB"],
         "This process belongs to the solver of a benchmark task; it does not run the benchmark";
-    HOOK_SESSION = "process.hook_session", Text, "", Process,
-        ["MARVIN_SESSION_ID", "MARVEL_SESSION_ID", "CLAUDE_SESSION_ID", "CLAUDE_CODE_SESSION_ID"], "Session a hook belongs to";
-    HOOK_DAEMON = "process.hook_daemon", Text, "", Process, ["MARVIN_DAEMON_ID", "MARVEL_DAEMON_ID"], "Daemon a hook talks to";
-    HOOK_REQUEST = "process.hook_request", Text, "", Process, ["MARVIN_REQUEST_ID", "MARVEL_REQUEST_ID"], "Request of a hook";
-    HOOK_LOG = "process.hook_log", Text, "", Process, ["MARVIN_LOG_PATH", "MARVEL_LOG_PATH"], "Log of the hook daemon";
     HOOK_PROJECT = "process.hook_project", Text, "", Process, ["MARVIN_PROJECT_DIR", "CLAUDE_PROJECT_DIR"],
         "Project that a hook speaks for";
 }

@@ -118,7 +118,7 @@ fn text(checks: &[Check], providers: &[ProviderStatus], chosen: Option<&str>, pr
     text.push_str("\nProviders (keys by name only):\n");
     for row in providers {
         let mark = if row.ready { "ready   " } else { "        " };
-        let what = if row.ready { &row.through } else { &row.mend };
+        let what = if row.ready { &row.through } else { &row.hint };
         let model = if row.model.is_empty() { String::new() } else { format!(" ({})", row.model) };
         text.push_str(&format!("{mark} {:12} {what}{model}\n", row.provider));
     }

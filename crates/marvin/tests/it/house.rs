@@ -28,7 +28,7 @@ const LAYERS: [(&str, u32); 15] = [
 const MAX_FILE_LINES: usize = 600;
 
 /// Names in the documents that look like settings and are none, each with its reason.
-const NO_SETTINGS: [(&str, &str); 7] = [
+const NO_SETTINGS: [(&str, &str); 19] = [
     ("MARVIN_COST", "the last line on standard error"),
     ("MARVIN_API_SPEC", "the name of a document"),
     ("MARVIN_DESIGN", "the name of a document"),
@@ -36,6 +36,18 @@ const NO_SETTINGS: [(&str, &str); 7] = [
     ("BOB_LOCAL_", "the beginning of several names"),
     ("BOB_STM_", "the beginning of several names"),
     ("TOKIMON_CODEX_", "the beginning of several names"),
+    ("BOB_MTG_API_KEY", "no model plays Magic yet"),
+    ("BOB_MTG_BASE_URL", "no model plays Magic yet"),
+    ("BOB_MTG_MODEL", "no model plays Magic yet"),
+    ("BOB_ROUTE_MTG_REMOTE", "no model plays Magic yet"),
+    ("BOB_TOOL_ROOTS", "--working-dir grants file tools"),
+    ("BOB_TOOL_SANDBOX_ENABLED", "--working-dir grants file tools"),
+    ("CLAUDE_CODE_SESSION_ID", "the event of a hook names its session"),
+    ("CLAUDE_SESSION_ID", "the event of a hook names its session"),
+    ("MARVEL_DAEMON_ID", "a hook finds the daemon by its project"),
+    ("MARVEL_LOG_PATH", "the daemon logs to the state directory"),
+    ("MARVEL_REQUEST_ID", "the event of a hook is its request"),
+    ("MARVEL_SESSION_ID", "the event of a hook names its session"),
 ];
 
 fn workspace() -> PathBuf {
@@ -121,6 +133,28 @@ fn every_promised_variable_is_a_setting() {
         }
     }
     assert!(missing.is_empty(), "promised, but not in the table of settings: {missing:?}");
+}
+
+#[test]
+fn every_setting_is_read() {
+    let table = workspace().join("crates/base/src/settings/table.rs");
+    let name = regex::Regex::new(r#"(?m)^    ([A-Z][A-Z0-9_]*) = "([a-z0-9_.]+)", "#).unwrap();
+    let sources: String = files_below(&workspace().join("crates"))
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|kind| kind == "rs") && *path != table)
+        .map(|path| fs::read_to_string(path).unwrap())
+        .collect();
+    let text = fs::read_to_string(&table).unwrap();
+    let unread: Vec<String> = name
+        .captures_iter(&text)
+        .filter(|row| {
+            let variables = marvin_base::settings::find(&row[2]).unwrap().variables;
+            !sources.contains(&format!("table::{}", &row[1]))
+                && !variables.iter().any(|variable| sources.contains(&format!("\"{variable}\"")))
+        })
+        .map(|row| row[2].to_string())
+        .collect();
+    assert!(name.captures_iter(&text).count() > 100 && unread.is_empty(), "nothing reads {unread:?}");
 }
 
 #[test]

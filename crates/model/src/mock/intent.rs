@@ -1,11 +1,12 @@
-//! What the embedded model understands without a script: a few dozen plain sentences, each of which becomes one call
-//! of a real tool. It never guesses: what it does not understand, it says, with what it would understand.
+//! Sentences that the built-in model understands without a script, each of which becomes one call of a real tool.
+//!
+//! It never guesses: it answers a sentence that it does not understand with a list of those that it would.
 
 use crate::client::Request;
 use crate::message::Message;
 use crate::script::{ScriptCall, ScriptReply};
 use regex::{Captures, Regex};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::LazyLock;
 
 /// A sentence it understands: the tool, how to say it, and the arguments that the words become.
@@ -13,7 +14,7 @@ struct Intent {
     tool: &'static str,
     expression: &'static str,
     example: &'static str,
-    arguments: fn(&Captures<'_>) -> Value,
+    arguments: fn(&Captures<'_>) -> Vec<(&'static str, Value)>,
 }
 
 const INTENTS: [Intent; 9] = [
@@ -23,14 +24,18 @@ const INTENTS: [Intent; 9] = [
         example: "what is 3 km in miles",
         arguments: |c| {
             let value = c["value"].replace(',', "");
-            json!({"value": value.parse::<f64>().unwrap_or(0.0), "from_unit": c["from"].trim(), "to_unit": c["to"].trim()})
+            vec![
+                ("value", value.parse::<f64>().unwrap_or(0.0).into()),
+                ("from_unit", c["from"].trim().into()),
+                ("to_unit", c["to"].trim().into()),
+            ]
         },
     },
     Intent {
         tool: "read_note",
         expression: r"^(?:read|show|open) (?:the |my )?note (?:named |called )?(?<path>\S+)$",
         example: "read note shopping",
-        arguments: |c| json!({"path": &c["path"]}),
+        arguments: |c| vec![("path", c["path"].into())],
     },
     Intent {
         tool: "write_note",
@@ -38,23 +43,27 @@ const INTENTS: [Intent; 9] = [
         example: "note shopping: milk and bread",
         arguments: |c| {
             let path = c.name("path").map_or("notes", |m| m.as_str());
-            json!({"path": path, "content": format!("{}\n", &c["content"]), "append": true})
+            vec![
+                ("path", path.into()),
+                ("content", format!("{}\n", &c["content"]).into()),
+                ("append", true.into()),
+            ]
         },
     },
     Intent {
         tool: "code_grep",
         expression: r"^(?:grep|search(?: for)?|find)\s+(?<pattern>.+?)(?:\s+in\s+(?<glob>\*\.\w+))?$",
         example: "grep fn main in *.rs",
-        arguments: |c| match c.name("glob") {
-            Some(glob) => json!({"pattern": &c["pattern"], "glob_filter": glob.as_str()}),
-            None => json!({"pattern": &c["pattern"]}),
+        arguments: |c| {
+            let glob = c.name("glob").map(|glob| ("glob_filter", glob.as_str().into()));
+            std::iter::once(("pattern", c["pattern"].into())).chain(glob).collect()
         },
     },
     Intent {
         tool: "tree",
         expression: r"^(?:tree|list(?: the)? files|show(?: me)?(?: the)? files|what(?:'s| is) here)(?: (?:in|of|under) (?<path>\S+))?\??$",
         example: "list files",
-        arguments: |c| json!({"path": c.name("path").map_or(".", |m| m.as_str())}),
+        arguments: |c| vec![("path", c.name("path").map_or(".", |m| m.as_str()).into())],
     },
     Intent {
         tool: "read_file",
@@ -62,10 +71,10 @@ const INTENTS: [Intent; 9] = [
         example: "read Cargo.toml lines 1-20",
         arguments: |c| {
             let number = |name| c.name(name).and_then(|m| m.as_str().parse::<u64>().ok());
-            let mut arguments = json!({"path": &c["path"]});
-            if let (Some(map), Some(start)) = (arguments.as_object_mut(), number("a")) {
-                map.insert("start_line".into(), json!(start));
-                map.insert("end_line".into(), json!(number("b").unwrap_or(start)));
+            let mut arguments = vec![("path", c["path"].into())];
+            if let Some(start) = number("a") {
+                let end = number("b").unwrap_or(start);
+                arguments.extend([("start_line", start.into()), ("end_line", end.into())]);
             }
             arguments
         },
@@ -74,19 +83,19 @@ const INTENTS: [Intent; 9] = [
         tool: "create_file",
         expression: r"(?s)^create\s+(?:the )?(?:a )?(?:file )?(?<path>\S+)\s+(?:with|containing|:)\s*(?<content>.+)$",
         example: "create hello.txt with Hello!",
-        arguments: |c| json!({"path": &c["path"], "content": format!("{}\n", &c["content"])}),
+        arguments: |c| vec![("path", c["path"].into()), ("content", format!("{}\n", &c["content"]).into())],
     },
     Intent {
         tool: "run_command",
         expression: r"^(?:run|execute|[$!])\s*(?<command>\S.*)$",
         example: "run git status",
-        arguments: |c| json!({"command": c["command"].trim()}),
+        arguments: |c| vec![("command", c["command"].trim().into())],
     },
     Intent {
         tool: "get_usage",
         expression: r"^(?:(?:show |what is )?(?:my |the )?(?:usage|cost|costs)|how much did (?:this|it|that) cost)\??$",
         example: "usage",
-        arguments: |_| json!({"include_lifetime": true}),
+        arguments: |_| vec![("include_lifetime", true.into())],
     },
 ];
 
@@ -98,17 +107,22 @@ static COMPILED: LazyLock<Vec<(Regex, &Intent)>> = LazyLock::new(|| {
     INTENTS.iter().map(compile).collect()
 });
 
-/// What works on a project's files, which an assistant without a working directory does not have.
+/// Tools that need a working directory.
 const FILE_TOOLS: [&str; 5] = ["code_grep", "tree", "read_file", "create_file", "run_command"];
 
 /// The role in which a person asks and reads the answer.
 const PERSON: &str = "Chat";
 
-/// The answer to a request: a call, what the tools said, or what it would understand.
+/// The built-in model did not understand a request of an agent, which cannot ask again.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(super) struct NotUnderstood(String);
+
+/// Answers a request with a call, with the results of the tools, or with a list of what it would understand.
 ///
 /// # Errors
-/// What it would understand, where nobody is there who could ask again: then not to understand is to fail.
-pub(super) fn answer(request: &Request) -> Result<ScriptReply, String> {
+/// When it does not understand a request that no person reads the answer to.
+pub(super) fn answer(request: &Request) -> Result<ScriptReply, NotUnderstood> {
     let say = |text: String| ScriptReply { text, ..ScriptReply::default() };
     let results = results_since_user(request);
     if !results.is_empty() {
@@ -125,7 +139,8 @@ pub(super) fn answer(request: &Request) -> Result<ScriptReply, String> {
         intents.find_map(|(regex, intent)| regex.captures(asked).map(|captures| (*intent, captures)))
     };
     if let Some((intent, captures)) = meant(&offered) {
-        let arguments = (intent.arguments)(&captures);
+        let arguments = (intent.arguments)(&captures).into_iter();
+        let arguments = arguments.map(|(key, value)| (key.to_string(), value)).collect();
         let call = ScriptCall { name: intent.tool.to_string(), arguments, id: None, opaque: None };
         return Ok(ScriptReply { tool_calls: vec![call], ..ScriptReply::default() });
     }
@@ -148,10 +163,10 @@ pub(super) fn answer(request: &Request) -> Result<ScriptReply, String> {
         }
     };
     let text = help(&start, &offered);
-    if request.role == PERSON { Ok(say(text)) } else { Err(text) }
+    if request.role == PERSON { Ok(say(text)) } else { Err(NotUnderstood(text)) }
 }
 
-/// What the tools said after the person last spoke.
+/// Results of tools since the last message of the person.
 fn results_since_user(request: &Request) -> Vec<String> {
     let mut results: Vec<String> = request
         .messages
@@ -184,6 +199,7 @@ fn help(start: &str, offered: &dyn Fn(&str) -> bool) -> String {
 mod tests {
     use super::*;
     use crate::client::ToolSpec;
+    use serde_json::json;
 
     fn request(text: &str) -> Request {
         let spec = |intent: &Intent| ToolSpec {
@@ -249,23 +265,24 @@ mod tests {
         let said = answer(&Request { role: "Chat".into(), ..request("sing a song") }).unwrap().text;
         assert!(said.contains("did not understand \"sing a song\""), "{said}");
         for role in ["Coder", "Implementer", ""] {
-            assert_eq!(answer(&Request { role: role.into(), ..request("sing a song") }), Err(said.clone()));
+            let error = answer(&Request { role: role.into(), ..request("sing a song") }).unwrap_err();
+            assert_eq!(error.to_string(), said);
         }
     }
 
     #[test]
-    fn a_tool_that_is_off_is_named_with_its_mend() {
+    fn a_tool_that_is_off_is_named_with_a_hint() {
         let mut without = request("read Cargo.toml lines 1-20");
         without.role = "Chat".into();
         without.tools.retain(|tool| !FILE_TOOLS.contains(&tool.name.as_str()));
         let said = answer(&without).unwrap().text;
-        let mend = "file tools are off here: add --working-dir . (or run --non-interactive)";
-        assert!(said.contains(mend) && said.contains("what is 3 km in miles"), "{said}");
+        let hint = "file tools are off here: add --working-dir . (or run --non-interactive)";
+        assert!(said.contains(hint) && said.contains("what is 3 km in miles"), "{said}");
         assert!(!said.contains("did not understand") && !said.contains("list files"), "{said}");
         without.role = "Coder".into();
-        assert_eq!(answer(&without), Err(said));
+        assert_eq!(answer(&without).unwrap_err().to_string(), said);
         without.messages = vec![Message::user("usage")];
         without.tools.clear();
-        assert!(answer(&without).unwrap_err().contains("the tool `get_usage` is off here"));
+        assert!(answer(&without).unwrap_err().to_string().contains("the tool `get_usage` is off here"));
     }
 }

@@ -90,7 +90,7 @@ impl Mock {
     }
 }
 
-/// About four characters a token.
+/// About four characters per token.
 fn estimate(request: &Request, text: &str) -> Usage {
     let read: usize = request.messages.iter().map(|message| message.content().len()).sum();
     Usage { input: (read / 4) as u64, output: (text.len() / 4) as u64, cached: 0 }
@@ -145,8 +145,8 @@ impl ModelClient for Mock {
             match &self.script {
                 Some(script) => self.play(script, request, sink).await,
                 None => {
-                    let reply = intent::answer(request).map_err(|text| {
-                        ModelError::new(PROVIDER, Failure::Missing, text).signed(NOT_UNDERSTOOD)
+                    let reply = intent::answer(request).map_err(|error| {
+                        ModelError::new(PROVIDER, Failure::Missing, error.to_string()).signed(NOT_UNDERSTOOD)
                     })?;
                     if !reply.text.is_empty() {
                         sink(Event::Text(&reply.text));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_script_it_fails_where_nobody_asks() {
+    async fn without_a_script_it_fails_in_unattended_roles() {
         let (heard, reply) = say(&Mock::new(None), "sing a song").await;
         let error = reply.unwrap_err();
         assert_eq!((error.failure, error.signature.as_str()), (Failure::Missing, NOT_UNDERSTOOD));

@@ -7,13 +7,12 @@
 
 use serde_json::{Deserializer, Map, Value};
 
-/// Why an answer is not the object that was asked for.
+/// Failure to find the one JSON object in an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
     /// There is no JSON in it, or no telling which of several objects is meant.
     #[error("what came is not JSON")]
     NotJson,
-    /// It is JSON, but a list, a text or a number.
     #[error("what came is JSON, but not an object")]
     NotAnObject,
 }
@@ -42,7 +41,7 @@ fn unfenced(text: &str) -> &str {
 }
 
 /// Every object that stands in the text and is not part of another, or `None` when one begins and does not end well: what
-/// stands inside a broken object is no answer. A brace that no key follows is code or prose, not the beginning of one.
+/// stands inside a broken object is not an answer. A brace that no key follows is code or prose, not the beginning of one.
 fn objects(text: &str) -> Option<Vec<Map<String, Value>>> {
     let mut found = Vec::new();
     let mut rest = text;

@@ -4,13 +4,13 @@
 //! for a refused request), tokens, and what the vendor charges.
 //!
 //! In this mode Claude Code takes a project's settings on trust: hooks, key helpers and MCP servers that a project brings
-//! would run, uncontained and judged by nobody. So it reads the person's own settings only (`--setting-sources user`) and
+//! would run, uncontained and without a verdict of the gate. So it reads the person's own settings only (`--setting-sources user`) and
 //! only those MCP servers that the further arguments name (`--strict-mcp-config`, `--mcp-config`). A person who trusts
 //! their projects says so with a `--setting-sources` of their own. The price: a project's `CLAUDE.md`, skills and
 //! sub-agents are not read either; what Marvin itself reads of a project is in the prompt.
 //!
 //! Limits: Claude Code repeats a broken request by itself, and when a stream is cut it asks once more without streaming;
-//! neither shows here. A tool that it was not permitted to use is no error of the call.
+//! neither shows here. A tool that it was not permitted to use does not fail the call.
 
 use super::{Fault, Launch, Vendor, answer, complaint, estimate, how_it_ended, prompt, quote};
 use crate::client::{Event, ModelClient, ModelError, Reply, Request, Sink, Usage};
@@ -115,7 +115,7 @@ impl ClaudeOptions {
         if self.skip_permissions {
             "Your own tools run without asking, so take care."
         } else {
-            "Your own tools run only where your settings allow them; nobody is there to be asked, so the others fail."
+            "Your own tools run only where your settings allow them; no person can be asked, so the others fail."
         }
     }
 }
@@ -157,7 +157,7 @@ impl ClaudeOutput {
         self.0.get("is_error").and_then(Value::as_bool).unwrap_or(false)
     }
 
-    /// What it says about a failure.
+    /// Its message about a failure.
     fn complaint(&self) -> Option<String> {
         let errors = || {
             let list = self.0.get("errors")?.as_array().filter(|list| !list.is_empty())?;
@@ -200,14 +200,12 @@ impl ClaudeOutput {
     }
 }
 
-/// Claude Code as a model.
 #[derive(Debug)]
 pub struct ClaudeProgram {
     options: ClaudeOptions,
 }
 
 impl ClaudeProgram {
-    /// A client with these options.
     #[must_use]
     pub fn new(options: ClaudeOptions) -> Self {
         ClaudeProgram { options }
@@ -233,7 +231,7 @@ impl ClaudeProgram {
     }
 }
 
-/// Understands what Claude Code printed, or says why there is no answer.
+/// Parses what Claude Code printed.
 fn understand(outcome: &Outcome) -> Result<(ClaudeOutput, String), ModelError> {
     let stdout = outcome.stdout.text();
     let printed = ClaudeOutput::read(&stdout);
@@ -250,7 +248,7 @@ fn understand(outcome: &Outcome) -> Result<(ClaudeOutput, String), ModelError> {
     Ok((printed, said))
 }
 
-/// What a failed call cost: what Claude Code says, else a guess.
+/// Tokens of a failed call: as Claude Code reports them, else an estimate.
 fn spent(prompt: &str, outcome: &Outcome) -> Usage {
     let stdout = outcome.stdout.text();
     match ClaudeOutput::read(&stdout) {

@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use marvin_base::child::{Ending, Outcome};
 use marvin_base::environment::Environment;
 use marvin_base::settings::{Settings, table};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::ffi::OsString;
 use std::path::Path;
 use tokio_util::sync::CancellationToken;
@@ -38,7 +38,6 @@ pub struct CodexOptions {
     pub profile: Option<String>,
     /// The sandbox of its own commands.
     pub sandbox: String,
-    /// When it asks before a command.
     pub approval: String,
     /// Whether it may search the web.
     pub search: bool,
@@ -99,16 +98,14 @@ impl CodexOptions {
 
     fn permissions(&self) -> String {
         let sandbox = match self.sandbox.as_str() {
-            "read-only" => "files can be read, nothing can be written, and there is no network",
-            "workspace-write" => {
-                "files can be written in the working directory only, and there is no network"
-            }
+            "read-only" => "files can be read, nothing can be written, and the network is off",
+            "workspace-write" => "files can be written in the working directory only, and the network is off",
             "danger-full-access" => "nothing is contained, so take care",
             _ => "see your own settings for what it allows",
         };
         let approval = match self.approval.as_str() {
-            "never" => "nobody is asked, and what the sandbox forbids fails",
-            _ => "nobody is there to answer, so what would have to be asked fails",
+            "never" => "no person is asked, and what the sandbox forbids fails",
+            _ => "no person can answer, so what would have to be asked fails",
         };
         let search = if self.search { "may" } else { "may not" };
         format!(
@@ -124,7 +121,7 @@ impl CodexOptions {
 fn distrust(workspace: &Path) -> String {
     let real = workspace.canonicalize().ok();
     let directories = [Some(workspace), real.as_deref()].into_iter().flatten().flat_map(Path::ancestors);
-    let level = json!({"trust_level": "untrusted"});
+    let level = Value::Object(Map::from_iter([("trust_level".to_string(), "untrusted".into())]));
     let projects: Map<String, Value> =
         directories.map(|directory| (directory.display().to_string(), level.clone())).collect();
     format!("projects={}", notation(&Value::Object(projects)).unwrap_or_default())
@@ -170,7 +167,7 @@ fn notation(value: &Value) -> Option<String> {
     }
 }
 
-/// Why Codex failed, in its own words. It repeats the whole prompt on standard error before it comes to the reason, which
+/// The reason that Codex gives for a failure. It repeats the whole prompt on standard error before it comes to the reason, which
 /// it puts last and begins with `ERROR:`; what it says before it has begun (a wrong flag) is short.
 fn reason(outcome: &Outcome) -> String {
     let text = outcome.stderr.text();
@@ -180,14 +177,12 @@ fn reason(outcome: &Outcome) -> String {
     }
 }
 
-/// Codex as a model.
 #[derive(Debug)]
 pub struct CodexProgram {
     options: CodexOptions,
 }
 
 impl CodexProgram {
-    /// A client with these options.
     #[must_use]
     pub fn new(options: CodexOptions) -> Self {
         CodexProgram { options }
@@ -255,7 +250,7 @@ impl ModelClient for CodexProgram {
             child.set.insert(guard::VARIABLE.into(), path.display().to_string());
         }
         let outcome = launch.run(&VENDOR, child, cancel).await?;
-        // No file is no last message, and no last message is no JSON.
+        // A missing file means that there was no last message, which does not parse as JSON.
         let bytes = std::fs::read(&last_message).unwrap_or_default();
         let said = String::from_utf8_lossy(&bytes);
         let usage = Usage { input: estimate(&prompt), output: estimate(&said), cached: 0 };
@@ -273,6 +268,7 @@ impl ModelClient for CodexProgram {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn values_are_written_as_codex_reads_them() {

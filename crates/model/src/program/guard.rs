@@ -21,10 +21,10 @@ pub const VARIABLE: &str = "RIPGREP_CONFIG_PATH";
 /// The name of the guard file, in the workspace's scratch directory.
 const FILE: &str = "tokimon-codex.ripgreprc";
 
-/// Where the guard's own part of the file begins.
+/// First line of the guard's own part of the file.
 const MARKER: &str = "# Guard of Marvin for Codex: from here on this file is written anew for every call.";
 
-/// What a search never needs: generated files.
+/// Generated files, which a search skips.
 pub const EXCLUDED: [&str; 8] = [
     "**/runs/**",
     "**/.tokimon-tmp/**",
@@ -49,14 +49,14 @@ pub fn write(
 ) -> Result<PathBuf, atomic::WriteError> {
     let path = Layout::scratch(workspace).join(FILE);
     let text = contents(&own_flags(environment), max_columns);
-    // Two calls at once write the same bytes; whoever finds them there already has nothing to do.
+    // Two calls at once write the same bytes; the second finds nothing to do.
     if std::fs::read(&path).ok().as_ref() != Some(&text) {
         atomic::replace(&path, &text)?;
     }
     Ok(path)
 }
 
-/// What the person's own file says, without a guard that stands above this one. An unreadable file says nothing.
+/// The flags of the person's own file, without those of an outer guard. An unreadable file has none.
 fn own_flags(environment: &Environment) -> Vec<u8> {
     let Some(path) = environment.get(VARIABLE).map(Path::new).filter(|path| path.is_file()) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Models behind a program that somebody else wrote: Codex and Claude Code.
+//! Models behind an agent program: Codex and Claude Code.
 //!
 //! Such a program is an agent of its own: it gets one prompt on standard input, may run its own tools in the workspace,
 //! and says one last thing. Marvin holds it to the worker contract: that last thing is exactly one JSON object, which asks
@@ -36,7 +36,7 @@ const MAX_KEPT_OUTPUT_BYTES: usize = 8 * 1024 * 1024;
 /// Characters of a program's own words that an error repeats.
 const QUOTE: usize = 600;
 
-/// What differs between the programs when something goes wrong.
+/// Facts of a program for error messages.
 #[derive(Debug)]
 struct Vendor {
     /// The provider's name, as signatures spell it.
@@ -89,7 +89,7 @@ impl Vendor {
     }
 }
 
-/// What both programs are started with.
+/// Options that both programs share.
 #[derive(Debug, Clone)]
 pub struct Launch {
     /// The program; looked for on `PATH` when it has no slash.

@@ -1,6 +1,6 @@
 //! The prompt that an agent program gets: one text, the same for the same request.
 //!
-//! What never changes between the calls of a step comes first (permissions, surroundings, contract, tools), what grows
+//! Text that does not change between the calls of a step comes first (permissions, environment, contract, tools), text that grows
 //! comes last (the conversation), so that a vendor's prompt cache holds from one call to the next. Tools are sorted by name
 //! and their schemas are canonical JSON, so that neither the order of registration nor of keys shows.
 //!
@@ -13,17 +13,14 @@
 use crate::client::{Request, ToolSpec};
 use crate::message::{Message, ToolCall};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// The section of the permissions.
 const PERMISSIONS: &str = "permissions instructions";
-/// The section of the surroundings.
+/// The section of the environment.
 const ENVIRONMENT: &str = "environment_context";
-/// The section of the delegation.
 const DELEGATION: &str = "tokimon_context";
-/// The section of the contract.
 const CONTRACT: &str = "output_contract";
-/// The section of the tools.
 const TOOLS: &str = "tools";
 /// The section of the schema of the final answer.
 const SCHEMA: &str = "response_schema";
@@ -36,7 +33,7 @@ const MESSAGE: &str = "conversation_message";
 const NAMES: [&str; 8] =
     ["permissions", ENVIRONMENT, DELEGATION, CONTRACT, TOOLS, SCHEMA, CONVERSATION, MESSAGE];
 
-/// What the program is held to.
+/// The worker contract.
 const RULES: &str = r#"You are one worker of Marvin, a shell that runs tools for you and checks what you say.
 Answer with exactly one JSON object and nothing else: no prose before or after it, no code fence.
 To have tools run, answer
@@ -49,10 +46,10 @@ To end, answer
 with status SUCCESS, FAILURE, BLOCKED or PARTIAL, and whatever further keys the task asks for. An answer with a status is final.
 Inside the sections below, a tag of this prompt that is only quoted carries a backslash, as in <\/conversation>."#;
 
-/// What a prompt says besides the request.
+/// Parts of a prompt besides the request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Context {
-    /// What the program's own tools may do, in words.
+    /// Description of what the program's own tools may do.
     pub permissions: String,
     /// The directory it works in.
     pub directory: String,
@@ -62,7 +59,6 @@ pub struct Context {
     pub delegation_depth: usize,
 }
 
-/// The prompt for a request.
 #[must_use]
 pub fn render(context: &Context, request: &Request) -> String {
     let mut parts = vec![
@@ -123,20 +119,32 @@ fn message(message: &Message) -> String {
     format!("<{MESSAGE} role=\"{role}\"{attributes}>\n{body}\n</{MESSAGE}>")
 }
 
+/// Calls as the answers of the program name them.
+#[derive(Serialize)]
+struct Calls<'a> {
+    tool_calls: Vec<Call<'a>>,
+}
+
+#[derive(Serialize)]
+struct Call<'a> {
+    name: &'a str,
+    arguments: Value,
+    call_id: &'a str,
+}
+
 fn calls(calls: &[ToolCall]) -> String {
-    let calls: Vec<Value> = calls
-        .iter()
-        .map(|call| json!({"name": call.name, "arguments": call.arguments.to_value(), "call_id": call.id}))
-        .collect();
-    canonical(&json!({ "tool_calls": calls }))
+    let calls = calls.iter().map(|call| Call {
+        name: &call.name,
+        arguments: call.arguments.to_value(),
+        call_id: &call.id,
+    });
+    canonical(&Calls { tool_calls: calls.collect() })
 }
 
 /// Canonical JSON that holds no tag of this prompt.
 fn canonical(value: &impl Serialize) -> String {
-    let text = serde_json_canonicalizer::to_string(value).unwrap_or_else(|error| {
-        // JSON cannot hold the value, which no value that came as JSON can be.
-        json!({ "unreadable": error.to_string() }).to_string()
-    });
+    // It fails only for what JSON cannot hold, which does not happen to a value that came as JSON.
+    let text = serde_json_canonicalizer::to_string(value).unwrap_or_default();
     marked(&text, "\\u003c")
 }
 
@@ -176,6 +184,7 @@ fn is_tag(after: &str) -> bool {
 mod tests {
     use super::*;
     use crate::arguments::Arguments;
+    use serde_json::json;
 
     fn context() -> Context {
         Context {

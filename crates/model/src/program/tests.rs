@@ -231,7 +231,7 @@ async fn the_environment_gains_the_delegation_and_nothing_else() {
             let environment = stage.left("environment");
             let mut seen: Vec<&str> = environment
                 .lines()
-                // What the shell of the stand-in sets by itself.
+                // Variables that the shell of the fake program sets by itself.
                 .filter(|line| !["PWD=", "OLDPWD=", "SHLVL=", "_="].iter().any(|own| line.starts_with(own)))
                 .collect();
             seen.sort_unstable();
@@ -276,7 +276,7 @@ async fn codex_gets_the_ripgrep_guard_and_claude_does_not() {
 }
 
 #[tokio::test]
-async fn a_missing_program_is_named_with_its_mend() {
+async fn a_missing_program_is_named_with_a_hint() {
     let stage = Stage::new("").with("CODEX_CLI", "no-such-codex").with("CLAUDE_CODE_CLI", "/no/such/claude");
     let [codex, claude] = failed(stage.both().await, Failure::Missing, "cli-missing");
     assert!(

@@ -1,11 +1,12 @@
 //! An answer of the script, ready to be written in any format, and the pieces that it is sent in.
 
-use super::IncomingRequest;
+use super::incoming::IncomingRequest;
 use crate::client::Usage;
 use crate::script::{Entry, FailureKind, ScriptReply, pieces};
 use axum::body::Bytes;
 use marvin_base::clock;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use std::ops::Range;
 
 /// Shorter texts are sent in one piece unless the script says otherwise.
@@ -17,23 +18,20 @@ const PIECES: usize = 8;
 /// Pieces in which arguments are streamed.
 const ARGUMENT_PIECES: usize = 4;
 
-/// What the model says when it thinks aloud.
+/// The reasoning of a model that thinks aloud.
 pub(super) const THOUGHT: &str = "Let me think.";
 
-/// One answer.
 #[derive(Debug)]
 pub(super) struct Answer {
     /// Its number, for ids.
     pub(super) number: u64,
     /// The model that was asked.
     pub(super) model: String,
-    /// What it says.
     pub(super) text: String,
     /// The number of pieces of the text.
     pub(super) count: usize,
-    /// What it calls.
     pub(super) calls: Vec<Call>,
-    /// What it cost.
+    /// The tokens.
     pub(super) usage: Usage,
     /// Whether it thinks aloud.
     pub(super) thinks: bool,
@@ -48,9 +46,7 @@ pub(super) struct Call {
     pub(super) id: String,
     /// Whether the id is the script's.
     pub(super) named: bool,
-    /// The tool.
     pub(super) name: String,
-    /// The arguments.
     pub(super) arguments: Value,
     /// Whether the tool takes free text.
     pub(super) freeform: bool,
@@ -69,9 +65,7 @@ impl Call {
             .and_then(|space| self.name.strip_prefix(space.as_str())?.strip_prefix("__"));
         inside.unwrap_or(&self.name)
     }
-}
 
-impl Call {
     /// The arguments as a wire that carries text has them.
     pub(super) fn text(&self) -> String {
         match &self.arguments {
@@ -83,7 +77,7 @@ impl Call {
 
     /// The arguments as a wire that carries values has them.
     pub(super) fn value(&self) -> Value {
-        if self.arguments.is_null() { json!({}) } else { self.arguments.clone() }
+        if self.arguments.is_null() { Value::Object(Map::new()) } else { self.arguments.clone() }
     }
 
     /// The arguments of a tool that takes free text: the only text of an object, or the text.
@@ -96,7 +90,7 @@ impl Call {
         }
     }
 
-    /// A stand-in for a vendor's signature.
+    /// A placeholder for a vendor's signature.
     pub(super) fn signature(&self) -> String {
         format!("signature-of-{}", self.id)
     }
@@ -152,25 +146,26 @@ impl Answer {
         }
     }
 
-    /// The pieces of the text.
     pub(super) fn pieces(&self) -> Vec<&str> {
         pieces(&self.text, self.count)
     }
 }
 
+/// A value as JSON text. The types of the formats have no keys that JSON cannot hold, so it does not fail.
+pub(super) fn json_text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
 /// The pieces of a body.
 #[derive(Debug)]
 pub(super) struct Frames {
-    /// All of them.
     pub(super) list: Vec<Bytes>,
-    /// Which of them carry text.
     text: Range<usize>,
     /// The type of the body.
     pub(super) content_type: &'static str,
 }
 
 impl Frames {
-    /// No pieces.
     pub(super) fn empty() -> Self {
         Frames { list: Vec::new(), text: 0..0, content_type: "text/event-stream" }
     }
@@ -181,25 +176,24 @@ impl Frames {
     }
 
     /// A whole JSON body, in two pieces so that it can be broken.
-    pub(super) fn whole(body: &Value) -> Self {
-        let text = body.to_string();
+    pub(super) fn whole(body: &str) -> Self {
         let list: Vec<Bytes> =
-            pieces(&text, 2).into_iter().map(|piece| Bytes::copy_from_slice(piece.as_bytes())).collect();
+            pieces(body, 2).into_iter().map(|piece| Bytes::copy_from_slice(piece.as_bytes())).collect();
         Frames { text: 0..list.len(), list, content_type: "application/json" }
     }
 
-    /// Adds a piece.
     pub(super) fn push(&mut self, piece: impl Into<Bytes>) {
         self.list.push(piece.into());
     }
 
     /// Adds a server-sent event without a name.
-    pub(super) fn data(&mut self, data: &Value) {
-        self.push(format!("data: {data}\n\n"));
+    pub(super) fn data(&mut self, data: &impl Serialize) {
+        self.push(format!("data: {}\n\n", json_text(data)));
     }
 
     /// Adds a server-sent event that is named after its `type`.
-    pub(super) fn event(&mut self, data: &Value) {
+    pub(super) fn event(&mut self, data: &impl Serialize) {
+        let data = serde_json::to_value(data).unwrap_or_default();
         let name = data.get("type").and_then(Value::as_str).unwrap_or_default();
         self.push(format!("event: {name}\ndata: {data}\n\n"));
     }
@@ -209,7 +203,7 @@ impl Frames {
     pub(super) fn texts(&mut self, answer: &Answer, before: &str, after: &str) {
         let start = self.list.len();
         for piece in answer.pieces() {
-            let quoted = Value::from(piece).to_string();
+            let quoted = json_text(&piece);
             let mut frame = String::with_capacity(before.len() + quoted.len() + after.len());
             frame.push_str(before);
             frame.push_str(&quoted);
@@ -219,7 +213,7 @@ impl Frames {
         self.text = start..self.list.len();
     }
 
-    /// Keeps what comes up to the middle of the text, or of everything where there is no text.
+    /// Keeps what comes up to the middle of the text, or of everything if there is no text.
     pub(super) fn halve(&mut self) {
         let middle = if self.text.is_empty() {
             self.list.len() / 2

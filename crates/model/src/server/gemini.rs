@@ -1,15 +1,16 @@
 //! Gemini's own wire, with and without server-sent events.
 
-use super::IncomingRequest;
-use super::answer::{Answer, Frames, THOUGHT};
-use super::openai::{list, spec, text};
+use super::answer::{Answer, Frames, THOUGHT, json_text};
+use super::incoming::IncomingRequest;
 use crate::arguments::Arguments;
-use crate::json::set;
+use crate::formats::gemini::{
+    Candidate, Chunk, Content, Declaration, FunctionCall, FunctionResponse, GenerateRequest, Part,
+};
 use crate::message::{Message, ToolCall};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Reads a request. The model and the kind of answer stand in the address.
-pub(super) fn read(path: &str, query: &str, body: &Value) -> IncomingRequest {
+pub(super) fn read(path: &str, query: &str, body: GenerateRequest) -> IncomingRequest {
     let last = path.rsplit('/').next().unwrap_or_default();
     let (model, action) = last.split_once(':').unwrap_or((last, ""));
     let mut incoming = IncomingRequest {
@@ -18,122 +19,96 @@ pub(super) fn read(path: &str, query: &str, body: &Value) -> IncomingRequest {
         events: query.split('&').any(|pair| pair == "alt=sse"),
         ..IncomingRequest::default()
     };
-    let system = body.get("systemInstruction").or_else(|| body.get("system_instruction"));
-    let system = texts(system.map(|system| list(system, "parts")).unwrap_or_default());
+    let system = body.system_instruction.unwrap_or_default().text();
     if !system.is_empty() {
-        incoming.say(Message::System { content: system });
+        incoming.push(Message::System { content: system });
     }
-    for content in list(body, "contents") {
-        let parts = list(content, "parts");
-        if text(content, "role") == "model" {
-            incoming.say(Message::Assistant {
-                content: texts(parts),
-                tool_calls: parts.iter().filter_map(|part| part.get("functionCall")).map(call).collect(),
-                opaque: None,
-            });
+    for content in body.contents {
+        let words = content.text();
+        if content.role.as_deref() == Some("model") {
+            let calls = content.parts.into_iter().filter_map(|part| part.function_call);
+            let tool_calls = calls.map(call).collect();
+            incoming.push(Message::Assistant { content: words, tool_calls, opaque: None });
             continue;
         }
-        for response in parts.iter().filter_map(|part| part.get("functionResponse")) {
-            incoming.say(result(response));
+        for response in content.parts.into_iter().filter_map(|part| part.function_response) {
+            incoming.push(result(response));
         }
-        let words = texts(parts);
         if !words.is_empty() {
-            incoming.say(Message::User { content: words });
+            incoming.push(Message::User { content: words });
         }
     }
-    incoming.request.tools = list(body, "tools")
-        .iter()
-        .flat_map(|tool| list(tool, "functionDeclarations"))
-        .map(|tool| spec(tool, "parametersJsonSchema"))
-        .collect();
+    let declarations = body.tools.into_iter().flat_map(|tools| tools.function_declarations);
+    incoming.request.tools = declarations.map(Declaration::spec).collect();
     incoming
 }
 
-fn texts(parts: &[Value]) -> String {
-    let texts: Vec<&str> = parts.iter().filter_map(|part| part.get("text")?.as_str()).collect();
-    texts.join("\n")
+fn id(id: Option<&Value>) -> String {
+    id.and_then(Value::as_str).unwrap_or_default().to_string()
 }
 
-fn call(call: &Value) -> ToolCall {
-    ToolCall {
-        id: text(call, "id").into(),
-        name: text(call, "name").into(),
-        arguments: Arguments::from_value(call.get("args").cloned().unwrap_or_default()),
-        opaque: None,
-    }
+fn call(call: FunctionCall) -> ToolCall {
+    let arguments = Arguments::from_value(call.args);
+    ToolCall { id: id(call.id.as_ref()), name: call.name, arguments, opaque: None }
 }
 
-fn result(response: &Value) -> Message {
-    let inner = response.get("response").unwrap_or(&Value::Null);
-    let said = ["output", "error", "result"].iter().find_map(|key| inner.get(key)?.as_str());
+fn result(result: FunctionResponse) -> Message {
+    let inner = result.response;
+    let text = ["output", "error", "result"].iter().find_map(|key| inner.get(key)?.as_str());
     Message::Tool {
-        tool_call_id: text(response, "id").into(),
-        name: text(response, "name").into(),
-        content: said.map_or_else(|| inner.to_string(), str::to_string),
+        tool_call_id: id(result.id.as_ref()),
+        name: result.name,
+        content: text.map_or_else(|| inner.to_string(), str::to_string),
         ok: inner.get("error").is_none(),
     }
 }
 
-fn calls(answer: &Answer) -> Vec<Value> {
-    answer
-        .calls
-        .iter()
-        .map(|call| {
-            let mut function = json!({ "name": call.name, "args": call.value() });
-            if call.named {
-                set(&mut function, "id", call.id.as_str());
-            }
-            json!({ "functionCall": function, "thoughtSignature": call.signature() })
-        })
-        .collect()
+fn calls(answer: &Answer) -> impl Iterator<Item = Part> {
+    answer.calls.iter().map(|call| {
+        let id = call.named.then(|| call.id.as_str().into());
+        let function = FunctionCall { name: call.name.clone(), args: call.value(), id };
+        let thought_signature = Some(call.signature().into());
+        Part { function_call: Some(function), thought_signature, ..Part::default() }
+    })
 }
 
-fn chunk(answer: &Answer, parts: &Value, last: bool) -> Value {
-    let mut candidate = json!({ "content": { "parts": parts, "role": "model" }, "index": 0 });
-    if last {
-        set(&mut candidate, "finishReason", "STOP");
+fn chunk(answer: &Answer, parts: Vec<Part>, last: bool) -> Chunk<'_> {
+    let content = Content { role: Some("model".into()), parts };
+    Chunk {
+        candidates: [Candidate { content, index: 0, finish_reason: last.then_some("STOP") }],
+        model_version: &answer.model,
+        response_id: format!("resp_{}", answer.number),
+        usage_metadata: answer.usage.into(),
     }
-    let usage = answer.usage;
-    json!({
-        "candidates": [candidate], "modelVersion": answer.model,
-        "responseId": format!("resp_{}", answer.number),
-        "usageMetadata": {
-            "promptTokenCount": usage.input, "candidatesTokenCount": usage.output,
-            "cachedContentTokenCount": usage.cached,
-            "totalTokenCount": usage.input.saturating_add(usage.output),
-        },
-    })
 }
 
 /// The streamed answer: server-sent events, or one list whose elements come one by one.
 pub(super) fn frames(answer: &Answer, events: bool) -> Frames {
     let (before, after) = if events { ("data: ", "\r\n\r\n") } else { ("", ",\r\n") };
     let mut frames = Frames::with_content_type(if events { "text/event-stream" } else { "application/json" });
+    let push = |frames: &mut Frames, part: Part, last: bool| {
+        let end = if last && !events { "]" } else { after };
+        frames.push(format!("{before}{}{end}", json_text(&chunk(answer, vec![part], last))));
+    };
     if !events {
         frames.push("[");
     }
     if answer.thinks {
-        let part = json!([{ "text": THOUGHT, "thought": true }]);
-        frames.push(format!("{before}{}{after}", chunk(answer, &part, false)));
+        push(&mut frames, Part { thought: Some(true), ..Part::text(THOUGHT) }, false);
     }
     let text_before = format!("{before}{{\"candidates\":[{{\"content\":{{\"parts\":[{{\"text\":");
-    let model = Value::from(answer.model.as_str());
+    let model = json_text(&answer.model);
     let text_after = format!("}}],\"role\":\"model\"}},\"index\":0}}],\"modelVersion\":{model}}}{after}");
     frames.texts(answer, &text_before, &text_after);
     for part in calls(answer) {
-        frames.push(format!("{before}{}{after}", chunk(answer, &json!([part]), false)));
+        push(&mut frames, part, false);
     }
-    let last = chunk(answer, &json!([{ "text": "" }]), true);
-    frames.push(format!("{before}{last}{}", if events { "\r\n\r\n" } else { "]" }));
+    push(&mut frames, Part::text(""), true);
     frames
 }
 
 /// The answer in one piece.
-pub(super) fn whole(answer: &Answer) -> Value {
-    let mut parts = Vec::new();
-    if !answer.text.is_empty() {
-        parts.push(json!({ "text": answer.text }));
-    }
-    parts.extend(calls(answer));
-    chunk(answer, &parts.into(), true)
+pub(super) fn whole(answer: &Answer) -> Chunk<'_> {
+    let text = (!answer.text.is_empty()).then(|| Part::text(&answer.text));
+    chunk(answer, text.into_iter().chain(calls(answer)).collect(), true)
 }

@@ -4,7 +4,7 @@
 //! plays one [`Script`] whatever format asks, so the same conversation can be held with every client. It also fails as
 //! real servers fail: with a status, with silence, with a broken connection, with bytes that are not the protocol.
 //!
-//! A format module reads a request into the neutral [`Request`] and writes an [`Answer`]; routing, failures and the
+//! A format module reads a request into the neutral [`Request`](crate::client::Request) and writes an [`Answer`]; routing, failures and the
 //! log are here. The path in front of the known endings is not looked at: `/v1/chat/completions` and
 //! `/openai/v1/chat/completions` are the same.
 //!
@@ -15,24 +15,30 @@
 mod answer;
 mod anthropic;
 mod gemini;
+mod incoming;
 mod ollama;
 mod openai;
 mod paced;
 mod responses;
 
-use crate::client::Request;
-use crate::message::Message;
+use crate::formats::anthropic::MessagesRequest;
+use crate::formats::gemini::GenerateRequest;
+use crate::formats::openai::ChatRequest;
+use crate::formats::responses::ResponsesRequest;
 use crate::script::{Entry, FailureKind, Script, ScriptFailure, ScriptReply};
-use answer::{Answer, Frames};
+use crate::wire::copilot::{CopilotEndpoints, CopilotToken};
+use answer::{Answer, Frames, json_text};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::response::Response;
 use axum::serve::ListenerExt as _;
+use incoming::IncomingRequest;
 use marvin_base::clock;
 use paced::{End, PacedBody};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,11 +56,18 @@ const MAX_REQUEST_BYTES: usize = 256 << 20;
 /// How long [`ModelServer::stop`] waits for connections to end.
 const STOP_WAIT: Duration = Duration::from_secs(2);
 
-/// What is said when the script has nothing left.
+/// The answer when the script has nothing left.
 const EMPTY: &str = r#"{"status":"PARTIAL","summary":"mock response","failure_signature":"mock-empty"}"#;
 
-/// What is sent for a `garbage` failure.
+/// Bytes of a `garbage` failure.
 const GARBAGE: &[u8] = b"<html>\x00\xff\xfe this is not the protocol {{{\n\n%%%\n";
+
+/// The models of an OpenAI-compatible server.
+const OPENAI_MODELS: &str =
+    r#"{"object":"list","data":[{"id":"scripted","object":"model","created":0,"owned_by":"marvin"}]}"#;
+
+/// The models of an Ollama server.
+const OLLAMA_MODELS: &str = r#"{"models":[{"name":"scripted:latest","model":"scripted:latest","size":0}]}"#;
 
 /// A running server. Dropping it stops it.
 #[derive(Debug)]
@@ -132,7 +145,6 @@ impl Drop for ModelServer {
     }
 }
 
-/// The formats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     OpenAi,
@@ -140,45 +152,6 @@ enum Format {
     Anthropic,
     Gemini,
     Ollama,
-}
-
-/// A request, understood.
-#[derive(Debug, Default)]
-struct IncomingRequest {
-    request: Request,
-    model: String,
-    stream: bool,
-    /// Tools that take free text instead of an object (responses only).
-    freeform: Vec<String>,
-    /// Namespaces that tools stand in (responses only).
-    namespaces: Vec<String>,
-    /// Whether the program looks for tools when asked to (responses only).
-    searches: bool,
-    /// Server-sent events, or one JSON list (Gemini only).
-    events: bool,
-}
-
-impl IncomingRequest {
-    /// The namespace that a tool stands in, by its whole name: one that the request has, or, where tools can be looked
-    /// for, one that it does not have yet.
-    fn namespace_of(&self, name: &str) -> Option<String> {
-        let (space, _) = name.rsplit_once("__").filter(|_| name.starts_with("mcp__"))?;
-        let there = self.searches || self.namespaces.iter().any(|one| one == space);
-        there.then(|| space.to_string())
-    }
-
-    /// Puts what was said into the conversation. Rules go first, wherever they stood: some programs send them after
-    /// the person's words, and a script looks at the last message for what was said.
-    fn say(&mut self, message: Message) {
-        let messages = &mut self.request.messages;
-        if matches!(message, Message::System { .. }) {
-            let rules =
-                messages.iter().take_while(|message| matches!(message, Message::System { .. })).count();
-            messages.insert(rules, message);
-        } else {
-            messages.push(message);
-        }
-    }
 }
 
 impl Format {
@@ -198,18 +171,18 @@ impl Format {
         }
     }
 
-    fn read(self, path: &str, query: &str, body: &Value) -> IncomingRequest {
+    fn read(self, path: &str, query: &str, body: &Value) -> serde_json::Result<IncomingRequest> {
         let mut incoming = match self {
-            Format::OpenAi => openai::read(body),
-            Format::Responses => responses::read(body),
-            Format::Anthropic => anthropic::read(body),
-            Format::Gemini => gemini::read(path, query, body),
-            Format::Ollama => ollama::read(body),
+            Format::OpenAi => openai::read(ChatRequest::deserialize(body)?),
+            Format::Responses => responses::read(ResponsesRequest::deserialize(body)?),
+            Format::Anthropic => anthropic::read(MessagesRequest::deserialize(body)?),
+            Format::Gemini => gemini::read(path, query, GenerateRequest::deserialize(body)?),
+            Format::Ollama => ollama::read(ChatRequest::deserialize(body)?),
         };
         if incoming.model.is_empty() {
             incoming.model = body.get("model").and_then(Value::as_str).unwrap_or("scripted").to_string();
         }
-        incoming
+        Ok(incoming)
     }
 
     fn frames(self, answer: &Answer, events: bool) -> Frames {
@@ -222,18 +195,19 @@ impl Format {
         }
     }
 
-    fn whole(self, answer: &Answer) -> Value {
-        match self {
-            Format::OpenAi => openai::whole(answer),
-            Format::Responses => responses::whole(answer),
-            Format::Anthropic => anthropic::whole(answer),
-            Format::Gemini => gemini::whole(answer),
-            Format::Ollama => ollama::whole(answer),
-        }
+    /// The answer in one piece.
+    fn whole(self, answer: &Answer) -> Frames {
+        Frames::whole(&match self {
+            Format::OpenAi => json_text(&openai::whole(answer)),
+            Format::Responses => json_text(&responses::whole(answer)),
+            Format::Anthropic => json_text(&anthropic::whole(answer)),
+            Format::Gemini => json_text(&gemini::whole(answer)),
+            Format::Ollama => json_text(&ollama::whole(answer)),
+        })
     }
 
     /// An error body as the vendor shapes it.
-    fn error(self, status: StatusCode, message: &str) -> Value {
+    fn error(self, status: StatusCode, message: &str) -> String {
         let code = status.as_u16();
         let kind = match code {
             400 => "invalid_request_error",
@@ -244,26 +218,64 @@ impl Format {
             529 => "overloaded_error",
             _ => "api_error",
         };
-        match self {
-            Format::OpenAi | Format::Responses => {
-                json!({ "error": { "message": message, "type": kind, "param": null, "code": null } })
-            }
-            Format::Anthropic => json!({ "type": "error", "error": { "type": kind, "message": message } }),
+        let error = match self {
+            Format::OpenAi | Format::Responses => ErrorDetail::OpenAi { message, kind, param: (), code: () },
+            Format::Anthropic => ErrorDetail::Anthropic { kind, message },
             Format::Gemini => {
-                let name =
-                    status.canonical_reason().unwrap_or("UNKNOWN").to_ascii_uppercase().replace(' ', "_");
-                json!({ "error": { "code": code, "message": message, "status": name } })
+                let name = status.canonical_reason().unwrap_or("UNKNOWN");
+                ErrorDetail::Gemini { code, message, status: name.to_ascii_uppercase().replace(' ', "_") }
             }
-            Format::Ollama => json!({ "error": message }),
-        }
+            Format::Ollama => ErrorDetail::Text(message),
+        };
+        json_text(&ErrorBody { kind: (self == Format::Anthropic).then_some("error"), error })
     }
+}
+
+#[derive(Serialize)]
+struct ErrorBody<'a> {
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    error: ErrorDetail<'a>,
+}
+
+/// An error as each vendor describes it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum ErrorDetail<'a> {
+    Text(&'a str),
+    OpenAi {
+        message: &'a str,
+        #[serde(rename = "type")]
+        kind: &'static str,
+        param: (),
+        code: (),
+    },
+    Anthropic {
+        #[serde(rename = "type")]
+        kind: &'static str,
+        message: &'a str,
+    },
+    Gemini {
+        code: u16,
+        message: &'a str,
+        status: String,
+    },
+    Plain {
+        message: &'a str,
+    },
+}
+
+/// The answer to `/messages/count_tokens`.
+#[derive(Serialize)]
+struct TokenCount {
+    input_tokens: usize,
 }
 
 async fn serve(State(shared): State<Arc<Shared>>, request: axum::extract::Request) -> Response {
     let (parts, body) = request.into_parts();
     let path = parts.uri.path().trim_end_matches('/').to_string();
     if path == "/healthz" {
-        return json_response(StatusCode::OK, &json!({ "ok": true }));
+        return json_response(StatusCode::OK, r#"{"ok":true}"#.into());
     }
     let Ok(bytes) = axum::body::to_bytes(body, MAX_REQUEST_BYTES).await else {
         return plain_error(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large or was cut");
@@ -275,18 +287,20 @@ async fn serve(State(shared): State<Arc<Shared>>, request: axum::extract::Reques
         return shared.get(&path);
     }
     if path.ends_with("/messages/count_tokens") {
-        return json_response(StatusCode::OK, &json!({ "input_tokens": bytes.len() / 4 }));
+        return json_response(StatusCode::OK, json_text(&TokenCount { input_tokens: bytes.len() / 4 }));
     }
     let Some(format) = Format::from_path(&path).filter(|_| parts.method == Method::POST) else {
         return plain_error(StatusCode::NOT_FOUND, &format!("no such endpoint: {} {path}", parts.method));
     };
+    let bad =
+        |reason: &str| json_response(StatusCode::BAD_REQUEST, format.error(StatusCode::BAD_REQUEST, reason));
     if !body.is_object() {
-        return json_response(
-            StatusCode::BAD_REQUEST,
-            &format.error(StatusCode::BAD_REQUEST, "the body is not a JSON object"),
-        );
+        return bad("the body is not a JSON object");
     }
-    let mut incoming = format.read(&path, parts.uri.query().unwrap_or_default(), &body);
+    let mut incoming = match format.read(&path, parts.uri.query().unwrap_or_default(), &body) {
+        Ok(incoming) => incoming,
+        Err(error) => return bad(&format!("cannot parse the request: {error}")),
+    };
     incoming.request.role = header_text(&parts.headers, "x-marvin-role").unwrap_or_default();
     incoming.request.step = header_text(&parts.headers, "x-marvin-step");
     shared.play(format, incoming, bytes.len()).await
@@ -303,23 +317,19 @@ impl Shared {
 
     fn get(&self, path: &str) -> Response {
         if path.ends_with("/copilot_internal/v2/token") {
-            let expires = clock::now().as_second() + 1800;
-            let api = format!("http://{}", self.address);
-            return json_response(
-                StatusCode::OK,
-                &json!({ "token": "scripted-copilot-token", "expires_at": expires, "refresh_in": 1500,
-                         "endpoints": { "api": api } }),
-            );
+            let token = CopilotToken {
+                token: "scripted-copilot-token".into(),
+                expires_at: clock::now().as_second() + 1800,
+                refresh_in: 1500,
+                endpoints: CopilotEndpoints { api: Some(format!("http://{}", self.address)) },
+            };
+            return json_response(StatusCode::OK, json_text(&token));
         }
         if path.ends_with("/api/tags") {
-            return json_response(
-                StatusCode::OK,
-                &json!({ "models": [{ "name": "scripted:latest", "model": "scripted:latest", "size": 0 }] }),
-            );
+            return json_response(StatusCode::OK, OLLAMA_MODELS.into());
         }
         if path.ends_with("/models") {
-            let model = json!({ "id": "scripted", "object": "model", "created": 0, "owned_by": "marvin" });
-            return json_response(StatusCode::OK, &json!({ "object": "list", "data": [model] }));
+            return json_response(StatusCode::OK, OPENAI_MODELS.into());
         }
         plain_error(StatusCode::NOT_FOUND, &format!("no such endpoint: GET {path}"))
     }
@@ -333,7 +343,7 @@ impl Shared {
             },
             Err(error) => {
                 let status = StatusCode::INTERNAL_SERVER_ERROR;
-                return json_response(status, &format.error(status, &error.to_string()));
+                return json_response(status, format.error(status, &error.to_string()));
             }
         };
         if entry.delay_ms > 0 {
@@ -357,7 +367,7 @@ impl Shared {
                         if incoming.stream {
                             format.frames(&answer, incoming.events)
                         } else {
-                            Frames::whole(&format.whole(&answer))
+                            format.whole(&answer)
                         }
                     }
                 };
@@ -396,7 +406,7 @@ fn refuse(format: Format, failure: &ScriptFailure) -> Response {
     let status = failure.status.and_then(|status| StatusCode::from_u16(status).ok());
     let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let message = format!("the script fails with {status}");
-    let mut response = json_response(status, &format.error(status, &message));
+    let mut response = json_response(status, format.error(status, &message));
     if let Some(seconds) = failure.retry_after_s {
         response.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from(seconds));
     }
@@ -407,13 +417,13 @@ fn header_text(headers: &HeaderMap, name: &str) -> Option<String> {
     headers.get(name)?.to_str().ok().map(str::to_string)
 }
 
-fn json_response(status: StatusCode, body: &Value) -> Response {
-    let mut response = Response::new(Body::from(body.to_string()));
+fn json_response(status: StatusCode, body: String) -> Response {
+    let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
     response
 }
 
 fn plain_error(status: StatusCode, message: &str) -> Response {
-    json_response(status, &json!({ "error": { "message": message } }))
+    json_response(status, json_text(&ErrorBody { kind: None, error: ErrorDetail::Plain { message } }))
 }

@@ -1,68 +1,62 @@
 //! Ollama's own `/api/chat`. It streams unless it is told not to.
 
-use super::answer::{Answer, Frames, THOUGHT};
-use super::{IncomingRequest, openai};
-use crate::json::set;
-use serde_json::{Value, json};
+use super::answer::{Answer, Frames, THOUGHT, json_text};
+use super::incoming::IncomingRequest;
+use super::openai;
+use crate::formats::openai::{Call, ChatMessage, ChatRequest, Function, OllamaLine};
+
+const CREATED_AT: &str = "2026-01-01T00:00:00Z";
 
 /// Reads a request: messages and tools look like OpenAI's.
-pub(super) fn read(body: &Value) -> IncomingRequest {
-    IncomingRequest {
-        stream: body.get("stream").and_then(Value::as_bool).unwrap_or(true),
-        ..openai::read(body)
+pub(super) fn read(body: ChatRequest) -> IncomingRequest {
+    IncomingRequest { stream: body.stream.unwrap_or(true), ..openai::read(body) }
+}
+
+fn calls(answer: &Answer) -> Vec<Call> {
+    let call = |call: &super::answer::Call| Call {
+        id: call.named.then(|| call.id.clone()),
+        function: Function { name: Some(call.name.clone()), arguments: call.value() },
+        ..Call::default()
+    };
+    answer.calls.iter().map(call).collect()
+}
+
+fn line(answer: &Answer, message: ChatMessage, last: bool) -> OllamaLine<'_> {
+    OllamaLine {
+        model: &answer.model,
+        created_at: CREATED_AT,
+        message,
+        done: last,
+        done_reason: last.then_some("stop"),
+        prompt_eval_count: last.then_some(answer.usage.input),
+        eval_count: last.then_some(answer.usage.output),
     }
 }
 
-fn calls(answer: &Answer) -> Value {
-    answer
-        .calls
-        .iter()
-        .map(|call| {
-            let mut value = json!({ "function": { "name": call.name, "arguments": call.value() } });
-            if call.named {
-                set(&mut value, "id", call.id.as_str());
-            }
-            value
-        })
-        .collect()
-}
-
-fn line(answer: &Answer, message: &Value, last: bool) -> Value {
-    let mut line = json!({ "model": answer.model, "created_at": "2026-01-01T00:00:00Z", "message": message, "done": last });
-    if last {
-        set(&mut line, "done_reason", "stop");
-        set(&mut line, "prompt_eval_count", answer.usage.input);
-        set(&mut line, "eval_count", answer.usage.output);
-    }
-    line
-}
-
-/// The streamed answer, one object a line.
+/// The streamed answer, one object per line.
 pub(super) fn frames(answer: &Answer) -> Frames {
     let mut frames = Frames::with_content_type("application/x-ndjson");
-    let push = |frames: &mut Frames, message: Value, last: bool| {
-        frames.push(format!("{}\n", line(answer, &message, last)));
+    let push = |frames: &mut Frames, message: ChatMessage, last: bool| {
+        frames.push(format!("{}\n", json_text(&line(answer, message, last))));
     };
+    let empty = || ChatMessage::new("assistant", "");
     if answer.thinks {
-        push(&mut frames, json!({ "role": "assistant", "content": "", "thinking": THOUGHT }), false);
+        push(&mut frames, ChatMessage { thinking: Some(THOUGHT.into()), ..empty() }, false);
     }
-    let model = Value::from(answer.model.as_str());
+    let model = json_text(&answer.model);
     let before = format!(
-        "{{\"model\":{model},\"created_at\":\"2026-01-01T00:00:00Z\",\"message\":{{\"role\":\"assistant\",\"content\":"
+        "{{\"model\":{model},\"created_at\":\"{CREATED_AT}\",\"message\":{{\"role\":\"assistant\",\"content\":"
     );
     frames.texts(answer, &before, "},\"done\":false}\n");
     if !answer.calls.is_empty() {
-        push(&mut frames, json!({ "role": "assistant", "content": "", "tool_calls": calls(answer) }), false);
+        push(&mut frames, ChatMessage { tool_calls: calls(answer), ..empty() }, false);
     }
-    push(&mut frames, json!({ "role": "assistant", "content": "" }), true);
+    push(&mut frames, empty(), true);
     frames
 }
 
 /// The answer in one piece.
-pub(super) fn whole(answer: &Answer) -> Value {
-    let mut message = json!({ "role": "assistant", "content": answer.text });
-    if !answer.calls.is_empty() {
-        set(&mut message, "tool_calls", calls(answer));
-    }
-    line(answer, &message, true)
+pub(super) fn whole(answer: &Answer) -> OllamaLine<'_> {
+    let message = ChatMessage::new("assistant", answer.text.as_str());
+    line(answer, ChatMessage { tool_calls: calls(answer), ..message }, true)
 }

@@ -1,125 +1,95 @@
 //! OpenAI chat completions.
 
-use super::IncomingRequest;
-use super::answer::{Answer, Frames, THOUGHT, argument_pieces};
+use super::answer::{self, Answer, Frames, THOUGHT, argument_pieces, json_text};
+use super::incoming::IncomingRequest;
 use crate::arguments::Arguments;
-use crate::client::ToolSpec;
-use crate::json::set;
+use crate::formats::openai::{Call, ChatMessage, ChatRequest, Choice, Completion, Function, Tool};
+use crate::formats::text_of;
 use crate::message::{Message, ToolCall};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
-/// Reads a request.
-pub(super) fn read(body: &Value) -> IncomingRequest {
-    let mut incoming = IncomingRequest {
-        stream: body.get("stream").and_then(Value::as_bool).unwrap_or(false),
-        ..IncomingRequest::default()
-    };
-    for message in list(body, "messages") {
-        let content = text_of(message.get("content"));
-        incoming.say(match text(message, "role") {
+pub(super) fn read(body: ChatRequest) -> IncomingRequest {
+    let mut incoming = IncomingRequest { stream: body.stream.unwrap_or(false), ..IncomingRequest::default() };
+    for message in body.messages {
+        let content = text_of(message.content.as_ref().unwrap_or(&Value::Null));
+        incoming.push(match message.role.as_deref().unwrap_or_default() {
             "system" | "developer" => Message::System { content },
             "assistant" => Message::Assistant {
                 content,
-                tool_calls: list(message, "tool_calls").iter().map(call).collect(),
+                tool_calls: message.tool_calls.into_iter().map(call).collect(),
                 opaque: None,
             },
             "tool" => Message::Tool {
-                tool_call_id: text(message, "tool_call_id").into(),
-                name: text(message, "tool_name").into(),
+                tool_call_id: message.tool_call_id.unwrap_or_default(),
+                name: message.tool_name.unwrap_or_default(),
                 content,
                 ok: true,
             },
             _ => Message::User { content },
         });
     }
-    incoming.request.tools = list(body, "tools")
-        .iter()
-        .filter_map(|tool| tool.get("function"))
-        .map(|tool| spec(tool, "parameters"))
-        .collect();
+    incoming.request.tools = body.tools.into_iter().filter_map(Tool::spec).collect();
     incoming
 }
 
-fn call(call: &Value) -> ToolCall {
-    let function = call.get("function").unwrap_or(call);
+fn call(call: Call) -> ToolCall {
     ToolCall {
-        id: text(call, "id").into(),
-        name: text(function, "name").into(),
-        arguments: Arguments::from_value(function.get("arguments").cloned().unwrap_or_default()),
+        id: call.id.unwrap_or_default(),
+        name: call.function.name.unwrap_or_default(),
+        arguments: Arguments::from_value(call.function.arguments),
         opaque: None,
     }
-}
-
-/// A tool in any vendor's shape; `parameters` is where it keeps the schema.
-pub(super) fn spec(tool: &Value, parameters: &str) -> ToolSpec {
-    ToolSpec {
-        name: text(tool, "name").into(),
-        description: text(tool, "description").into(),
-        parameters: tool.get(parameters).cloned().unwrap_or_default(),
-    }
-}
-
-/// A text field; empty when there is none.
-pub(super) fn text<'v>(value: &'v Value, key: &str) -> &'v str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// A list field; empty when there is none.
-pub(super) fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
-    value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
-}
-
-/// Content that is a text, or a list of parts with texts.
-pub(super) fn text_of(content: Option<&Value>) -> String {
-    match content {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(parts)) => {
-            let texts: Vec<&str> = parts
-                .iter()
-                .filter_map(|part| part.as_str().or_else(|| part.get("text")?.as_str()))
-                .collect();
-            texts.join("\n")
-        }
-        _ => String::new(),
-    }
-}
-
-fn usage(answer: &Answer) -> Value {
-    let usage = answer.usage;
-    json!({
-        "prompt_tokens": usage.input, "completion_tokens": usage.output,
-        "total_tokens": usage.input.saturating_add(usage.output),
-        "prompt_tokens_details": { "cached_tokens": usage.cached },
-    })
 }
 
 fn reason(answer: &Answer) -> &'static str {
     if answer.calls.is_empty() { "stop" } else { "tool_calls" }
 }
 
-/// Google's endpoint in this format hangs signatures on calls, and wants them back.
-fn extra(answer: &Answer, call: &super::answer::Call, mut value: Value) -> Value {
-    if answer.model.starts_with("gemini") {
-        set(&mut value, "extra_content", json!({ "google": { "thought_signature": call.signature() } }));
+/// Extra content that Google's endpoint in this format adds to calls and wants back.
+#[derive(Serialize)]
+struct ExtraContent {
+    google: GoogleExtra,
+}
+
+#[derive(Serialize)]
+struct GoogleExtra {
+    thought_signature: String,
+}
+
+fn answer_call(answer: &Answer, call: &answer::Call, arguments: &str) -> Call {
+    let google = GoogleExtra { thought_signature: call.signature() };
+    let extra = answer.model.starts_with("gemini").then_some(ExtraContent { google });
+    Call {
+        id: Some(call.id.clone()),
+        kind: Some("function"),
+        function: Function { name: Some(call.name.clone()), arguments: arguments.into() },
+        extra_content: extra.and_then(|extra| serde_json::to_value(extra).ok()),
+        ..Call::default()
     }
-    value
 }
 
 /// The streamed answer.
 pub(super) fn frames(answer: &Answer) -> Frames {
     let mut frames = Frames::empty();
     let id = format!("chatcmpl-{}", answer.number);
-    let chunk = |delta: Value, reason: Value| {
-        json!({
-            "id": id, "object": "chat.completion.chunk", "created": answer.created, "model": answer.model,
-            "choices": [{ "index": 0, "delta": delta, "finish_reason": reason }],
-        })
+    let event = |choices: Vec<Choice>| Completion {
+        id: &id,
+        object: "chat.completion.chunk",
+        created: answer.created,
+        model: &answer.model,
+        usage: None,
+        choices,
     };
-    frames.data(&chunk(json!({ "role": "assistant", "content": "" }), Value::Null));
+    let chunk = |delta: ChatMessage, finish_reason: Option<&'static str>| {
+        event(vec![Choice { index: 0, message: None, delta: Some(delta), finish_reason }])
+    };
+    frames.data(&chunk(ChatMessage::new("assistant", ""), None));
     if answer.thinks {
-        frames.data(&chunk(json!({ "reasoning_content": THOUGHT }), Value::Null));
+        let delta = ChatMessage { reasoning_content: Some(THOUGHT.into()), ..ChatMessage::default() };
+        frames.data(&chunk(delta, None));
     }
-    let model = Value::from(answer.model.as_str());
+    let model = json_text(&answer.model);
     let before = format!(
         "data: {{\"id\":\"{id}\",\"object\":\"chat.completion.chunk\",\"created\":{},\"model\":{model},\
          \"choices\":[{{\"index\":0,\"delta\":{{\"content\":",
@@ -127,44 +97,37 @@ pub(super) fn frames(answer: &Answer) -> Frames {
     );
     frames.texts(answer, &before, "},\"finish_reason\":null}]}\n\n");
     for (index, call) in answer.calls.iter().enumerate() {
-        let start = json!({ "index": index, "id": call.id, "type": "function",
-                            "function": { "name": call.name, "arguments": "" } });
-        frames.data(&chunk(json!({ "tool_calls": [extra(answer, call, start)] }), Value::Null));
-        for piece in argument_pieces(&call.text()) {
-            let piece = json!({ "index": index, "function": { "arguments": piece } });
-            frames.data(&chunk(json!({ "tool_calls": [piece] }), Value::Null));
+        let index = Some(index);
+        let start = Call { index, ..answer_call(answer, call, "") };
+        let text = call.text();
+        let pieces = argument_pieces(&text).into_iter().map(|piece| Call {
+            index,
+            function: Function { name: None, arguments: piece.into() },
+            ..Call::default()
+        });
+        for call in std::iter::once(start).chain(pieces) {
+            frames.data(&chunk(ChatMessage { tool_calls: vec![call], ..ChatMessage::default() }, None));
         }
     }
-    frames.data(&chunk(json!({}), reason(answer).into()));
-    frames.data(&json!({
-        "id": id, "object": "chat.completion.chunk", "created": answer.created, "model": answer.model,
-        "choices": [], "usage": usage(answer),
-    }));
+    frames.data(&chunk(ChatMessage::default(), Some(reason(answer))));
+    frames.data(&Completion { usage: Some(answer.usage.into()), ..event(Vec::new()) });
     frames.push("data: [DONE]\n\n");
     frames
 }
 
 /// The answer in one piece.
 pub(super) fn whole(answer: &Answer) -> Value {
-    let mut message = json!({ "role": "assistant", "content": answer.text });
-    if !answer.calls.is_empty() {
-        set(
-            &mut message,
-            "tool_calls",
-            answer
-                .calls
-                .iter()
-                .map(|call| {
-                    let value = json!({ "id": call.id, "type": "function",
-                                    "function": { "name": call.name, "arguments": call.text() } });
-                    extra(answer, call, value)
-                })
-                .collect::<Value>(),
-        );
-    }
-    json!({
-        "id": format!("chatcmpl-{}", answer.number), "object": "chat.completion", "created": answer.created,
-        "model": answer.model, "usage": usage(answer),
-        "choices": [{ "index": 0, "message": message, "finish_reason": reason(answer) }],
-    })
+    let calls = answer.calls.iter().map(|call| answer_call(answer, call, &call.text()));
+    let message =
+        ChatMessage { tool_calls: calls.collect(), ..ChatMessage::new("assistant", answer.text.as_str()) };
+    let finish_reason = Some(reason(answer));
+    let completion = Completion {
+        id: &format!("chatcmpl-{}", answer.number),
+        object: "chat.completion",
+        created: answer.created,
+        model: &answer.model,
+        usage: Some(answer.usage.into()),
+        choices: vec![Choice { index: 0, message: Some(message), delta: None, finish_reason }],
+    };
+    serde_json::to_value(completion).unwrap_or_default()
 }

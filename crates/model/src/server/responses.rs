@@ -1,35 +1,27 @@
 //! OpenAI responses, as `codex` speaks them.
 
-use super::IncomingRequest;
 use super::answer::{Answer, Call, Frames, argument_pieces};
-use super::openai::{list, spec, text, text_of};
+use super::incoming::IncomingRequest;
 use crate::arguments::Arguments;
-use crate::json::set;
+use crate::formats::responses::{Event, Input, Item, OutputText, Response, ResponsesRequest};
+use crate::formats::{spec, text_of};
 use crate::message::{Message, ToolCall};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-/// Reads a request.
-pub(super) fn read(body: &Value) -> IncomingRequest {
-    let mut incoming = IncomingRequest {
-        stream: body.get("stream").and_then(Value::as_bool).unwrap_or(false),
-        ..IncomingRequest::default()
-    };
-    if let Some(content) = body.get("instructions").and_then(Value::as_str) {
-        incoming.say(Message::system(content));
+pub(super) fn read(body: ResponsesRequest) -> IncomingRequest {
+    let mut incoming = IncomingRequest { stream: body.stream.unwrap_or(false), ..IncomingRequest::default() };
+    if let Some(content) = body.instructions {
+        incoming.push(Message::system(content));
     }
-    if let Some(content) = body.get("input").and_then(Value::as_str) {
-        incoming.say(Message::user(content));
+    match body.input {
+        Input::Text(content) => incoming.push(Message::user(content)),
+        Input::Items(items) => items.into_iter().filter_map(message).for_each(|item| incoming.push(item)),
     }
-    for item in list(body, "input") {
-        if let Some(message) = message(item) {
-            incoming.say(message);
-        }
-    }
-    for tool in list(body, "tools") {
-        match text(tool, "type") {
-            "function" => incoming.request.tools.push(spec(tool, "parameters")),
-            "custom" => incoming.freeform.push(text(tool, "name").into()),
-            "namespace" => incoming.namespaces.push(text(tool, "name").into()),
+    for tool in body.tools {
+        match tool.kind.as_str() {
+            "function" => incoming.request.tools.push(spec(&tool.name, tool.description, tool.parameters)),
+            "custom" => incoming.freeform.push(tool.name),
+            "namespace" => incoming.namespaces.push(tool.name),
             "tool_search" => incoming.searches = true,
             _ => {}
         }
@@ -37,97 +29,99 @@ pub(super) fn read(body: &Value) -> IncomingRequest {
     incoming
 }
 
-fn message(item: &Value) -> Option<Message> {
-    let kind = text(item, "type");
-    Some(match kind {
+fn message(item: Item) -> Option<Message> {
+    let call = |arguments: Option<Value>| Message::Assistant {
+        content: String::new(),
+        tool_calls: vec![ToolCall {
+            id: item.call_id.clone().unwrap_or_default(),
+            name: item.name.clone().unwrap_or_default(),
+            arguments: Arguments::from_value(arguments.unwrap_or_default()),
+            opaque: None,
+        }],
+        opaque: None,
+    };
+    let text = |content: Option<Value>| text_of(&content.unwrap_or_default());
+    Some(match item.kind.as_str() {
         "message" | "" => {
-            let content = text_of(item.get("content"));
-            match text(item, "role") {
-                "system" | "developer" => Message::System { content },
-                "assistant" => Message::assistant(content),
+            let content = text(item.content);
+            match item.role.as_deref() {
+                Some("system" | "developer") => Message::System { content },
+                Some("assistant") => Message::assistant(content),
                 _ => Message::User { content },
             }
         }
-        "function_call" | "custom_tool_call" => {
-            let arguments = item.get(if kind == "function_call" { "arguments" } else { "input" });
-            Message::Assistant {
-                content: String::new(),
-                tool_calls: vec![ToolCall {
-                    id: text(item, "call_id").into(),
-                    name: text(item, "name").into(),
-                    arguments: Arguments::from_value(arguments.cloned().unwrap_or_default()),
-                    opaque: None,
-                }],
-                opaque: None,
-            }
-        }
+        "function_call" => call(item.arguments),
+        "custom_tool_call" => call(item.input),
         "function_call_output" | "custom_tool_call_output" => Message::Tool {
-            tool_call_id: text(item, "call_id").into(),
+            tool_call_id: item.call_id.unwrap_or_default(),
             name: String::new(),
-            content: text_of(item.get("output")),
+            content: text(item.output),
             ok: true,
         },
         _ => return None,
     })
 }
 
-fn call_item(call: &Call, number: u64, index: usize, done: bool) -> Value {
-    let status = if done { "completed" } else { "in_progress" };
+fn status(done: bool) -> &'static str {
+    if done { "completed" } else { "in_progress" }
+}
+
+fn call_item(call: &Call, number: u64, index: usize, done: bool) -> Item {
+    let item = |kind: &str, prefix: &str| Item {
+        kind: kind.into(),
+        id: Some(format!("{prefix}_{number}_{index}")),
+        status: Some(status(done)),
+        call_id: Some(call.id.clone()),
+        ..Item::default()
+    };
+    let when_done = |text: String| Some(if done { text } else { String::new() }.into());
     if call.search {
-        json!({ "type": "tool_search_call", "id": format!("tsc_{number}_{index}"), "status": status,
-                "call_id": call.id, "execution": "client", "arguments": call.value() })
+        Item { execution: Some("client"), arguments: Some(call.value()), ..item("tool_search_call", "tsc") }
     } else if call.freeform {
-        let input = if done { call.free() } else { String::new() };
-        json!({ "type": "custom_tool_call", "id": format!("ctc_{number}_{index}"), "status": status,
-                "call_id": call.id, "name": call.name, "input": input })
+        let name = Some(call.name.clone());
+        Item { name, input: when_done(call.free()), ..item("custom_tool_call", "ctc") }
     } else {
-        let arguments = if done { call.text() } else { String::new() };
-        let mut item = json!({ "type": "function_call", "id": format!("fc_{number}_{index}"), "status": status,
-                "call_id": call.id, "name": call.bare_name(), "arguments": arguments });
-        if let Some(namespace) = &call.namespace {
-            set(&mut item, "namespace", namespace.clone());
+        Item {
+            name: Some(call.bare_name().to_string()),
+            arguments: when_done(call.text()),
+            namespace: call.namespace.clone(),
+            ..item("function_call", "fc")
         }
-        item
     }
 }
 
-fn text_item(answer: &Answer, done: bool) -> Value {
-    let content = if done {
-        json!([{ "type": "output_text", "text": answer.text, "annotations": [] }])
-    } else {
-        json!([])
-    };
-    let status = if done { "completed" } else { "in_progress" };
-    json!({ "type": "message", "id": format!("msg_{}", answer.number), "role": "assistant", "status": status,
-            "content": content })
+fn text_item(answer: &Answer, done: bool) -> Item {
+    let content: Vec<OutputText<'_>> = done.then(|| OutputText::new(&answer.text)).into_iter().collect();
+    Item {
+        kind: "message".into(),
+        id: Some(format!("msg_{}", answer.number)),
+        role: Some("assistant".into()),
+        status: Some(status(done)),
+        content: serde_json::to_value(content).ok(),
+        ..Item::default()
+    }
 }
 
-fn response(answer: &Answer, done: bool) -> Value {
-    let usage = answer.usage;
+fn response(answer: &Answer, done: bool) -> Response<'_> {
     let mut output = Vec::new();
     if done {
-        if has_text(answer) {
-            output.push(text_item(answer, true));
-        }
+        output.extend(has_text(answer).then(|| text_item(answer, true)));
         let offset = output.len();
-        output.extend(
-            answer
-                .calls
-                .iter()
-                .enumerate()
-                .map(|(index, call)| call_item(call, answer.number, index + offset, true)),
-        );
+        let calls = answer.calls.iter().enumerate();
+        output.extend(calls.map(|(index, call)| call_item(call, answer.number, index + offset, true)));
     }
-    json!({
-        "id": format!("resp_{}", answer.number), "object": "response", "created_at": answer.created,
-        "model": answer.model, "status": if done { "completed" } else { "in_progress" },
-        "error": null, "incomplete_details": null, "output": output, "parallel_tool_calls": true,
-        "usage": if done { json!({
-            "input_tokens": usage.input, "input_tokens_details": { "cached_tokens": usage.cached },
-            "output_tokens": usage.output, "output_tokens_details": { "reasoning_tokens": 0 },
-            "total_tokens": usage.input.saturating_add(usage.output),
-        }) } else { Value::Null },
-    })
+    Response {
+        id: format!("resp_{}", answer.number),
+        object: "response",
+        created_at: answer.created,
+        model: &answer.model,
+        status: status(done),
+        error: (),
+        incomplete_details: (),
+        output,
+        parallel_tool_calls: true,
+        usage: done.then(|| answer.usage.into()),
+    }
 }
 
 /// An answer without calls has a message, even an empty one.
@@ -138,97 +132,93 @@ fn has_text(answer: &Answer) -> bool {
 /// The streamed answer.
 pub(super) fn frames(answer: &Answer) -> Frames {
     let mut frames = Frames::empty();
-    let mut sequence = 0_u64;
-    let mut event = |frames: &mut Frames, mut data: Value| {
-        set(&mut data, "sequence_number", sequence);
-        sequence += 1;
-        frames.event(&data);
+    let mut sequence_number = 0;
+    let mut event = |frames: &mut Frames, event: Event<'_>| {
+        frames.event(&Event { sequence_number, ..event });
+        sequence_number += 1;
     };
-    event(&mut frames, json!({ "type": "response.created", "response": response(answer, false) }));
+    let whole = |kind, done| Event { kind, response: Some(response(answer, done)), ..Event::default() };
+    let item = |done: bool, index: usize, item: Item| Event {
+        kind: if done { "response.output_item.done" } else { "response.output_item.added" },
+        output_index: Some(index),
+        item: Some(item),
+        ..Event::default()
+    };
+    event(&mut frames, whole("response.created", false));
     let mut index = 0;
     if has_text(answer) {
         let id = format!("msg_{}", answer.number);
-        event(
-            &mut frames,
-            json!({ "type": "response.output_item.added", "output_index": 0,
-                                   "item": text_item(answer, false) }),
-        );
-        event(
-            &mut frames,
-            json!({ "type": "response.content_part.added", "item_id": id, "output_index": 0,
-                                   "content_index": 0,
-                                   "part": { "type": "output_text", "text": "", "annotations": [] } }),
-        );
+        let content = |kind| Event {
+            kind,
+            item_id: Some(&id),
+            output_index: Some(0),
+            content_index: Some(0),
+            ..Event::default()
+        };
+        event(&mut frames, item(false, 0, text_item(answer, false)));
+        let part = Some(OutputText::new(""));
+        event(&mut frames, Event { part, ..content("response.content_part.added") });
         let before = format!(
             "event: response.output_text.delta\ndata: {{\"type\":\"response.output_text.delta\",\
              \"item_id\":\"{id}\",\"output_index\":0,\"content_index\":0,\"delta\":"
         );
         frames.texts(answer, &before, "}\n\n");
-        event(
-            &mut frames,
-            json!({ "type": "response.output_text.done", "item_id": id, "output_index": 0,
-                                   "content_index": 0, "text": answer.text }),
-        );
-        event(
-            &mut frames,
-            json!({ "type": "response.output_item.done", "output_index": 0,
-                                   "item": text_item(answer, true) }),
-        );
+        let text = Some(answer.text.as_str());
+        event(&mut frames, Event { text, ..content("response.output_text.done") });
+        event(&mut frames, item(true, 0, text_item(answer, true)));
         index += 1;
     }
     for call in &answer.calls {
-        let item = call_item(call, answer.number, index, false);
-        let id = item.get("id").cloned().unwrap_or_default();
-        event(
-            &mut frames,
-            json!({ "type": "response.output_item.added", "output_index": index, "item": item }),
-        );
+        let added = call_item(call, answer.number, index, false);
+        let id = added.id.clone();
+        event(&mut frames, item(false, index, added));
         let (kind, content) = if call.freeform {
             ("response.custom_tool_call_input.delta", call.free())
         } else {
             ("response.function_call_arguments.delta", call.text())
         };
         for piece in argument_pieces(&content) {
-            event(&mut frames, json!({ "type": kind, "item_id": id, "output_index": index, "delta": piece }));
+            let (item_id, output_index, delta) = (id.as_deref(), Some(index), Some(piece));
+            event(&mut frames, Event { kind, item_id, output_index, delta, ..Event::default() });
         }
-        event(
-            &mut frames,
-            json!({ "type": "response.output_item.done", "output_index": index,
-                                   "item": call_item(call, answer.number, index, true) }),
-        );
+        event(&mut frames, item(true, index, call_item(call, answer.number, index, true)));
         index += 1;
     }
-    event(&mut frames, json!({ "type": "response.completed", "response": response(answer, true) }));
+    event(&mut frames, whole("response.completed", true));
     frames
 }
 
 /// The answer in one piece.
-pub(super) fn whole(answer: &Answer) -> Value {
+pub(super) fn whole(answer: &Answer) -> Response<'_> {
     response(answer, true)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::answer::Call;
+    use serde_json::json;
 
     #[test]
     fn tools_in_namespaces_are_called_there() {
-        let incoming = read(&json!({"tools": [{"type": "namespace", "name": "mcp__kit", "tools": []}]}));
-        let call = |name: &str, search| Call {
-            id: "c".into(),
-            named: true,
-            name: name.into(),
-            arguments: json!({"a": 1}),
-            freeform: false,
-            search,
-            namespace: incoming.namespace_of(name),
+        let body = json!({"tools": [{"type": "namespace", "name": "mcp__kit", "tools": []}]});
+        let incoming = read(serde_json::from_value(body).unwrap());
+        let item = |name: &str, search| {
+            let call = Call {
+                id: "c".into(),
+                named: true,
+                name: name.into(),
+                arguments: json!({"a": 1}),
+                freeform: false,
+                search,
+                namespace: incoming.namespace_of(name),
+            };
+            serde_json::to_value(call_item(&call, 1, 0, true)).unwrap()
         };
-        let item = call_item(&call("mcp__kit__echo", false), 1, 0, true);
-        assert_eq!((&item["namespace"], &item["name"]), (&json!("mcp__kit"), &json!("echo")));
-        let other = call_item(&call("mcp__other__echo", false), 1, 0, true);
+        let echo = item("mcp__kit__echo", false);
+        assert_eq!((&echo["namespace"], &echo["name"]), (&json!("mcp__kit"), &json!("echo")));
+        let other = item("mcp__other__echo", false);
         assert_eq!((&other["namespace"], &other["name"]), (&Value::Null, &json!("mcp__other__echo")));
-        let search = call_item(&call("tool_search", true), 1, 0, true);
+        let search = item("tool_search", true);
         assert_eq!((&search["type"], &search["arguments"]), (&json!("tool_search_call"), &json!({"a": 1})));
     }
 }

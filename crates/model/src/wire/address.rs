@@ -1,4 +1,4 @@
-//! Where requests go: the base address of the settings and the path of the wire.
+//! Addresses of requests: the base address of the settings and the path of the wire.
 
 use super::WireKind;
 use super::http::missing;
@@ -8,7 +8,7 @@ use reqwest::Url;
 /// The address that requests go to.
 pub(super) fn endpoint(provider: &str, wire: WireKind, base: &str, model: &str) -> Result<Url, ModelError> {
     let wrong = |reason: &str| {
-        missing(provider, &format!("the address cannot be used ({reason}); mend `provider.{provider}.url`"))
+        missing(provider, &format!("cannot use the address ({reason}); correct `provider.{provider}.url`"))
     };
     let mut url = Url::parse(base.trim()).map_err(|error| wrong(&error.to_string()))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {

@@ -7,100 +7,81 @@
 
 use super::errors::Fault;
 use super::lines::data;
+use super::reader::{Draft, Progress, Reader, keep, kept};
 use super::text::Text;
-use super::{Draft, Progress, Reader, own};
 use crate::client::{Reply, Request, Sink, Stop};
-use crate::json::set;
+use crate::formats::anthropic::{Block, Content, Kind, MessagesRequest, RoleMessage, Tool};
 use crate::message::Message;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 const OWN: &str = "anthropic";
 
 /// The wire demands a bound; this one is within what every current model accepts.
 const MAX_TOKENS: u32 = 32_000;
 
-/// The body of a request.
-pub(super) fn body(model: &str, request: &Request) -> Value {
+pub(super) fn body(model: &str, request: &Request) -> MessagesRequest {
     let mut system: Vec<&str> = Vec::new();
-    let mut messages: Vec<Value> = Vec::new();
+    let mut messages: Vec<RoleMessage> = Vec::new();
     for message in &request.messages {
         match message {
             Message::System { content } => system.push(content),
             Message::User { content } => append(&mut messages, "user", text(content)),
             Message::Assistant { content, tool_calls, opaque } => {
-                let kept = own(opaque.as_ref(), OWN).and_then(Value::as_array).into_iter().flatten().cloned();
-                let calls = tool_calls.iter().map(|call| {
-                    json!({ "type": "tool_use", "id": id(&call.id), "name": call.name,
-                            "input": call.arguments.to_object() })
-                });
-                append(&mut messages, "assistant", kept.chain(text(content)).chain(calls));
+                let own = kept::<Vec<Value>>(opaque.as_ref(), OWN).into_iter().map(Block::Other);
+                let calls = tool_calls
+                    .iter()
+                    .map(|call| Block::tool_use(id(&call.id), &call.name, call.arguments.to_object()));
+                append(&mut messages, "assistant", own.chain(text(content)).chain(calls));
             }
             Message::Tool { tool_call_id, content, ok, .. } => {
-                let mut result =
-                    json!({ "type": "tool_result", "tool_use_id": id(tool_call_id), "content": content });
-                if !ok {
-                    set(&mut result, "is_error", true);
-                }
+                let result = Block::ToolResult {
+                    tool_use_id: id(tool_call_id),
+                    content: Content::Text(content.clone()),
+                    is_error: (!ok).then_some(true),
+                    cache_control: None,
+                };
                 append(&mut messages, "user", [result]);
             }
         }
     }
-    if let Some(Value::Object(last)) =
-        messages.last_mut().and_then(|message| message.get_mut("content")?.as_array_mut()?.last_mut())
-    {
-        cached(last);
+    let last = messages.last_mut().and_then(|message| match &mut message.content {
+        Content::Blocks(blocks) => blocks.last_mut(),
+        Content::Text(_) | Content::Other(_) => None,
+    });
+    if let Some(last) = last {
+        last.mark_for_cache();
     }
-    let mut body = json!({ "model": model, "max_tokens": MAX_TOKENS, "stream": true, "messages": messages });
-    let system = system.join("\n\n");
-    if !system.trim().is_empty() {
-        set(
-            &mut body,
-            "system",
-            json!([{ "type": "text", "text": system, "cache_control": { "type": "ephemeral" } }]),
-        );
-    }
-    if !request.tools.is_empty() {
-        set(&mut body, "tools", request
-            .tools
-            .iter()
-            .map(|tool| {
-                json!({ "name": tool.name, "description": tool.description, "input_schema": tool.parameters })
-            })
-            .collect::<Value>());
-        if request.answer_only {
-            set(&mut body, "tool_choice", json!({ "type": "none" }));
-        }
-    }
-    body
-}
-
-fn cached(block: &mut Map<String, Value>) {
-    // Thinking blocks refuse the mark.
-    if block.get("type").and_then(Value::as_str).is_some_and(|kind| !kind.contains("thinking")) {
-        block.insert("cache_control".into(), json!({ "type": "ephemeral" }));
+    let system = text(&system.join("\n\n")).map(|mut block| {
+        block.mark_for_cache();
+        Content::Blocks(vec![block])
+    });
+    MessagesRequest {
+        model: model.to_string(),
+        max_tokens: MAX_TOKENS,
+        stream: Some(true),
+        messages,
+        system,
+        tools: request.tools.iter().map(Tool::new).collect(),
+        tool_choice: (!request.tools.is_empty() && request.answer_only).then_some(Kind { kind: "none" }),
     }
 }
 
 /// Blank text blocks are refused by the vendor.
-fn text(content: &str) -> Option<Value> {
-    (!content.trim().is_empty()).then(|| json!({ "type": "text", "text": content }))
+fn text(content: &str) -> Option<Block> {
+    (!content.trim().is_empty()).then(|| Block::text(content))
 }
 
 /// Adds blocks to the last message where the role is the same: results of parallel calls must share one message.
-fn append(messages: &mut Vec<Value>, role: &str, blocks: impl IntoIterator<Item = Value>) {
-    let mut blocks: Vec<Value> = blocks.into_iter().collect();
-    if blocks.is_empty() {
-        return;
-    }
-    match messages.last_mut().filter(|last| last.get("role").and_then(Value::as_str) == Some(role)) {
-        Some(last) => {
-            if let Some(content) = last.get_mut("content").and_then(Value::as_array_mut) {
-                content.append(&mut blocks);
-            }
+fn append(messages: &mut Vec<RoleMessage>, role: &str, added: impl IntoIterator<Item = Block>) {
+    let added: Vec<Block> = added.into_iter().collect();
+    match messages.last_mut() {
+        _ if added.is_empty() => {}
+        Some(RoleMessage { role: last, content: Content::Blocks(blocks) }) if last == role => {
+            blocks.extend(added);
         }
-        None => messages.push(json!({ "role": role, "content": blocks })),
+        _ => messages.push(RoleMessage { role: role.to_string(), content: Content::Blocks(added) }),
     }
 }
 
@@ -113,7 +94,6 @@ fn id(id: &str) -> String {
 struct Event<'a> {
     #[serde(rename = "type", borrow)]
     kind: Text<'a>,
-    #[serde(default)]
     index: Option<u64>,
     #[serde(default, borrow)]
     delta: Option<Delta<'a>>,
@@ -121,7 +101,6 @@ struct Event<'a> {
     content_block: Option<&'a RawValue>,
     #[serde(default, borrow)]
     message: Option<Start<'a>>,
-    #[serde(default)]
     usage: Option<WireUsage>,
     #[serde(default, borrow)]
     error: Option<&'a RawValue>,
@@ -131,7 +110,6 @@ struct Event<'a> {
 struct Start<'a> {
     #[serde(default, borrow)]
     model: Option<Text<'a>>,
-    #[serde(default)]
     usage: Option<WireUsage>,
 }
 
@@ -150,7 +128,7 @@ struct Delta<'a> {
 }
 
 #[derive(Deserialize)]
-struct Block<'a> {
+struct BlockStart<'a> {
     #[serde(rename = "type", borrow)]
     kind: Text<'a>,
     #[serde(default, borrow)]
@@ -165,13 +143,9 @@ struct Block<'a> {
 
 #[derive(Deserialize)]
 struct WireUsage {
-    #[serde(default)]
     input_tokens: Option<u64>,
-    #[serde(default)]
     output_tokens: Option<u64>,
-    #[serde(default)]
     cache_read_input_tokens: Option<u64>,
-    #[serde(default)]
     cache_creation_input_tokens: Option<u64>,
 }
 
@@ -261,7 +235,7 @@ impl Reader for Stream {
         if !self.kept.is_empty() {
             let kept: Vec<Value> =
                 std::mem::take(&mut self.kept).into_iter().map(|(_, block)| Value::Object(block)).collect();
-            draft.reply.opaque = Some(json!({ OWN: kept }));
+            draft.reply.opaque = keep(OWN, &kept);
         }
         Ok(draft.finish())
     }
@@ -269,7 +243,7 @@ impl Reader for Stream {
 
 impl Stream {
     fn block(&mut self, index: u64, raw: &RawValue, sink: &mut Sink<'_>) -> Result<(), Fault> {
-        let block: Block<'_> =
+        let block: BlockStart<'_> =
             serde_json::from_str(raw.get()).map_err(|_| Fault::garbage(raw.get().as_bytes()))?;
         match &*block.kind {
             "text" => self.draft.text(block.text.as_deref().unwrap_or_default(), sink),

@@ -21,7 +21,7 @@ pub(super) struct Building {
     pub(super) name: String,
     /// The arguments so far, as text.
     pub(super) text: String,
-    /// What the vendor wants back with the call.
+    /// Data that the vendor wants back with the call.
     pub(super) opaque: Option<Value>,
 }
 
@@ -37,11 +37,10 @@ impl Building {
     }
 }
 
-/// All calls of one reply.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     list: Vec<Building>,
-    /// Where the newest group of calls without index and id begins.
+    /// Start of the newest group of calls without index and id.
     base: usize,
 }
 
@@ -88,7 +87,6 @@ impl Calls {
         self.list.push(Building { index, id: id.into(), name: name.into(), text, opaque: None });
     }
 
-    /// The newest call.
     pub(super) fn last(&mut self) -> Option<&mut Building> {
         self.list.last_mut()
     }
@@ -103,7 +101,6 @@ impl Calls {
         self.list.iter().map(|call| call.name.chars().count() + call.text.chars().count()).sum()
     }
 
-    /// Whether there is any.
     pub(super) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }

@@ -1,7 +1,7 @@
 //! GitHub Copilot: the OpenAI wire behind a key that lives for minutes.
 //!
-//! A GitHub token is exchanged for a Copilot token, which is kept until shortly before it expires. A key that is no
-//! GitHub token is taken for a Copilot token and used as it is.
+//! A GitHub token is exchanged for a Copilot token, which is kept until shortly before it expires. A key that is not
+//! a GitHub token is taken for a Copilot token and used as it is.
 
 use super::errors::{body_message, transient_status};
 use super::http::{Access, HttpModel, HttpOptions, causes, without_key};
@@ -9,7 +9,7 @@ use crate::client::{Failure, ModelClient, ModelError, Reply, Request, Sink};
 use async_trait::async_trait;
 use marvin_base::clock;
 use reqwest::header::{ACCEPT, AUTHORIZATION, HeaderValue};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -23,26 +23,27 @@ const MARGIN_SECONDS: i64 = 60;
 /// How the tokens of GitHub begin.
 const GITHUB_PREFIXES: [&str; 4] = ["gho_", "ghu_", "ghp_", "github_pat_"];
 
-/// A model behind GitHub Copilot.
 pub struct CopilotModel {
     model: HttpModel,
     token_url: String,
-    token: Mutex<Option<Token>>,
+    token: Mutex<Option<CopilotToken>>,
 }
 
-#[derive(Clone, Deserialize)]
-struct Token {
-    token: String,
+/// The answer of the token exchange.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct CopilotToken {
+    pub(crate) token: String,
     #[serde(default)]
-    expires_at: i64,
+    pub(crate) expires_at: i64,
     #[serde(default)]
-    endpoints: Endpoints,
+    pub(crate) refresh_in: i64,
+    #[serde(default)]
+    pub(crate) endpoints: CopilotEndpoints,
 }
 
-#[derive(Clone, Default, Deserialize)]
-struct Endpoints {
-    #[serde(default)]
-    api: Option<String>,
+#[derive(Clone, Default, Serialize, Deserialize)]
+pub(crate) struct CopilotEndpoints {
+    pub(crate) api: Option<String>,
 }
 
 impl fmt::Debug for CopilotModel {
@@ -71,7 +72,7 @@ impl CopilotModel {
     }
 
     /// The token for the next request; `None` where the key is used as it is.
-    async fn token(&self) -> Result<Option<Token>, ModelError> {
+    async fn token(&self) -> Result<Option<CopilotToken>, ModelError> {
         let key = self.model.options().key.as_deref().unwrap_or_default().trim();
         if !GITHUB_PREFIXES.iter().any(|prefix| key.starts_with(prefix)) {
             return Ok(None);
@@ -88,11 +89,11 @@ impl CopilotModel {
         Ok(Some(token))
     }
 
-    async fn exchange(&self, key: &str) -> Result<Token, ModelError> {
+    async fn exchange(&self, key: &str) -> Result<CopilotToken, ModelError> {
         let options = self.model.options();
         let failed = |failure, message: String| ModelError::new(&options.provider, failure, message);
         let mut value: HeaderValue = format!("token {key}").parse().map_err(|_| {
-            failed(Failure::Missing, "the key cannot be sent; mend `provider.copilot.key`".into())
+            failed(Failure::Missing, "cannot send the key; correct `provider.copilot.key`".into())
         })?;
         value.set_sensitive(true);
         let response = self

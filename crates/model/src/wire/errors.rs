@@ -1,4 +1,4 @@
-//! What can be wrong with an answer, before it becomes a [`ModelError`].
+//! Faults of an answer, before they become a [`ModelError`].
 
 use crate::client::{Failure, ModelError};
 use marvin_base::truncate;
@@ -7,14 +7,13 @@ use serde_json::Value;
 /// A vendor's sentence is shown up to this length.
 const MAX_MESSAGE_CHARS: usize = 500;
 
-/// What a reader found.
+/// A fault that a reader found.
 #[derive(Debug)]
 pub(super) enum Fault {
     /// Not the protocol; the text that was found.
     Garbage(String),
     /// The vendor reports an error in the stream.
     Vendor {
-        /// Its words.
         message: String,
         /// Whether the same request may succeed later.
         transient: bool,
@@ -77,7 +76,7 @@ impl Fault {
             }
             Fault::Vendor { message, transient } => {
                 let failure = if transient { Failure::Unavailable } else { Failure::Rejected };
-                ModelError::new(provider, failure, format!("the server broke the answer off: {message}"))
+                ModelError::new(provider, failure, format!("the server ended the answer: {message}"))
             }
             Fault::Cut => ModelError::new(
                 provider,
@@ -104,7 +103,7 @@ pub(super) fn message_of(value: &Value) -> Option<String> {
     Some(text.to_string())
 }
 
-/// What an error body says, bounded, on one line.
+/// The message of an error body, truncated, on one line.
 pub(super) fn body_message(body: &[u8]) -> String {
     let text = match serde_json::from_slice::<Value>(body) {
         Ok(value) => message_of(&value).unwrap_or_else(|| value.to_string()),

@@ -6,103 +6,92 @@
 
 use super::errors::Fault;
 use super::lines::data;
+use super::reader::{Draft, Progress, Reader, keep, kept};
 use super::text::{First, Text};
-use super::{Draft, Progress, Reader, own};
 use crate::client::{Reply, Request, Sink, Stop, Usage};
-use crate::json::set;
+use crate::formats::gemini::{
+    CallResult, CallingConfig, Content, Declaration, FunctionCall, FunctionResponse, GenerateRequest,
+    GenerationConfig, Part, ToolConfig, Tools,
+};
 use crate::message::{Message, ToolCall};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 const OWN: &str = "gemini";
 
+/// Data that a message or a call must carry back.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Kept {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thought_signature: Option<Value>,
+}
+
 /// The body of a request. The model stands in the address.
-pub(super) fn body(request: &Request) -> Value {
+pub(super) fn body(request: &Request) -> GenerateRequest {
     let mut system: Vec<&str> = Vec::new();
-    let mut contents: Vec<Value> = Vec::new();
+    let mut contents: Vec<Content> = Vec::new();
     // The vendor's own ids, where it gave any, by the ids that the conversation knows.
-    let mut ids: BTreeMap<&str, &Value> = BTreeMap::new();
+    let mut ids: BTreeMap<&str, Value> = BTreeMap::new();
     for message in &request.messages {
         match message {
             Message::System { content } => system.push(content),
-            Message::User { content } => append(&mut contents, "user", [json!({ "text": content })]),
+            Message::User { content } => append(&mut contents, "user", [Part::text(content)]),
             Message::Assistant { content, tool_calls, opaque } => {
-                let signature = own(opaque.as_ref(), OWN).and_then(|own| own.get("thoughtSignature"));
-                let text = (!content.is_empty() || signature.is_some()).then(|| {
-                    let mut part = json!({ "text": content });
-                    if let Some(signature) = signature {
-                        set(&mut part, "thoughtSignature", signature.clone());
-                    }
-                    part
-                });
+                let thought_signature = kept::<Kept>(opaque.as_ref(), OWN).thought_signature;
+                let text = (!content.is_empty() || thought_signature.is_some())
+                    .then(|| Part { thought_signature, ..Part::text(content) });
                 for call in tool_calls {
-                    if let Some(id) = own(call.opaque.as_ref(), OWN).and_then(|own| own.get("id")) {
+                    if let Some(id) = kept::<Kept>(call.opaque.as_ref(), OWN).id {
                         ids.insert(&call.id, id);
                     }
                 }
                 append(&mut contents, "model", text.into_iter().chain(tool_calls.iter().map(call)));
             }
             Message::Tool { tool_call_id, name, content, ok } => {
-                let key = if *ok { "output" } else { "error" };
-                let mut response = json!({ "name": name, "response": { key: content } });
-                if let Some(id) = ids.get(tool_call_id.as_str()) {
-                    set(&mut response, "id", (*id).clone());
-                }
-                append(&mut contents, "user", [json!({ "functionResponse": response })]);
+                let result = if *ok { CallResult::Output(content) } else { CallResult::Error(content) };
+                let function_response = Some(FunctionResponse {
+                    name: name.clone(),
+                    response: serde_json::to_value(result).unwrap_or_default(),
+                    id: ids.get(tool_call_id.as_str()).cloned(),
+                });
+                append(&mut contents, "user", [Part { function_response, ..Part::default() }]);
             }
         }
     }
-    let mut body = json!({ "contents": contents });
-    if !system.is_empty() {
-        set(&mut body, "systemInstruction", json!({ "parts": [{ "text": system.join("\n\n") }] }));
-    }
-    if !request.tools.is_empty() {
-        let declarations: Vec<Value> = request.tools.iter().map(|tool| {
-            json!({ "name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters })
-        }).collect();
-        set(&mut body, "tools", json!([{ "functionDeclarations": declarations }]));
-        if request.answer_only {
-            set(&mut body, "toolConfig", json!({ "functionCallingConfig": { "mode": "NONE" } }));
-        }
-    } else if let Some(schema) = &request.response_schema {
+    let has_tools = !request.tools.is_empty();
+    let declare = || Tools { function_declarations: request.tools.iter().map(Declaration::new).collect() };
+    GenerateRequest {
+        contents,
+        system_instruction: (!system.is_empty())
+            .then(|| Content { role: None, parts: vec![Part::text(system.join("\n\n"))] }),
+        tools: has_tools.then(declare).into_iter().collect(),
+        tool_config: (has_tools && request.answer_only)
+            .then_some(ToolConfig { function_calling_config: CallingConfig { mode: "NONE" } }),
         // The vendor refuses a schema for the answer beside tools.
-        set(
-            &mut body,
-            "generationConfig",
-            json!({ "responseMimeType": "application/json", "responseJsonSchema": schema }),
-        );
+        generation_config: request.response_schema.as_ref().filter(|_| !has_tools).map(|schema| {
+            GenerationConfig { response_mime_type: "application/json", response_json_schema: schema.clone() }
+        }),
     }
-    body
 }
 
-fn call(call: &ToolCall) -> Value {
-    let mut function = json!({ "name": call.name, "args": call.arguments.to_object() });
-    let own = own(call.opaque.as_ref(), OWN);
-    if let Some(id) = own.and_then(|own| own.get("id")) {
-        set(&mut function, "id", id.clone());
-    }
-    let mut part = json!({ "functionCall": function });
-    if let Some(signature) = own.and_then(|own| own.get("thoughtSignature")) {
-        set(&mut part, "thoughtSignature", signature.clone());
-    }
-    part
+fn call(call: &ToolCall) -> Part {
+    let Kept { id, thought_signature } = kept(call.opaque.as_ref(), OWN);
+    let function = FunctionCall { name: call.name.clone(), args: call.arguments.to_object(), id };
+    Part { function_call: Some(function), thought_signature, ..Part::default() }
 }
 
 /// Adds parts to the last content where the role is the same: results of parallel calls must come together.
-fn append(contents: &mut Vec<Value>, role: &str, parts: impl IntoIterator<Item = Value>) {
-    let mut parts: Vec<Value> = parts.into_iter().collect();
-    if parts.is_empty() {
-        return;
-    }
-    match contents.last_mut().filter(|last| last.get("role").and_then(Value::as_str) == Some(role)) {
-        Some(last) => {
-            if let Some(list) = last.get_mut("parts").and_then(Value::as_array_mut) {
-                list.append(&mut parts);
-            }
-        }
-        None => contents.push(json!({ "role": role, "parts": parts })),
+fn append(contents: &mut Vec<Content>, role: &str, parts: impl IntoIterator<Item = Part>) {
+    let parts: Vec<Part> = parts.into_iter().collect();
+    match contents.last_mut() {
+        _ if parts.is_empty() => {}
+        Some(last) if last.role.as_deref() == Some(role) => last.parts.extend(parts),
+        _ => contents.push(Content { role: Some(role.to_string()), parts }),
     }
 }
 
@@ -111,7 +100,6 @@ fn append(contents: &mut Vec<Value>, role: &str, parts: impl IntoIterator<Item =
 struct Chunk<'a> {
     #[serde(default, borrow)]
     candidates: First<Candidate<'a>>,
-    #[serde(default)]
     usage_metadata: Option<WireUsage>,
     #[serde(default, borrow)]
     model_version: Option<Text<'a>>,
@@ -125,32 +113,31 @@ struct Chunk<'a> {
 #[serde(rename_all = "camelCase")]
 struct Candidate<'a> {
     #[serde(default, borrow)]
-    content: Option<Content<'a>>,
+    content: Option<ContentPiece<'a>>,
     #[serde(default, borrow)]
     finish_reason: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Content<'a> {
+struct ContentPiece<'a> {
     #[serde(default, borrow)]
-    parts: Option<Vec<Part<'a>>>,
+    parts: Option<Vec<PartPiece<'a>>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Part<'a> {
+struct PartPiece<'a> {
     #[serde(default, borrow)]
     text: Option<Text<'a>>,
-    #[serde(default)]
     thought: Option<bool>,
     #[serde(default, borrow)]
     thought_signature: Option<Text<'a>>,
     #[serde(default, borrow)]
-    function_call: Option<FunctionCall<'a>>,
+    function_call: Option<CallPiece<'a>>,
 }
 
 #[derive(Deserialize)]
-struct FunctionCall<'a> {
+struct CallPiece<'a> {
     #[serde(default, borrow)]
     name: Option<Text<'a>>,
     #[serde(default, borrow)]
@@ -169,13 +156,9 @@ struct Feedback<'a> {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct WireUsage {
-    #[serde(default)]
     prompt_token_count: Option<u64>,
-    #[serde(default)]
     candidates_token_count: Option<u64>,
-    #[serde(default)]
     thoughts_token_count: Option<u64>,
-    #[serde(default)]
     cached_content_token_count: Option<u64>,
 }
 
@@ -224,8 +207,10 @@ impl Reader for Stream {
             return Err(Fault::Cut);
         }
         let mut draft = std::mem::take(&mut self.draft);
-        draft.reply.opaque =
-            self.signature.take().map(|signature| json!({ OWN: { "thoughtSignature": signature } }));
+        draft.reply.opaque = self
+            .signature
+            .take()
+            .and_then(|signature| keep(OWN, &Kept { id: None, thought_signature: Some(signature.into()) }));
         Ok(draft.finish())
     }
 }
@@ -260,7 +245,7 @@ impl Stream {
         }
     }
 
-    fn call(&mut self, function: &FunctionCall<'_>, signature: Option<&str>) {
+    fn call(&mut self, function: &CallPiece<'_>, signature: Option<&str>) {
         let id = function.id.as_deref().filter(|id| !id.is_empty());
         let name = function.name.as_deref().unwrap_or_default();
         self.draft.calls.open(None, id.unwrap_or_default(), name, String::new());
@@ -269,14 +254,8 @@ impl Stream {
             call.arguments(args);
         }
         if id.is_some() || signature.is_some() {
-            let mut kept = json!({});
-            if let Some(id) = id {
-                set(&mut kept, "id", id);
-            }
-            if let Some(signature) = signature {
-                set(&mut kept, "thoughtSignature", signature);
-            }
-            call.opaque = Some(json!({ OWN: kept }));
+            let (id, thought_signature) = (id.map(Value::from), signature.map(Value::from));
+            call.opaque = keep(OWN, &Kept { id, thought_signature });
         }
     }
 }

@@ -3,7 +3,8 @@
 use super::address::{endpoint, is_loopback};
 use super::errors::{Fault, body_message, transient_status};
 use super::lines::Lines;
-use super::{Progress, Reader, WireKind, calls, outgoing, reader};
+use super::reader::{Progress, Reader};
+use super::{WireKind, calls, new_reader, outgoing};
 use crate::client::{Event, Failure, ModelClient, ModelError, Reply, Request, Sink};
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -13,6 +14,7 @@ use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName
 use reqwest::{Client, ClientBuilder, Response, StatusCode, Url, redirect};
 use std::error::Error as _;
 use std::fmt;
+use std::str::FromStr;
 use std::task::Poll;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -25,7 +27,7 @@ const MAX_ERROR_BODY_BYTES: usize = 64 << 10;
 /// of a few hundred bytes; what is longer comes from a broken server, and would fill the memory.
 const MAX_REPLY_BYTES: usize = 64 << 20;
 
-/// Where a model is and how it is spoken to.
+/// Address, wire and limits of a model behind HTTP.
 #[derive(Clone)]
 pub struct HttpOptions {
     /// The provider's name, as in `provider.<name>.key`.
@@ -36,14 +38,12 @@ pub struct HttpOptions {
     pub url: String,
     /// The key, if the endpoint wants one.
     pub key: Option<String>,
-    /// The model, sent verbatim.
     pub model: String,
-    /// Further headers.
     pub headers: Vec<(String, String)>,
     /// How long connecting may take.
     pub connect: Duration,
     /// How long the answer may be silent, from the request to its first byte and between any two pieces. Signs of life
-    /// (comments, pings) are no pieces.
+    /// (comments, pings) do not count as pieces.
     pub idle: Duration,
     /// How long a request and its reply may take in all.
     pub total: Duration,
@@ -79,7 +79,7 @@ impl fmt::Debug for HttpModel {
     }
 }
 
-/// What differs from one request to the next where keys are exchanged for short-lived ones.
+/// Key and address of one request, where keys are exchanged for short-lived ones.
 #[derive(Clone, Copy)]
 pub(super) struct Access<'a> {
     /// The key to use.
@@ -162,7 +162,7 @@ impl HttpModel {
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
-        let mut reply = self.read(response, sink, reading.insert(reader(self.options.wire))).await?;
+        let mut reply = self.read(response, sink, reading.insert(new_reader(self.options.wire))).await?;
         calls::number(&mut reply.calls, &request.messages);
         Ok(reply)
     }
@@ -172,7 +172,8 @@ impl HttpModel {
             Some(url) => endpoint(&self.options.provider, self.options.wire, url, &self.options.model)?,
             None => self.endpoint.clone(),
         };
-        let body = outgoing(self.options.wire, &self.options.model, self.options.context, request);
+        let body = outgoing(self.options.wire, &self.options.model, self.options.context, request)
+            .map_err(|error| self.error(Failure::Missing, &format!("cannot make the request: {error}")))?;
         let mut headers = self.headers.clone();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(
@@ -185,7 +186,7 @@ impl HttpModel {
             label(&mut headers, "x-marvin-role", &request.role);
             label(&mut headers, "x-marvin-step", request.step.as_deref().unwrap_or_default());
         }
-        let sending = self.client.post(endpoint).headers(headers).body(body.to_string()).send();
+        let sending = self.client.post(endpoint).headers(headers).body(body).send();
         match tokio::time::timeout(self.options.idle, sending).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => Err(self.not_sent(&error)),
@@ -209,7 +210,7 @@ impl HttpModel {
             let provider = &self.options.provider;
             missing(
                 provider,
-                &format!("the key holds characters that cannot be sent; mend `provider.{provider}.key`"),
+                &format!("the key holds characters that cannot be sent; correct `provider.{provider}.key`"),
             )
         })?;
         value.set_sensitive(true);
@@ -284,12 +285,12 @@ impl HttpModel {
         let said = body_message(&body);
         let provider = &self.options.provider;
         let (failure, message) = if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-            let mend = format!("check `provider.{provider}.key`");
-            (Failure::Rejected, format!("the server does not accept the key ({status}): {said}; {mend}"))
+            let hint = format!("check `provider.{provider}.key`");
+            (Failure::Rejected, format!("the server does not accept the key ({status}): {said}; {hint}"))
         } else if transient_status(status.as_u16()) {
             (Failure::Unavailable, format!("the server cannot answer now ({status}): {said}"))
         } else if status.is_redirection() {
-            (Failure::Rejected, format!("the server redirects ({status}); mend `provider.{provider}.url`"))
+            (Failure::Rejected, format!("the server redirects ({status}); correct `provider.{provider}.url`"))
         } else {
             (Failure::Rejected, format!("the server refuses the request ({status}): {said}"))
         };
@@ -312,7 +313,7 @@ impl HttpModel {
             return self.error(Failure::Disconnected, &message);
         }
         if error.is_builder() {
-            return self.error(Failure::Missing, &format!("the request cannot be made: {}", causes(error)));
+            return self.error(Failure::Missing, &format!("cannot make the request: {}", causes(error)));
         }
         self.error(Failure::Disconnected, &format!("the connection to {address} broke: {}", causes(error)))
     }
@@ -382,13 +383,28 @@ async fn next_at_hand(response: &mut Response) -> Option<Result<Option<Bytes>, r
     response.chunk().now_or_never()
 }
 
+/// Failure to make a client for an address. It does not name the address, which may hold a secret.
+#[derive(Debug, thiserror::Error)]
+pub enum WebClientError {
+    #[error("{0}")]
+    Address(<Url as FromStr>::Err),
+    #[error(transparent)]
+    Client(reqwest::Error),
+}
+
+impl From<WebClientError> for String {
+    fn from(error: WebClientError) -> Self {
+        error.to_string()
+    }
+}
+
 /// A client for one address, with the same care as a model's: no redirects, no proxy to this machine.
 ///
 /// # Errors
 /// When the address cannot be used.
-pub fn web_client(url: &str, connect: Duration) -> Result<Client, String> {
-    let url = Url::parse(url).map_err(|error| error.to_string())?;
-    client(&[&url], connect).map_err(|error| error.without_url().to_string())
+pub fn web_client(url: &str, connect: Duration) -> Result<Client, WebClientError> {
+    let url = Url::parse(url).map_err(WebClientError::Address)?;
+    client(&[&url], connect).map_err(|error| WebClientError::Client(error.without_url()))
 }
 
 /// The beginning of every HTTP client: redirects are the caller's affair. The one place where the crypto provider is
@@ -402,9 +418,9 @@ pub fn web_builder(plain: bool, connect: Duration) -> ClientBuilder {
         .connect_timeout(connect)
         .tcp_nodelay(true)
         .user_agent(concat!("marvin/", env!("CARGO_PKG_VERSION")))
-        // A redirect would carry the key to an address that nobody configured.
+        // A redirect would carry the key to an address that is not configured.
         .redirect(redirect::Policy::none());
-    // Without TLS there is no need for the system's certificates, which take a while to load.
+    // Without TLS the system's certificates, which take a while to load, are not needed.
     if plain { builder.tls_certs_only([]) } else { builder }
 }
 

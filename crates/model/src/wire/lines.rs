@@ -6,7 +6,7 @@
 use super::errors::Fault;
 use memchr::memchr;
 
-/// Longer lines are no protocol; without a bound a broken server could fill the memory.
+/// Maximum length of a line; without a limit a broken server could fill the memory.
 const MAX_LINE_BYTES: usize = 64 << 20;
 
 /// A splitter of lines.

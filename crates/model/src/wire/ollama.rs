@@ -1,64 +1,58 @@
-//! Ollama's own `/api/chat`: one JSON object a line, the last of them with `done: true`.
+//! Ollama's own `/api/chat`: one JSON object per line, the last of them with `done: true`.
 //!
 //! The context size is always asked for, because the server's default silently cuts long conversations.
 
 use super::errors::Fault;
-use super::openai::tools;
+use super::reader::{Draft, Progress, Reader, keep, kept};
 use super::text::Text;
-use super::{Draft, Progress, Reader, own};
 use crate::client::{Reply, Request, Sink, Stop};
-use crate::json::set;
-use crate::message::Message;
-use serde::Deserialize;
+use crate::formats::openai::{Call, ChatMessage, ChatRequest, Function, ModelOptions, Tool};
+use crate::message::{Message, ToolCall};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 const OWN: &str = "ollama";
 
-/// The body of a request.
-pub(super) fn body(model: &str, context: Option<u64>, request: &Request) -> Value {
-    let mut body = json!({
-        "model": model,
-        "messages": request.messages.iter().map(message).collect::<Vec<_>>(),
-        "stream": true,
-    });
-    // There is no way to name tools and forbid them; a history with calls is accepted without them.
-    if !request.tools.is_empty() && !request.answer_only {
-        set(&mut body, "tools", tools(request));
-    }
-    if let Some(schema) = &request.response_schema {
-        set(&mut body, "format", schema.clone());
-    }
-    if let Some(context) = context {
-        set(&mut body, "options", json!({ "num_ctx": context }));
-    }
-    body
+/// Data that a message must carry back.
+#[derive(Default, Serialize, Deserialize)]
+struct Kept {
+    thinking: Option<Value>,
 }
 
-fn message(message: &Message) -> Value {
+pub(super) fn body(model: &str, context: Option<u64>, request: &Request) -> ChatRequest {
+    // The wire cannot name tools and forbid them; a history with calls is accepted without them.
+    let tools = if request.answer_only { [].as_slice() } else { &request.tools };
+    ChatRequest {
+        model: model.to_string(),
+        messages: request.messages.iter().map(message).collect(),
+        stream: Some(true),
+        tools: tools.iter().map(Tool::new).collect(),
+        format: request.response_schema.clone(),
+        options: context.map(|num_ctx| ModelOptions { num_ctx }),
+        ..ChatRequest::default()
+    }
+}
+
+fn message(message: &Message) -> ChatMessage {
+    let mut chat = ChatMessage::new(message.role(), message.content());
     match message {
-        Message::System { content } => json!({ "role": "system", "content": content }),
-        Message::User { content } => json!({ "role": "user", "content": content }),
-        Message::Tool { tool_call_id, name, content, .. } => {
-            json!({ "role": "tool", "content": content, "tool_name": name, "tool_call_id": tool_call_id })
+        Message::System { .. } | Message::User { .. } => {}
+        Message::Tool { tool_call_id, name, .. } => {
+            chat.tool_name = Some(name.clone());
+            chat.tool_call_id = Some(tool_call_id.clone());
         }
-        Message::Assistant { content, tool_calls, opaque } => {
-            let mut value = json!({ "role": "assistant", "content": content });
-            if let Some(thinking) = own(opaque.as_ref(), OWN).and_then(|own| own.get("thinking")) {
-                set(&mut value, "thinking", thinking.clone());
-            }
-            if !tool_calls.is_empty() {
-                set(&mut value, "tool_calls", tool_calls
-                    .iter()
-                    .map(|call| {
-                        let arguments = call.arguments.to_object();
-                        json!({ "id": call.id, "function": { "name": call.name, "arguments": arguments } })
-                    })
-                    .collect::<Value>());
-            }
-            value
+        Message::Assistant { tool_calls, opaque, .. } => {
+            chat.thinking = kept::<Kept>(opaque.as_ref(), OWN).thinking;
+            chat.tool_calls = tool_calls.iter().map(call).collect();
         }
     }
+    chat
+}
+
+fn call(call: &ToolCall) -> Call {
+    let function = Function { name: Some(call.name.clone()), arguments: call.arguments.to_object() };
+    Call { id: Some(call.id.clone()), function, ..Call::default() }
 }
 
 #[derive(Deserialize)]
@@ -67,13 +61,10 @@ struct Chunk<'a> {
     model: Option<Text<'a>>,
     #[serde(default, borrow)]
     message: Option<MessagePiece<'a>>,
-    #[serde(default)]
     done: Option<bool>,
     #[serde(default, borrow)]
     done_reason: Option<Text<'a>>,
-    #[serde(default)]
     prompt_eval_count: Option<u64>,
-    #[serde(default)]
     eval_count: Option<u64>,
     #[serde(default, borrow)]
     error: Option<&'a RawValue>,
@@ -86,19 +77,19 @@ struct MessagePiece<'a> {
     #[serde(default, borrow)]
     thinking: Option<Text<'a>>,
     #[serde(default, borrow)]
-    tool_calls: Option<Vec<Call<'a>>>,
+    tool_calls: Option<Vec<CallPiece<'a>>>,
 }
 
 #[derive(Deserialize)]
-struct Call<'a> {
+struct CallPiece<'a> {
     #[serde(default, borrow)]
     id: Option<Text<'a>>,
     #[serde(default, borrow)]
-    function: Option<Function<'a>>,
+    function: Option<FunctionPiece<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Function<'a> {
+struct FunctionPiece<'a> {
     #[serde(default, borrow)]
     name: Option<Text<'a>>,
     #[serde(default, borrow)]
@@ -160,7 +151,7 @@ impl Reader for Stream {
         }
         let mut draft = std::mem::take(&mut self.draft);
         if !draft.reasoning.is_empty() && !draft.calls.is_empty() {
-            draft.reply.opaque = Some(json!({ OWN: { "thinking": draft.reasoning } }));
+            draft.reply.opaque = keep(OWN, &Kept { thinking: Some(draft.reasoning.clone().into()) });
         }
         Ok(draft.finish())
     }
@@ -168,7 +159,7 @@ impl Reader for Stream {
 
 impl Stream {
     /// Calls come whole, each of them once.
-    fn call(&mut self, call: &Call<'_>) {
+    fn call(&mut self, call: &CallPiece<'_>) {
         let function = call.function.as_ref();
         let name = function.and_then(|function| function.name.as_deref()).unwrap_or_default();
         self.draft.calls.open(None, call.id.as_deref().unwrap_or_default(), name, String::new());

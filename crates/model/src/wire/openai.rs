@@ -1,93 +1,80 @@
 //! OpenAI chat completions, and the many servers that imitate them.
 //!
-//! What imitators get differently and is understood here: calls without `index`, arguments as an object, `stop` as the
+//! Deviations of imitators that are understood: calls without `index`, arguments as an object, `stop` as the
 //! reason where there are calls, no `[DONE]`, usage inside a choice or under `x_groq`, reasoning under two names.
 
 use super::calls::Calls;
 use super::errors::Fault;
 use super::lines::data;
+use super::reader::{Draft, Progress, Reader, keep, kept};
 use super::text::{First, Text};
-use super::{Draft, Progress, Reader, own};
 use crate::client::{Reply, Request, Sink, Stop, Usage};
-use crate::json::set;
+use crate::formats::openai::{
+    Call, ChatMessage, ChatRequest, Function, NamedSchema, ResponseFormat, StreamOptions, Tool,
+};
 use crate::message::{Message, ToolCall};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
 
 /// The key under which this wire keeps what it must send back.
 const OWN: &str = "openai";
 
-/// The body of a request.
-pub(super) fn body(model: &str, request: &Request) -> Value {
-    let mut body = json!({
-        "model": model,
-        "messages": request.messages.iter().map(message).collect::<Vec<_>>(),
-        "stream": true,
-        "stream_options": { "include_usage": true },
-    });
-    if !request.tools.is_empty() {
-        set(&mut body, "tools", tools(request));
-        if request.answer_only {
-            set(&mut body, "tool_choice", "none");
-        }
-    }
-    if let Some(schema) = &request.response_schema {
-        set(
-            &mut body,
-            "response_format",
-            json!({ "type": "json_schema", "json_schema": { "name": "answer", "schema": schema } }),
-        );
-    }
-    body
+/// Data that a message must carry back.
+#[derive(Default, Serialize, Deserialize)]
+struct KeptMessage {
+    reasoning_content: Option<Value>,
 }
 
-/// The tools, in the shape that Ollama uses as well.
-pub(super) fn tools(request: &Request) -> Value {
-    request
-        .tools
-        .iter()
-        .map(|tool| {
-            json!({ "type": "function", "function": {
-                "name": tool.name, "description": tool.description, "parameters": tool.parameters,
-            }})
-        })
-        .collect()
+/// Data that a call must carry back.
+#[derive(Default, Serialize, Deserialize)]
+struct KeptCall {
+    extra_content: Option<Value>,
 }
 
-fn message(message: &Message) -> Value {
+pub(super) fn body(model: &str, request: &Request) -> ChatRequest {
+    let format = |schema: &Value| ResponseFormat {
+        kind: "json_schema",
+        json_schema: NamedSchema { name: "answer", schema: schema.clone() },
+    };
+    ChatRequest {
+        model: model.to_string(),
+        messages: request.messages.iter().map(message).collect(),
+        stream: Some(true),
+        stream_options: Some(StreamOptions { include_usage: true }),
+        tools: request.tools.iter().map(Tool::new).collect(),
+        tool_choice: (!request.tools.is_empty() && request.answer_only).then_some("none"),
+        response_format: request.response_schema.as_ref().map(format),
+        ..ChatRequest::default()
+    }
+}
+
+fn message(message: &Message) -> ChatMessage {
+    let mut chat = ChatMessage::new(message.role(), message.content());
     match message {
-        Message::System { content } => json!({ "role": "system", "content": content }),
-        Message::User { content } => json!({ "role": "user", "content": content }),
-        Message::Tool { tool_call_id, content, .. } => {
-            json!({ "role": "tool", "tool_call_id": tool_call_id, "content": content })
-        }
+        Message::System { .. } | Message::User { .. } => {}
+        Message::Tool { tool_call_id, .. } => chat.tool_call_id = Some(tool_call_id.clone()),
         Message::Assistant { content, tool_calls, opaque } => {
-            let mut value = json!({ "role": "assistant", "content": content });
-            if !tool_calls.is_empty() {
-                set(&mut value, "tool_calls", tool_calls.iter().map(call).collect::<Value>());
-                if content.is_empty() {
-                    // Empty text beside calls is refused by some servers; null is what OpenAI itself sends.
-                    set(&mut value, "content", Value::Null);
-                }
+            if content.is_empty() && !tool_calls.is_empty() {
+                // Empty text beside calls is refused by some servers; null is what OpenAI itself sends.
+                chat.content = Some(Value::Null);
             }
-            merge(&mut value, own(opaque.as_ref(), OWN));
-            value
+            chat.tool_calls = tool_calls.iter().map(call).collect();
+            chat.reasoning_content = kept::<KeptMessage>(opaque.as_ref(), OWN).reasoning_content;
         }
     }
+    chat
 }
 
-fn call(call: &ToolCall) -> Value {
+fn call(call: &ToolCall) -> Call {
     // Always valid JSON, even where the model's own text was not: servers parse the history's arguments.
-    let arguments = call.arguments.to_object().to_string();
-    let mut value = json!({ "id": call.id, "type": "function", "function": { "name": call.name, "arguments": arguments } });
-    merge(&mut value, own(call.opaque.as_ref(), OWN));
-    value
-}
-
-fn merge(value: &mut Value, more: Option<&Value>) {
-    if let (Some(value), Some(Value::Object(more))) = (value.as_object_mut(), more) {
-        value.extend(more.clone());
+    let arguments = call.arguments.to_object().to_string().into();
+    Call {
+        id: Some(call.id.clone()),
+        kind: Some("function"),
+        function: Function { name: Some(call.name.clone()), arguments },
+        extra_content: kept::<KeptCall>(call.opaque.as_ref(), OWN).extra_content,
+        ..Call::default()
     }
 }
 
@@ -97,9 +84,7 @@ struct Chunk<'a> {
     model: Option<Text<'a>>,
     #[serde(default, borrow)]
     choices: First<Choice<'a>>,
-    #[serde(default)]
     usage: Option<WireUsage>,
-    #[serde(default)]
     x_groq: Option<Groq>,
     #[serde(default, borrow)]
     error: Option<&'a RawValue>,
@@ -111,7 +96,6 @@ struct Choice<'a> {
     delta: Option<Delta<'a>>,
     #[serde(default, borrow)]
     finish_reason: Option<Text<'a>>,
-    #[serde(default)]
     usage: Option<WireUsage>,
 }
 
@@ -131,7 +115,6 @@ struct Delta<'a> {
 
 #[derive(Deserialize)]
 struct CallPiece<'a> {
-    #[serde(default)]
     index: Option<u64>,
     #[serde(default, borrow)]
     id: Option<Text<'a>>,
@@ -151,28 +134,21 @@ struct FunctionPiece<'a> {
 
 #[derive(Deserialize)]
 struct Groq {
-    #[serde(default)]
     usage: Option<WireUsage>,
 }
 
 #[derive(Deserialize)]
 struct WireUsage {
-    #[serde(default)]
     prompt_tokens: Option<u64>,
-    #[serde(default)]
     completion_tokens: Option<u64>,
-    #[serde(default)]
     cached_tokens: Option<u64>,
-    #[serde(default)]
     prompt_tokens_details: Option<Details>,
     /// US dollars; OpenRouter says it.
-    #[serde(default)]
     cost: Option<f64>,
 }
 
 #[derive(Deserialize)]
 struct Details {
-    #[serde(default)]
     cached_tokens: Option<u64>,
 }
 
@@ -219,7 +195,8 @@ impl Reader for Stream {
         let mut draft = std::mem::take(&mut self.draft);
         if self.returns_reasoning && !draft.calls.is_empty() {
             // Kimi and DeepSeek want the reasoning that led to calls back with their results.
-            draft.reply.opaque = Some(json!({ OWN: { "reasoning_content": draft.reasoning } }));
+            let reasoning_content = Some(draft.reasoning.clone().into());
+            draft.reply.opaque = keep(OWN, &KeptMessage { reasoning_content });
         }
         Ok(draft.finish())
     }
@@ -272,9 +249,9 @@ fn call_piece(calls: &mut Calls, position: usize, piece: &CallPiece<'_>) {
     if let Some(arguments) = function.and_then(|function| function.arguments) {
         call.arguments(arguments);
     }
-    if let Some(extra) = piece.extra_content.and_then(|extra| serde_json::from_str::<Value>(extra.get()).ok())
-    {
-        call.opaque = Some(json!({ OWN: { "extra_content": extra } }));
+    let extra_content = piece.extra_content.and_then(|extra| serde_json::from_str(extra.get()).ok());
+    if extra_content.is_some() {
+        call.opaque = keep(OWN, &KeptCall { extra_content });
     }
 }
 

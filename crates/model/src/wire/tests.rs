@@ -2,7 +2,8 @@
 
 use super::errors::Fault;
 use super::lines::Lines;
-use super::{Progress, WireKind, reader};
+use super::reader::Progress;
+use super::{WireKind, new_reader};
 use crate::arguments::Arguments;
 use crate::client::{Event, Reply, Stop};
 use proptest::prelude::*;
@@ -17,7 +18,7 @@ fn feed(kind: WireKind, stream: &[u8]) -> Result<Reply, Fault> {
             text.push_str(piece);
         }
     };
-    let mut reader = reader(kind);
+    let mut reader = new_reader(kind);
     let mut lines = Lines::default();
     let mut each = |line: &[u8]| Ok(reader.line(line, &mut collect)? != Progress::Done);
     if lines.feed(stream, &mut each)? {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const HEADERS: &str = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
 const TEXT: &str = "data: {\"choices\":[{\"delta\":{\"content\":\"word \"}}]}\n\n";
 
-/// A server that sends `first`, and then `again` after every pause until nobody listens.
+/// A server that sends `first`, and then `again` after every pause until the client is gone.
 fn endless(first: &str, again: String, pause: Duration) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();

@@ -251,7 +251,7 @@ pub(crate) async fn the_program_writes_nothing_unless_it_is_allowed_to(program: 
     assert_eq!(
         stage.ask(&[Message::user("write")]).await.unwrap().text,
         DONE,
-        "a refused tool is no failure"
+        "a refused tool is not a failure"
     );
     assert!(!stage.workspace().join("made.txt").exists());
     assert_eq!(stage.bodies().len(), 2);

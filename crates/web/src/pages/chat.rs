@@ -1,12 +1,12 @@
-//! The conversation: what was said, what waits for the person, and what they say.
+//! The conversation: messages, prompts, commands, and approvals.
 
-use super::{MAX_SAFE_INTEGER, MAX_TEXT_CHARS, PageHandler, Query, within};
-use crate::answer::{Answer, Refusal};
+use super::{MAX_SAFE_INTEGER, MAX_TEXT_CHARS, PageHandler, Query};
+use crate::answer::{Answer, Refusal, json, within};
 use axum::http::StatusCode;
 use marvin_agent::chat::{self, ChatError, Submission};
 use marvin_tools::turbotime::TOOLS;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// Bytes of messages that are given at once; at least one is.
 const MAX_MESSAGES_BYTES: usize = 2 * 1024 * 1024;
@@ -16,14 +16,12 @@ const MAX_MESSAGES_BYTES: usize = 2 * 1024 * 1024;
 #[serde(deny_unknown_fields)]
 pub(super) struct EmptyBody {}
 
-/// The code of a link.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Code {
     pub(super) code: String,
 }
 
-/// A prompt.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Prompt {
@@ -37,12 +35,11 @@ pub(super) struct Line {
     line: String,
 }
 
-/// What the person says to something that waits.
+/// The person's answer to an open question.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Word {
     answer: ApprovalDecision,
-    #[serde(default)]
     text: Option<String>,
 }
 
@@ -54,14 +51,46 @@ enum ApprovalDecision {
     Edit,
 }
 
+#[derive(Serialize)]
+struct ChatStatus {
+    #[serde(flatten)]
+    status: chat::Status,
+    turbotime_tools: Vec<&'static str>,
+}
+
+#[derive(Serialize)]
+struct MessagePage {
+    messages: Vec<Arc<chat::Message>>,
+    total: usize,
+}
+
+#[derive(Serialize)]
+struct PromptReceipt {
+    started: bool,
+    turn: Option<String>,
+}
+
+/// The answer to a line that is not a command.
+#[derive(Serialize)]
+struct NoReply {
+    reply: &'static str,
+}
+
+#[derive(Serialize)]
+struct ApprovalList {
+    approvals: Vec<chat::Approval>,
+}
+
+#[derive(Serialize)]
+struct Answered<'a> {
+    answered: &'a str,
+}
+
 impl PageHandler {
     /// How the conversation stands, and which tools TURBOTIME has.
-    pub(super) fn status(&self) -> Value {
-        let mut status = json!(self.chat.status());
-        if let Value::Object(status) = &mut status {
-            status.insert("turbotime_tools".into(), json!(TOOLS.map(|(name, _)| name)));
-        }
-        status
+    pub(super) fn status(&self) -> Answer {
+        let turbotime_tools = TOOLS.iter().map(|(name, _)| *name).collect();
+        json(&ChatStatus { status: self.chat.status(), turbotime_tools })
     }
 
     /// The last messages before a number, oldest first.
@@ -80,36 +109,35 @@ impl PageHandler {
             chosen.push(message);
         }
         chosen.reverse();
-        Ok(json!({ "messages": chosen, "total": total }))
+        json(&MessagePage { messages: chosen, total })
     }
 
-    /// Hands a prompt over; what comes of it is told as events.
+    /// Hands a prompt over; its turn is reported as events.
     pub(super) fn prompt(&self, prompt: &Prompt) -> Answer {
         within(&prompt.text, MAX_TEXT_CHARS)?;
         if prompt.text.trim().is_empty() {
             return Err(Refusal::bad("there is nothing to answer"));
         }
         match self.chat.send(&prompt.text) {
-            Ok(Submission::Started(turn)) => Ok(json!({ "started": true, "turn": turn })),
-            Ok(Submission::Queued) => Ok(json!({ "started": false, "turn": null })),
+            Ok(Submission::Started(turn)) => json(&PromptReceipt { started: true, turn: Some(turn) }),
+            Ok(Submission::Queued) => json(&PromptReceipt { started: false, turn: None }),
             Err(refusal) => Err(Refusal::conflict(refusal.to_string())),
         }
     }
 
-    /// Does what a command says, as in the terminal; of a line that is none it says so.
+    /// Executes a command as the terminal does; a line that is not a command is answered with `none`.
     pub(super) async fn command(&self, line: &Line) -> Answer {
         within(&line.line, MAX_TEXT_CHARS)?;
         match self.chat.command(&line.line).await {
-            Some(reply) => Ok(json!(reply)),
-            None => Ok(json!({ "reply": "none" })),
+            Some(reply) => json(&reply),
+            None => json(&NoReply { reply: "none" }),
         }
     }
 
     /// Everything that waits, besides candidates for memory, which have a page of their own.
-    pub(super) fn approvals(&self) -> Value {
-        let waiting: Vec<chat::Approval> =
-            self.chat.approvals().into_iter().filter(|one| one.kind != chat::Kind::Memory).collect();
-        json!({ "approvals": waiting })
+    pub(super) fn approvals(&self) -> Answer {
+        let waiting = self.chat.approvals().into_iter().filter(|one| one.kind != chat::Kind::Memory);
+        json(&ApprovalList { approvals: waiting.collect() })
     }
 
     /// Hands the person's word over.
@@ -126,6 +154,6 @@ impl PageHandler {
             ChatError::Refused(_) => Refusal::new(StatusCode::FORBIDDEN, error.to_string()),
             ChatError::Failed(_) => Refusal::conflict(error.to_string()),
         })?;
-        Ok(json!({ "answered": id }))
+        json(&Answered { answered: id })
     }
 }

@@ -1,10 +1,10 @@
 //! Files that a run left: artifacts, lessons, reports, logs. Only regular files below the run's directory, reached without a link.
 
 use super::runs;
-use crate::answer::{Answer, Refusal};
+use crate::answer::{Answer, Refusal, json};
 use marvin_agent::ProjectContext;
 use rustix::fs::{Mode, OFlags, ResolveFlags};
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::io::Read;
 use std::path::Path;
 
@@ -16,8 +16,22 @@ const MAX_DIRECTORY_DEPTH: usize = 8;
 /// Bytes of a file that are shown.
 const MAX_DISPLAYED_BYTES: u64 = 512 * 1024;
 
-/// The files of a run.
-pub(super) fn list(run: &Path) -> Vec<Value> {
+#[derive(Debug, Serialize)]
+pub(super) struct RunFile {
+    path: String,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct FileText<'a> {
+    path: &'a str,
+    bytes: u64,
+    /// Whether only the beginning is shown.
+    cut: bool,
+    text: Option<String>,
+}
+
+pub(super) fn list(run: &Path) -> Vec<RunFile> {
     let mut found = Vec::new();
     for name in DIRECTORIES {
         walk(&run.join(name), name, 0, &mut found);
@@ -25,7 +39,7 @@ pub(super) fn list(run: &Path) -> Vec<Value> {
     found
 }
 
-fn walk(directory: &Path, below: &str, depth: usize, found: &mut Vec<Value>) {
+fn walk(directory: &Path, below: &str, depth: usize, found: &mut Vec<RunFile>) {
     if depth > MAX_DIRECTORY_DEPTH || directory.is_symlink() {
         return;
     }
@@ -33,7 +47,7 @@ fn walk(directory: &Path, below: &str, depth: usize, found: &mut Vec<Value>) {
         std::fs::read_dir(directory).into_iter().flatten().flatten().take(MAX_LISTED_FILES).collect();
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
-        // A name that is no text cannot be asked for.
+        // A name that is not UTF-8 cannot be asked for.
         let Ok(name) = entry.file_name().into_string() else { continue };
         let (Ok(facts), path) = (entry.metadata(), format!("{below}/{name}")) else { continue };
         if found.len() >= MAX_LISTED_FILES {
@@ -42,14 +56,14 @@ fn walk(directory: &Path, below: &str, depth: usize, found: &mut Vec<Value>) {
         if facts.is_dir() {
             walk(&entry.path(), &path, depth + 1, found);
         } else if facts.is_file() {
-            found.push(json!({ "path": path, "bytes": facts.len() }));
+            found.push(RunFile { path, bytes: facts.len() });
         }
     }
 }
 
 /// The text of a file.
-pub(super) fn show(ground: &ProjectContext, run: &str, path: &str) -> Answer {
-    let directory = runs::directory(ground, run)?;
+pub(super) fn show(context: &ProjectContext, run: &str, path: &str) -> Answer {
+    let directory = runs::directory(context, run)?;
     let absent =
         || Refusal::absent(format!("the run has no such file: {}", marvin_base::truncate::line(path, 200)));
     let plain = path.split('/').all(|part| !part.is_empty() && part != "." && part != "..");
@@ -66,7 +80,7 @@ pub(super) fn show(ground: &ProjectContext, run: &str, path: &str) -> Answer {
         )?;
         rustix::fs::openat2(base, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve)
     };
-    // A pipe that nobody writes to is not waited for.
+    // Opening a pipe without a writer must not block.
     let file = open(Path::new(path), OFlags::RDONLY | OFlags::NONBLOCK).map_err(|_| absent())?;
     let file = std::fs::File::from(file);
     let facts = file.metadata().map_err(|_| absent())?;
@@ -76,10 +90,11 @@ pub(super) fn show(ground: &ProjectContext, run: &str, path: &str) -> Answer {
     let mut bytes = Vec::new();
     file.take(MAX_DISPLAYED_BYTES)
         .read_to_end(&mut bytes)
-        .map_err(|error| Refusal::broken(format!("it cannot be read: {error}")))?;
+        .map_err(|error| Refusal::broken(format!("cannot read it: {error}")))?;
     let is_text = !bytes.contains(&0);
-    let text = is_text.then(|| ground.redactor.text(&String::from_utf8_lossy(&bytes)).into_owned());
-    Ok(json!({ "path": path, "bytes": facts.len(), "cut": facts.len() > MAX_DISPLAYED_BYTES, "text": text }))
+    let text = is_text.then(|| context.redactor.text(&String::from_utf8_lossy(&bytes)).into_owned());
+    let bytes = facts.len();
+    json(&FileText { path, bytes, cut: bytes > MAX_DISPLAYED_BYTES, text })
 }
 
 #[cfg(test)]
@@ -104,12 +119,12 @@ mod tests {
         std::fs::write(run.join("artifacts/b.bin"), b"\0\x01").unwrap();
         std::os::unix::fs::symlink(home.join("secret"), run.join("artifacts/link")).unwrap();
         std::os::unix::fs::symlink(&home, run.join("artifacts/directory")).unwrap();
-        let ground =
+        let context =
             ProjectContext::find(environment, project.clone(), Some(&project), true, Vec::new()).unwrap();
-        let paths: Vec<Value> = list(&run).iter().map(|file| file["path"].clone()).collect();
-        assert_eq!(paths, [json!("artifacts/b.bin"), json!("artifacts/deep/a.txt")]);
-        assert_eq!(show(&ground, name, "artifacts/deep/a.txt").unwrap()["text"], "hello \u{fffd}");
-        assert_eq!(show(&ground, name, "artifacts/b.bin").unwrap()["text"], Value::Null);
+        let paths: Vec<String> = list(&run).into_iter().map(|file| file.path).collect();
+        assert_eq!(paths, ["artifacts/b.bin", "artifacts/deep/a.txt"]);
+        assert_eq!(show(&context, name, "artifacts/deep/a.txt").unwrap()["text"], "hello \u{fffd}");
+        assert_eq!(show(&context, name, "artifacts/b.bin").unwrap()["text"], serde_json::Value::Null);
         let others = [
             "",
             "artifacts",
@@ -126,8 +141,8 @@ mod tests {
             "artifacts/deep/a.txt\0",
         ];
         for path in others {
-            assert!(show(&ground, name, path).is_err(), "{path}");
+            assert!(show(&context, name, path).is_err(), "{path}");
         }
-        assert!(show(&ground, "..", "artifacts/b.bin").is_err());
+        assert!(show(&context, "..", "artifacts/b.bin").is_err());
     }
 }

@@ -1,23 +1,21 @@
-//! What is remembered, and what waits for the person's word.
+//! Long-term memory, and candidates that wait for the person.
 
-use crate::answer::{Answer, Refusal};
+use crate::answer::{Answer, Refusal, json};
 use axum::http::StatusCode;
 use marvin_agent::ProjectContext;
 use marvin_memory::candidate::CandidateEdit;
-use marvin_memory::memory::{Decision, Memory};
+use marvin_memory::memory::{Decision, Memory, MemoryRecord};
+use marvin_memory::proposal::Proposal;
 use marvin_memory::{MemoryError, Person, Places};
-use serde::Deserialize;
 use serde::de::{Deserializer, Error};
-use serde_json::json;
+use serde::{Deserialize, Serialize};
 
 /// The person's word about a candidate.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Word {
     decision: CandidateDecision,
-    #[serde(default)]
     text: Option<String>,
-    #[serde(default)]
     tags: Option<Vec<String>>,
     /// 0: for good.
     #[serde(default, deserialize_with = "whole")]
@@ -33,6 +31,17 @@ enum CandidateDecision {
     Reject,
     Edit,
     Forget,
+}
+
+#[derive(Serialize)]
+struct MemoryList {
+    pending: Vec<Proposal>,
+    remembered: Vec<MemoryRecord>,
+}
+
+#[derive(Serialize)]
+struct MemoryId {
+    id: Option<String>,
 }
 
 fn refused(error: &MemoryError) -> Refusal {
@@ -65,28 +74,28 @@ fn named(error: &MemoryError) -> Refusal {
     }
 }
 
-fn open(ground: &ProjectContext) -> Memory {
-    Memory::open(Places::from_settings(&ground.layout, &ground.settings), ground.redactor.clone())
+fn open(context: &ProjectContext) -> Memory {
+    Memory::open(Places::from_settings(&context.layout, &context.settings), context.redactor.clone())
 }
 
-/// What waits, and what is remembered.
-pub(super) fn show(ground: &ProjectContext) -> Answer {
-    let memory = open(ground);
+/// Candidates that wait, and active memories.
+pub(super) fn show(context: &ProjectContext) -> Answer {
+    let memory = open(context);
     let pending = memory.pending().map_err(|error| refused(&error))?;
     let mut remembered = memory.list().map_err(|error| refused(&error))?;
-    remembered.retain(marvin_memory::memory::MemoryRecord::is_active);
-    Ok(json!({ "pending": pending, "remembered": remembered }))
+    remembered.retain(MemoryRecord::is_active);
+    json(&MemoryList { pending, remembered })
 }
 
 /// Decides about a memory. The request carries the token that the server gave to the person who started it.
-pub(super) fn decide(ground: &ProjectContext, person: Option<Person>, id: &str, word: Word) -> Answer {
+pub(super) fn decide(context: &ProjectContext, person: Option<Person>, id: &str, word: Word) -> Answer {
     let person = person.ok_or_else(|| {
         Refusal::new(
             StatusCode::FORBIDDEN,
             "nothing can be decided here: the server was not started by a person\n  hint: start `marvin chat-ui` from a shell in a terminal",
         )
     })?;
-    let mut memory = open(ground);
+    let mut memory = open(context);
     if word.decision != CandidateDecision::Edit
         && (word.text.is_some() || word.tags.is_some() || word.ttl_days.is_some())
     {
@@ -95,7 +104,7 @@ pub(super) fn decide(ground: &ProjectContext, person: Option<Person>, id: &str, 
     if word.decision == CandidateDecision::Forget {
         let id = memory.remembered(id).map_err(|error| named(&error))?;
         memory.forget(&id, &word.note, &person).map_err(|error| refused(&error))?;
-        return Ok(json!({ "id": id }));
+        return json(&MemoryId { id: Some(id) });
     }
     let proposal = memory.waiting(id).map_err(|error| named(&error))?;
     let decision = match word.decision {
@@ -103,12 +112,12 @@ pub(super) fn decide(ground: &ProjectContext, person: Option<Person>, id: &str, 
         CandidateDecision::Edit => {
             let edit =
                 CandidateEdit { text: word.text, tags: word.tags, ttl_days: word.ttl_days, kind: None };
-            let changed = proposal.candidate.edited(edit, &ground.redactor);
+            let changed = proposal.candidate.edited(edit, &context.redactor);
             Decision::Edit(Box::new(changed.map_err(|error| Refusal::bad(error.to_string()))?))
         }
         CandidateDecision::Reject | CandidateDecision::Forget => Decision::Reject,
     };
     let decided =
         memory.decide(&proposal, decision, None, &word.note, &person).map_err(|error| refused(&error))?;
-    Ok(json!({ "id": decided.id }))
+    json(&MemoryId { id: decided.id })
 }

@@ -1,4 +1,4 @@
-//! What the pages show: read from where it is stored, by the same calls as the commands.
+//! Answers of the API, read from where the data is stored by the same calls as the commands.
 
 mod chat;
 mod files;
@@ -8,17 +8,17 @@ mod send;
 mod stream;
 mod workspace;
 
-use crate::answer::{Answer, Refusal, json_response, typed};
+use crate::answer::{Answer, Refusal, json, json_response, typed};
+use crate::assets;
 use crate::routes::{Act, RouteMatch};
 use crate::session::Sessions;
-use crate::{assets, service};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
 use marvin_agent::ProjectContext;
 use marvin_agent::chat::Chat;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -32,10 +32,25 @@ const MAX_TEXT_CHARS: usize = 200_000;
 /// The largest number that every reader of JSON knows.
 const MAX_SAFE_INTEGER: u64 = (1 << 53) - 1;
 
-/// What the pages stand on.
+#[derive(Serialize)]
+struct Health {
+    ok: bool,
+}
+
+#[derive(Serialize)]
+struct SessionToken {
+    token: String,
+}
+
+#[derive(Serialize)]
+struct Cancellation {
+    cancelled: bool,
+}
+
+/// State that the pages share.
 #[derive(Debug)]
 pub(crate) struct PageHandler {
-    ground: Arc<ProjectContext>,
+    context: Arc<ProjectContext>,
     chat: Chat,
     sessions: Arc<Sessions>,
     cancel: CancellationToken,
@@ -47,14 +62,14 @@ pub(crate) struct PageHandler {
 
 impl PageHandler {
     pub(crate) fn new(
-        ground: Arc<ProjectContext>,
+        context: Arc<ProjectContext>,
         chat: Chat,
         sessions: Arc<Sessions>,
         cancel: CancellationToken,
     ) -> Self {
         let (streams, reads) =
             (Arc::new(Semaphore::new(MAX_EVENT_STREAMS)), Semaphore::new(MAX_CONCURRENT_READS));
-        PageHandler { ground, chat, sessions, cancel, streams, reads, alone: tokio::sync::Mutex::default() }
+        PageHandler { context, chat, sessions, cancel, streams, reads, alone: tokio::sync::Mutex::default() }
     }
 
     /// Answers a request that was let in.
@@ -68,67 +83,67 @@ impl PageHandler {
         let RouteMatch { route, part } = found;
         let query = Query::read(query);
         let value = match route.act {
-            Act::Page => return Ok(service::file(&assets::PAGE)),
+            Act::Page => return Ok(assets::PAGE.response()),
             Act::Asset => return asset(&part),
             Act::Description => return Ok(typed(StatusCode::OK, "application/json", assets::DESCRIPTION)),
             Act::Events => return self.events(&query, headers),
-            Act::Health => json!({ "ok": true }),
+            Act::Health => json(&Health { ok: true })?,
             Act::Session => {
                 let chat::Code { code } = read(body)?;
                 let token = self.sessions.exchange(&code).ok_or_else(|| {
                     let why = "the code of this link was used already, or is not this server's\n  hint: use the link that `marvin chat-ui` printed last";
                     Refusal::new(StatusCode::UNAUTHORIZED, why)
                 })?;
-                json!({ "token": token })
+                json(&SessionToken { token })?
             }
-            Act::Status => self.status(),
+            Act::Status => self.status()?,
             Act::Messages => self.messages(&query)?,
             Act::Prompt => self.prompt(&read(body)?)?,
             Act::Send => self.send(read(body)?).await?,
             Act::Cancel => {
                 let chat::EmptyBody {} = read(body)?;
-                json!({ "cancelled": self.chat.cancel() })
+                json(&Cancellation { cancelled: self.chat.cancel() })?
             }
             Act::Command => self.command(&read(body)?).await?,
-            Act::Approvals => self.approvals(),
+            Act::Approvals => self.approvals()?,
             Act::Answer => self.approve(&part, read(body)?)?,
             Act::Memory => self.reading(memory::show).await?,
             Act::Decide => {
                 let decision = read(body)?;
                 let person = self.chat.person();
-                self.reading(move |ground| memory::decide(ground, person, &part, decision)).await?
+                self.reading(move |context| memory::decide(context, person, &part, decision)).await?
             }
             Act::Runs => {
                 let (most, before) = (query.number("limit", 50, 1, 500)?, query.text("before"));
-                self.reading(move |ground| Ok(runs::list(ground, most, before.as_deref()))).await?
+                self.reading(move |context| runs::list(context, most, before.as_deref())).await?
             }
-            Act::Run => self.reading(move |ground| runs::show(ground, &part)).await?,
+            Act::Run => self.reading(move |context| runs::show(context, &part)).await?,
             Act::Timeline => {
                 let (most, after) =
                     (query.number("limit", 500, 1, 5_000)?, query.number("after", 0, 0, MAX_SAFE_INTEGER)?);
-                self.reading(move |ground| runs::timeline(ground, &part, after, most)).await?
+                self.reading(move |context| runs::timeline(context, &part, after, most)).await?
             }
             Act::Trace => {
                 let (most, from) =
                     (query.number("limit", 100, 1, 500)?, query.number("from", 0, 0, MAX_SAFE_INTEGER)?);
-                self.reading(move |ground| runs::trace(ground, &part, from, most)).await?
+                self.reading(move |context| runs::trace(context, &part, from, most)).await?
             }
             Act::File => {
                 let path = query.text("path").ok_or_else(|| Refusal::bad("say which file: ?path=…"))?;
-                self.reading(move |ground| files::show(ground, &part, &path)).await?
+                self.reading(move |context| files::show(context, &part, &path)).await?
             }
             Act::Servitors => self.reading(workspace::servitors).await?,
             Act::Decisions => {
                 let most = query.number("limit", 200, 1, 2_000)?;
-                self.reading(move |ground| workspace::decisions(ground, most)).await?
+                self.reading(move |context| workspace::decisions(context, most)).await?
             }
             Act::Explain => {
                 let asked = read(body)?;
-                self.reading(move |ground| workspace::explain(ground, &asked)).await?
+                self.reading(move |context| workspace::explain(context, &asked)).await?
             }
-            Act::Packs => self.reading(|ground| Ok(workspace::packs(ground))).await?,
-            Act::Lessons => self.reading(|ground| Ok(workspace::lessons(ground))).await?,
-            Act::Settings => workspace::settings(&self.ground),
+            Act::Packs => self.reading(workspace::packs).await?,
+            Act::Lessons => self.reading(workspace::lessons).await?,
+            Act::Settings => workspace::settings(&self.context)?,
         };
         Ok(json_response(StatusCode::OK, &value))
     }
@@ -136,35 +151,26 @@ impl PageHandler {
     /// Reads what is stored, on a thread of its own; only a few at a time.
     async fn reading(&self, read: impl FnOnce(&ProjectContext) -> Answer + Send + 'static) -> Answer {
         let _place = self.reads.acquire().await.map_err(|_| Refusal::broken("the server ends"))?;
-        let ground = self.ground.clone();
-        let read = tokio::task::spawn_blocking(move || read(&ground)).await;
-        read.unwrap_or_else(|error| Err(Refusal::broken(format!("it cannot be read: {error}"))))
-    }
-}
-
-/// A text of a request, where it is not too long.
-fn within(text: &str, most: usize) -> Result<(), Refusal> {
-    match text.len() > most && text.chars().nth(most).is_some() {
-        true => Err(Refusal::bad(format!("a text of more than {most} characters is not taken"))),
-        false => Ok(()),
+        let context = self.context.clone();
+        let read = tokio::task::spawn_blocking(move || read(&context)).await;
+        read.unwrap_or_else(|error| Err(Refusal::broken(format!("cannot read it: {error}"))))
     }
 }
 
 fn asset(name: &str) -> Result<Response, Refusal> {
-    let asset = assets::find(name).ok_or_else(|| Refusal::absent("there is no such file of the page"))?;
-    Ok(service::file(asset))
+    let asset = assets::find(name).ok_or_else(|| Refusal::absent("the page has no such file"))?;
+    Ok(asset.response())
 }
 
-/// Reads the body of a request, which is an object: a list of its values in order is none.
+/// Reads the body of a request, which must be an object: serde would also take a list of its values.
 fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, Refusal> {
     if body.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
-        return Err(Refusal::bad("the body is no JSON object"));
+        return Err(Refusal::bad("the body is not a JSON object"));
     }
     serde_json::from_slice(body)
         .map_err(|error| Refusal::bad(format!("the body is not what is wanted: {error}")))
 }
 
-/// What stands behind the `?` of an address.
 #[derive(Debug)]
 struct Query(Vec<(String, String)>);
 

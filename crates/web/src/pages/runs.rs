@@ -1,16 +1,19 @@
 //! Runs: the list, one run, its timeline, its trace.
 
-use super::files;
-use crate::answer::{Answer, Refusal};
+use super::files::{self, RunFile};
+use crate::answer::{Answer, Refusal, json, redacted};
 use marvin_agent::ProjectContext;
 use marvin_base::files::Links;
 use marvin_base::ids;
 use marvin_base::run_record::{self, RunRecord};
-use marvin_flow::view::{self, View};
-use marvin_hooks::inspect;
-use serde_json::{Value, json};
+use marvin_flow::draw::Picture;
+use marvin_flow::view::{self, Retry, View};
+use marvin_hooks::inspect::{self, Cost, GateRefusal, Problem, Tool};
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Bytes of one line of a trace that is shown, and of one page of lines.
 const MAX_TRACE_LINE_BYTES: usize = 256 * 1024;
@@ -18,22 +21,110 @@ const MAX_TRACE_PAGE_BYTES: usize = 2 * 1024 * 1024;
 /// Steps, retries and refusals of one run that are shown.
 const MAX_LISTED_ROWS: usize = 2_000;
 
+#[derive(Serialize)]
+struct RunList {
+    runs: Vec<Value>,
+    total: usize,
+}
+
+#[derive(Serialize)]
+struct RunDetails<'a> {
+    run_id: &'a str,
+    run_path: String,
+    kind: &'static str,
+    status: String,
+    facts: &'a Value,
+    seconds: Option<f64>,
+    tools: &'a BTreeMap<String, Tool>,
+    events: &'a BTreeMap<String, u64>,
+    verdicts: &'a BTreeMap<String, u64>,
+    refused: Vec<&'a GateRefusal>,
+    cost: &'a BTreeMap<String, Cost>,
+    costs: Vec<CallCost<'a>>,
+    verification: &'a Option<Value>,
+    lessons_told: &'a BTreeMap<String, u64>,
+    problems: &'a [Problem],
+    workflow: Option<WorkflowDetails<'a>>,
+    files: Vec<RunFile>,
+}
+
+/// The cost of one call of a model.
+#[derive(Serialize)]
+struct CallCost<'a> {
+    timestamp: Option<&'a Value>,
+    model: Option<&'a Value>,
+    usd: f64,
+    usage: Option<&'a Value>,
+}
+
+#[derive(Serialize)]
+struct WorkflowDetails<'a> {
+    workflow_id: &'a str,
+    goal: &'a str,
+    counts: &'a BTreeMap<&'static str, usize>,
+    steps: Vec<Value>,
+    retries: Vec<&'a Retry>,
+    artifacts: &'a [Value],
+    picture: &'a Option<Picture>,
+    transitions: usize,
+}
+
+#[derive(Serialize)]
+struct Timeline<'a> {
+    moments: Vec<Transition<'a>>,
+}
+
+#[derive(Serialize)]
+struct Transition<'a> {
+    seq: i64,
+    at: String,
+    step_id: &'a str,
+    status: &'static str,
+    attempt: u32,
+    detail: &'a str,
+}
+
+#[derive(Serialize)]
+struct TracePage {
+    events: Vec<TraceLine>,
+    /// The place in the file after these lines.
+    next: u64,
+    more: bool,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum TraceLine {
+    Event(Value),
+    Unreadable {
+        #[serde(rename = "type")]
+        kind: &'static str,
+        why: String,
+    },
+}
+
+impl TraceLine {
+    fn unreadable(why: impl Into<String>) -> Self {
+        TraceLine::Unreadable { kind: "unreadable", why: why.into() }
+    }
+}
+
 /// The directory of a run: of this project, or of no project.
-pub(super) fn directory(ground: &ProjectContext, run: &str) -> Result<PathBuf, Refusal> {
-    let absent = || Refusal::absent(format!("there is no run `{}`", marvin_base::truncate::line(run, 80)));
+pub(super) fn directory(context: &ProjectContext, run: &str) -> Result<PathBuf, Refusal> {
+    let absent = || Refusal::absent(format!("unknown run `{}`", marvin_base::truncate::line(run, 80)));
     if ids::run_started(run).is_none() {
         return Err(absent());
     }
-    let places = [ground.layout.runs(), ground.layout.user_runs()];
+    let places = [context.layout.runs(), context.layout.user_runs()];
     let found = places.iter().map(|place| place.join(run)).find(|path| path.is_dir() && !path.is_symlink());
     found.ok_or_else(absent)
 }
 
-/// Runs, newest first, at most so many, those before one.
-pub(super) fn list(ground: &ProjectContext, most: u64, before: Option<&str>) -> Value {
-    let mut all: Vec<PathBuf> = run_record::list(&ground.layout.runs());
-    if ground.layout.user_runs() != ground.layout.runs() {
-        all.extend(run_record::list(&ground.layout.user_runs()));
+/// Lists at most `most` runs before one, newest first.
+pub(super) fn list(context: &ProjectContext, most: u64, before: Option<&str>) -> Answer {
+    let mut all: Vec<PathBuf> = run_record::list(&context.layout.runs());
+    if context.layout.user_runs() != context.layout.runs() {
+        all.extend(run_record::list(&context.layout.user_runs()));
     }
     let name =
         |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -46,113 +137,124 @@ pub(super) fn list(ground: &ProjectContext, most: u64, before: Option<&str>) -> 
             let mut row = view::row(&path);
             let record = RunRecord::read(&path).unwrap_or_default();
             if let Value::Object(row) = &mut row {
-                row.insert("model".into(), json!(record.turn.map(|turn| turn.model)));
-                row.insert("tool_calls".into(), json!(record.tool_call_count));
-                row.insert("cost_usd".into(), json!(record.cost.map(|cost| cost.total.session_cost)));
+                row.insert("model".into(), record.turn.map(|turn| turn.model).into());
+                row.insert("tool_calls".into(), record.tool_call_count.into());
+                row.insert("cost_usd".into(), record.cost.map(|cost| cost.total.session_cost).into());
                 row.remove("run_path");
             }
             row
         })
         .collect();
-    let mut value = json!({ "runs": rows, "total": total });
-    ground.redactor.value(&mut value);
-    value
+    redacted(context, &RunList { runs: rows, total })
 }
 
-/// One run.
-pub(super) fn show(ground: &ProjectContext, run: &str) -> Answer {
-    let path = directory(ground, run)?;
+pub(super) fn show(context: &ProjectContext, run: &str) -> Answer {
+    let path = directory(context, run)?;
     let inspection = inspect::read(&path);
-    let workflow = match view::is_workflow(&path) {
-        true => {
-            let view =
-                View::read(&path, &ground.redactor).map_err(|error| Refusal::broken(error.to_string()))?;
-            Some(workflow(&view))
-        }
+    let view = match view::is_workflow(&path) {
+        true => Some(read_workflow(context, &path)?),
         false => None,
     };
     let held = marvin_flow::engine::holder(&path).is_some();
-    let kind = match (&workflow, inspection.is_of_hooks()) {
+    let kind = match (&view, inspection.is_of_hooks()) {
         (Some(_), _) => "workflow",
         (None, true) => "hooks",
         (None, false) => "session",
     };
-    let mut refused = inspection.refused.clone();
-    refused.truncate(MAX_LISTED_ROWS);
-    let mut value = json!({
-        "run_id": inspection.run, "run_path": path.display().to_string(), "kind": kind,
-        "status": view::status(&inspection.record, held), "facts": inspection.facts, "seconds": inspection.seconds,
-        "tools": inspection.tools, "events": inspection.events, "verdicts": inspection.verdicts, "refused": refused,
-        "cost": inspection.cost, "costs": costs(&inspection.trace), "verification": inspection.verification,
-        "lessons_told": inspection.lessons_told, "problems": inspection.problems, "workflow": workflow, "files": files::list(&path),
-    });
-    ground.redactor.value(&mut value);
-    Ok(value)
+    let details = RunDetails {
+        run_id: &inspection.run,
+        run_path: path.display().to_string(),
+        kind,
+        status: view::status(&inspection.record, held),
+        facts: &inspection.facts,
+        seconds: inspection.seconds,
+        tools: &inspection.tools,
+        events: &inspection.events,
+        verdicts: &inspection.verdicts,
+        refused: inspection.refused.iter().take(MAX_LISTED_ROWS).collect(),
+        cost: &inspection.cost,
+        costs: costs(&inspection.trace),
+        verification: &inspection.verification,
+        lessons_told: &inspection.lessons_told,
+        problems: &inspection.problems,
+        workflow: view.as_ref().map(workflow),
+        files: files::list(&path),
+    };
+    redacted(context, &details)
 }
 
-/// What the calls of models cost, one after the other: when, and how much.
-fn costs(trace: &[Value]) -> Vec<Value> {
+fn read_workflow(context: &ProjectContext, path: &Path) -> Result<View, Refusal> {
+    View::read(path, &context.redactor).map_err(|error| Refusal::broken(error.to_string()))
+}
+
+/// The costs of the calls of models, in their order.
+fn costs(trace: &[Value]) -> Vec<CallCost<'_>> {
     let costs = trace.iter().filter_map(|event| {
-        let item = event.get("item").filter(|item| item.get("type").is_some_and(|kind| kind == "model_call"))?;
+        let item =
+            event.get("item").filter(|item| item.get("type").is_some_and(|kind| kind == "model_call"))?;
         let usd = item.get("cost_usd").and_then(Value::as_f64)?;
-        let usage = item.get("usage").cloned().unwrap_or(Value::Null);
-        Some(json!({ "timestamp": event.get("timestamp"), "model": item.get("model"), "usd": usd, "usage": usage }))
+        let (timestamp, model, usage) = (event.get("timestamp"), item.get("model"), item.get("usage"));
+        Some(CallCost { timestamp, model, usd, usage })
     });
     costs.take(MAX_LISTED_ROWS).collect()
 }
 
-fn workflow(view: &View) -> Value {
+fn workflow(view: &View) -> WorkflowDetails<'_> {
     let steps: Vec<Value> = view
         .steps
         .iter()
         .take(MAX_LISTED_ROWS)
         .map(|step| {
-            let mut value = json!(step);
+            let mut value = serde_json::to_value(step).unwrap_or_default();
             if let (Value::Object(map), word) = (&mut value, step.status.word()) {
                 map.insert("status".into(), word.into());
             }
             value
         })
         .collect();
-    let retries: Vec<Value> = view.retries.iter().take(MAX_LISTED_ROWS).map(|retry| json!(retry)).collect();
-    json!({
-        "workflow_id": view.workflow_id, "goal": view.goal, "counts": view.counts, "steps": steps, "retries": retries,
-        "artifacts": view.artifacts, "picture": view.picture, "transitions": view.timeline.len(),
-    })
+    WorkflowDetails {
+        workflow_id: &view.workflow_id,
+        goal: &view.goal,
+        counts: &view.counts,
+        steps,
+        retries: view.retries.iter().take(MAX_LISTED_ROWS).collect(),
+        artifacts: &view.artifacts,
+        picture: &view.picture,
+        transitions: view.timeline.len(),
+    }
 }
 
 /// The transitions of a workflow after one of them.
-pub(super) fn timeline(ground: &ProjectContext, run: &str, after: u64, most: u64) -> Answer {
-    let path = directory(ground, run)?;
+pub(super) fn timeline(context: &ProjectContext, run: &str, after: u64, most: u64) -> Answer {
+    let path = directory(context, run)?;
     if !view::is_workflow(&path) {
-        return Ok(json!({ "moments": [] }));
+        return json(&Timeline { moments: Vec::new() });
     }
-    let view = View::read(&path, &ground.redactor).map_err(|error| Refusal::broken(error.to_string()))?;
+    let view = read_workflow(context, &path)?;
     let after = i64::try_from(after).unwrap_or(i64::MAX);
-    let moments: Vec<Value> = view
+    let moments = view
         .timeline
         .iter()
         .filter(|moment| moment.seq > after)
         .take(usize::try_from(most).unwrap_or(usize::MAX))
-        .map(|moment| {
-            json!({
-                "seq": moment.seq, "at": marvin_base::clock::stamp_of(moment.at_ms), "step_id": moment.step_id,
-                "status": moment.status.word(), "attempt": moment.attempt, "detail": moment.detail,
-            })
-        })
-        .collect();
-    let mut value = json!({ "moments": moments });
-    ground.redactor.value(&mut value);
-    Ok(value)
+        .map(|moment| Transition {
+            seq: moment.seq,
+            at: marvin_base::clock::stamp_of(moment.at_ms),
+            step_id: &moment.step_id,
+            status: moment.status.word(),
+            attempt: moment.attempt,
+            detail: &moment.detail,
+        });
+    redacted(context, &Timeline { moments: moments.collect() })
 }
 
 /// Lines of the trace from a place in the file on, and the place after them.
-pub(super) fn trace(ground: &ProjectContext, run: &str, from: u64, most: u64) -> Answer {
-    let path = directory(ground, run)?.join("trace.jsonl");
-    let broken = |error: std::io::Error| Refusal::broken(format!("the trace cannot be read: {error}"));
+pub(super) fn trace(context: &ProjectContext, run: &str, from: u64, most: u64) -> Answer {
+    let path = directory(context, run)?.join("trace.jsonl");
+    let broken = |error: std::io::Error| Refusal::broken(format!("cannot read the trace: {error}"));
     let mut file = match marvin_base::files::open(&path, Links::Refuse) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return Ok(json!({ "events": [], "next": from, "more": false }));
+            return json(&TracePage { events: Vec::new(), next: from, more: false });
         }
         opened => opened.map_err(broken)?,
     };
@@ -166,19 +268,18 @@ pub(super) fn trace(ground: &ProjectContext, run: &str, from: u64, most: u64) ->
         if line.pop() != Some(b'\n') {
             // Not whole: still being written, or the page is full. A line that no page can hold is passed over.
             if read == MAX_TRACE_PAGE_BYTES as u64 {
-                events.push(json!({ "type": "unreadable", "why": "this line is too long to be shown" }));
+                events.push(TraceLine::unreadable("this line is too long to be shown"));
                 next += read;
             }
             break;
         }
         next += read;
         events.push(match line.len() > MAX_TRACE_LINE_BYTES {
-            true => json!({ "type": "unreadable", "why": format!("a line of {} bytes", line.len()) }),
+            true => TraceLine::unreadable(format!("a line of {} bytes", line.len())),
             false => serde_json::from_slice(&line)
-                .unwrap_or_else(|_| json!({ "type": "unreadable", "why": "this line is damaged" })),
+                .map_or_else(|_| TraceLine::unreadable("this line is damaged"), TraceLine::Event),
         });
     }
-    let mut value = json!({ "events": events, "next": next, "more": next < length && !events.is_empty() });
-    ground.redactor.value(&mut value);
-    Ok(value)
+    let more = next < length && !events.is_empty();
+    redacted(context, &TracePage { events, next, more })
 }

@@ -1,27 +1,25 @@
-//! `POST /api/send`: a message, and the whole answer when it is there.
+//! `POST /api/send`: a message, answered when the turn is over.
 //!
 //! Without `history` the message belongs to the conversation that the page shows. With `history` (also an empty one) the
-//! conversation is the caller's: it is answered in a run of its own, nothing of it is kept in the chat log, and nobody can be
-//! asked, so that a question of the gate is a no.
+//! conversation is the caller's: it is answered in a run of its own, nothing of it is kept in the chat log, and no person can
+//! be asked, so that a question of the gate is a no.
 
-use super::{MAX_TEXT_CHARS, PageHandler, within};
-use crate::answer::{Answer, Refusal};
+use super::{MAX_TEXT_CHARS, PageHandler};
+use crate::answer::{Answer, Refusal, json, within};
 use marvin_agent::chat::Submission;
 use marvin_agent::session::Manner;
 use marvin_agent::{Session, SessionError, SessionOptions};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Things said before that are told to the model, and characters of each.
 const MAX_HISTORY_MESSAGES: usize = 20;
 const MAX_HISTORY_MESSAGE_CHARS: usize = 20_000;
 
-/// A message.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SendRequest {
     message: String,
-    #[serde(default)]
     history: Option<Vec<HistoryMessage>>,
 }
 
@@ -34,7 +32,6 @@ struct HistoryMessage {
 }
 
 impl PageHandler {
-    /// Answers a message.
     pub(super) async fn send(&self, asked: SendRequest) -> Answer {
         within(&asked.message, MAX_TEXT_CHARS)?;
         if asked.message.trim().is_empty() {
@@ -61,7 +58,7 @@ impl PageHandler {
             let event = next.ok_or_else(|| Refusal::conflict("the server ends"))?;
             let data = &event.data;
             match event.kind.as_str() {
-                "result" if before == 0 => return Ok(reply(data)),
+                "result" if before == 0 => return json(&Reply::from_result(data)),
                 "result" => before -= 1,
                 "turn.failed" => {
                     notice = data.get("error").and_then(Value::as_str).unwrap_or_default().to_string();
@@ -69,8 +66,8 @@ impl PageHandler {
                 "notice" => notice = data.get("text").and_then(Value::as_str).unwrap_or_default().to_string(),
                 // Over without a result: it could not begin, or was taken back.
                 "status" if data.get("busy") == Some(&Value::Bool(false)) => {
-                    let why = if notice.is_empty() { "it was broken off".to_string() } else { notice };
-                    return Ok(failed(&why, "not-started"));
+                    let why = if notice.is_empty() { "it was interrupted".to_string() } else { notice };
+                    return json(&Reply::failed(&why, "not-started"));
                 }
                 _ => {}
             }
@@ -89,7 +86,7 @@ impl PageHandler {
             }
         };
         let options = SessionOptions {
-            ground: (*self.ground).clone(),
+            ground: (*self.context).clone(),
             manner: Manner::Unattended,
             record: None,
             response_schema: None,
@@ -102,14 +99,15 @@ impl PageHandler {
             turbotime: None,
         };
         let refused = |error: SessionError| {
-            Refusal::conflict(self.ground.redactor.text(&error.to_string()).into_owned())
+            Refusal::conflict(self.context.redactor.text(&error.to_string()).into_owned())
         };
         let mut session = Session::open(options).map_err(refused)?;
         session.arm_deadline();
         session.turn(&prompt(message, history)).await.map_err(refused)?;
-        Ok(told
-            .try_recv()
-            .map_or_else(|_| failed("there is no result", "no-result"), |result| reply(&result)))
+        match told.try_recv() {
+            Ok(result) => json(&Reply::from_result(&result)),
+            Err(_) => json(&Reply::failed("the turn has no result", "no-result")),
+        }
     }
 }
 
@@ -124,33 +122,71 @@ fn prompt(message: &str, history: &[HistoryMessage]) -> String {
     if said.is_empty() { message.to_string() } else { format!("{said}User: {message}") }
 }
 
-/// A result in the shape that is promised.
-fn reply(result: &Value) -> Value {
-    let text = |key: &str| result.get(key).and_then(Value::as_str).unwrap_or_default();
-    let status = match text("status") {
-        "success" => "SUCCESS",
-        "partial" => "PARTIAL",
-        "blocked" => "BLOCKED",
-        _ => "FAILURE",
-    };
-    let data = result.get("data").cloned().unwrap_or_default();
-    let extra =
-        |key: &str| data.get(key).filter(|value| value.is_array()).cloned().unwrap_or_else(|| json!([]));
-    let answer = if text("text").is_empty() { text("error") } else { text("text") };
-    json!({
-        "ok": status == "SUCCESS", "status": status, "reply": answer,
-        "summary": marvin_base::truncate::line(answer, 200), "artifacts": extra("artifacts"),
-        "metrics": {
-            "cost": result.get("cost"), "rounds": result.get("rounds"), "tool_calls": result.get("tool_calls"),
-            "duration_ms": result.get("duration_ms"), "run_id": result.get("run_id"), "reason": result.get("reason"),
-        },
-        "next_actions": extra("next_actions"), "failure_signature": result.get("failure_signature"),
-    })
+/// The answer, whose keys the description promises.
+#[derive(Debug, Default, Serialize)]
+struct Reply {
+    ok: bool,
+    status: &'static str,
+    reply: String,
+    summary: String,
+    artifacts: Vec<Value>,
+    metrics: Metrics,
+    next_actions: Vec<Value>,
+    failure_signature: Option<Value>,
 }
 
-fn failed(why: &str, signature: &str) -> Value {
-    let result = json!({ "status": "failed", "text": "", "error": why, "failure_signature": signature, "reason": "not_started" });
-    reply(&result)
+#[derive(Debug, Default, Serialize)]
+struct Metrics {
+    cost: Option<Value>,
+    rounds: Option<Value>,
+    tool_calls: Option<Value>,
+    duration_ms: Option<Value>,
+    run_id: Option<Value>,
+    reason: Option<Value>,
+}
+
+impl Reply {
+    /// The answer that a `result` event of a trace means.
+    fn from_result(result: &Value) -> Self {
+        let value = |key: &str| result.get(key).cloned();
+        let text = |key: &str| result.get(key).and_then(Value::as_str).unwrap_or_default();
+        let status = match text("status") {
+            "success" => "SUCCESS",
+            "partial" => "PARTIAL",
+            "blocked" => "BLOCKED",
+            _ => "FAILURE",
+        };
+        let list = |key: &str| result.get("data").and_then(|data| data.get(key)?.as_array()).cloned();
+        let answer = if text("text").is_empty() { text("error") } else { text("text") };
+        Reply {
+            ok: status == "SUCCESS",
+            status,
+            reply: answer.to_string(),
+            summary: marvin_base::truncate::line(answer, 200),
+            artifacts: list("artifacts").unwrap_or_default(),
+            metrics: Metrics {
+                cost: value("cost"),
+                rounds: value("rounds"),
+                tool_calls: value("tool_calls"),
+                duration_ms: value("duration_ms"),
+                run_id: value("run_id"),
+                reason: value("reason"),
+            },
+            next_actions: list("next_actions").unwrap_or_default(),
+            failure_signature: value("failure_signature"),
+        }
+    }
+
+    fn failed(why: &str, signature: &str) -> Self {
+        Reply {
+            status: "FAILURE",
+            reply: why.to_string(),
+            summary: marvin_base::truncate::line(why, 200),
+            metrics: Metrics { reason: Some("not_started".into()), ..Metrics::default() },
+            failure_signature: Some(signature.into()),
+            ..Reply::default()
+        }
+    }
 }
 
 #[cfg(test)]
@@ -170,11 +206,10 @@ mod tests {
 
     #[test]
     fn results_keep_their_meaning() {
-        let value = reply(&json!({ "status": "not_verified", "text": "done", "failure_signature": "x" }));
-        assert_eq!(
-            (&value["ok"], &value["status"], &value["reply"]),
-            (&json!(false), &json!("FAILURE"), &json!("done"))
-        );
-        assert_eq!(failed("no key", "s")["reply"], "no key");
+        let result =
+            serde_json::json!({ "status": "not_verified", "text": "done", "failure_signature": "x" });
+        let reply = Reply::from_result(&result);
+        assert_eq!((reply.ok, reply.status, reply.reply.as_str()), (false, "FAILURE", "done"));
+        assert_eq!(Reply::failed("no key", "s").reply, "no key");
     }
 }

@@ -1,4 +1,4 @@
-//! What happens, as it happens: server-sent events. A reader that lost its connection goes on with `Last-Event-ID` or `?after=`.
+//! Server-sent events. A reader that lost its connection resumes with `Last-Event-ID` or `?after=`.
 
 use super::{PageHandler, Query};
 use crate::answer::{Refusal, typed};
@@ -7,7 +7,6 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use bytes::Bytes;
 use marvin_agent::chat::{Event, Events};
-use serde_json::json;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -72,9 +71,5 @@ impl Stream {
 
 /// One event. JSON has no line breaks of its own, so that it is one line.
 fn frame(event: &Arc<Event>) -> String {
-    format!(
-        "id: {}\ndata: {}\n\n",
-        event.seq,
-        json!({"seq": event.seq, "kind": event.kind, "data": event.data})
-    )
+    format!("id: {}\ndata: {}\n\n", event.seq, serde_json::to_string(&**event).unwrap_or_default())
 }

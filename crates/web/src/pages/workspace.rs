@@ -1,15 +1,16 @@
 //! Servitors and their commitments, decisions of the gate, packs, lessons, settings.
 
-use crate::answer::{Answer, Refusal};
-use marvin_agent::commitments::Store;
+use crate::answer::{Answer, Refusal, json, redacted, within};
+use marvin_agent::commitments::{Commitment, Store};
 use marvin_agent::{ProjectContext, servitors};
 use marvin_base::settings;
 use marvin_gate::effects::Grounds;
 use marvin_gate::layers::{Place, Stats, decisions as log};
-use marvin_hooks::packs::Packs;
-use marvin_memory::{Places, lessons::Lessons};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use marvin_hooks::packs::{Packs, Problem};
+use marvin_memory::Places;
+use marvin_memory::lessons::{Header, Lessons};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Lessons of one pack, and of the memory, that are shown.
 const MAX_LISTED_LESSONS: usize = 500;
@@ -23,112 +24,167 @@ pub(super) struct ExplainRequest {
     command: String,
 }
 
-/// Who there is, what they promised, and what the project promised.
-pub(super) fn servitors(ground: &ProjectContext) -> Answer {
-    let Some(store) = Store::from_layout(&ground.layout) else {
-        return Ok(json!({ "servitors": [], "documents": [], "problems": [] }));
+#[derive(Default, Serialize)]
+struct ServitorList<'a> {
+    servitors: Vec<ServitorRow<'a>>,
+    documents: Vec<DocumentRow<'a>>,
+    problems: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct ServitorRow<'a> {
+    #[serde(flatten)]
+    facts: Value,
+    commitments: &'a [Commitment],
+}
+
+/// A document with commitments that belongs to no servitor.
+#[derive(Serialize)]
+struct DocumentRow<'a> {
+    id: &'a str,
+    title: Option<String>,
+    commitments: &'a [Commitment],
+}
+
+#[derive(Serialize)]
+struct DecisionList {
+    decisions: Vec<Value>,
+    stats: Stats,
+}
+
+#[derive(Serialize)]
+struct PackList<'a> {
+    packs: Vec<PackRow<'a>>,
+    problems: &'a [Problem],
+}
+
+#[derive(Serialize)]
+struct PackRow<'a> {
+    #[serde(flatten)]
+    facts: Value,
+    origin: &'static str,
+    taught: Vec<TaughtLesson<'a>>,
+    rules: &'a str,
+}
+
+#[derive(Serialize)]
+struct TaughtLesson<'a> {
+    title: &'a str,
+    actionable: &'a str,
+    category: &'a str,
+    utility: f32,
+}
+
+#[derive(Serialize)]
+struct LessonList<'a> {
+    lessons: Vec<LessonRow<'a>>,
+    total: usize,
+}
+
+#[derive(Serialize)]
+struct LessonRow<'a> {
+    header: &'a Header,
+    body: &'a str,
+}
+
+#[derive(Serialize)]
+struct SettingList {
+    settings: Vec<Value>,
+}
+
+/// Servitors with their commitments, and the other documents that have commitments.
+pub(super) fn servitors(context: &ProjectContext) -> Answer {
+    let Some(store) = Store::from_layout(&context.layout) else {
+        return json(&ServitorList::default());
     };
-    let (bodies, errors) = servitors::bodies(ground).map_err(|error| Refusal::broken(error.to_string()))?;
+    let (bodies, errors) = servitors::bodies(context).map_err(|error| Refusal::broken(error.to_string()))?;
     let mut problems: Vec<String> = errors.iter().map(ToString::to_string).collect();
     let (documents, errors) = store.read_all();
     problems.extend(errors.iter().map(ToString::to_string));
     problems.dedup();
     let promised = |id: &str| {
         let document = documents.iter().find(|document| document.id == id);
-        document.map(|document| json!(document.commitments)).unwrap_or_else(|| json!([]))
+        document.map(|document| document.commitments.as_slice()).unwrap_or_default()
     };
-    let all: Vec<Value> = bodies
+    let servitors = bodies
         .iter()
-        .map(|body| {
-            let mut facts = body.facts();
-            if let Value::Object(map) = &mut facts {
-                map.insert("commitments".into(), promised(&body.id));
-            }
-            facts
+        .map(|body| ServitorRow { facts: body.facts(), commitments: promised(&body.id) })
+        .collect();
+    let others = documents
+        .iter()
+        .filter(|document| {
+            !document.commitments.is_empty() && !bodies.iter().any(|body| body.id == document.id)
+        })
+        .map(|document| DocumentRow {
+            id: &document.id,
+            title: document.value("title"),
+            commitments: &document.commitments,
         })
         .collect();
-    let others: Vec<Value> = documents
-        .iter()
-        .filter(|document| !document.commitments.is_empty() && !bodies.iter().any(|body| body.id == document.id))
-        .map(|document| json!({ "id": document.id, "title": document.value("title"), "commitments": document.commitments }))
-        .collect();
-    let mut value = json!({ "servitors": all, "documents": others, "problems": problems });
-    ground.redactor.value(&mut value);
-    Ok(value)
+    redacted(context, &ServitorList { servitors, documents: others, problems })
 }
 
 /// The last decisions, and figures of all.
-pub(super) fn decisions(ground: &ProjectContext, most: u64) -> Answer {
-    let directory = ground.layout.security();
+pub(super) fn decisions(context: &ProjectContext, most: u64) -> Answer {
+    let directory = context.layout.security();
     let most = usize::try_from(most).unwrap_or(usize::MAX);
     let last = log::last(&directory, most)
-        .map_err(|error| Refusal::broken(format!("the log cannot be read: {error}")))?;
+        .map_err(|error| Refusal::broken(format!("cannot read the log: {error}")))?;
     let stats = Stats::read(&directory).map_err(|error| Refusal::broken(error.to_string()))?;
-    Ok(json!({ "decisions": last, "stats": stats }))
+    json(&DecisionList { decisions: last, stats })
 }
 
-/// What the gate would say; nothing is run, and nothing recorded.
-pub(super) fn explain(ground: &ProjectContext, asked: &ExplainRequest) -> Answer {
-    super::within(&asked.command, MAX_COMMAND_LINE_CHARS)?;
-    let root = ground
+/// The verdict of the gate on a command line; nothing is run, and nothing recorded.
+pub(super) fn explain(context: &ProjectContext, asked: &ExplainRequest) -> Answer {
+    within(&asked.command, MAX_COMMAND_LINE_CHARS)?;
+    let root = context
         .workspace
         .as_ref()
-        .map_or(ground.directory.clone(), |workspace| workspace.root().to_path_buf());
-    let (directory, home) = (root.display().to_string(), ground.layout.home().display().to_string());
+        .map_or(context.directory.clone(), |workspace| workspace.root().to_path_buf());
+    let (directory, home) = (root.display().to_string(), context.layout.home().display().to_string());
     let place = Place { directory: &directory, grounds: Grounds { workspace: &directory, home: &home } };
-    let layers = marvin_gate::Layers::new(&ground.layout);
+    let layers = marvin_gate::Layers::new(&context.layout);
     Ok(layers.judge(&asked.command, place).explained(&asked.command))
 }
 
 /// Packs with their lessons and guardrails.
-pub(super) fn packs(ground: &ProjectContext) -> Value {
-    let packs = Packs::load(&ground.layout.packs());
-    let all: Vec<Value> = packs
+pub(super) fn packs(context: &ProjectContext) -> Answer {
+    let packs = Packs::load(&context.layout.packs());
+    let all = packs
         .all()
         .iter()
         .map(|pack| {
-            let mut facts = pack.facts();
-            let lessons: Vec<Value> = pack
-                .lessons
-                .iter()
-                .take(MAX_LISTED_LESSONS)
-                .map(|lesson| json!({ "title": lesson.title, "actionable": lesson.actionable, "category": lesson.category, "utility": lesson.utility }))
-                .collect();
-            if let Value::Object(map) = &mut facts {
-                let yours = pack.directory.starts_with(ground.layout.user());
-                map.insert("origin".into(), if yours { "yours" } else { "project" }.into());
-                map.insert("taught".into(), lessons.into());
-                map.insert("rules".into(), json!(pack.guardrails));
+            let taught = pack.lessons.iter().take(MAX_LISTED_LESSONS).map(|lesson| TaughtLesson {
+                title: &lesson.title,
+                actionable: &lesson.actionable,
+                category: &lesson.category,
+                utility: lesson.utility,
+            });
+            let yours = pack.directory.starts_with(context.layout.user());
+            PackRow {
+                facts: pack.facts(),
+                origin: if yours { "yours" } else { "project" },
+                taught: taught.collect(),
+                rules: &pack.guardrails,
             }
-            facts
         })
         .collect();
-    let mut value = json!({ "packs": all, "problems": packs.problems() });
-    ground.redactor.value(&mut value);
-    value
+    redacted(context, &PackList { packs: all, problems: packs.problems() })
 }
 
-/// What failures of runs taught, newest first.
-pub(super) fn lessons(ground: &ProjectContext) -> Value {
-    let places = Places::from_settings(&ground.layout, &ground.settings);
+/// Lessons of failed runs, newest first.
+pub(super) fn lessons(context: &ProjectContext) -> Answer {
+    let places = Places::from_settings(&context.layout, &context.settings);
     let mut all =
-        Lessons::open(&places.lessons, &places.index, ground.redactor.clone()).all().unwrap_or_default();
+        Lessons::open(&places.lessons, &places.index, context.redactor.clone()).all().unwrap_or_default();
     all.sort_by(|one, two| two.header.timestamp.cmp(&one.header.timestamp));
-    let shown: Vec<Value> = all
-        .iter()
-        .take(MAX_LISTED_LESSONS)
-        .map(|lesson| json!({ "header": lesson.header, "body": lesson.body }))
-        .collect();
-    let mut value = json!({ "lessons": shown, "total": all.len() });
-    ground.redactor.value(&mut value);
-    value
+    let shown = all.iter().take(MAX_LISTED_LESSONS);
+    let lessons = shown.map(|lesson| LessonRow { header: &lesson.header, body: &lesson.body }).collect();
+    redacted(context, &LessonList { lessons, total: all.len() })
 }
 
-/// Every setting with its value and where it came from.
-pub(super) fn settings(ground: &ProjectContext) -> Value {
-    let rows: Vec<Value> =
-        ground.settings.iter().map(|(setting, value)| settings::row(setting, value)).collect();
-    let mut value = json!({ "settings": rows });
-    ground.redactor.value(&mut value);
-    value
+/// Every setting with its value and its origin.
+pub(super) fn settings(context: &ProjectContext) -> Answer {
+    let rows = context.settings.iter().map(|(setting, value)| settings::row(setting, value));
+    redacted(context, &SettingList { settings: rows.collect() })
 }
