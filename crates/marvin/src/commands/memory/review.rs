@@ -1,7 +1,7 @@
-//! Deciding one by one, at a terminal.
+//! Reviewing candidates one by one, at a terminal.
 
-use super::{person, show};
-use crate::cli::Reviewer;
+use super::reviewer::Reviewer;
+use super::show;
 use crate::failure::Failure;
 use crate::output;
 use marvin_base::Exit;
@@ -9,14 +9,14 @@ use marvin_memory::Person;
 use marvin_memory::candidate::Candidate;
 use marvin_memory::memory::{Decision, Memory};
 use marvin_memory::proposal::Proposal;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::io::{BufRead, IsTerminal};
 
 /// Shows what waits; at a terminal asks about each.
 pub(super) fn pending(memory: &mut Memory, reviewer: &Reviewer) -> Result<Exit, Failure> {
     let waiting = memory.pending()?;
     if reviewer.place.json {
-        return output::json(&json!(waiting));
+        return output::json(&waiting);
     }
     if waiting.is_empty() {
         return output::line("Nothing waits for you.");
@@ -25,7 +25,7 @@ pub(super) fn pending(memory: &mut Memory, reviewer: &Reviewer) -> Result<Exit, 
         let text: Vec<String> = waiting.iter().map(show::whole).collect();
         return output::line(&text.join("\n"));
     }
-    let person = person(reviewer)?;
+    let person = reviewer.person()?;
     let mut answers = std::io::stdin().lock();
     review(memory, &waiting, &person, &reviewer.note, &mut answers, &mut output::talk)?;
     Ok(Exit::Success)
@@ -53,7 +53,7 @@ fn review(
     for proposal in waiting {
         say(&show::whole(proposal));
         loop {
-            // Whoever goes away decides nothing.
+            // The end of the input decides nothing.
             let Some(answer) = ask("Remember it? y yes, n no, e change it, s later, q stop: ", answers, say)
             else {
                 return Ok(decided);
@@ -82,7 +82,7 @@ fn review(
     Ok(decided)
 }
 
-/// What the person would rather remember: a new text, or a whole candidate as JSON; nothing where it cannot be understood.
+/// Asks for a changed candidate: a new text, or a whole candidate as JSON. None where it cannot be parsed.
 fn changed(
     memory: &Memory,
     candidate: &Candidate,
@@ -95,7 +95,7 @@ fn changed(
         match serde_json::from_str(&text) {
             Ok(whole) => value = whole,
             Err(error) => {
-                say(&format!("that is no JSON: {error}"));
+                say(&format!("that is not JSON: {error}"));
                 return None;
             }
         }
@@ -105,14 +105,14 @@ fn changed(
         }
         let tags = ask("Tags, with commas (empty: as they were): ", answers, say)?;
         if !tags.is_empty() {
-            value.insert("tags".into(), json!(tags.split(',').map(str::trim).collect::<Vec<_>>()));
+            value.insert("tags".into(), tags.split(',').map(str::trim).collect());
         }
-        let days = ask("Days until it is over (empty: as it was, 0: for good): ", answers, say)?;
+        let days = ask("Days until it expires (empty: as it was, 0: never): ", answers, say)?;
         if let Ok(days) = days.parse::<u32>() {
-            value.insert("ttl_days".into(), if days == 0 { Value::Null } else { json!(days) });
+            value.insert("ttl_days".into(), Some(days).filter(|days| *days > 0).into());
         }
     }
-    Candidate::read(&value, memory.redactor()).map_err(|why| say(&why)).ok()
+    Candidate::read(&value, memory.redactor()).map_err(|error| say(&error.to_string())).ok()
 }
 
 #[cfg(test)]
