@@ -26,6 +26,7 @@ pub mod trust;
 pub use clearance::Clearance;
 pub use decisions::{Log, Stats};
 pub use evaluator::{Evaluator, Opinion, Question};
+pub use file::RuleFileError;
 pub use rule::{Kind, List, Problem, Rule};
 pub use trust::Trust;
 
@@ -341,7 +342,11 @@ impl Layers {
     ///
     /// # Errors
     /// Why nothing may be remembered about it.
-    pub fn learnable(&self, line: &str, place: Place<'_>) -> Result<Vec<learn::Candidate>, String> {
+    pub fn learnable(
+        &self,
+        line: &str,
+        place: Place<'_>,
+    ) -> Result<Vec<learn::Candidate>, learn::LearnError> {
         learn::candidates(line, place, &self.judge(line, place))
     }
 

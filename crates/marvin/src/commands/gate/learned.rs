@@ -6,6 +6,7 @@ use crate::commands::deciding;
 use crate::failure::Failure;
 use crate::output;
 use marvin_base::Exit;
+use marvin_gate::layers::learn::LearnError;
 use marvin_gate::layers::{Rule, learn};
 use serde_json::json;
 use std::sync::Arc;
@@ -15,19 +16,19 @@ pub(super) fn run(command: LearnedCommand) -> Result<Exit, Failure> {
     let scene = Scene::find(None, false)?;
     match command {
         LearnedCommand::List { json } => {
-            let rules = learn::learned(&scene.layout).map_err(Failure::failed)?;
+            let rules = learn::learned(&scene.layout).map_err(failed)?;
             show(&rules, json)
         }
         LearnedCommand::Add { command, json } => {
-            let rules = scene.layers.learnable(&command, scene.place()).map_err(|why| cannot(&why))?;
+            let rules = scene.layers.learnable(&command, scene.place()).map_err(|why| cannot(&why.to_string()))?;
             let redactor = output::environment_redactor();
             deciding::decide("gate learned add", &redactor.text(&command))?;
             let new = learn::add(&scene.layout, &command, "command line", &rules, &redactor);
-            show(&new.map_err(Failure::failed)?, json)
+            show(&new.map_err(failed)?, json)
         }
         LearnedCommand::Remove { id, json } => {
             deciding::decide("gate learned remove", &id)?;
-            if !learn::remove(&scene.layout, &id).map_err(Failure::failed)? {
+            if !learn::remove(&scene.layout, &id).map_err(failed)? {
                 return Err(Failure::usage(format!(
                     "there is no learned rule `{id}`\n  hint: `marvin gate learned list` shows them"
                 )));
@@ -35,6 +36,10 @@ pub(super) fn run(command: LearnedCommand) -> Result<Exit, Failure> {
             if json { output::json(&json!({"removed": id})) } else { output::line(&format!("removed {id}")) }
         }
     }
+}
+
+fn failed(error: LearnError) -> Failure {
+    Failure::failed(error.to_string())
 }
 
 fn cannot(why: &str) -> Failure {
@@ -93,13 +98,13 @@ pub(super) fn suggestions(command: Option<SuggestionsCommand>, as_json: bool) ->
     let mut new = Vec::new();
     if accepted {
         // Judged again: the file of suggestions lies in the project, and what it says may not be what was approved.
-        let rules = scene.layers.learnable(&chosen.command, scene.place()).map_err(|why| cannot(&why))?;
+        let rules = scene.layers.learnable(&chosen.command, scene.place()).map_err(|why| cannot(&why.to_string()))?;
         if rules != chosen.rules {
             return Err(cannot("the suggestion does not fit its command"));
         }
         new = learn::add(&scene.layout, &chosen.command, &chosen.session, &rules, &redactor)
-            .map_err(Failure::failed)?;
+            .map_err(failed)?;
     }
-    learn::decide(&directory, &id, accepted, &redactor).map_err(Failure::failed)?;
+    learn::decide(&directory, &id, accepted, &redactor).map_err(failed)?;
     if accepted { show(&new, as_json) } else { output::line(&format!("dismissed {id}")) }
 }

@@ -132,7 +132,8 @@ fn add(names: &[String], project: bool, scene: &Scene, as_json: bool) -> Result<
         }
         let path = directory.join(list.file());
         let count =
-            starter::add(&path, list, &new, project.then_some(trusted.as_path())).map_err(Failure::failed)?;
+            starter::add(&path, list, &new, project.then_some(trusted.as_path()))
+                .map_err(|error| Failure::failed(error.to_string()))?;
         added.push((path.display().to_string(), count));
     }
     if as_json {
