@@ -14,25 +14,20 @@ mod cross_check;
 mod disguise;
 mod evaluated;
 mod expand;
-mod launch;
-mod launchers;
 mod numbers;
 mod parameter;
 mod parse_cache;
 pub(crate) mod pattern;
-mod peel;
-mod per_item;
 mod redirect;
 mod run;
 mod salvage;
 mod scripts;
 mod search_path;
 mod simple_line;
-mod split;
-mod starters;
 mod state;
 mod text;
 mod value;
+mod wrappers;
 
 pub use assertion::{AssertionRefusal, check_assertion, check_test_command};
 pub use state::{Redirect, RedirectKind, Segment};
@@ -243,7 +238,7 @@ pub fn base_name(program: &str) -> &str {
 /// Is this a shell?
 #[must_use]
 pub fn is_shell(name: &str) -> bool {
-    launch::SHELLS.contains(&name)
+    wrappers::SHELLS.contains(&name)
 }
 
 /// The words of every command of a line, as far as they are known: without quotes, and behind whatever starts it.
@@ -257,7 +252,7 @@ pub fn commands(line: &str) -> Vec<Vec<String>> {
 /// Is this a program whose only work is to start another?
 #[must_use]
 pub fn is_launcher(name: &str) -> bool {
-    launchers::is_launcher(name)
+    wrappers::is_launcher(name)
 }
 
 /// Could a pattern of files find credentials? They lie at the same places on most machines.

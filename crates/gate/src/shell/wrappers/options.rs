@@ -1,10 +1,10 @@
 //! The words of a launcher before its command: flags, their values, variables.
 
-use super::launch::is_assignment;
-use super::launchers::{FlagEffect, Launcher};
-use super::run::InheritedIo;
-use super::state::Shell;
-use super::value::Word;
+use super::is_assignment;
+use super::table::{FlagEffect, Launcher};
+use crate::shell::run::InheritedIo;
+use crate::shell::state::Shell;
+use crate::shell::value::Word;
 use std::borrow::Cow;
 
 /// Texts that one `env` splits, in texts that it split.
@@ -12,7 +12,7 @@ const MAX_ENV_SPLITS: usize = 8;
 
 impl Shell<'_> {
     /// The command behind a launcher's own words; `None` when there is none.
-    pub(super) fn peel(
+    pub(in crate::shell) fn peel(
         &mut self,
         launcher: &Launcher,
         rest: &[Word],
@@ -48,7 +48,7 @@ impl Shell<'_> {
                 index += if takes { 2 } else { 1 };
             } else if launcher.assigns && is_assignment(&text) {
                 let (name, _) = text.split_once('=').unwrap_or((&text, ""));
-                let whole = super::scripts::tail(&word, name.len() + 1);
+                let whole = crate::shell::scripts::tail(&word, name.len() + 1);
                 self.notable(name, std::slice::from_ref(&whole));
                 self.check_value(&whole);
                 environment.push((name.to_string(), whole));
@@ -74,7 +74,7 @@ impl Shell<'_> {
             return self.doubt("an option of a launcher that is not known");
         }
         let Some((effect, from)) = launcher.effect(&text) else { return };
-        let attached = super::scripts::tail(word, from);
+        let attached = crate::shell::scripts::tail(word, from);
         let value = match next {
             Some(next) => next.clone(),
             None => attached,
@@ -84,7 +84,7 @@ impl Shell<'_> {
             FlagEffect::Sets => {
                 let text = value.beginning().into_owned();
                 if let Some((name, _)) = text.split_once('=') {
-                    let whole = super::scripts::tail(&value, name.len() + 1);
+                    let whole = crate::shell::scripts::tail(&value, name.len() + 1);
                     self.notable(name, &[whole]);
                 }
             }
@@ -96,7 +96,7 @@ impl Shell<'_> {
                     let command = command.to_string();
                     self.apart(|shell| shell.script(&command, &InheritedIo::default()));
                 } else {
-                    self.touch(super::RedirectKind::Write, value);
+                    self.touch(crate::shell::RedirectKind::Write, value);
                 }
             }
             FlagEffect::Doubts => self.doubt("an option of a launcher that changes what it starts"),

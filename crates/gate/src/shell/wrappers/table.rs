@@ -5,18 +5,18 @@ use std::sync::LazyLock;
 
 /// How a launcher's own words end and its command begins.
 #[derive(Debug)]
-pub(super) struct Launcher {
+pub(in crate::shell) struct Launcher {
     names: &'static str,
     /// Flags that take the next word.
     values: &'static str,
     /// Words that are not flags and come before the command.
-    pub(super) before: usize,
+    pub(in crate::shell) before: usize,
     /// Whether `NAME=value` words come before it too.
-    pub(super) assigns: bool,
+    pub(in crate::shell) assigns: bool,
     /// Whether the command runs on another machine or in a container.
-    pub(super) elsewhere: bool,
+    pub(in crate::shell) elsewhere: bool,
     /// Whether its words are joined and read by a shell.
-    pub(super) joins: bool,
+    pub(in crate::shell) joins: bool,
     /// Flags without a value. Where none are listed, any flag is taken for one.
     flags: &'static str,
     /// Flags whose value is a file that it writes, or a command that reads what it writes.
@@ -31,7 +31,7 @@ pub(super) struct Launcher {
 
 /// What a flag of a launcher does to its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FlagEffect {
+pub(in crate::shell) enum FlagEffect {
     /// Its value is written.
     Writes,
     /// Its value is entered.
@@ -223,7 +223,7 @@ static TABLE: LazyLock<BTreeMap<&'static str, &'static Launcher>> = LazyLock::ne
 
 impl Launcher {
     /// Does this flag take the next word? The last of several letters may.
-    pub(super) fn takes_next(&self, flag: &str) -> bool {
+    pub(in crate::shell) fn takes_next(&self, flag: &str) -> bool {
         let known = |text: &str| self.values.split_whitespace().any(|value| value == text);
         if flag.starts_with("--") || flag.len() <= 2 {
             return known(flag);
@@ -238,7 +238,7 @@ impl Launcher {
     }
 
     /// Is this flag known? The values of long ones may be attached.
-    pub(super) fn knows(&self, flag: &str) -> bool {
+    pub(in crate::shell) fn knows(&self, flag: &str) -> bool {
         if self.flags.is_empty() || flag.is_empty() {
             return true;
         }
@@ -267,7 +267,7 @@ impl Launcher {
     }
 
     /// What a flag does to the command, and where its value begins in its word.
-    pub(super) fn effect(&self, flag: &str) -> Option<(FlagEffect, usize)> {
+    pub(in crate::shell) fn effect(&self, flag: &str) -> Option<(FlagEffect, usize)> {
         let kinds = [
             (self.writes, FlagEffect::Writes),
             (self.enters, FlagEffect::Enters),
@@ -295,28 +295,28 @@ impl Launcher {
     }
 
     /// Is it `setarch`, which may be told a machine before its command?
-    pub(super) fn is_machine(&self) -> bool {
+    pub(in crate::shell) fn is_machine(&self) -> bool {
         self.names == "setarch"
     }
 
     /// Is it `env`, which splits a word itself when it is told to?
-    pub(super) fn is_env(&self) -> bool {
+    pub(in crate::shell) fn is_env(&self) -> bool {
         self.names.starts_with("env ")
     }
 }
 
 /// The launcher of this name.
-pub(super) fn find(name: &str) -> Option<&'static Launcher> {
+pub(in crate::shell) fn find(name: &str) -> Option<&'static Launcher> {
     TABLE.get(name).copied()
 }
 
 /// Is this a program whose only work is to start another?
-pub(super) fn is_launcher(name: &str) -> bool {
+pub(in crate::shell) fn is_launcher(name: &str) -> bool {
     matches!(name, "xargs" | "gxargs" | "parallel" | "eval" | "trap") || find(name).is_some()
 }
 
 /// Launchers that change nothing by themselves, so that only what they start is noted.
-pub(super) fn is_plain(name: &str) -> bool {
+pub(in crate::shell) fn is_plain(name: &str) -> bool {
     matches!(
         name,
         "env"

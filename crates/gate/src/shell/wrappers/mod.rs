@@ -1,19 +1,26 @@
 //! Programs that start other programs: what they start is judged as if it stood alone.
 
-use super::launchers;
-use super::run::InheritedIo;
-use super::state::{Segment, Shell};
-use super::value::{Piece, Stream, Taint, UnknownReason, Word};
-use super::{base_name, const_eval};
+mod env_split;
+mod options;
+mod per_item;
+mod special;
+mod table;
+
+pub(in crate::shell) use table::is_launcher;
+
+use crate::shell::run::InheritedIo;
+use crate::shell::state::{Segment, Shell};
+use crate::shell::value::{Piece, Stream, Taint, UnknownReason, Word};
+use crate::shell::{base_name, const_eval};
 use std::borrow::Cow;
 
 /// Shells: what they are given as text is a script.
-pub(super) const SHELLS: [&str; 13] =
+pub(in crate::shell) const SHELLS: [&str; 13] =
     ["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "fish", "csh", "tcsh", "pwsh", "yash"];
 
 impl Shell<'_> {
     /// Runs a command in the mind: functions, builtins and launchers are entered, everything else is noted.
-    pub(super) fn call(
+    pub(in crate::shell) fn call(
         &mut self,
         words: Vec<Word>,
         environment: Vec<(String, Word)>,
@@ -58,7 +65,7 @@ impl Shell<'_> {
                 }
             }
         }
-        let numbers = super::numbers::are_printed(&base, &words, around.input.as_ref());
+        let numbers = crate::shell::numbers::are_printed(&base, &words, around.input.as_ref());
         self.copied(&base, &words);
         let taint = (self.taints)(&base, &words, &self.state.directories);
         self.downloaded(&base, &words);
@@ -170,7 +177,7 @@ impl Shell<'_> {
     }
 
     /// Notes a command for the judge.
-    pub(super) fn emit(&mut self, words: Vec<Word>, environment: Vec<(String, Word)>, around: &InheritedIo) {
+    pub(in crate::shell) fn emit(&mut self, words: Vec<Word>, environment: Vec<(String, Word)>, around: &InheritedIo) {
         let text = around.input.as_ref().and_then(|stream| stream.text.as_ref()).map_or(0, String::len);
         let size = words.iter().map(Word::size).sum::<usize>() + text;
         let fits = self.charge(64 + size);
@@ -190,7 +197,7 @@ impl Shell<'_> {
     }
 
     /// A variable that changes what later programs do is noted on its own.
-    pub(super) fn notable(&mut self, name: &str, values: &[Word]) {
+    pub(in crate::shell) fn notable(&mut self, name: &str, values: &[Word]) {
         if name == "PATH" {
             values.iter().for_each(|value| self.check_search_path(value));
         }
@@ -198,7 +205,7 @@ impl Shell<'_> {
         if matches!(name, "LESS" | "MORE" | "MANOPT") && values.iter().any(options) {
             self.doubt("options of a pager that run commands or write files");
         }
-        if super::is_notable(name) {
+        if crate::shell::is_notable(name) {
             let value = values.first().cloned().unwrap_or_default();
             self.emit(Vec::new(), vec![(name.to_string(), value.clone())], &InheritedIo::default());
             // Some hold a command, some a prompt in which commands run.
@@ -268,7 +275,7 @@ impl Shell<'_> {
         if let Some(inner) = runner(base, rest) {
             return Some(self.nested(base, inner.to_vec(), environment, around, false, words));
         }
-        let launcher = launchers::find(base)?;
+        let launcher = table::find(base)?;
         if base == "command" && rest.first().is_some_and(|word| word.is("-v") || word.is("-V")) {
             self.emit(words.to_vec(), environment.to_vec(), around);
             return const_eval::output(self, base, words, None);
@@ -340,7 +347,7 @@ impl Shell<'_> {
         words: &[Word],
     ) -> Stream {
         let own = words.get(..words.len().saturating_sub(inner.len())).unwrap_or_default();
-        if !launchers::is_plain(base) {
+        if !table::is_plain(base) {
             self.emit(own.to_vec(), environment.to_vec(), &InheritedIo::default());
         }
         let was = self.elsewhere;
@@ -414,7 +421,7 @@ impl Shell<'_> {
     }
 
     /// A shell that reads its script from standard input.
-    pub(super) fn run_input(&mut self, around: &InheritedIo) -> Stream {
+    pub(in crate::shell) fn run_input(&mut self, around: &InheritedIo) -> Stream {
         match around.input.clone() {
             Some(content) => self.run_text(&content, Vec::new(), &InheritedIo::default(), true),
             None => Stream::unknown(Taint::NONE),
@@ -422,7 +429,7 @@ impl Shell<'_> {
     }
 
     /// What a script file holds, if this line wrote it or feeds it.
-    pub(super) fn script_file(&mut self, path: &Word, around: &InheritedIo) -> Option<Stream> {
+    pub(in crate::shell) fn script_file(&mut self, path: &Word, around: &InheritedIo) -> Option<Stream> {
         let own = path
             .text()
             .is_some_and(|text| matches!(&*text, "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0" | "-"));
@@ -433,7 +440,7 @@ impl Shell<'_> {
     }
 
     /// Walks a script with arguments of its own.
-    pub(super) fn run_text(
+    pub(in crate::shell) fn run_text(
         &mut self,
         content: &Stream,
         arguments: Vec<Word>,
@@ -458,12 +465,12 @@ impl Shell<'_> {
     }
 
     /// Words that become a script: what came from outside stands in it as code, not as a value.
-    pub(super) fn spliced(&mut self, words: &[Word]) {
+    pub(in crate::shell) fn spliced(&mut self, words: &[Word]) {
         let outside = |piece: &Piece| match piece {
             Piece::Known { .. } => false,
             Piece::Unknown { why, taint, .. } => {
                 matches!(why, UnknownReason::Output | UnknownReason::Input)
-                    && !super::evaluated::is_number(*why, *taint)
+                    && !crate::shell::evaluated::is_number(*why, *taint)
             }
         };
         if words.iter().flat_map(|word| &word.pieces).any(outside) {
@@ -472,7 +479,7 @@ impl Shell<'_> {
     }
 
     /// A script that cannot be seen runs; where it came from decides how bad that is.
-    pub(super) fn hidden(&mut self, taint: Taint, what: &'static str) {
+    pub(in crate::shell) fn hidden(&mut self, taint: Taint, what: &'static str) {
         let word = Word { pieces: vec![Piece::Unknown { why: UnknownReason::Output, taint, splits: true }] };
         self.emit(vec![word], Vec::new(), &InheritedIo::default());
         self.doubt(what);
@@ -502,7 +509,7 @@ fn runner<'w>(base: &str, rest: &'w [Word]) -> Option<&'w [Word]> {
 }
 
 /// Is this `NAME=…`?
-pub(super) fn is_assignment(text: &str) -> bool {
+pub(in crate::shell) fn is_assignment(text: &str) -> bool {
     text.split_once('=').is_some_and(|(name, _)| {
         !name.is_empty()
             && !name.starts_with(|char: char| char.is_ascii_digit())
