@@ -10,11 +10,11 @@ use super::rule::{Kind, List, MAX_LEARNED_PATTERN_CHARS, Rule};
 use super::{Layer, Place, RuleFileError, Ruling, Trust, file};
 use crate::shell;
 use crate::verdict::Decision;
+use marvin_base::atomic;
 use marvin_base::files::Links;
 use marvin_base::layout::Layout;
 use marvin_base::ledger::{self, Durability, Ledger, LedgerError};
 use marvin_base::redact::Redactor;
-use marvin_base::atomic;
 use marvin_base::{clock, ids, truncate};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -334,8 +334,7 @@ pub fn decide(
     accepted: bool,
     redactor: &Arc<Redactor>,
 ) -> Result<(), LearnError> {
-    let entry =
-        SuggestionEntry::Decided { timestamp: clock::now_stamp(), decided: id.to_string(), accepted };
+    let entry = SuggestionEntry::Decided { timestamp: clock::now_stamp(), decided: id.to_string(), accepted };
     append(directory, &entry, redactor)
 }
 

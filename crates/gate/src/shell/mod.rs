@@ -249,6 +249,11 @@ pub fn commands(line: &str) -> Vec<Vec<String>> {
     reading.segments.iter().map(|segment| segment.words.iter().map(Word::shown).collect()).collect()
 }
 
+/// Whether a wrapper changes nothing that a rule could want to know.
+pub(crate) fn is_transparent(name: &str) -> bool {
+    wrappers::is_transparent(name)
+}
+
 /// Is this a program whose only work is to start another?
 #[must_use]
 pub fn is_launcher(name: &str) -> bool {

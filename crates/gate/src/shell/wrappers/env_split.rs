@@ -83,7 +83,11 @@ impl Shell<'_> {
     }
 
     /// The words that a word of `env` stands for, if it is `-S`, and how many words of the line that took.
-    pub(in crate::shell) fn env_split(&mut self, word: &Word, next: Option<&Word>) -> Option<(Vec<Word>, usize)> {
+    pub(in crate::shell) fn env_split(
+        &mut self,
+        word: &Word,
+        next: Option<&Word>,
+    ) -> Option<(Vec<Word>, usize)> {
         let text = word.beginning();
         let from = match text.strip_prefix("--") {
             Some(long) => {

@@ -6,20 +6,21 @@ mod per_item;
 mod special;
 mod table;
 
-pub(in crate::shell) use table::is_launcher;
+pub(in crate::shell) use table::{is_launcher, is_transparent};
 
 use crate::shell::run::InheritedIo;
 use crate::shell::state::{Segment, Shell};
 use crate::shell::value::{Piece, Stream, Taint, UnknownReason, Word};
 use crate::shell::{base_name, const_eval};
 use std::borrow::Cow;
+use table::Special;
 
 /// Shells: what they are given as text is a script.
 pub(in crate::shell) const SHELLS: [&str; 13] =
     ["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "fish", "csh", "tcsh", "pwsh", "yash"];
 
 impl Shell<'_> {
-    /// Runs a command in the mind: functions, builtins and launchers are entered, everything else is noted.
+    /// Runs a command in the mind: functions, builtins and wrappers are entered, everything else is noted.
     pub(in crate::shell) fn call(
         &mut self,
         words: Vec<Word>,
@@ -177,7 +178,12 @@ impl Shell<'_> {
     }
 
     /// Notes a command for the judge.
-    pub(in crate::shell) fn emit(&mut self, words: Vec<Word>, environment: Vec<(String, Word)>, around: &InheritedIo) {
+    pub(in crate::shell) fn emit(
+        &mut self,
+        words: Vec<Word>,
+        environment: Vec<(String, Word)>,
+        around: &InheritedIo,
+    ) {
         let text = around.input.as_ref().and_then(|stream| stream.text.as_ref()).map_or(0, String::len);
         let size = words.iter().map(Word::size).sum::<usize>() + text;
         let fits = self.charge(64 + size);
@@ -222,7 +228,7 @@ impl Shell<'_> {
         }
     }
 
-    /// Enters what a launcher starts; `None` when the program starts nothing.
+    /// Enters what a wrapper starts; `None` when the program starts nothing.
     fn launch(
         &mut self,
         base: &str,
@@ -234,48 +240,41 @@ impl Shell<'_> {
         if SHELLS.contains(&base) {
             return Some(self.shell(base, words, around));
         }
-        match base {
-            "xargs" | "gxargs" => return Some(self.xargs(words, around)),
-            "parallel" => return Some(self.parallel(words, around)),
-            "find" | "gfind" | "fd" | "fdfind" => return self.find(base, words, around),
-            "su" | "runuser" | "sg" | "script" | "flock" | "expect" | "nix-shell" | "tmux" | "screen"
-            | "entr" | "at" | "batch" => {
-                return self.with_script_flag(base, words, around);
-            }
-            "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "incus" | "machinectl"
-            | "vagrant" | "docker-compose" => {
-                return self.container(words, around);
-            }
-            "npx" | "bunx" | "pnpx" | "uvx" | "pipx" => return None,
-            "vim" | "vi" | "nvim" | "view" | "ex" | "gvim" | "vimdiff" | "less" | "more" | "most" | "man"
-            | "ed" => {
+        match table::special(base) {
+            Some(Special::Xargs) => return Some(self.xargs(words, around)),
+            Some(Special::Parallel) => return Some(self.parallel(words, around)),
+            Some(Special::Find) => return self.find(base, words, around),
+            Some(Special::ScriptFlag) => return self.with_script_flag(base, words, around),
+            Some(Special::Container) => return self.container(words, around),
+            Some(Special::Fetched) => return None,
+            Some(Special::Editor) => {
                 self.escapes(base, words, around);
                 return None;
             }
-            "gdb" => self.escapes(base, words, around),
-            "systemd-run" if rest.iter().any(|word| word.beginning().starts_with("--on-")) => {
-                self.doubt("a command that runs at another time");
-            }
-            "tar" | "gtar" | "bsdtar" => {
+            Some(Special::Debugger) => self.escapes(base, words, around),
+            Some(Special::Archive) => {
                 self.archive(words);
                 self.with_options(words, environment, around, "TAR_OPTIONS");
                 return None;
             }
-            "make" | "gmake" => {
+            Some(Special::Make) => {
                 self.make(words, around);
                 self.with_options(words, environment, around, "MAKEFLAGS");
                 return None;
             }
-            "git" => {
+            Some(Special::Git) => {
                 self.git(words);
                 return None;
             }
-            _ => {}
+            None => {}
+        }
+        if base == "systemd-run" && rest.iter().any(|word| word.beginning().starts_with("--on-")) {
+            self.doubt("a command that runs at another time");
         }
         if let Some(inner) = runner(base, rest) {
             return Some(self.nested(base, inner.to_vec(), environment, around, false, words));
         }
-        let launcher = table::find(base)?;
+        let wrapper = table::find(base)?;
         if base == "command" && rest.first().is_some_and(|word| word.is("-v") || word.is("-V")) {
             self.emit(words.to_vec(), environment.to_vec(), around);
             return const_eval::output(self, base, words, None);
@@ -287,16 +286,16 @@ impl Shell<'_> {
         }
         let mut environment = environment.to_vec();
         let directories = self.state.directories.clone();
-        let Some(inner) = self.peel(launcher, rest, &mut environment) else {
+        let Some(inner) = self.peel(wrapper, rest, &mut environment) else {
             self.state.directories = directories;
             return None;
         };
-        if launcher.joins {
+        if wrapper.joins {
             let text = self.source(&inner);
             self.spliced(&inner);
             self.emit(words.to_vec(), environment, around);
             let elsewhere = self.elsewhere;
-            self.elsewhere |= launcher.elsewhere;
+            self.elsewhere |= wrapper.elsewhere;
             self.through.push(base.to_string());
             // A machine of its own: nothing of this line's variables is known there.
             let output = self.apart(|shell| shell.script(&text, around));
@@ -310,7 +309,7 @@ impl Shell<'_> {
             return Some(Stream::unknown(output.taint));
         }
         let entered = self.state.directories != directories;
-        let output = self.nested(base, inner, &environment, around, launcher.elsewhere, words);
+        let output = self.nested(base, inner, &environment, around, wrapper.elsewhere, words);
         if entered {
             self.state.directories = directories;
         }
@@ -336,7 +335,7 @@ impl Shell<'_> {
         self.emit(all, Vec::new(), around);
     }
 
-    /// Runs the command behind a launcher, and notes the launcher itself.
+    /// Runs the command behind a wrapper, and notes the wrapper itself.
     fn nested(
         &mut self,
         base: &str,
@@ -488,18 +487,7 @@ impl Shell<'_> {
 
 /// `uv run X`, `bundle exec X`: the words after the subcommand are a command of the project.
 fn runner<'w>(base: &str, rest: &'w [Word]) -> Option<&'w [Word]> {
-    let subcommands: &[&[&str]] = match base {
-        "uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye" | "conda" | "mamba" | "micromamba" => {
-            &[&["run"]]
-        }
-        "bundle" | "asdf" | "mise" | "direnv" | "rbenv" | "pyenv" | "nodenv" | "volta" => {
-            &[&["exec"], &["run"], &["x"]]
-        }
-        "pnpm" | "npm" | "yarn" => &[&["exec"], &["dlx"]],
-        "nix" => &[&["develop", "-c"], &["develop", "--command"], &["shell", "-c"]],
-        _ => return None,
-    };
-    let subcommand = subcommands
+    let subcommand = table::runner_subcommands(base)
         .iter()
         .find(|words| rest.len() > words.len() && words.iter().zip(rest).all(|(text, word)| word.is(text)))?;
     let inner = rest.get(subcommand.len()..)?;

@@ -1,7 +1,7 @@
-//! Launchers that run a command for each item of a list: `xargs` and `parallel`.
+//! Wrappers that run a command for each item of a list: `xargs` and `parallel`.
 
-use crate::shell::run::InheritedIo;
 use super::special::replaced;
+use crate::shell::run::InheritedIo;
 use crate::shell::state::Shell;
 use crate::shell::value::{Piece, Stream, Taint, UnknownReason, Word};
 use std::borrow::Cow;
@@ -86,7 +86,10 @@ impl Shell<'_> {
             }
             if let Some(file) = flag.strip_prefix("--arg-file=").or_else(|| flag.strip_prefix("-a")) {
                 let next = next.filter(|_| file.is_empty()).cloned();
-                self.touch(crate::shell::state::RedirectKind::Read, next.unwrap_or_else(|| Word::known(file)));
+                self.touch(
+                    crate::shell::state::RedirectKind::Read,
+                    next.unwrap_or_else(|| Word::known(file)),
+                );
                 options.from_file = true;
             }
             if word.is("-d") || word.is("--delimiter") {

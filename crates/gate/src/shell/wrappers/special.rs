@@ -69,7 +69,12 @@ impl Shell<'_> {
     }
 
     /// `find … -exec COMMAND {} ;`: the command runs on something below the start.
-    pub(in crate::shell) fn find(&mut self, base: &str, words: &[Word], around: &InheritedIo) -> Option<Stream> {
+    pub(in crate::shell) fn find(
+        &mut self,
+        base: &str,
+        words: &[Word],
+        around: &InheritedIo,
+    ) -> Option<Stream> {
         let rest = words.get(1..).unwrap_or_default();
         let finds = matches!(base, "find" | "gfind");
         let starts = |word: &Word| {

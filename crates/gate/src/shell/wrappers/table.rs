@@ -1,11 +1,14 @@
-//! Programs whose words, after their own flags, are another command.
+//! The one table of wrappers: programs that start the command behind their own words.
+//!
+//! A row says which options a wrapper has and what they do to the command. Programs whose words need code of their own stand
+//! in [`special`]; those that start a command behind a subcommand in [`runner_subcommands`].
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// How a launcher's own words end and its command begins.
-#[derive(Debug)]
-pub(in crate::shell) struct Launcher {
+/// A wrapper: where its own words end and its command begins.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::shell) struct Wrapper {
     names: &'static str,
     /// Flags that take the next word.
     values: &'static str,
@@ -27,9 +30,23 @@ pub(in crate::shell) struct Launcher {
     sets: &'static str,
     /// Flags that change what is started, or how.
     doubts: &'static str,
+    footprint: Footprint,
+    /// Splits a word into words itself when it is told to (`env -S`).
+    pub(in crate::shell) splits: bool,
 }
 
-/// What a flag of a launcher does to its command.
+/// What a wrapper itself does besides starting a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Footprint {
+    /// It is noted as a command of its own.
+    Noted,
+    /// It changes nothing, so that only the command is noted.
+    Plain,
+    /// Nor could a rule want to know of it. `env` is not among these: it changes directories too.
+    Transparent,
+}
+
+/// What a flag of a wrapper does to its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::shell) enum FlagEffect {
     /// Its value is written.
@@ -42,8 +59,8 @@ pub(in crate::shell) enum FlagEffect {
     Doubts,
 }
 
-const fn launcher(names: &'static str, values: &'static str, before: usize) -> Launcher {
-    Launcher {
+const fn wrapper(names: &'static str, values: &'static str, before: usize) -> Wrapper {
+    Wrapper {
         names,
         values,
         before,
@@ -55,173 +72,204 @@ const fn launcher(names: &'static str, values: &'static str, before: usize) -> L
         enters: "",
         sets: "",
         doubts: "",
+        footprint: Footprint::Noted,
+        splits: false,
     }
 }
 
-const LAUNCHERS: &[Launcher] = &[
-    Launcher {
+const TIMEOUT: Wrapper = Wrapper {
+    flags: "-v -p -f --foreground --preserve-status --verbose",
+    footprint: Footprint::Transparent,
+    ..wrapper("timeout", "-s -k --signal --kill-after", 1)
+};
+
+const TIME: Wrapper = Wrapper {
+    flags: "-p -v -a -q -V -h -l --portability --verbose --append --quiet",
+    writes: "-o --output",
+    footprint: Footprint::Transparent,
+    ..wrapper("time", "-f -o --format --output", 0)
+};
+
+const WRAPPERS: &[Wrapper] = &[
+    Wrapper {
         assigns: true,
         enters: "-D --chdir",
         doubts: "-R --chroot",
-        ..launcher(
+        ..wrapper(
             "sudo doas sudo-rs",
             "-u -g -h -p -C -T -U -r -t -D -R -a -c --user --group --host --prompt --chdir --chroot --close-from \
              --other-user --role --type --command-timeout",
             0,
         )
     },
-    Launcher {
+    Wrapper {
         assigns: true,
         flags: "- -i -0 -v --ignore-environment --null --debug --list-signal-handling --block-signal --default-signal \
                 --ignore-signal --help --version",
         enters: "-C --chdir",
         doubts: "-P -a --argv0",
-        ..launcher("env genv", "-u -C -a -P --unset --chdir --argv0", 0)
+        footprint: Footprint::Plain,
+        splits: true,
+        ..wrapper("env genv", "-u -C -a -P --unset --chdir --argv0", 0)
     },
-    Launcher { flags: "-p -v -V", ..launcher("command builtin", "", 0) },
-    Launcher { flags: "-c -f -w --ctty --fork --wait", ..launcher("setsid", "", 0) },
-    Launcher { flags: "-p", doubts: "--install --list --list-full", ..launcher("busybox toybox", "", 0) },
-    launcher("nohup eatmydata catchsegv unbuffer noglob nocorrect", "", 0),
-    launcher("linux32 linux64 i386 x86_64 uname26 primusrun optirun prime-run gamemoderun mangohud", "", 0),
-    Launcher { flags: "-c -l", ..launcher("exec", "-a", 0) },
-    Launcher { flags: "-0 -1 -2 -3 -4 -5 -6 -7 -8 -9", ..launcher("nice", "-n --adjustment", 0) },
-    Launcher {
+    Wrapper { flags: "-p -v -V", footprint: Footprint::Transparent, ..wrapper("command builtin", "", 0) },
+    Wrapper {
+        flags: "-c -f -w --ctty --fork --wait",
+        footprint: Footprint::Plain,
+        ..wrapper("setsid", "", 0)
+    },
+    Wrapper { flags: "-p", doubts: "--install --list --list-full", ..wrapper("busybox toybox", "", 0) },
+    Wrapper { footprint: Footprint::Transparent, ..wrapper("nohup", "", 0) },
+    wrapper("eatmydata catchsegv unbuffer noglob nocorrect", "", 0),
+    wrapper("linux32 linux64 i386 x86_64 uname26 primusrun optirun prime-run gamemoderun mangohud", "", 0),
+    Wrapper { flags: "-c -l", footprint: Footprint::Plain, ..wrapper("exec", "-a", 0) },
+    Wrapper {
+        flags: "-0 -1 -2 -3 -4 -5 -6 -7 -8 -9",
+        footprint: Footprint::Transparent,
+        ..wrapper("nice", "-n --adjustment", 0)
+    },
+    Wrapper {
         flags: "-t --ignore -1 -2 -3",
-        ..launcher("ionice", "-c -n -p -P -u --class --classdata --pid --pgid --uid", 0)
+        footprint: Footprint::Transparent,
+        ..wrapper("ionice", "-c -n -p -P -u --class --classdata --pid --pgid --uid", 0)
     },
-    Launcher { flags: "-L -0", ..launcher("stdbuf", "-i -o -e --input --output --error", 0) },
-    Launcher {
-        flags: "-v -p -f --foreground --preserve-status --verbose",
-        ..launcher("timeout gtimeout", "-s -k --signal --kill-after", 1)
+    Wrapper {
+        flags: "-L -0",
+        footprint: Footprint::Transparent,
+        ..wrapper("stdbuf", "-i -o -e --input --output --error", 0)
     },
-    Launcher { flags: "-a -c --all-tasks --cpu-list", ..launcher("taskset", "-p --pid", 1) },
-    Launcher {
+    TIMEOUT,
+    Wrapper { names: "gtimeout", footprint: Footprint::Plain, ..TIMEOUT },
+    Wrapper {
+        flags: "-a -c --all-tasks --cpu-list",
+        footprint: Footprint::Plain,
+        ..wrapper("taskset", "-p --pid", 1)
+    },
+    Wrapper {
         flags: "-b -f -i -o -r -v -a -d --batch --fifo --idle --other --rr --verbose --max --reset-on-fork -R",
-        ..launcher("chrt", "-T -P -D", 1)
+        footprint: Footprint::Plain,
+        ..wrapper("chrt", "-T -P -D", 1)
     },
-    launcher("setarch", "", 0),
-    Launcher {
-        flags: "-p -v -a -q -V -h -l --portability --verbose --append --quiet",
-        writes: "-o --output",
-        ..launcher("time gtime", "-f -o --format --output", 0)
-    },
-    launcher("faketime", "-f", 1),
-    launcher("chroot", "--userspec --groups", 1),
-    Launcher {
+    wrapper("setarch", "", 0),
+    TIME,
+    Wrapper { names: "gtime", footprint: Footprint::Plain, ..TIME },
+    wrapper("faketime", "-f", 1),
+    wrapper("chroot", "--userspec --groups", 1),
+    Wrapper {
         enters: "--wd",
         doubts: "-r --root",
-        ..launcher("nsenter", "-t -S -G --target --setuid --setgid", 0)
+        ..wrapper("nsenter", "-t -S -G --target --setuid --setgid", 0)
     },
-    Launcher {
+    Wrapper {
         enters: "-w --wd",
         doubts: "-R --root",
-        ..launcher(
+        ..wrapper(
             "unshare",
             "-S -G -R -w --setuid --setgid --root --wd --map-user --map-group --propagation",
             0,
         )
     },
-    Launcher {
+    Wrapper {
         enters: "--working-directory",
         sets: "-E --setenv",
         doubts: "-p --property -M --machine -H --host",
-        ..launcher(
+        ..wrapper(
             "systemd-run",
             "-u -p -M -H -E --unit --property --description --slice --uid --gid --nice --setenv --working-directory \
          --machine --host --on-active --on-boot --on-calendar --timer-property",
             0,
         )
     },
-    launcher("systemd-inhibit", "--what --who --why --mode", 0),
-    Launcher {
+    wrapper("systemd-inhibit", "--what --who --why --mode", 0),
+    Wrapper {
         flags: "-f -ff -c -C -d -D -h -i -k -n -N -q -qq -r -t -tt -ttt -T -v -V -w -x -xx -y -yy -z -Z -A \
                 --follow-forks --summary-only --summary --quiet --stack-traces --timestamps --absolute-timestamps \
                 --relative-timestamps --syscall-times --decode-fds --failed-only --successful-only --no-abbrev",
         writes: "-o --output",
         sets: "-E --env",
-        ..launcher(
+        ..wrapper(
             "strace",
             "-a -b -e -E -I -o -O -p -P -s -S -u -U -X --output --trace --attach --env --user --string-limit --columns",
             0,
         )
     },
-    Launcher {
+    Wrapper {
         flags: "-b -c -C -f -h -i -L -r -S -t -tt -ttt -T -V",
         writes: "-o --output",
-        ..launcher("ltrace", "-a -A -D -e -F -l -n -o -p -s -u -w -x --output", 0)
+        ..wrapper("ltrace", "-a -A -D -e -F -l -n -o -p -s -u -w -x --output", 0)
     },
-    launcher("gdb", "-ex -x -iex -p -c -d -s -e", 0),
-    Launcher {
+    wrapper("gdb", "-ex -x -iex -p -c -d -s -e", 0),
+    Wrapper {
         writes: "--log-file --xml-file",
         doubts: "--db-command",
-        ..launcher("valgrind", "--tool --log-file", 0)
+        ..wrapper("valgrind", "--tool --log-file", 0)
     },
-    Launcher { writes: "-o --output", ..launcher("perf", "-e -o -F -g -p -t -C --output", 1) },
-    Launcher { writes: "-o --output", ..launcher("heaptrack", "-o -p", 0) },
-    launcher("xvfb-run", "-e -f -n -s -p --error-file --server-args --server-num", 0),
-    launcher("numactl", "-m -N -C -p -i --membind --cpunodebind --physcpubind --interleave", 0),
-    launcher("cgexec", "-g", 0),
-    launcher("cpulimit", "-l -p -e --limit --pid --exe", 0),
-    launcher("prlimit", "-p -o --pid --output", 0),
-    launcher("choom", "-n -p", 0),
-    launcher("schedtool", "-p -n -a", 0),
-    launcher("trickle", "-d -u -w -t -l -n", 0),
-    launcher("flatpak-spawn", "", 0),
-    launcher("pkexec", "-u --user", 0),
-    launcher("fakeroot fakechroot", "-l -s -i -b -c -e -d --lib --faked", 0),
-    launcher("firejail", "", 0),
-    launcher("torsocks torify tsocks proxychains proxychains4", "-f -u -p -P -a", 0),
-    launcher("caffeinate", "-t -w", 0),
-    launcher("rlwrap", "-a -b -c -C -D -f -g -H -l -m -O -p -P -q -s -S -t -w -z", 0),
-    launcher("runcon", "-t -u -r -l --type --user --role --range", 0),
-    launcher(
+    Wrapper { writes: "-o --output", ..wrapper("perf", "-e -o -F -g -p -t -C --output", 1) },
+    Wrapper { writes: "-o --output", ..wrapper("heaptrack", "-o -p", 0) },
+    wrapper("xvfb-run", "-e -f -n -s -p --error-file --server-args --server-num", 0),
+    wrapper("numactl", "-m -N -C -p -i --membind --cpunodebind --physcpubind --interleave", 0),
+    wrapper("cgexec", "-g", 0),
+    wrapper("cpulimit", "-l -p -e --limit --pid --exe", 0),
+    wrapper("prlimit", "-p -o --pid --output", 0),
+    wrapper("choom", "-n -p", 0),
+    wrapper("schedtool", "-p -n -a", 0),
+    wrapper("trickle", "-d -u -w -t -l -n", 0),
+    wrapper("flatpak-spawn", "", 0),
+    wrapper("pkexec", "-u --user", 0),
+    wrapper("fakeroot fakechroot", "-l -s -i -b -c -e -d --lib --faked", 0),
+    wrapper("firejail", "", 0),
+    wrapper("torsocks torify tsocks proxychains proxychains4", "-f -u -p -P -a", 0),
+    wrapper("caffeinate", "-t -w", 0),
+    wrapper("rlwrap", "-a -b -c -C -D -f -g -H -l -m -O -p -P -q -s -S -t -w -z", 0),
+    wrapper("runcon", "-t -u -r -l --type --user --role --range", 0),
+    wrapper(
         "setpriv",
         "--reuid --regid --groups --inh-caps --ambient-caps --bounding-set --securebits --pdeathsig",
         0,
     ),
-    launcher("chpst", "-u -U -b -e -d -o -p -f -c -r -t -m -n -l -L", 0),
-    launcher("softlimit", "-a -c -d -f -l -m -o -p -r -s -t", 0),
-    launcher("envdir gosu su-exec setuidgid s6-setuidgid", "", 1),
-    launcher("tini dumb-init catatonit", "-p -e -r", 0),
-    launcher("dbus-run-session dbus-launch", "--config-file", 0),
-    launcher(
+    wrapper("chpst", "-u -U -b -e -d -o -p -f -c -r -t -m -n -l -L", 0),
+    wrapper("softlimit", "-a -c -d -f -l -m -o -p -r -s -t", 0),
+    wrapper("envdir gosu su-exec setuidgid s6-setuidgid", "", 1),
+    wrapper("tini dumb-init catatonit", "-p -e -r", 0),
+    wrapper("dbus-run-session dbus-launch", "--config-file", 0),
+    wrapper(
         "bwrap",
         "--chdir --tmpfs --proc --dev --unsetenv --hostname --uid --gid --remount-ro --dir --lock-file --seccomp --perms",
         0,
     ),
-    Launcher {
+    Wrapper {
         joins: true,
         flags: "-b -c -C -d -e -g -p -t -w -x -r --beep --color --differences --errexit --chgexit --precise --no-title \
                 --no-wrap --exec --no-rerun",
-        ..launcher("watch", "-n -q --interval --equexit", 0)
+        ..wrapper("watch", "-n -q --interval --equexit", 0)
     },
-    Launcher {
+    Wrapper {
         joins: true,
-        ..launcher(
+        ..wrapper(
             "hyperfine",
             "-w -r -m -M -p -s -c -n -S --warmup --runs --min-runs --max-runs --prepare --setup --cleanup --export-json \
              --export-markdown --export-csv --shell",
             0,
         )
     },
-    Launcher {
+    Wrapper {
         joins: true,
         elsewhere: true,
-        ..launcher(
+        ..wrapper(
             "ssh autossh mosh tsh",
             "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B -M",
             1,
         )
     },
-    launcher("sshpass", "-p -f -d -P", 0),
+    wrapper("sshpass", "-p -f -d -P", 0),
 ];
 
-static TABLE: LazyLock<BTreeMap<&'static str, &'static Launcher>> = LazyLock::new(|| {
-    let rows = LAUNCHERS.iter().flat_map(|row| row.names.split_whitespace().map(move |name| (name, row)));
+static TABLE: LazyLock<BTreeMap<&'static str, &'static Wrapper>> = LazyLock::new(|| {
+    let rows = WRAPPERS.iter().flat_map(|row| row.names.split_whitespace().map(move |name| (name, row)));
     rows.collect()
 });
 
-impl Launcher {
+impl Wrapper {
     /// Does this flag take the next word? The last of several letters may.
     pub(in crate::shell) fn takes_next(&self, flag: &str) -> bool {
         let known = |text: &str| self.values.split_whitespace().any(|value| value == text);
@@ -298,42 +346,102 @@ impl Launcher {
     pub(in crate::shell) fn is_machine(&self) -> bool {
         self.names == "setarch"
     }
-
-    /// Is it `env`, which splits a word itself when it is told to?
-    pub(in crate::shell) fn is_env(&self) -> bool {
-        self.names.starts_with("env ")
-    }
 }
 
-/// The launcher of this name.
-pub(in crate::shell) fn find(name: &str) -> Option<&'static Launcher> {
+/// The wrapper of this name.
+pub(in crate::shell) fn find(name: &str) -> Option<&'static Wrapper> {
     TABLE.get(name).copied()
 }
 
-/// Is this a program whose only work is to start another?
+/// Whether a program's only work is to start another.
 pub(in crate::shell) fn is_launcher(name: &str) -> bool {
     matches!(name, "xargs" | "gxargs" | "parallel" | "eval" | "trap") || find(name).is_some()
 }
 
-/// Launchers that change nothing by themselves, so that only what they start is noted.
+/// Whether a wrapper changes nothing by itself, so that only what it starts is noted.
 pub(in crate::shell) fn is_plain(name: &str) -> bool {
-    matches!(
-        name,
-        "env"
-            | "genv"
-            | "command"
-            | "builtin"
-            | "exec"
-            | "nohup"
-            | "nice"
-            | "ionice"
-            | "stdbuf"
-            | "timeout"
-            | "gtimeout"
-            | "time"
-            | "gtime"
-            | "setsid"
-            | "taskset"
-            | "chrt"
-    )
+    find(name).is_some_and(|wrapper| wrapper.footprint != Footprint::Noted)
+}
+
+/// Whether a wrapper changes nothing that a rule could want to know.
+pub(in crate::shell) fn is_transparent(name: &str) -> bool {
+    find(name).is_some_and(|wrapper| wrapper.footprint == Footprint::Transparent)
+}
+
+/// A program that starts others in a way of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::shell) enum Special {
+    Xargs,
+    Parallel,
+    Find,
+    /// A script behind an option, or a command as the last words.
+    ScriptFlag,
+    /// A command on another machine or in a container.
+    Container,
+    /// A package that is fetched and run, which is judged as such.
+    Fetched,
+    /// Commands behind `!` in an editor or a pager.
+    Editor,
+    Debugger,
+    Archive,
+    Make,
+    Git,
+}
+
+const SPECIAL: &[(Special, &str)] = &[
+    (Special::Xargs, "xargs gxargs"),
+    (Special::Parallel, "parallel"),
+    (Special::Find, "find gfind fd fdfind"),
+    (Special::ScriptFlag, "su runuser sg script flock expect nix-shell tmux screen entr at batch"),
+    (Special::Container, "docker podman nerdctl kubectl oc lxc incus machinectl vagrant docker-compose"),
+    (Special::Fetched, "npx bunx pnpx uvx pipx"),
+    (Special::Editor, "vim vi nvim view ex gvim vimdiff less more most man ed"),
+    (Special::Debugger, "gdb"),
+    (Special::Archive, "tar gtar bsdtar"),
+    (Special::Make, "make gmake"),
+    (Special::Git, "git"),
+];
+
+static SPECIAL_BY_NAME: LazyLock<BTreeMap<&'static str, Special>> = LazyLock::new(|| {
+    SPECIAL.iter().flat_map(|(kind, names)| names.split_whitespace().map(|name| (name, *kind))).collect()
+});
+
+/// The kind of a program that starts others in a way of its own.
+pub(in crate::shell) fn special(name: &str) -> Option<Special> {
+    SPECIAL_BY_NAME.get(name).copied()
+}
+
+/// Subcommands behind which the words are a command of the project: `uv run X`, `bundle exec X`.
+pub(in crate::shell) fn runner_subcommands(name: &str) -> &'static [&'static [&'static str]] {
+    match name {
+        "uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye" | "conda" | "mamba" | "micromamba" => {
+            &[&["run"]]
+        }
+        "bundle" | "asdf" | "mise" | "direnv" | "rbenv" | "pyenv" | "nodenv" | "volta" => {
+            &[&["exec"], &["run"], &["x"]]
+        }
+        "pnpm" | "npm" | "yarn" => &[&["exec"], &["dlx"]],
+        "nix" => &[&["develop", "-c"], &["develop", "--command"], &["shell", "-c"]],
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_stands_in_one_row() {
+        let names = WRAPPERS.iter().flat_map(|row| row.names.split_whitespace());
+        assert_eq!(names.count(), TABLE.len());
+        let special = SPECIAL.iter().flat_map(|(_, names)| names.split_whitespace());
+        assert_eq!(special.count(), SPECIAL_BY_NAME.len());
+    }
+
+    #[test]
+    fn the_footprint_of_a_wrapper_decides_what_is_noted() {
+        assert!(is_transparent("timeout") && is_transparent("nohup") && !is_transparent("gtimeout"));
+        assert!(is_plain("env") && is_plain("gtime") && !is_transparent("env"));
+        assert!(!is_plain("sudo") && !is_plain("eatmydata") && !is_plain("ls"));
+    }
 }

@@ -16,19 +16,20 @@ pub(super) fn run(command: LearnedCommand) -> Result<Exit, Failure> {
     let scene = Scene::find(None, false)?;
     match command {
         LearnedCommand::List { json } => {
-            let rules = learn::learned(&scene.layout).map_err(failed)?;
+            let rules = learn::learned(&scene.layout).map_err(|error| failed(&error))?;
             show(&rules, json)
         }
         LearnedCommand::Add { command, json } => {
-            let rules = scene.layers.learnable(&command, scene.place()).map_err(|why| cannot(&why.to_string()))?;
+            let rules =
+                scene.layers.learnable(&command, scene.place()).map_err(|why| cannot(&why.to_string()))?;
             let redactor = output::environment_redactor();
             deciding::decide("gate learned add", &redactor.text(&command))?;
             let new = learn::add(&scene.layout, &command, "command line", &rules, &redactor);
-            show(&new.map_err(failed)?, json)
+            show(&new.map_err(|error| failed(&error))?, json)
         }
         LearnedCommand::Remove { id, json } => {
             deciding::decide("gate learned remove", &id)?;
-            if !learn::remove(&scene.layout, &id).map_err(failed)? {
+            if !learn::remove(&scene.layout, &id).map_err(|error| failed(&error))? {
                 return Err(Failure::usage(format!(
                     "there is no learned rule `{id}`\n  hint: `marvin gate learned list` shows them"
                 )));
@@ -38,7 +39,7 @@ pub(super) fn run(command: LearnedCommand) -> Result<Exit, Failure> {
     }
 }
 
-fn failed(error: LearnError) -> Failure {
+fn failed(error: &LearnError) -> Failure {
     Failure::failed(error.to_string())
 }
 
@@ -98,13 +99,14 @@ pub(super) fn suggestions(command: Option<SuggestionsCommand>, as_json: bool) ->
     let mut new = Vec::new();
     if accepted {
         // Judged again: the file of suggestions lies in the project, and what it says may not be what was approved.
-        let rules = scene.layers.learnable(&chosen.command, scene.place()).map_err(|why| cannot(&why.to_string()))?;
+        let rules =
+            scene.layers.learnable(&chosen.command, scene.place()).map_err(|why| cannot(&why.to_string()))?;
         if rules != chosen.rules {
             return Err(cannot("the suggestion does not fit its command"));
         }
         new = learn::add(&scene.layout, &chosen.command, &chosen.session, &rules, &redactor)
-            .map_err(failed)?;
+            .map_err(|error| failed(&error))?;
     }
-    learn::decide(&directory, &id, accepted, &redactor).map_err(failed)?;
+    learn::decide(&directory, &id, accepted, &redactor).map_err(|error| failed(&error))?;
     if accepted { show(&new, as_json) } else { output::line(&format!("dismissed {id}")) }
 }

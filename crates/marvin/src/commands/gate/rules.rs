@@ -131,9 +131,8 @@ fn add(names: &[String], project: bool, scene: &Scene, as_json: bool) -> Result<
             continue;
         }
         let path = directory.join(list.file());
-        let count =
-            starter::add(&path, list, &new, project.then_some(trusted.as_path()))
-                .map_err(|error| Failure::failed(error.to_string()))?;
+        let count = starter::add(&path, list, &new, project.then_some(trusted.as_path()))
+            .map_err(|error| Failure::failed(error.to_string()))?;
         added.push((path.display().to_string(), count));
     }
     if as_json {
