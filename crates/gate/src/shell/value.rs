@@ -84,6 +84,26 @@ pub struct Word {
 }
 
 impl Word {
+    /// The word without its first bytes, which are certain.
+    #[must_use]
+    pub fn without_start(&self, bytes: usize) -> Word {
+        let mut skip = bytes;
+        let mut rest = Word::default();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Known { text, quoted } => {
+                    let cut = skip.min(text.len());
+                    skip -= cut;
+                    if let Some(text) = text.get(cut..).filter(|text| !text.is_empty()) {
+                        rest.push(text, *quoted);
+                    }
+                }
+                unknown @ Piece::Unknown { .. } => rest.pieces.push(unknown.clone()),
+            }
+        }
+        rest
+    }
+
     /// A word that is certain.
     pub fn known(text: impl Into<String>) -> Self {
         Word { pieces: vec![Piece::Known { text: text.into(), quoted: true }] }

@@ -109,7 +109,7 @@ impl Shell<'_> {
                 before + 2
             }
         };
-        let attached = crate::shell::scripts::tail(word, from);
+        let attached = word.without_start(from);
         if attached.text().is_some_and(|text| text.is_empty()) {
             let words = next.map(|next| self.split_string(next)).unwrap_or_default();
             return Some((words, 2));

@@ -48,7 +48,7 @@ impl Shell<'_> {
                 index += if takes { 2 } else { 1 };
             } else if wrapper.assigns && is_assignment(&text) {
                 let (name, _) = text.split_once('=').unwrap_or((&text, ""));
-                let whole = crate::shell::scripts::tail(&word, name.len() + 1);
+                let whole = word.without_start(name.len() + 1);
                 self.notable(name, std::slice::from_ref(&whole));
                 self.check_value(&whole);
                 environment.push((name.to_string(), whole));
@@ -74,7 +74,7 @@ impl Shell<'_> {
             return self.doubt("an option of a launcher that is not known");
         }
         let Some((effect, from)) = wrapper.effect(&text) else { return };
-        let attached = crate::shell::scripts::tail(word, from);
+        let attached = word.without_start(from);
         let value = match next {
             Some(next) => next.clone(),
             None => attached,
@@ -84,7 +84,7 @@ impl Shell<'_> {
             FlagEffect::Sets => {
                 let text = value.beginning().into_owned();
                 if let Some((name, _)) = text.split_once('=') {
-                    let whole = crate::shell::scripts::tail(&value, name.len() + 1);
+                    let whole = value.without_start(name.len() + 1);
                     self.notable(name, &[whole]);
                 }
             }
