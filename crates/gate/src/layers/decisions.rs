@@ -39,7 +39,7 @@ struct DecisionEntry<'a> {
     confidence: Option<f64>,
     layer: &'static str,
     rule: &'a str,
-    /// What the judge alone would have decided.
+    /// The decision of the judge alone.
     judge: Decision,
 }
 
@@ -231,7 +231,7 @@ impl Log {
         file.unlock()
     }
 
-    /// Why the last line could not be written, once.
+    /// The reason why the last line could not be written; given once.
     pub fn take_failure(&self) -> Option<String> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).failure.take()
     }

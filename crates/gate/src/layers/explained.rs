@@ -63,7 +63,7 @@ impl Ruling {
         serde_json::to_value(explanation).unwrap_or_default()
     }
 
-    /// What could be run instead, where the line is stopped.
+    /// A command to run instead, where the line is stopped.
     #[must_use]
     pub fn safer(&self) -> Option<String> {
         if self.verdict.decision == Decision::Allow {

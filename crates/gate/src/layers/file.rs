@@ -18,7 +18,7 @@ const MAX_RULE_FILE_BYTES: u64 = 4 * 1024 * 1024;
 const MAX_RULES_PER_FILE: usize = 20_000;
 /// Problems that are kept of one file: the first are enough to fix it.
 const MAX_PROBLEMS_PER_FILE: usize = 100;
-/// Where examples are thought to run.
+/// The place in which examples are judged.
 const EXAMPLE: Grounds<'static> = Grounds { workspace: "/home/user/project", home: "/home/user" };
 
 /// The reason why a rule file cannot be used or changed.
@@ -29,7 +29,7 @@ pub enum RuleFileError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// A rule of it is broken.
@@ -59,7 +59,7 @@ pub(super) struct RuleFile {
     pub(super) set: Set,
     /// The programs that it makes known.
     pub(super) programs: MoreFacts,
-    /// What is wrong with the others.
+    /// The faults of the others.
     pub(super) problems: Vec<Problem>,
     /// SHA-256 of its content.
     pub(super) hash: String,

@@ -44,7 +44,7 @@ const CODE: [&str; 10] = ["-c", "-e", "-E", "-p", "-pe", "-ne", "-r", "-m", "--e
 pub(super) struct Form {
     /// The text; `None` where something of it is not certain.
     pub(super) text: Option<String>,
-    /// Why it is not certain.
+    /// The reason why it is not certain.
     pub(super) why: &'static str,
     /// Whether its output goes where anything may be written.
     pub(super) contained: bool,

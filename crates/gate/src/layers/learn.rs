@@ -28,7 +28,7 @@ pub const SUGGESTIONS: &str = "suggestions.jsonl";
 const MIN_COMMAND_CHARS: usize = 5;
 /// Learned rules that are kept; more than this is a list that a person should write.
 const MAX_LEARNED_RULES: usize = 1_000;
-/// How long an answer to a question is waited for.
+/// The time that an answer to a question may take.
 pub const PENDING: Duration = Duration::from_secs(300);
 /// Questions that are waited for at the same time.
 const MAX_PENDING_QUESTIONS: usize = 256;

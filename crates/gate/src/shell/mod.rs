@@ -1,6 +1,6 @@
-//! Reads a command line as bash would, without running any of it.
+//! A parser of command lines that reads them as bash would, without running any of it.
 //!
-//! The line is parsed twice, by two readers of different make; where they see different commands, neither is believed.
+//! The line is parsed by two independent parsers; where they see different commands, neither is believed.
 //! Then it is walked: variables are filled in, substitutions and scripts are entered, wrappers are peeled, and every
 //! command that could run comes out as a [`Segment`] with what is known of its words. What is not certain is marked so.
 
@@ -36,7 +36,7 @@ pub use value::{Piece, Stream, Taint, UnknownReason, Word};
 use state::Shell;
 use std::borrow::Cow;
 
-/// Said where the two readers see different commands.
+/// The doubt where the two parsers see different commands.
 const DISAGREE: &str = "something that two readers of shell understand differently";
 /// Bytes of a line that is read at all.
 pub(crate) const MAX_LINE_BYTES: usize = 64 * 1024;
@@ -46,7 +46,7 @@ pub(crate) const MAX_TEXT_BYTES: usize = 64 * 1024;
 pub(crate) const MAX_EXPANDED_WORDS: usize = 128;
 /// Commands that are followed.
 const MAX_COMMANDS_PER_LINE: usize = 800;
-/// How deep scripts in scripts are followed.
+/// Nesting of scripts in scripts that is followed.
 pub(crate) const MAX_SCRIPT_DEPTH: usize = 24;
 
 /// Variables that make other programs run or load something, or look for programs elsewhere.
@@ -174,7 +174,7 @@ pub type Taints<'a> = dyn Fn(&str, &[Word], &[Word]) -> Taint + 'a;
 pub struct Reading {
     /// Every command that could run.
     pub segments: Vec<Segment>,
-    /// Why the line is not certain, if it is not.
+    /// The reasons why the line is not certain, if it is not.
     pub doubts: Vec<Cow<'static, str>>,
     /// Whether a function of the line calls itself.
     pub recursion: bool,
@@ -182,7 +182,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Has the second reader read what it has not read yet: what it sees can only add doubts.
+    /// Runs the second parser on what it has not seen yet; it can only add doubts.
     pub(crate) fn confirm(&mut self) {
         self.unread.read(&mut self.doubts);
     }
@@ -202,7 +202,7 @@ pub fn read(line: &str, directory: &str, home: &str, taints: &Taints<'_>) -> Rea
     reading
 }
 
-/// As [`read`], by the first reader only: nothing may be allowed before [`Reading::confirm`].
+/// As [`read`], by the first parser only: nothing may be allowed before [`Reading::confirm`].
 pub(crate) fn read_once(line: &str, directory: &str, home: &str, taints: &Taints<'_>) -> Reading {
     let mut shell = Shell::new(home, directory, taints);
     if let Some(obstacle) = bounds::obstacle(line) {
@@ -316,7 +316,7 @@ pub(crate) fn normal(path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// Where the content of a file comes from, by its name.
+/// The origin of a file's content, by its name.
 fn taint_of(path: &Word) -> Taint {
     if path.beginning().starts_with("/dev/tcp") || path.beginning().starts_with("/dev/udp") {
         Taint::NETWORK

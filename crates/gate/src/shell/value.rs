@@ -1,8 +1,8 @@
-//! What is known of a word, a variable or a stream before anything runs.
+//! Words, variables and streams, as far as they are known before anything runs.
 
 use std::borrow::Cow;
 
-/// Where something came from that the reader could not compute.
+/// The origin of a value that the parser could not compute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Taint(u8);
 
@@ -38,7 +38,7 @@ impl Taint {
     }
 }
 
-/// Why a piece of a word is not known.
+/// The reason why a piece of a word is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnknownReason {
     /// A variable that the line does not set.
@@ -69,7 +69,7 @@ pub enum Piece {
     Unknown {
         /// Why.
         why: UnknownReason,
-        /// Where it came from.
+        /// Its origin.
         taint: Taint,
         /// Whether it may be several words, or none.
         splits: bool,
@@ -200,7 +200,7 @@ impl Word {
             })
     }
 
-    /// Where its unknown pieces came from.
+    /// The origin of its unknown pieces.
     #[must_use]
     pub fn taint(&self) -> Taint {
         self.pieces.iter().fold(Taint::NONE, |sum, piece| match piece {
@@ -209,7 +209,7 @@ impl Word {
         })
     }
 
-    /// Why it is not certain, if it is not.
+    /// The reason why it is not certain, if it is not.
     #[must_use]
     pub fn why(&self) -> Option<UnknownReason> {
         self.pieces.iter().find_map(|piece| match piece {
@@ -245,12 +245,12 @@ impl Word {
     }
 }
 
-/// What flows through a pipe, out of a substitution or into a file.
+/// The content of a pipe, a substitution or a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Stream {
     /// The text, if it is certain.
     pub text: Option<String>,
-    /// Where it came from.
+    /// Its origin.
     pub taint: Taint,
 }
 

@@ -15,7 +15,7 @@ use super::run::InheritedIo;
 use super::state::{Redirect, RedirectKind, Shell};
 use super::value::{Piece, Word};
 
-/// What a script does beside transforming text.
+/// An effect of a script beside transforming text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Effect {
     /// Starts this, or something that cannot be named.

@@ -20,7 +20,7 @@ pub(in crate::shell) const SHELLS: [&str; 13] =
     ["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "rbash", "fish", "csh", "tcsh", "pwsh", "yash"];
 
 impl Shell<'_> {
-    /// Runs a command in the mind: functions, builtins and wrappers are entered, everything else is noted.
+    /// Walks a command without running it: functions, builtins and wrappers are entered, everything else is noted.
     pub(in crate::shell) fn call(
         &mut self,
         words: Vec<Word>,
@@ -107,7 +107,7 @@ impl Shell<'_> {
         }
     }
 
-    /// What the line itself put where a program is run from.
+    /// The program that the line itself wrote and now runs.
     fn written(&self, program: Option<&Word>) -> Option<Stream> {
         let place = self.place(program?)?;
         let below = |(path, content): (&String, &Stream)| {
@@ -116,7 +116,7 @@ impl Shell<'_> {
         self.files.iter().find_map(below)
     }
 
-    /// What is fetched into a file came from the network.
+    /// Marks files into which something is fetched as coming from the network.
     fn downloaded(&mut self, name: &str, words: &[Word]) {
         let value = |flags: &[&str]| {
             let at = words.iter().position(|word| word.text().is_some_and(|text| flags.contains(&&*text)))?;
@@ -427,7 +427,7 @@ impl Shell<'_> {
         }
     }
 
-    /// What a script file holds, if this line wrote it or feeds it.
+    /// The content of a script file, if this line wrote it or feeds it.
     pub(in crate::shell) fn script_file(&mut self, path: &Word, around: &InheritedIo) -> Option<Stream> {
         let own = path
             .text()

@@ -6,10 +6,10 @@ use crate::shell::state::Shell;
 use crate::shell::value::{Piece, Stream, Taint, UnknownReason, Word};
 use std::borrow::Cow;
 
-/// How often a command is followed that runs for each of some lines.
+/// Runs of a command that are followed, where it runs once per line.
 const MAX_ITEM_RUNS: usize = 16;
 
-/// What the options of `xargs` say.
+/// The options of `xargs`.
 #[derive(Debug, Default)]
 struct XargsOptions {
     /// Words that are options and their values.
@@ -168,7 +168,7 @@ impl Shell<'_> {
         Stream::unknown(taint)
     }
 
-    /// How many words before the command are options of `parallel`.
+    /// The number of words before the command that are options of `parallel`.
     fn parallel_options(&mut self, words: &[Word]) -> usize {
         const VALUES: &str = "-j --jobs -P --max-procs -n -N --max-args --max-replace-args -L --delay --timeout --retries \
             --halt -d --delimiter --colsep -C --load --memfree --nice -s --max-chars --block --shuf-seed";

@@ -35,7 +35,7 @@ pub(in crate::shell) struct Wrapper {
     pub(in crate::shell) splits: bool,
 }
 
-/// What a wrapper itself does besides starting a command.
+/// The trace that a wrapper itself leaves in a judgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Footprint {
     /// It is noted as a command of its own.
@@ -46,7 +46,7 @@ enum Footprint {
     Transparent,
 }
 
-/// What a flag of a wrapper does to its command.
+/// The effect of a wrapper's flag on its command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::shell) enum FlagEffect {
     /// Its value is written.
@@ -314,7 +314,7 @@ impl Wrapper {
         }
     }
 
-    /// What a flag does to the command, and where its value begins in its word.
+    /// The effect of a flag on the command, and where its value begins in its word.
     pub(in crate::shell) fn effect(&self, flag: &str) -> Option<(FlagEffect, usize)> {
         let kinds = [
             (self.writes, FlagEffect::Writes),
