@@ -188,20 +188,6 @@ pub(crate) struct Question {
     place: ProjectArguments,
 }
 
-/// The fields of a candidate that an edit replaces.
-#[derive(Serialize)]
-struct EditedFields<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<&'a str>,
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    kind: Option<&'a str>,
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    tags: &'a [String],
-    /// The inner none removes the limit.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ttl_days: Option<Option<u32>>,
-}
-
 #[derive(Serialize)]
 struct ProposedCandidate<'a> {
     fingerprint: String,
@@ -285,10 +271,7 @@ fn edit(change: &Change) -> Result<Exit, Failure> {
         tags: (!change.tag.is_empty()).then(|| change.tag.clone()),
         ttl_days: change.ttl_days,
     };
-    let candidate = proposal
-        .candidate
-        .edited(edit, &context.redactor)
-        .map_err(Failure::usage)?;
+    let candidate = proposal.candidate.edited(edit, &context.redactor).map_err(Failure::usage)?;
     let decision = Decision::Edit(Box::new(candidate.clone()));
     let decided =
         memory.decide(&proposal, decision, change.supersedes.as_deref(), &change.reviewer.note, &person)?;
@@ -437,10 +420,6 @@ fn audit(adopt: bool, reviewer: &Reviewer) -> Result<Exit, Failure> {
     });
     output::line(&text)?;
     Ok(exit)
-}
-
-fn read_model(directory: &Path) -> Result<Bert, Failure> {
-    Bert::read(directory).map_err(|error| Failure::usage(error.to_string()))
 }
 
 fn evaluate(
