@@ -337,11 +337,11 @@ async fn others_are_proved_too() {
     let crew = world.crew(&[], &[]);
     let order = world.order("Command", &["file_exists:a.txt"]);
     let cancel = CancellationToken::new();
-    let red = prove(crew.ground(), &order, &cancel).await.unwrap();
+    let red = prove(crew.project(), &order, &cancel).await.unwrap();
     assert!(!red.verified && red.failure_signature.unwrap().starts_with("not-verified:c-"));
     fs::write(world.project().join("a.txt"), "x").unwrap();
-    assert!(prove(crew.ground(), &order, &cancel).await.unwrap().verified);
-    assert!(prove(crew.ground(), &world.order("Command", &[]), &cancel).await.unwrap().verified);
+    assert!(prove(crew.project(), &order, &cancel).await.unwrap().verified);
+    assert!(prove(crew.project(), &world.order("Command", &[]), &cancel).await.unwrap().verified);
 }
 
 #[tokio::test]

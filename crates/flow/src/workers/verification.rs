@@ -4,7 +4,7 @@
 use crate::worker::Order;
 use marvin_agent::ProjectContext;
 use marvin_agent::SessionError;
-use marvin_agent::step_agents::{self, StepCommitments};
+use marvin_agent::step_agents::{self, TurnCommitments};
 use marvin_base::atomic::WriteError;
 use marvin_base::run::RunDirectory;
 use std::sync::Arc;
@@ -39,12 +39,12 @@ pub async fn prove(
     let unreadable = |source| WriteError { path: order.run_directory.display().to_string(), source };
     let runs = order.run_directory.parent().unwrap_or(&order.run_directory);
     let run = RunDirectory::open(runs, &order.run_id).map_err(unreadable)?;
-    let Some(promise) = StepCommitments::make(&ground, &run, &order.key, &order.commitments)? else {
+    let Some(promise) = TurnCommitments::of_step(&ground, &run, &order.key, &order.commitments)? else {
         return Ok(Verdict { verified: true, ..Verdict::default() });
     };
     let proved = promise.verify(cancel).await;
     promise.settle(&run)?;
-    let (tests, open) = StepCommitments::figures(&proved);
+    let (tests, open) = proved.figures();
     Ok(Verdict {
         verified: proved.verified,
         failure_signature: (!proved.verified).then(|| format!("not-verified:{}", open.join(","))),

@@ -25,7 +25,7 @@ pub(super) async fn solve(
     let watcher = Watcher::new(task, workspace);
     let watching = watcher.clone();
     let mut session = Session::open(SessionOptions {
-        ground,
+        project: ground,
         manner: Manner::Unattended,
         record: None,
         response_schema: None,

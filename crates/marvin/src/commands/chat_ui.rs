@@ -62,7 +62,7 @@ pub(super) async fn beside(chat: &Chat) -> Result<String, String> {
     let cancel = CancellationToken::new();
     let token = ids::short(32);
     let setup = |address| Setup {
-        ground: Arc::new(chat.ground()),
+        ground: Arc::new(chat.project()),
         chat: chat.clone(),
         token: token.clone(),
         address,
@@ -89,7 +89,7 @@ fn until_interrupted(ground: ProjectContext, wanted: &ServeOptions) -> Result<Ex
         let environment = ground.environment.clone();
         let ground = Arc::new(ground);
         let chat = Chat::open(ChatOptions {
-            ground: (*ground).clone(),
+            project: (*ground).clone(),
             person: person(&ground.environment),
             brings: Some(Arc::new(packs::brought)),
         })

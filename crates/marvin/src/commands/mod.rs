@@ -128,7 +128,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 /// Starts the servers of others that the settings name, and lends their tools; none is waited for longer than it may take.
 async fn lend(ground: &mut ProjectContext, cancel: &CancellationToken) -> marvin_mcp::client::Servers {
     let mut servers = marvin_mcp::client::start(ground, None, cancel).await;
-    ground.lent = std::mem::take(&mut servers.lent);
+    ground.external_tools = std::mem::take(&mut servers.lent);
     servers
 }
 

@@ -70,7 +70,7 @@ pub(super) fn run(name: &str, as_json: bool) -> Result<Exit, Failure> {
             ground.redactor.clone(),
         ));
         let mut session = Session::open(SessionOptions {
-            ground,
+            project: ground,
             manner: Manner::Unattended,
             record: None,
             response_schema: recorded.turn.response_schema.clone(),

@@ -65,7 +65,7 @@ fn row(body: &Servitor, held: bool) -> String {
 
 fn list(all: bool, place: &CommitmentsPlace) -> Result<Exit, Failure> {
     let ground = ground(place, Vec::new())?;
-    let (bodies, errors) = servitors::bodies(&ground)?;
+    let (bodies, errors) = servitors::list(&ground)?;
     let held = servitors::is_held(&ground);
     let bodies: Vec<&Servitor> = bodies.iter().filter(|body| all || !body.dismissed).collect();
     for error in &errors {
@@ -84,7 +84,7 @@ fn list(all: bool, place: &CommitmentsPlace) -> Result<Exit, Failure> {
 
 fn show(id: &str, place: &CommitmentsPlace) -> Result<Exit, Failure> {
     let ground = ground(place, Vec::new())?;
-    let (bodies, _) = servitors::bodies(&ground)?;
+    let (bodies, _) = servitors::list(&ground)?;
     let same = |body: &&Servitor| body.id == id || body.name.eq_ignore_ascii_case(id);
     let body = bodies.iter().find(same).ok_or_else(|| {
         Failure::usage(format!(
@@ -167,7 +167,7 @@ fn work(arguments: &RunArguments) -> Result<Exit, Failure> {
         let cancel = cancel_on_signal();
         let servers = lend(&mut ground, &cancel).await;
         let mut session = Session::open(SessionOptions {
-            ground,
+            project: ground,
             manner: Manner::Unattended,
             record: None,
             response_schema: None,

@@ -4,9 +4,9 @@ use crate::cli::ToolsCommand;
 use crate::commands::{cancel_on_signal, directory, ground, runtime};
 use crate::failure::Failure;
 use crate::output;
-use marvin_agent::project_context::{ProjectContext, record_call};
-use marvin_agent::servitors::Servitors;
-use marvin_agent::{launch, session};
+use marvin_agent::servitors::{self, Servitors};
+use marvin_agent::tool_caller::record_call;
+use marvin_agent::{ProjectContext, launch};
 use marvin_base::Exit;
 use marvin_base::environment::Environment;
 use marvin_gate::Access;
@@ -32,7 +32,7 @@ fn offered(ground: ProjectContext, access: &Access) -> Toolbox {
     let mut toolbox = Toolbox::new(Mode::Coding, access);
     launch::add(&mut toolbox, access, None);
     let ground = Arc::new(ground);
-    session::add_tools(&mut toolbox, &ground, &Servitors::new(ground.clone(), ""), access);
+    servitors::add_tools(&mut toolbox, &ground, &Servitors::new(ground.clone(), ""), access);
     toolbox
 }
 

@@ -205,7 +205,7 @@ impl TurnRunner {
         let mut ground = self.ground;
         let servers = lend(&mut ground, &cancel).await;
         let options = SessionOptions {
-            ground,
+            project: ground,
             manner: self.manner,
             record: self.record,
             response_schema: self.response_schema,
@@ -217,7 +217,7 @@ impl TurnRunner {
             turbotime: self.turbotime,
             approver: None,
         };
-        let mut brought = packs::brought(&options.ground);
+        let mut brought = packs::brought(&options.project);
         if self.manner != Manner::Attended {
             brought.offered.clear();
         }

@@ -89,7 +89,7 @@ impl PageHandler {
             }
         };
         let options = SessionOptions {
-            ground: (*self.ground).clone(),
+            project: (*self.ground).clone(),
             manner: Manner::Unattended,
             record: None,
             response_schema: None,

@@ -28,7 +28,7 @@ pub(super) fn servitors(ground: &ProjectContext) -> Answer {
     let Some(store) = Store::from_layout(&ground.layout) else {
         return Ok(json!({ "servitors": [], "documents": [], "problems": [] }));
     };
-    let (bodies, errors) = servitors::bodies(ground).map_err(|error| Refusal::broken(error.to_string()))?;
+    let (bodies, errors) = servitors::list(ground).map_err(|error| Refusal::broken(error.to_string()))?;
     let mut problems: Vec<String> = errors.iter().map(ToString::to_string).collect();
     let (documents, errors) = store.read_all();
     problems.extend(errors.iter().map(ToString::to_string));

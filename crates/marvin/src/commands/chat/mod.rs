@@ -54,7 +54,7 @@ pub(super) fn run(arguments: TurnArguments) -> Result<Exit, Failure> {
     };
     let open = move || async move {
         let (chat, servers) = open(&arguments, ground, true).await.map_err(|failure| failure.message)?;
-        let welcome = welcome::text(&chat.ground());
+        let welcome = welcome::text(&chat.project());
         let served = if beside { Some(chat_ui::beside(&chat).await) } else { None };
         let note = served.map_or_else(String::new, |served| match served {
             Ok(link) => format!("In the browser: {link}"),
@@ -85,7 +85,8 @@ async fn open(
     // Who is not at a terminal cannot be asked: then a question of the gate is a refusal.
     let found = at_terminal.then(|| Person::identify(&ground.environment, DecisionChannel::Screen, None));
     let person = found.and_then(Result::ok);
-    let chat = Chat::open(ChatOptions { ground, person, brings: Some(Arc::new(packs::brought)) }).await?;
+    let chat =
+        Chat::open(ChatOptions { project: ground, person, brings: Some(Arc::new(packs::brought)) }).await?;
     if let Some(words) = &arguments.turbotime {
         let selection =
             Selection::read(words).map_err(|why| Failure::usage(format!("--turbotime: {why}")))?;
